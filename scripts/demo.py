@@ -22,7 +22,7 @@ from nbconvert import HTMLExporter
 
 from palimpsest.session.sharing.share_page import page_html
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
@@ -84,7 +84,7 @@ def page(notebook: nbformat.NotebookNode) -> str:
 
 def session_page(folder: Path) -> tuple[str, list[str]]:
     """Return the notebook's session as an HTML page, rendered from its log, and its errors."""
-    store = JsonlStore(prepare(folder))
+    store = JsonlStore(open_project_folder(folder))
     (summary,) = store.list()
     state = store.load(summary.id)
     infos = [message.info for message in state.messages() if message.info.role == "assistant"]

@@ -55,7 +55,7 @@ def prune_largest(outputs: RequestOutputs, rule: PrunePolicy, _facts: Facts) -> 
     made = (
         OutputReduction(output.part_id, "clear", numbers, rule.placeholder, output.tokens)
         for output in outputs.newest_first()
-        if not output.kept and output.tokens > rule.largest_tokens
+        if not output.is_kept_by_user and output.tokens > rule.largest_tokens
     )
     return RuleAnswer(tuple(made))
 ''',
@@ -114,8 +114,8 @@ class CountWordsTool:
     ),
     Change(
         f"{PACKAGE}/tools/registration/builtin_tools.py",
-        '    BuiltinTool(CountWordsTool, "allow", changes=False),\n    BuiltinTool(WebFetchTool, "ask", changes=False, explores=True),\n',
-        '    BuiltinTool(WebFetchTool, "ask", changes=False, explores=True),\n',
+        '    BuiltinTool(CountWordsTool, "allow", changes_something=False),\n    BuiltinTool(WebFetchTool, "ask", changes=False, explores=True),\n',
+        '    BuiltinTool(WebFetchTool, "ask", changes_something=False, explores=True),\n',
     ),
     Change(
         "docs/tools.md",

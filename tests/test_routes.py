@@ -63,7 +63,7 @@ def test_each_route_has_a_command_a_method_and_a_word(row: list[str]) -> None:
     for name in names(python):
         assert _found(name), name
     assert python == "none" or names(python)
-    options = {option.long for option in OPTIONS}
+    options = {option.long_name for option in OPTIONS}
     for word in names(magic):
         assert word in TABLE.forms or word in options, word
     assert magic in TYPED or names(magic)

@@ -41,7 +41,7 @@ class Extension:
         from palimpsest.frontends.user_cells.cell_recorder import CellRecorder
 
         self.shell = shell
-        self.cells = RunningCells(shell, running=_cells_on_the_stack())
+        self.cells = RunningCells(shell, running_count=_cells_on_the_stack())
         self.recorder = CellRecorder(shell)
         self.magics = AgentMagics(shell, self.front, self._origin, self.cells)
         self._completions = Completions(lambda: self._front)
@@ -95,7 +95,7 @@ class Extension:
         try:
             with collection_paused():
                 self._front = self._build(self.shell, self.cells, self.recorder)
-            self.recorder.read_pages = self._front.channel.cells.read
+            self.recorder.read_pages = self._front.channel.cells.page_notebooks
         except BaseException as problem:  # noqa: BLE001  # reported to the user at first use
             self._problem = problem
         finally:
@@ -227,7 +227,7 @@ def _build(shell: Any, cells: "RunningCells", recorder: "CellRecorder") -> Any:
         app,
         main_thread,
         shell=shell,
-        running_cell_count=lambda: cells.running,
+        running_cell_count=lambda: cells.running_count,
         batches=cells.batches,
     )
     app.servers.preload()

@@ -35,7 +35,7 @@ from palimpsest.session.extensions.hooks import HookRegistry
 from palimpsest.store.interface import Owner
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.store.session_state.state import State
 from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Abort
@@ -71,7 +71,7 @@ INFO = ModelInfo(
 def measure() -> list[Figure]:
     """Return the figures of the context pipeline."""
     with tempfile.TemporaryDirectory() as folder:
-        store = JsonlStore(prepare(Path(folder)))
+        store = JsonlStore(open_project_folder(Path(folder)))
         author = LogAuthor(
             SESSION_ID,
             random.Random(7),
@@ -174,7 +174,7 @@ def kernel(store: JsonlStore, state: State) -> Iterator[FakeKernel]:
         abort=Abort(),
         setup=cast("Any", None),
         jitter=lambda: 0.0,
-        hooks=HookPoints(HookRegistry(installed=False), lambda: ""),
+        hooks=HookPoints(HookRegistry(with_packages=False), lambda: ""),
     )
     registry = Registry(builtin_tools(kernel=True))
     # Token counts of an earlier kernel are not known to this one.

@@ -30,7 +30,7 @@ from palimpsest.review.recorded_sessions.session_answers import SessionAnswers, 
 from palimpsest.review.timeline_view.view_queries import AskView
 from palimpsest.review.timeline_view.view_values import TimelineView
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 
 REQUESTS = 2_000
 ITEMS = 5_000
@@ -156,7 +156,7 @@ def kernel_figures() -> list[Figure]:
             sample("pi_large_session.jsonl", root), large, lambda _size, n: n >= REQUESTS
         )
         without_usage(large)
-        store = JsonlStore(prepare(root))
+        store = JsonlStore(open_project_folder(root))
         recorded = REGISTRY.import_from(store, large, lambda: 1).sessions[0].id
         author = ReportingAuthor(OWN, random.Random(7), TURNS, turn_bytes=TURN_BYTES)
         generate(store, OWN, turns=TURNS, author=author)

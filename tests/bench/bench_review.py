@@ -33,7 +33,7 @@ from palimpsest.review.review_files.review_file import ReviewFile
 from palimpsest.review.session_review import SessionReview
 from palimpsest.review.tables.references import References
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 
 POLICIES = (
     *("raw", "opencode.prune", "opencode.prune protect=20000 minimum=5000", "gemini.mask"),
@@ -238,7 +238,7 @@ def _opened(root: Path, path: Path) -> Iterator[Figure]:
     """Yield how long a review takes to open, names included: made from its log, and read from its file."""
     project = root / f"{path.stem}-project"
     project.mkdir()
-    store = JsonlStore(prepare(project))
+    store = JsonlStore(open_project_folder(project))
     (session,) = REGISTRY.import_from(store, path, lambda: 1).sessions
     made = timeline_of(store, session.id, counter)
 

@@ -25,7 +25,7 @@ from tests.harness.session import SessionHarness
 from palimpsest.model.script import says
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
@@ -57,7 +57,7 @@ def _many(project: Path) -> list[Figure]:
     project.mkdir()
     bench_store.SESSIONS, before = SESSIONS, bench_store.SESSIONS
     try:
-        bench_store._fill(JsonlStore(prepare(project)))
+        bench_store._fill(JsonlStore(open_project_folder(project)))
     finally:
         bench_store.SESSIONS = before
     told = _apart("listed", str(project))
@@ -76,7 +76,7 @@ def _long(folder: Path) -> list[Figure]:
     ):
         project = folder / name.replace(" ", "-")
         project.mkdir()
-        store = JsonlStore(prepare(project))
+        store = JsonlStore(open_project_folder(project))
         author = LogAuthor("ses_long", random.Random(7), TURNS, TURN_BYTES, compact_every=every)
         generate(store, "ses_long", author=author)
         told = _apart("opened", str(project))
@@ -111,9 +111,9 @@ def _apart(what: str, *arguments: str) -> dict[str, float]:
 
 def listed(project: str) -> dict[str, float]:
     """Measure listing the sessions of a project that has no index: the first page, then all."""
-    store = JsonlStore(prepare(Path(project)))
+    store = JsonlStore(open_project_folder(Path(project)))
     begun, wall = time.process_time(), time.perf_counter()
-    found, _ = store.recent(200)
+    found, _ = store.recent_sessions(200)
     first = time.process_time() - begun
     assert len(found) >= 200
     assert len(store.list()) == SESSIONS
@@ -126,7 +126,7 @@ def listed(project: str) -> dict[str, float]:
 
 def opened(project: str) -> dict[str, float]:
     """Measure opening the live window of a long log and building its messages."""
-    store = JsonlStore(prepare(Path(project)))
+    store = JsonlStore(open_project_folder(Path(project)))
     size = sum(path.stat().st_size for path in store.layout.sessions.glob("*/log-*.jsonl"))
     before, begun = _peak_mb(), time.process_time()
     messages = store.open_live("ses_long").messages()
@@ -156,7 +156,9 @@ async def _talk(folder: Path) -> dict[str, float]:
 
     (folder / "penguins.csv").write_text("species,mass\n" + "Adelie,3750\n" * 30)
     model = ScriptedModel()
-    harness = SessionHarness(folder, model, info=SMALL, store=JsonlStore(prepare(folder)))
+    harness = SessionHarness(
+        folder, model, info=SMALL, store=JsonlStore(open_project_folder(folder))
+    )
     session = await harness.session()
     memory: list[float] = []
     took: list[float] = []

@@ -52,10 +52,10 @@ def _change(root: Path, run: int) -> bool:
 
 def _snapshots(root: Path, run: int) -> Snapshots:
     kept = root / ".palimpsest" / f"snapshots{run}"
-    return Snapshots(root, kept, rules=GitignoreRules, never=ALWAYS_SKIPPED)
+    return Snapshots(root, kept, rules=GitignoreRules, excluded_folders=ALWAYS_SKIPPED)
 
 
 def _timed(shots: Snapshots) -> float:
     began = time.perf_counter()
-    shots.take()
+    shots.take_snapshot()
     return (time.perf_counter() - began) * 1000

@@ -16,7 +16,7 @@ from palimpsest.store.interface import Owner
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.session_record.events import PromptAdmitted, Record, SessionCreated
 
@@ -33,7 +33,7 @@ SESSION_ID = "ses_long"
 def measure() -> list[Figure]:
     """Return the figures of the store."""
     with tempfile.TemporaryDirectory() as folder:
-        store = JsonlStore(prepare(Path(folder)))
+        store = JsonlStore(open_project_folder(Path(folder)))
         generate(store, SESSION_ID)
         figures = _long_session(store)
     figures += _listing()
@@ -87,7 +87,7 @@ def _long_session(store: JsonlStore) -> list[Figure]:
 def _listing() -> list[Figure]:
     """Return the figures of listing and searching many sessions, with the index and without."""
     with tempfile.TemporaryDirectory() as folder:
-        store = JsonlStore(prepare(Path(folder)))
+        store = JsonlStore(open_project_folder(Path(folder)))
         _fill(store)
         note = f"{SESSIONS:,} sessions of {_size(store) / SESSIONS / 1_000:.0f} kB"
         first = time.perf_counter()

@@ -296,10 +296,10 @@ def generate(
     def checkpoint() -> None:
         write()
         window = live_window(state)
-        segment, offset = writer.locate(window.seq)
+        segment, offset = writer.place_of_record(window.seq)
         put(
             Checkpoint(
-                state=state.summary() | window.extra,
+                state=state.summary() | window.checkpoint_fields,
                 window_seq=window.seq,
                 window_segment=segment,
                 window_offset=offset,

@@ -17,7 +17,7 @@ from tests.harness.session import SessionHarness
 from palimpsest.model.script import ModelAnswer, calls, says, thinks
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.values import ModelInfo, ModelRef, Price
 
@@ -55,7 +55,7 @@ async def records() -> list[Figure]:
 async def _session(folder: Path) -> list[bytes]:
     """Return the lines of the log of a session."""
     (folder / "penguins.csv").write_text("species,mass\nAdelie,3750\nGentoo,5000\n")
-    store = JsonlStore(prepare(folder))
+    store = JsonlStore(open_project_folder(folder))
     harness = SessionHarness(
         folder, ScriptedModel(*_script(random.Random(5))), info=INFO, store=store
     )

@@ -85,7 +85,9 @@ async def _with_subagents(root: Path) -> SessionHarness:
         beta=(says("B words.").reports(input=500, output=10),),
     )
     found = definitions(root)
-    harness = SessionHarness(root, model, store=disk(root), definitions=found, known=found.agents)
+    harness = SessionHarness(
+        root, model, store=disk(root), definitions=found, known_agents=found.agents
+    )
     register_definitions(harness.services.agents.registry, found)
     session = await harness.session("subagents.ipynb")
     await ask(session, "Go.", yes=True)

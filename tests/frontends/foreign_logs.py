@@ -68,7 +68,9 @@ def app_builder(*answers: ModelAnswer, **overrides: Any) -> Any:
             model=lambda _info: model,
             overrides={"model": "rehearsal/rules", "titles": False, **overrides},
         )
-        return Frontend(app, main_thread, shell=shell, running_cell_count=lambda: cells.running)
+        return Frontend(
+            app, main_thread, shell=shell, running_cell_count=lambda: cells.running_count
+        )
 
     return build
 

@@ -169,7 +169,7 @@ def test_a_limit_in_dollars_holds_whatever_the_log_claims(
         tmp_path, *(f"says({answer!r})" for answer in answers), settings={"budget.usd": 1.0}
     ) as k:
         k.client.run("%agent status")
-        session = "next(iter(app.workspace._open.values()))"
+        session = "next(iter(app.workspace._open_sessions.values()))"
         assert k.client.value(f"{session}.control.budget.usd") == "1.0"
         assert k.client.value(f"{session}.control.budget.usd_until") == "None"
         assert k.client.value(f"{session}.control.budget.unpriced") == "()"

@@ -118,7 +118,7 @@ async def warning(*given, **named):
 litellm.acompletion = warning
 warnings.simplefilter("default", append=True)"""
 LOADER = "__import__('palimpsest.model.adapter.litellm_model', fromlist=['_']).LOADER"
-LOADED = f"({LOADER}._loaded is not None and {LOADER}._loaded.done())"
+LOADED = f"({LOADER}._import_future is not None and {LOADER}._import_future.done())"
 FRONT = "from palimpsest.ipython_extension import extension_of\nextension_of(get_ipython()).front()"
 """Waits until the extension is loaded."""
 
@@ -187,7 +187,7 @@ HELD = f"""import threading
 gate = threading.Event()
 {LOADER}._import = gate.wait"""
 """The import waits at a gate and imports nothing."""
-BEGUN = f"{LOADER}._loaded is not None and not {LOADED}"
+BEGUN = f"{LOADER}._import_future is not None and not {LOADED}"
 
 
 @pytest.mark.slow
@@ -204,10 +204,10 @@ def test_a_page_and_a_cell_that_is_being_written_begin_the_import_and_wait_for_n
         ):
             kernel.run(HELD)
             kernel.complete("import o")
-            before = kernel.value(f"{LOADER}._loaded")
+            before = kernel.value(f"{LOADER}._import_future")
             begin()
             meanwhile = kernel.run("weights = [3, 4, 5]\nprint(sum(weights))")
             eventually(lambda: kernel.value(BEGUN) == "True")
-            kernel.run(f"gate.set()\n{LOADER}.wait(60)\n{LOADER}._loaded = None")
+            kernel.run(f"gate.set()\n{LOADER}.wait_for_litellm(60)\n{LOADER}._import_future = None")
 
             assert (before, meanwhile.stream().strip()) == ("None", "12")

@@ -94,13 +94,15 @@ def test_what_is_locked_answers_and_asks(kernel: Kernel) -> None:
     shown = said(kernel, "%agent config")
     assert shown.count(", fixed") >= 7
     code = (
-        "from palimpsest.ipython_extension import current_app; from palimpsest.tools.permission_rules.permissions import decide; "
+        "from palimpsest.ipython_extension import current_app; from palimpsest.tools.permission_rules.permissions import decide_call; "
         "a = current_app(); s = palimpsest.current_session(); "
         "r = a.effective_rules.rules_of(None, (), a.definitions.agents['free'].rules); "
     )
     kernel.run("import palimpsest; " + code)
-    assert kernel.value("decide('python', ['1'], r)") == "MustAsk(patterns=('1',), locked=True)"
-    assert kernel.value("type(decide('bash', ['ls'], r)).__name__") == "'Denied'"
+    assert (
+        kernel.value("decide_call('python', ['1'], r)") == "MustAsk(patterns=('1',), locked=True)"
+    )
+    assert kernel.value("type(decide_call('bash', ['ls'], r)).__name__") == "'Denied'"
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +120,7 @@ def rules(kernel: Kernel, *said: str) -> None:
     run = kernel.run(
         "from palimpsest.transcript.values import Rule\n"
         "from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES\n"
-        f"harness.services.rules.effective.rules = (*DEFAULT_RULES, {made})"
+        f"harness.services.rules.effective_rules.rules = (*DEFAULT_RULES, {made})"
     )
     assert run.status == "ok", run.reply["content"]
 

@@ -57,7 +57,7 @@ NAMED = re.compile(
     + r"|text/plain)\b"
 )
 """What stands in a module that goes past the writers."""
-PLAIN = {"visible", "_words"}
+PLAIN = {"visible_text", "_words"}
 """Functions whose result is plain text for a terminal."""
 
 
@@ -183,7 +183,7 @@ def _interview() -> str:
 
 def _turn() -> str:
     feed = Feed(MESSAGE)
-    feed.changes += 1
+    feed.change_count += 1
     printed = TerminalOutput(feed, scrub=str)  # type: ignore[arg-type]
     printed.refresh()
     answer = SimpleNamespace(messages=[MESSAGE], text=HOSTILE, error=MESSAGE.info.error)

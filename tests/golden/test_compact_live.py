@@ -112,7 +112,9 @@ async def test_a_live_compaction_does_what_was_recorded(tmp_path: Path, case: Ca
     object.__setattr__(harness.services.rules, "policy", policy)
     # In the recording a person chose this model and these agents; the log alone does not set them.
     for one in case["input"]:
-        harness.services.rules.effective.use(one["info"].get("agent", "build"), info.ref)
+        harness.services.rules.effective_rules.record_choice(
+            one["info"].get("agent", "build"), info.ref
+        )
     session = await harness.session()
     for one in case["input"]:
         write(session, one)

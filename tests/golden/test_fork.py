@@ -21,7 +21,7 @@ from palimpsest.session.runs.title_writer import default_title
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.session_record.events import (
@@ -148,7 +148,7 @@ def test_a_fork_of_a_fork_and_forks_around_a_compaction_share_the_log(tmp_path: 
     ]:
         messages = tuple(message(one) for one in sessions[name])
         parent = OURS.model_copy(update={"id": f"ses_{name}"})
-        store = JsonlStore(prepare(tmp_path))
+        store = JsonlStore(open_project_folder(tmp_path))
         written(store, messages, parent)
         ids = [one.id for one in messages]
         for at in range(len(ids)):

@@ -109,7 +109,7 @@ async def test_a_turn_at_its_limit_lets_one_come_to_its_end_and_who_waits_is_tol
     assert isinstance(answer.error, AbortedError)
     assert "time limit" in answer.error.message
     assert len(trace.seen["at_time_limit"]) == 2
-    assert {"run_wait", "wait"} <= set(trace.seen)
+    assert {"run_wait", "wait_until_idle"} <= set(trace.seen)
     [summary] = summaries(session.snapshot().messages)
     assert summary.error is None
     await assert_rebuilt(harness, session, model)

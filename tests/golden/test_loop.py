@@ -148,14 +148,16 @@ def studio_for(case: Case, model: RecordedModel, root: Path) -> SessionHarness:
     harness = SessionHarness(root, model, info=info, policy="opencode-1.18", rules=OPENCODE)
     # In the recording a person chose this model and these agents; the log alone does not set them.
     for one in case["input"]:
-        harness.services.rules.effective.use(one["info"].get("agent", "build"), info.ref)
+        harness.services.rules.effective_rules.record_choice(
+            one["info"].get("agent", "build"), info.ref
+        )
     for name in model.tools:
         harness.services.agents.registry.register(RecordedTool(name, model.states))
     steps = case["agent"].get("steps")
     if steps:
-        agents = dict(harness.services.agents.known)
+        agents = dict(harness.services.agents.known_agents)
         agents["build"] = agents["build"].model_copy(update={"steps": steps})
-        object.__setattr__(harness.services.agents, "known", agents)
+        object.__setattr__(harness.services.agents, "known_agents", agents)
     if (case["cfg"].get("compaction") or {}).get("auto") is False:
         policy = harness.services.rules.policy
         overflow = policy.overflow.model_copy(update={"auto": False})

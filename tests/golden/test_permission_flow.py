@@ -73,7 +73,7 @@ class Flow:
         reply = Reply(answer=step["reply"], feedback=step.get("message"))
         key = step.get("key", self.pending[0].ask.id)
         settled = apply_reply(self.pending, key, reply, self.approved)
-        self.approved = settled.approved
+        self.approved = settled.approved_rules
         for answered, given in settled.replies:
             self.events.append({"type": "permission.replied", "reply": given.answer})
             self.states[answered] = self._state(given)
@@ -82,7 +82,7 @@ class Flow:
     def _state(self, reply: Reply) -> str:
         if reply.answer != "reject":
             return "granted"
-        return "rejected" if permission_refusal(reply).stops else "rejected with feedback"
+        return "rejected" if permission_refusal(reply).stops_turn else "rejected with feedback"
 
 
 def scenarios() -> list[dict[str, Any]]:

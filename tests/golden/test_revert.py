@@ -58,13 +58,13 @@ def run(messages: Messages, case: dict[str, Any]) -> tuple[RevertState | None, l
         plan = plan_revert(messages, message_id, part_id, standing=standing)
         if plan is None:
             continue
-        ops += [["track"]] if plan.restore is None else [["restore", plan.restore]]
+        ops += [["track"]] if plan.restore_from is None else [["restore", plan.restore_from]]
         undone = [{"hash": one.hash, "files": list(one.files)} for one in plan.patches]
         ops.append(["revert", undone])
         standing = RevertState(
             message_id=plan.message_id,
             part_id=plan.part_id,
-            snapshot=plan.restore or "SNAPNOW",
+            snapshot=plan.restore_from or "SNAPNOW",
         )
         first = next(i for i, one in enumerate(messages) if one.id == plan.message_id)
         ops.append(["computeDiff", [one.id for one in messages[first:]]])

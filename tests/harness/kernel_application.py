@@ -64,7 +64,9 @@ def load(shell: Any) -> ApplicationHarness:
             engine=engine,
             model=lambda _info: harness.model,
         )
-        return Frontend(app, main_thread, shell=shell, running_cell_count=lambda: cells.running)
+        return Frontend(
+            app, main_thread, shell=shell, running_cell_count=lambda: cells.running_count
+        )
 
     ipython_extension.load_ipython_extension(shell, build)
     extension = ipython_extension.extension_of(shell)

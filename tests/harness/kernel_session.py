@@ -78,7 +78,7 @@ class KernelHarness:
         self.config: ShownSettings = LoadedConfig(Config())
         self.locked_settings = LockedSettings()
         self.hidden_names = HiddenNames(())
-        self.hooks = HookRegistry(installed=False)
+        self.hooks = HookRegistry(with_packages=False)
         self.servers = McpServers((), self.registry, {}, root)
         sources = DefinitionSources(root, ConfigFolders((), (), root))
         self.definitions = ProjectDefinitions(sources, lambda: DEFAULT_RULES)
@@ -94,7 +94,7 @@ class KernelHarness:
             info=lambda _name, _variant: INFO,
             default_model=lambda: "test/scripted",
             count=lambda _name: lambda text: len(text) // 4,
-            known=known_agents({}, {}),
+            known_agents=known_agents({}, {}),
             default_agent="build",
             base=DEFAULT_RULES if rules is None else rules,
             policy=preset_policy("palimpsest"),
@@ -160,7 +160,7 @@ class KernelHarness:
 def make_snapshots(root: Path) -> Snapshots:
     """Return the file snapshots of a folder."""
     kept = root / ".palimpsest" / "snapshots"
-    return Snapshots(root, kept, rules=GitignoreRules, never=ALWAYS_SKIPPED)
+    return Snapshots(root, kept, rules=GitignoreRules, excluded_folders=ALWAYS_SKIPPED)
 
 
 def load(
@@ -187,7 +187,10 @@ def load(
         )
         made.append(harness)
         return Frontend(
-            harness, harness.main_thread, shell=shell, running_cell_count=lambda: cells.running
+            harness,
+            harness.main_thread,
+            shell=shell,
+            running_cell_count=lambda: cells.running_count,
         )
 
     ipython_extension.load_ipython_extension(shell, build)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.frontends.variables.variable_types import kind_of, shape_of
-from palimpsest.frontends.variables.variables import describe as describe_variable
+from palimpsest.frontends.variables.variables import describe_variable as describe_variable
 from palimpsest.rehearsal.reply_rules import RehearsalReply, reply
 from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.tools.tool import (
@@ -162,7 +162,7 @@ class RehearsalHarness:
 
         async def ask(permission: str, _patterns: Sequence[str], **_: Any) -> None:
             if permission in self.refuse:
-                raise PermissionDenied("The user rejected this call.", stops=True)
+                raise PermissionDenied("The user rejected this call.", stops_turn=True)
 
         context = ToolContext(
             session_id="ses_1",

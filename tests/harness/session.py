@@ -79,7 +79,7 @@ class SessionHarness:
             info=self.info,
             default_model=lambda: "scripted/model",
             count=counter,
-            known=more.pop("known", BUILT_IN),
+            known_agents=more.pop("known_agents", BUILT_IN),
             default_agent="build",
             base=rules,
             policy=PRESETS[policy],

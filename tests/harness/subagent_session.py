@@ -37,7 +37,7 @@ def make_subagent_harness(
     """Return a harness with the agents, commands and skills of its folder."""
     found = definitions(root, rules)
     harness = SessionHarness(
-        root, model, rules=rules, definitions=found, known=found.agents, **more
+        root, model, rules=rules, definitions=found, known_agents=found.agents, **more
     )
     register_definitions(harness.services.agents.registry, found)
     return harness
@@ -45,7 +45,7 @@ def make_subagent_harness(
 
 def open_children(harness: SessionHarness, session: LiveSession) -> list[LiveSession]:
     """Return the open child sessions of a session."""
-    opened = harness.workspace._open.values()
+    opened = harness.workspace._open_sessions.values()
     found = [one for one in opened if isinstance(one, LiveSession) and one.read_only]
     return [one for one in found if one.snapshot().session.parent_id == session.id]  # type: ignore[union-attr]
 

@@ -49,7 +49,7 @@ class ScriptedUser:
         rules = (*DEFAULT_RULES, *from_config(self.rules or {}, home="/home/ada"))
         verdict = decide_call(permission, patterns, rules, self.approved)
         if isinstance(verdict, Denied):
-            raise PermissionDenied(verdict.message, stops=False)
+            raise PermissionDenied(verdict.message, stops_turn=False)
         if isinstance(verdict, Allowed):
             return
         self.asked.append(

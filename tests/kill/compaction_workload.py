@@ -14,7 +14,7 @@ from palimpsest.model.script import ModelAnswer, says
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.session_record.events import Record
 
@@ -42,7 +42,9 @@ async def compactions(project: Path, session_id: str, seed: int, ack: Ack) -> No
 
     book = open_journal(project, session_id)
     model = ScriptedModel(*[answer] * 100_000)
-    harness = SessionHarness(project, model, info=WIDE, store=JsonlStore(prepare(project)))
+    harness = SessionHarness(
+        project, model, info=WIDE, store=JsonlStore(open_project_folder(project))
+    )
     object.__setattr__(harness.services.rules, "policy", DEFAULT)
     session = LiveSession(harness.services, book, asyncio.get_running_loop())
 

@@ -11,7 +11,7 @@ from tests.store.record_builders import assistant, compaction, session, text, to
 from palimpsest.store.interface import Owner
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.store.session_state.interrupted_work import close_interrupted
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import NotFound
@@ -30,7 +30,7 @@ def now() -> int:
 
 def open_journal(project: Path, session_id: str) -> Journal:
     """Open or create the session, as a restarted kernel does."""
-    store = JsonlStore(prepare(project))
+    store = JsonlStore(open_project_folder(project))
     writer = store.acquire(session_id, Owner("victim", 1, "kernel-victim"), create=True)
     try:
         state = store.open_live(session_id)

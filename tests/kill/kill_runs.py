@@ -26,7 +26,7 @@ from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.segments import lines_forward
 from palimpsest.store.log_lines import seq_of
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.store.session_state.interrupted_work import close_interrupted
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.messages import AssistantMessage
@@ -146,11 +146,11 @@ def examine(
 
     A thorough check also parses every record of the log.
     """
-    store = JsonlStore(prepare(project))
+    store = JsonlStore(open_project_folder(project))
     wrong: list[str] = []
     found = {
         seq_of(line)
-        for piece in store.segments.pieces(session_id)
+        for piece in store.segments.segment_ranges(session_id)
         for _, line in lines_forward(piece)
     }
     missing = set(range(1, acknowledged + 1)) - found

@@ -14,7 +14,7 @@ from palimpsest.context.visible_messages import View, good_summaries, marker
 from palimpsest.context_policies.whatif.exact_whatif import exact_whatif
 from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.session_record.events import SessionCompacted
 
@@ -48,7 +48,7 @@ def test_a_kill_in_the_middle_of_a_compaction_cuts_nothing(tmp_path: Path) -> No
             assert life.status == signal.SIGKILL
             faults, _, interrupted = examine(project, SESSION, life.acknowledged)
             wrong += faults
-            store = JsonlStore(prepare(project))
+            store = JsonlStore(open_project_folder(project))
             wrong += seen_wrongly(store)
             halves += interrupted > 0
             between += stopped_between_parts(store)

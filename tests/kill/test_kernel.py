@@ -17,7 +17,7 @@ from tests.sample_size import sample_size
 from tests.waiting import LAST_RESORT_SECONDS, eventually
 
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.store.session_state.interrupted_work import close_interrupted
 from palimpsest.transcript.parts import TextPart, ToolFailed, ToolPart
 
@@ -93,7 +93,7 @@ def _is_a_record(message: dict[str, Any]) -> bool:
 
 
 def _examine(folder: Path, highest: dict[str, int]) -> int:
-    store = JsonlStore(prepare(folder))
+    store = JsonlStore(open_project_folder(folder))
     count = 0
     for session_id, seq in highest.items():
         found = {record.seq for record in store.read(session_id)}

@@ -40,12 +40,12 @@ while True:
 
 def keeper(root: Path) -> Snapshots:
     kept = root / ".palimpsest" / "snapshots"
-    return Snapshots(root, kept, rules=GitignoreRules, never=ALWAYS_SKIPPED)
+    return Snapshots(root, kept, rules=GitignoreRules, excluded_folders=ALWAYS_SKIPPED)
 
 
 def move(shots: Snapshots, wants: str, left: str) -> None:
     """Restore every file from one snapshot to another, overwriting all changes."""
-    target, was = shots.read(wants), shots.read(left)
+    target, was = shots.snapshot_tree(wants), shots.snapshot_tree(left)
     paths = shots.changed_paths(wants, left)
     moves = plan_restores(shots, [wanted_file(path, target, was.get(path)) for path in paths])
     perform_restores(shots, moves, overwrite=paths)
@@ -58,10 +58,10 @@ def test_each_file_is_whole_and_the_rest_can_be_done_again(tmp_path: Path) -> No
     names = [f"file{number}.txt" for number in range(FILES)]
     for name in names:
         (tmp_path / name).write_bytes(OLD)
-    before = shots.take()
+    before = shots.take_snapshot()
     for name in names:
         (tmp_path / name).write_bytes(NEW)
-    after = shots.take()
+    after = shots.take_snapshot()
     tests = str(Path(__file__).resolve().parents[2])
     code = CHILD.format(tests=tests, root=str(tmp_path), before=before, after=after)
     mixed = 0

@@ -27,7 +27,7 @@ from palimpsest.recordings.timeline.journal_timeline import timeline_of
 from palimpsest.review.tables.explanation import why
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import Policy
@@ -317,7 +317,7 @@ async def test_a_name_chooses_one_and_what_is_none_is_refused(tmp_path: Path) ->
 async def test_no_log_runs_it_after_a_restart_but_its_decisions_hold(tmp_path: Path) -> None:
     def start(*answers: Any) -> tuple[SessionHarness, ScriptedModel]:
         model = ScriptedModel(*answers)
-        store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
+        store = JsonlStore(open_project_folder(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
         harness = SessionHarness(tmp_path, model, store=store)
         object.__setattr__(harness.services.rules, "policy", NO_PRUNE)
         object.__setattr__(harness.services.rules, "policy_stage", live_policy)

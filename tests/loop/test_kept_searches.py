@@ -11,7 +11,7 @@ from palimpsest.context.compaction.summary_grade import unused_summary
 from palimpsest.context.visible_messages import View, good_summaries
 from palimpsest.loop.subtasks import SUBTASK
 from palimpsest.loop.turn import pending_subtasks
-from palimpsest.store.session_state.state import State, fold
+from palimpsest.store.session_state.state import State, apply_records
 from palimpsest.transcript.context_values.decisions import REDO, UNDO, Decision, undone_compactions
 from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.messages import AssistantMessage, Messages
@@ -86,7 +86,7 @@ events = st.one_of(
 @settings(deadline=None)
 @given(st.lists(events, max_size=25))
 def test_pending_subtasks_are_those_that_a_search_finds(script: list[Event]) -> None:
-    state = fold(records(script))
+    state = apply_records(records(script))
 
     assert pending_subtasks(state) == tuple(searched_subtasks(state.messages()))
 
@@ -115,7 +115,7 @@ def test_a_session_without_subtasks_is_not_searched() -> None:
         def messages(self) -> Messages:
             raise AssertionError("All messages are read.")
 
-    state = fold(records([user("msg_1"), assistant("msg_2")]), Unread())
+    state = apply_records(records([user("msg_1"), assistant("msg_2")]), Unread())
 
     assert pending_subtasks(state) == ()
 
@@ -123,7 +123,7 @@ def test_a_session_without_subtasks_is_not_searched() -> None:
 @settings(deadline=None)
 @given(st.lists(events, max_size=25))
 def test_an_unused_summary_is_the_one_that_a_search_finds(script: list[Event]) -> None:
-    state = fold(records(script))
+    state = apply_records(records(script))
     view = View(state.messages(), state.decisions)
 
     assert unused_summary(view) == searched_summary(view)

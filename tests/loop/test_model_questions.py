@@ -12,7 +12,7 @@ from palimpsest.model.script import calls, says
 from palimpsest.render.content.phrases import step_text
 from palimpsest.session.controls.user_questions import DECLINED, HEADLESS
 from palimpsest.session.open_sessions.live_session import LiveSession
-from palimpsest.store.session_state.state import fold
+from palimpsest.store.session_state.state import apply_records
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import StepFinishPart, ToolCompleted, ToolPart
@@ -54,7 +54,7 @@ async def test_the_answer_goes_back_to_the_model(tmp_path: Path) -> None:
     records = await harness.records(session)
     replied = [record.event for record in records if isinstance(record.event, QuestionReplied)]
     assert [reply.answers for reply in replied] == [(("red",), ("2",))]
-    assert not fold(records).questions
+    assert not apply_records(records).questions
 
 
 async def test_the_time_of_an_answer_is_told_apart_from_tool_and_step(tmp_path: Path) -> None:
@@ -172,5 +172,5 @@ async def test_the_list_is_journaled_when_it_changed_and_folded(tmp_path: Path) 
     lists = [record.event.todos for record in records if isinstance(record.event, TodoUpdated)]
     assert len(lists) == 2
     now = (Todo(content="Load", status="completed"), Todo(content="Plot"))
-    assert lists[-1] == session.snapshot().todos == fold(records).todos == now
+    assert lists[-1] == session.snapshot().todos == apply_records(records).todos == now
     assert "[x] Load\\n[ ] Plot" in result(model)

@@ -227,9 +227,9 @@ async def test_always_holds_for_the_session_and_survives_reopening(tmp_path: Pat
     await ask(session, "Write.")
     await session.close()
     # Approvals are stored outside the log, where the same user's next kernel finds them.
-    effective_rules = EffectiveRules(approvals=harness.services.rules.effective.approvals)
+    effective_rules = EffectiveRules(approvals=harness.services.rules.effective_rules.approvals)
     again = await SessionHarness(
-        tmp_path, model, store=harness.store, effective=effective_rules
+        tmp_path, model, store=harness.store, effective_rules=effective_rules
     ).session()
     answer = await ask(again, "Write again.")
 

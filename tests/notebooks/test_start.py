@@ -12,7 +12,7 @@ import pytest
 from tests.harness.replay_checks import replayed_as_it_was
 
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -122,7 +122,7 @@ def test_becomes_a_page_without_scripts(ran: tuple[nbformat.NotebookNode, int]) 
 @pytest.mark.slow
 @pytest.mark.usefixtures("ran")
 def test_its_sessions_are_replayed_as_they_were(folder: Path) -> None:
-    store = JsonlStore(prepare(folder))
+    store = JsonlStore(open_project_folder(folder))
 
     listed = store.list()
 

@@ -14,7 +14,7 @@ from tests.waiting import LAST_RESORT_SECONDS, eventually
 
 from palimpsest.public.session_object import Session
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.testing import ScriptedModel, calls, isolated_session, says, stalls
 from palimpsest.transcript.errors import AbortedError, ConfigError, UserError, WaitAborted
 from palimpsest.transcript.parts import CompactionPart
@@ -61,7 +61,7 @@ def test_the_model_that_is_named_writes_this_one_summary(tmp_path: Path) -> None
         ("compaction", OWN),
     ]
     assert first.messages[-1].info.model.id == WRITER  # type: ignore[union-attr]
-    check_log_laws(JsonlStore(prepare(tmp_path)), session_id)
+    check_log_laws(JsonlStore(open_project_folder(tmp_path)), session_id)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_the_agent_goes_on_by_itself_where_it_is_told_so(tmp_path: Path) -> None
     said = str(model.requests[-1].messages[-1]["content"])
     assert "Go on if there is a next step" in said
     assert "What is the mean?" not in said
-    check_log_laws(JsonlStore(prepare(tmp_path)), session_id)
+    check_log_laws(JsonlStore(open_project_folder(tmp_path)), session_id)
 
 
 def test_it_goes_on_with_what_is_open_on_the_todo_list() -> None:

@@ -13,7 +13,7 @@ from palimpsest.context.presets import PRESETS
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, says
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.testing import ScriptedModel
 
 LINES = {
@@ -51,7 +51,7 @@ async def test_a_live_request_tells_it_in_the_words_of_its_preset(
 
 
 async def test_another_policy_later_and_a_restart_change_no_byte_of_it(tmp_path: Path) -> None:
-    store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
+    store = JsonlStore(open_project_folder(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
     model = ScriptedModel(says("One."), says("Two."))
     harness = SessionHarness(tmp_path, model, store=store)
     session = await harness.session()
@@ -85,7 +85,7 @@ async def test_a_restart_after_something_else_was_asked_keeps_every_byte(
         return says(GOOD if request.purpose == "compaction" else "word " * 1_500)
 
     (tmp_path / "AGENTS.md").write_text("Answer in metres.")
-    store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
+    store = JsonlStore(open_project_folder(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
     model = ScriptedModel(*[told] * 8)
     harness = SessionHarness(tmp_path, model, store=store)
     session = await harness.session()
@@ -109,7 +109,7 @@ async def test_a_restart_after_something_else_was_asked_keeps_every_byte(
 
 async def test_a_model_that_was_never_asked_is_told_what_holds_now(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("Answer in metres.")
-    store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
+    store = JsonlStore(open_project_folder(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
     model = ScriptedModel(says("One."), says("Two."))
     harness = SessionHarness(tmp_path, model, store=store)
     await ask(await harness.session(), "One")

@@ -169,7 +169,7 @@ def test_a_session_that_is_not_open_is_written_and_given_back(
 ) -> None:
     app = session._app
     fork = session.fork()
-    app.engine.submit(app.workspace._open.pop(fork.id).close()).result()  # type: ignore[arg-type]
+    app.engine.submit(app.workspace._open_sessions.pop(fork.id).close()).result()  # type: ignore[arg-type]
     palimpsest.current_session(session.id)
     message = session.messages[0]
     part = {**storage.read(["part", message.id, message.parts[0].id]), "sessionID": fork.id}

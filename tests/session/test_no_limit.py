@@ -16,7 +16,7 @@ from palimpsest.context.presets import PRESETS
 from palimpsest.public.session_object import Session
 from palimpsest.render.formats import markdown, text
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.testing import ScriptedModel, calls, fails, isolated_session, says
 from palimpsest.transcript.parts import CompactionPart
 
@@ -73,7 +73,7 @@ def test_nothing_old_is_pruned_and_the_log_is_replayed_as_it_was(tmp_path: Path)
 
     last = str(model.requests[-1].messages)
     assert last.count("a line of the log") == sum(1_200 - number for number in range(12))
-    store = JsonlStore(prepare(tmp_path))
+    store = JsonlStore(open_project_folder(tmp_path))
     check_log_laws(store, session_id)
 
 

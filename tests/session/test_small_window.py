@@ -11,7 +11,7 @@ from palimpsest.app.wiring import App
 from palimpsest.public.session_object import Session, open_session
 from palimpsest.render.formats import markdown, text
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.testing import ScriptedModel, calls, isolated_session, says
 from palimpsest.transcript.user_notices import user_notice_text
 
@@ -51,7 +51,7 @@ def test_it_is_told_once_for_each_model_and_never_sent(tmp_path: Path) -> None:
         assert told(session) == [(False, SMALL), (False, TINY)]
         session_id = session.id
     assert WORDS not in str([request.messages for request in model.requests])
-    check_log_laws(JsonlStore(prepare(tmp_path)), session_id)
+    check_log_laws(JsonlStore(open_project_folder(tmp_path)), session_id)
 
 
 def test_it_stands_in_the_answer_wherever_that_is_shown() -> None:

@@ -30,7 +30,11 @@ class StuckWriter:
         self._free = free
         self.session_id = writer.session_id
         self.epoch = writer.epoch
-        self.position, self.locate, self.close = writer.position, writer.locate, writer.close
+        self.position, self.locate, self.close = (
+            writer.position,
+            writer.place_of_record,
+            writer.close,
+        )
         self.missing_reason = writer.missing_reason
 
     def append(self, records: Sequence[Record], *, sync: bool = False) -> None:
@@ -139,7 +143,7 @@ async def test_the_cell_says_what_it_waits_for(tmp_path: Path, store: StuckStore
     session = await SessionHarness(tmp_path, ScriptedModel(says("Here.")), store=store).session()
     origin = Origin(kind="cell", cell_id="one")
     feed = TurnFeed("pmt_1", origin)
-    feed.attach(session)
+    feed.subscribe_to(session)
     shown: list[str] = []
     story = CellOutput(
         feed,
@@ -154,4 +158,4 @@ async def test_the_cell_says_what_it_waits_for(tmp_path: Path, store: StuckStore
     await until(lambda: (story.refresh(), "The disk does not answer" in "".join(shown))[1])
     store.free.set()
     await turn
-    feed.detach()
+    feed.unsubscribe()

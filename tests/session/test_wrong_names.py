@@ -97,7 +97,7 @@ def test_a_setting_that_names_what_is_not_there_is_told(
     own = tmp_path / "own"
     own.mkdir()
     (own / "config.toml").write_text(text)
-    places = ConfigFolders(organisation=(), user=(own,), home=tmp_path)
+    places = ConfigFolders(organisation_folders=(), user=(own,), home=tmp_path)
 
     problems = load(tmp_path, {"HOME": str(tmp_path)}, folders=places).problems
 

@@ -20,7 +20,7 @@ from tests.store.record_builders import (
 from palimpsest.store.exchange.keyed_view import KeyedView
 from palimpsest.store.interface import Store, TakenOver
 from palimpsest.store.log.journal import Journal
-from palimpsest.store.session_state.state import fold
+from palimpsest.store.session_state.state import apply_records
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
 from palimpsest.transcript.session_record.events import (
     Event,
@@ -87,7 +87,7 @@ class StoreConformance:
     def test_folds_the_same_however_it_is_opened(self, store: Store) -> None:
         begin(store)
 
-        folded = fold(records(TALK))
+        folded = apply_records(records(TALK))
         assert whole_state(store.load(SESSION)) == whole_state(folded)
         assert whole_state(store.open_live(SESSION)) == whole_state(folded)
 
@@ -141,7 +141,7 @@ class StoreConformance:
         assert [m.id for m in fork.messages()] == ["msg_1", "msg_2", "msg_old"]
         assert fork.part("msg_old", "prt_old") is not None
         assert fork.session == taken.fork
-        assert taken.shift == 1
+        assert taken.seq_shift == 1
 
     def test_lists_sessions_newest_first(self, store: Store) -> None:
         older, newer = session("ses_o"), session("ses_n", title="Whales")
@@ -247,7 +247,7 @@ class StoreConformance:
 
         assert [line.id for line in store.list()] == ["ses_f"]
         assert [m.id for m in store.load("ses_f").messages()] == ["msg_1", "msg_2"]
-        assert not store.load("ses_f").deleted
+        assert not store.load("ses_f").is_deleted
 
     def test_a_hidden_parent_goes_with_its_last_fork(self, store: Store) -> None:
         begin(store)
@@ -279,7 +279,7 @@ class StoreConformance:
         live, whole = store.open_live(SESSION), store.load(SESSION)
         assert live.seq == whole.seq
         assert live.session == whole.session
-        assert live.older + len(live.messages()) == len(whole.messages()) == 7
+        assert live.older_count + len(live.messages()) == len(whole.messages()) == 7
         assert live.messages() == whole.messages()[-len(live.messages()) :]
 
     def test_reads_and_lists_by_key(self, store: Store) -> None:
@@ -302,15 +302,15 @@ class StoreConformance:
         ]
         assert keys.list(("part", "msg_1")) == [("part", "msg_1", "prt_1")]
         assert keys.list(("message", "ses_none")) == []
-        assert keys.read(("part", "msg_1", "prt_1"))["text"] == "How many penguins?"
-        assert keys.read(("message", SESSION, "msg_1"))["sessionID"] == SESSION
-        assert keys.read(("session", project, SESSION))["projectID"] == project
-        assert keys.read(("session_diff", SESSION)) == [{"file": "a.py"}]
-        assert keys.read(("share", SESSION)) == share
+        assert keys.value_of_key(("part", "msg_1", "prt_1"))["text"] == "How many penguins?"
+        assert keys.value_of_key(("message", SESSION, "msg_1"))["sessionID"] == SESSION
+        assert keys.value_of_key(("session", project, SESSION))["projectID"] == project
+        assert keys.value_of_key(("session_diff", SESSION)) == [{"file": "a.py"}]
+        assert keys.value_of_key(("share", SESSION)) == share
         with pytest.raises(NotFound, match="There is nothing at"):
-            keys.read(("message", SESSION, "msg_2"))
+            keys.value_of_key(("message", SESSION, "msg_2"))
         with pytest.raises(UserError, match=r"\['todo', 'x'\] is no key. Keys are"):
-            keys.read(("todo", "x"))
+            keys.value_of_key(("todo", "x"))
 
     def test_state_can_be_summarised_and_restored(self, store: Store) -> None:
         begin(store)

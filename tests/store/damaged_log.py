@@ -84,5 +84,5 @@ def go_on(store: JsonlStore, message_id: str = "msg_new") -> None:
     journal = Journal(writer, store.open_live(SESSION), clock=lambda: 1_790_000_900_000)
     journal.append(assistant(message_id, created=1_790_000_900_000))
     journal.append(text("prt_new", message_id, "Written afterwards."))
-    assert journal.flush_sync(), journal.failed
+    assert journal.flush_sync(), journal.failure
     journal.close()

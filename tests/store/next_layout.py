@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.store.project_folder.migrations import STEPS, LayoutStep
 
 NUMBER = STEPS[-1].number + 1
@@ -33,8 +33,8 @@ def steps(
         number=NUMBER,
         sentence="logs are called events",
         entries=lambda _root: ["sessions"],
-        change=change,
-        alone=alone,
+        migrate=change,
+        needs_no_writers=alone,
     )
     return (*STEPS, step)
 
@@ -46,7 +46,7 @@ def _kills(template: Path, folder: Path) -> None:
         child = os.fork()
         if child == 0:
             _die_at(number, project)
-            prepare(project, steps())
+            open_project_folder(project, steps())
             os._exit(0)
         _, status = os.waitpid(child, 0)
         assert status in (0, signal.SIGKILL), status
@@ -76,7 +76,7 @@ def _waits(project: Path) -> None:
         sys.stdout.flush()
         sys.stdin.read()
 
-    prepare(project, steps(change))
+    open_project_folder(project, steps(change))
 
 
 if __name__ == "__main__":

@@ -116,11 +116,11 @@ def records(events: Iterable[Event], first: int = 1) -> list[Record]:
 
 def whole_state(state: State) -> dict[str, Any]:
     """Return everything of a state, for a comparison."""
-    return {"messages": state.messages(), "items": state.items, "summary": state.summary()}
+    return {"messages": state.messages(), "items": state.request_items, "summary": state.summary()}
 
 
 def restored_state(summary: Any) -> State:
     """Return a state without messages from what ``State.summary`` returned."""
     state = State()
-    state.restore(Summary.model_validate(summary))
+    state.restore_summary(Summary.model_validate(summary))
     return state

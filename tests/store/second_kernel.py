@@ -13,7 +13,7 @@ from tests.store.record_builders import assistant, session
 
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import UserError
@@ -28,7 +28,9 @@ def main() -> None:
     project, session_id, kernel_id = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
     pause = float(sys.argv[4]) if len(sys.argv) > 4 else 0.005
     store = JsonlStore(
-        prepare(project), heartbeat_seconds=HEARTBEAT_SECONDS, watch_seconds=WATCH_SECONDS
+        open_project_folder(project),
+        heartbeat_seconds=HEARTBEAT_SECONDS,
+        watch_seconds=WATCH_SECONDS,
     )
     try:
         writer = store.acquire(session_id, this_owner(kernel_id), create=True)
@@ -43,7 +45,7 @@ def main() -> None:
         name = f"msg_{kernel_id}_{number}"
         book.append(assistant(name), sync=True)
         if book.flush_sync(sync=True):
-            say({"kept": name, "session": book.session_id, "failed": book.failed})
+            say({"kept": name, "session": book.session_id, "failed": book.failure})
     book.close()
 
 

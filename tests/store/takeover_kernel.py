@@ -15,7 +15,7 @@ from tests.store.second_kernel import say
 
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.transcript.errors import UserError
 
@@ -26,7 +26,7 @@ def main() -> None:
     until, rng = time.monotonic() + float(sys.argv[4]), random.Random(sys.argv[5])
     number = 0
     while time.monotonic() < until:
-        store = JsonlStore(prepare(project), heartbeat_seconds=0.01, watch_seconds=0.02)
+        store = JsonlStore(open_project_folder(project), heartbeat_seconds=0.01, watch_seconds=0.02)
         try:
             writer = store.acquire(session_id, this_owner(kernel_id), steal=True)
         except UserError:

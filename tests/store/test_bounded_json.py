@@ -29,10 +29,10 @@ JSON = st.recursive(
 def built(content: bytes, piece: int = 1 << 18) -> int:
     """Return what a text is said to build, its decoded form left out."""
     size = BuiltSize(times=1_000_000)
-    size.read = len(content)
+    size.read_bytes = len(content)
     for at in range(0, len(content), piece):
         size.add(content[at : at + piece])
-    return size.built
+    return size.built_bytes
 
 
 def taken(content: bytes) -> int:

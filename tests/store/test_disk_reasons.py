@@ -22,7 +22,7 @@ from palimpsest.session.permissions.grants import Grants
 from palimpsest.session.trust.trust_store import TrustStore
 from palimpsest.store.exchange.plain_database import opened_database
 from palimpsest.store.log.store_factory import open_store
-from palimpsest.store.project_folder.layout import ProjectNumber, prepare
+from palimpsest.store.project_folder.layout import ProjectNumber, open_project_folder
 from palimpsest.testing import ScriptedModel, isolated_session, says
 from palimpsest.transcript.errors import StorageFailed
 from palimpsest.transcript.strings.disk_words import SENTENCES, disk_reason
@@ -98,7 +98,7 @@ def test_a_table_says_it_and_trust_ends_with_the_kernel(fault: str, tmp_path: Pa
             write_parquet(Table(), table)  # type: ignore[arg-type]
         trust = TrustStore(folder)
         trust.add(["digest"], ["a.toml"], tmp_path)
-        assert trust.has("digest")
+        assert trust.is_trusted("digest")
         assert f"This trust ends with this kernel. {words}: " in trust.unwritten(tmp_path)
         assert [file.name for file in folder.iterdir() if file.name.startswith("t")] == []
     trust.remove(tmp_path)
@@ -154,7 +154,7 @@ def test_what_a_fork_needs_stays_on_a_full_disk(tmp_path: Path) -> None:
 def test_what_is_allowed_and_revoked_is_written_when_there_is_room_again(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
-    number = ProjectNumber(prepare(project).root)
+    number = ProjectNumber(open_project_folder(project).root)
     number.make()
     git, ls = (
         Rule(permission="bash", pattern=pattern, action="allow") for pattern in ("git *", "ls *")

@@ -18,7 +18,7 @@ from palimpsest.store.exchange.json_export import export_json
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.log.store_factory import open_store
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.store.project_folder.lease import Lease, LeaseFile, is_dead
 from palimpsest.transcript.errors import NotFound, UserError
 
@@ -61,7 +61,7 @@ def replaced(path: Path, put: Put) -> None:
 
 @pytest.fixture
 def store(tmp_path: Path) -> JsonlStore:
-    store = JsonlStore(prepare(tmp_path))
+    store = JsonlStore(open_project_folder(tmp_path))
     begin(store)
     return store
 
@@ -97,7 +97,7 @@ def test_a_log_that_is_no_file_leaves_the_others_alone(store: JsonlStore, put: P
 
 @pytest.mark.parametrize("put", PUTS)
 def test_a_layout_file_that_is_none_is_said_or_made_again(tmp_path: Path, put: Put) -> None:
-    prepare(tmp_path)
+    open_project_folder(tmp_path)
     replaced(tmp_path / ".palimpsest" / "layout", put)
     opened, sentence = open_store(tmp_path)
 
@@ -124,7 +124,7 @@ def test_any_byte_of_a_lease_may_be_wrong(store: JsonlStore) -> None:
     ).encode()
     for seed in range(SEEDS):
         file.path.write_bytes(damaged(seed, content)[1])
-        held = file.read()
+        held = file.current_lease()
         if held is not None:
             assert held.epoch >= 0
             is_dead(held)
@@ -134,14 +134,14 @@ def test_any_byte_of_a_lease_may_be_wrong(store: JsonlStore) -> None:
 @pytest.mark.soak  # with each commit tests/store/log/test_damage.py has wrong bytes of a log; this adds the layout
 @pytest.mark.slow
 def test_any_byte_of_a_layout_may_be_wrong(tmp_path: Path) -> None:
-    prepare(tmp_path)
+    open_project_folder(tmp_path)
     path = tmp_path / ".palimpsest" / "layout"
     content = path.read_bytes()
     for seed in range(SEEDS):
         path.write_bytes(damaged(seed, content)[1])
         sentence = "."
         try:
-            prepare(tmp_path)
+            open_project_folder(tmp_path)
         except UserError as refused:
             sentence = str(refused)
         assert sentence.endswith(".")

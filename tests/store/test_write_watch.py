@@ -10,7 +10,7 @@ from palimpsest.store.disk import STALL_SECONDS, Stall, WriteWatch
 
 def stalled(watch: WriteWatch, told: Callable[[], None]) -> Stall:
     stall = Stall(lambda: "ses_1", watch)
-    stall.listen(told)
+    stall.on_change(told)
     return stall
 
 
@@ -24,11 +24,11 @@ def test_a_write_that_hangs_is_told_and_its_end_too() -> None:
 
     with stall.watching():
         assert changed.wait(LAST_RESORT_SECONDS)
-        assert "The disk does not answer" in stall.words
-        assert "'ses_1'" in stall.words
+        assert "The disk does not answer" in stall.sentence
+        assert "'ses_1'" in stall.sentence
         changed.clear()
 
-    assert (changed.is_set(), stall.words) == (True, "")
+    assert (changed.is_set(), stall.sentence) == (True, "")
 
 
 def test_a_listener_that_hangs_is_told_as_what_it_is() -> None:
@@ -38,7 +38,7 @@ def test_a_listener_that_hangs_is_told_as_what_it_is() -> None:
     with stall.watching():
         stall.is_calling_subscribers = True
         assert changed.wait(LAST_RESORT_SECONDS)
-        assert "What listens to session" in stall.words
+        assert "What listens to session" in stall.sentence
 
 
 def test_a_write_that_returns_is_told_to_nobody() -> None:
@@ -49,7 +49,7 @@ def test_a_write_that_returns_is_told_to_nobody() -> None:
         with stall.watching():
             pass
 
-    assert (told, stall.words, watch._running) == ([], "", {})
+    assert (told, stall.sentence, watch._running_writes) == ([], "", {})
 
 
 def test_what_comes_after_a_write_that_hangs_is_watched_too() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.sample_size import thinned
 
-from palimpsest.transcript.strings.deceptive_text import MAX_SENTENCES, MORE, deceptions
+from palimpsest.transcript.strings.deceptive_text import MAX_SENTENCES, MORE, deception_sentences
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ from palimpsest.transcript.strings.deceptive_text import MAX_SENTENCES, MORE, de
     ],
 )
 def test_what_deceives_is_named_with_its_place(values: dict[str, Any], words: str) -> None:
-    assert words in "\n".join(deceptions(values))
+    assert words in "\n".join(deception_sentences(values))
 
 
 @pytest.mark.parametrize(
@@ -57,15 +57,15 @@ def test_what_deceives_is_named_with_its_place(values: dict[str, Any], words: st
     ],
 )
 def test_what_people_write_is_not_named(text: str) -> None:
-    assert deceptions({"code": text}) == ()
+    assert deception_sentences({"code": text}) == ()
 
 
 def test_a_commit_message_is_no_warning() -> None:
-    assert deceptions({"command": "git commit -m 'It’s done — really'"}) == ()  # noqa: RUF001  # letters of other scripts are the subject
+    assert deception_sentences({"command": "git commit -m 'It’s done — really'"}) == ()  # noqa: RUF001  # letters of other scripts are the subject
 
 
 def test_only_so_many_sentences_are_said() -> None:
-    many = deceptions({"code": " ".join(f"p\u0430y{'x' * n}" for n in range(100))})
+    many = deception_sentences({"code": " ".join(f"p\u0430y{'x' * n}" for n in range(100))})
 
     assert len(many) == MAX_SENTENCES + 1
     assert many[-1] == MORE
@@ -81,7 +81,8 @@ DEEP = st.recursive(
 @given(st.dictionaries(st.text(), DEEP))
 def test_every_input_is_looked_at_without_an_error(values: dict[str, Any]) -> None:
     assert all(
-        deception.endswith(".") and "\n" not in deception for deception in deceptions(values)
+        deception.endswith(".") and "\n" not in deception
+        for deception in deception_sentences(values)
     )
 
 
@@ -101,6 +102,6 @@ def test_every_input_is_looked_at_without_an_error(values: dict[str, Any]) -> No
 )
 def test_no_input_takes_long(text: str) -> None:
     began = time.process_time()
-    deceptions({"code": text, "command": text})
+    deception_sentences({"code": text, "command": text})
 
     assert time.process_time() - began < 20

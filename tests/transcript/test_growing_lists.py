@@ -33,14 +33,16 @@ def test_rows_are_those_of_the_whole_list(lists: list[list[int]], chance: random
         whole: list[int] = []
         for place in range(len(values)):
             whole.append(row(place, whole))
-        assert list(grown.of(row, values, about=about)) == whole
+        assert list(grown.grown_rows(row, values, about=about)) == whole
 
 
 @given(st.lists(LISTS, min_size=1, max_size=6))
 def test_columns_are_those_of_the_whole_list(lists: list[list[int]]) -> None:
     grown = GrownColumns()
     for values in lists:
-        columns = grown.of(values, {"same": lambda one: one, "twice": lambda one: 2 * one})
+        columns = grown.grown_columns(
+            values, {"same": lambda one: one, "twice": lambda one: 2 * one}
+        )
 
         assert columns == {"same": tuple(values), "twice": tuple(2 * value for value in values)}
 
@@ -53,10 +55,10 @@ def test_a_row_is_made_once() -> None:
         return place
 
     grown: GrownRows[int] = GrownRows()
-    grown.of(row, "abc")
-    grown.of(row, "abcd")
-    grown.of(row, "abXd")
+    grown.grown_rows(row, "abc")
+    grown.grown_rows(row, "abcd")
+    grown.grown_rows(row, "abXd")
 
     assert made == [0, 1, 2, 3, 2, 3]
-    assert grown.of(row, "abXd", max_unchanged=1) == (0, 1, 2, 3)
+    assert grown.grown_rows(row, "abXd", max_unchanged=1) == (0, 1, 2, 3)
     assert made[6:] == [1, 2, 3]

@@ -46,7 +46,7 @@ def test_each_case_is_told_in_these_lines(case: dict[str, Any]) -> None:
     told = [
         retry_words(found.runs[part.id]) if part.id in found.runs else part.error.message
         for part in parts
-        if isinstance(part, RetryPart) and part.id not in found.merged
+        if isinstance(part, RetryPart) and part.id not in found.merged_ids
     ]
     assert told == case["told"]
     assert found.error_attempts == case["attempts"]

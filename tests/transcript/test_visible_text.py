@@ -11,10 +11,10 @@ from tests.hostile_text import HOSTILE, steers
 
 from palimpsest.render.safety.escaping import clean
 from palimpsest.transcript.visible_text import (
-    visible,
     visible_code,
     visible_json,
     visible_line,
+    visible_text,
     without_colours,
 )
 
@@ -61,7 +61,7 @@ def test_every_control_and_format_character_is_shown_in_code() -> None:
     ],
 )
 def test_what_is_unseen_is_shown_in_prose_and_in_code(sign: str, shown: str) -> None:
-    assert visible(f"a{sign}b") == visible_code(f"a{sign}b") == f"a{shown}b"
+    assert visible_text(f"a{sign}b") == visible_code(f"a{sign}b") == f"a{shown}b"
 
 
 @pytest.mark.parametrize(
@@ -76,11 +76,11 @@ def test_what_is_unseen_is_shown_in_prose_and_in_code(sign: str, shown: str) -> 
     ],
 )
 def test_what_people_write_stays_in_prose(text: str) -> None:
-    assert visible(text) == text
+    assert visible_text(text) == text
 
 
 def test_a_line_end_of_windows_is_one_in_prose_and_is_shown_in_code() -> None:
-    assert visible("a\r\nb\rc") == "a\nb\\x0dc"
+    assert visible_text("a\r\nb\rc") == "a\nb\\x0dc"
     assert visible_code("a\r\nb") == "a\\x0d\nb"
 
 
@@ -92,7 +92,7 @@ def test_an_odd_blank_is_shown_in_code() -> None:
 def test_nothing_is_left_that_steers_a_terminal_and_a_second_time_changes_nothing(
     text: str,
 ) -> None:
-    for show in (visible, visible_code, visible_line):
+    for show in (visible_text, visible_code, visible_line):
         shown = show(text)
         assert show(shown) == shown
         assert not {"\x1b", "\r", "\x9b", "\u202e", "\u200b"} & set(shown)

@@ -144,7 +144,7 @@ def load(
 
     ``overrides`` are options of a call, by dotted setting name; None means "not given".
     """
-    folders = folders or ConfigFolders.usual(environment)
+    folders = folders or ConfigFolders.of_platform(environment)
     merge_state = LayerMerge()
     layers = list(setting_layers(start, environment, folders, merge_state.problems))
     project = find_project(start)
@@ -155,7 +155,7 @@ def load(
             agents, commands = ONLY_BUILT_INS
             if "agent" in layer.data or "command" in layer.data:
                 agents, commands = own_names(start, folders)
-            baseline = SettingsBaseline(layer.base, merge_state.value(), agents, commands)
+            baseline = SettingsBaseline(layer.base, merge_state.merged_config(), agents, commands)
             merge_untrusted(merge_state, layer, baseline)
         else:
             merge_state.add(layer)
@@ -164,7 +164,7 @@ def load(
     for key, option in given.items():
         put_at(options, tuple(key.split(".")), option)
     merge_state.add(Layer("option", options, start))
-    value = merge_state.value()
+    value = merge_state.merged_config()
     return LoadedConfig(
         value,
         merge_state.origins,
@@ -173,7 +173,7 @@ def load(
         merge_state.locked_rules,
         tuple(merge_state.held),
         digest,
-        frozenset(merge_state.limited),
+        frozenset(merge_state.limited_settings),
         configured_state_folder(layers),
         trusted_by(layers, project),
     )
@@ -191,7 +191,9 @@ ONLY_BUILT_INS: tuple[frozenset[str], frozenset[str]] = (frozenset(BUILT_IN_AGEN
 def trusted(layers: Sequence[Layer], folders: ConfigFolders, start: Path) -> str:
     """Return the digest of the project's settings if the user trusted them, else ""."""
     digest = _digest(layers, folders, start)
-    return digest if TrustStore(folders.trust_folder, find_project(start)).has(digest) else ""
+    return (
+        digest if TrustStore(folders.trust_folder, find_project(start)).is_trusted(digest) else ""
+    )
 
 
 def _digest(layers: Sequence[Layer], folders: ConfigFolders, start: Path) -> str:
@@ -205,7 +207,7 @@ def _digest(layers: Sequence[Layer], folders: ConfigFolders, start: Path) -> str
 
 def still_trusted(start: Path, environment: Mapping[str, str], digest: str) -> bool:
     """Return whether the project's settings, and the files they run, still have this digest."""
-    folders = ConfigFolders.usual(environment)
+    folders = ConfigFolders.of_platform(environment)
     return _digest(list(setting_layers(start, environment, folders, [])), folders, start) == digest
 
 
@@ -219,7 +221,7 @@ def trust_project(
 
     ``definitions`` are the files of agents, commands and skills that need trust: digest to path.
     """
-    folders = folders or ConfigFolders.usual(environment)
+    folders = folders or ConfigFolders.of_platform(environment)
     project = find_project(start)
     held = load(start, environment, folders=folders).held
     layers = list(setting_layers(start, environment, folders, []))
@@ -235,7 +237,7 @@ def distrust_project(
     start: Path, environment: Mapping[str, str], folders: ConfigFolders | None = None
 ) -> bool:
     """Revoke trust in the project's files; returns False when it was not trusted."""
-    folders = folders or ConfigFolders.usual(environment)
+    folders = folders or ConfigFolders.of_platform(environment)
     project = find_project(start)
     folders = _with_admin_folder(folders, list(setting_layers(start, environment, folders, [])))
     return TrustStore(folders.trust_folder, project).remove(project)
@@ -292,7 +294,7 @@ def own_names(start: Path, folders: ConfigFolders) -> tuple[frozenset[str], froz
     agents = {
         name
         for file in read_definitions(own, agent_files.KINDS, folders.home, [], [])
-        for name in (file.name, file.document.head.get("name"))
+        for name in (file.name, file.document.fields.get("name"))
         if isinstance(name, str)
     }
     commands = {

@@ -18,7 +18,7 @@ def apply_permission_settings(effective_rules: EffectiveRules, config: LoadedCon
     value = config.value
     rules = config.rules("permission", value.permission)
     effective_rules.rules = merge_rules(DEFAULT_RULES, rules)
-    effective_rules.fixed = as_limits(
+    effective_rules.fixed_rules = as_limits(
         (
             rule
             for rule in rules_from(config.locked_rules)

@@ -195,10 +195,10 @@ class App:
         self.effective_rules.project_move = ProjectMoveWatch(self.effective_rules.grants)
         apply_permission_settings(self.effective_rules, self._config)
         self._trust_store = TrustStore(
-            ConfigFolders.usual(self.environment).trust_folder, self.project
+            ConfigFolders.of_platform(self.environment).trust_folder, self.project
         )
         self.definitions = ProjectDefinitions(self._sources(), self._base_rules)
-        self.effective_rules.granted = lambda: skill_rules(self.definitions.skills)
+        self.effective_rules.granted_rules = lambda: skill_rules(self.definitions.skills)
         register_definitions(self.registry, self.definitions)
         agents = self.definitions.agents
         self.services = Services(
@@ -234,7 +234,7 @@ class App:
             ),
             agents=AgentServices(
                 registry=self.registry,
-                known=agents,
+                known_agents=agents,
                 default_agent=self.definitions.default_agent,
                 definitions=self.definitions,
                 hooks=self.hooks,
@@ -249,17 +249,19 @@ class App:
                 base=merge_rules(
                     DEFAULT_RULES, self._config.rules("permission", config.permission)
                 ),
-                effective=self.effective_rules,
+                effective_rules=self.effective_rules,
                 locked=self.locked_settings,
                 policy=policy.policy,
-                policy_fixed=policy.fixed,
+                policy_fixed=policy.fixed_by,
                 policy_stage=_policy_stage,
                 approved_code=approved_code,
             ),
             kernel=KernelServices(
                 python=python
                 and (
-                    lambda tool_context: approved_code.observe(python(tool_context), tool_context)
+                    lambda tool_context: approved_code.observed_runner(
+                        python(tool_context), tool_context
+                    )
                 ),
                 namespace=namespace
                 and (lambda tool_context: HidingNamespace(namespace(tool_context), hidden)),
@@ -324,7 +326,7 @@ class App:
         }
         return DefinitionSources(
             self.start,
-            ConfigFolders.usual(self.environment),
+            ConfigFolders.of_platform(self.environment),
             agents,
             rules,
             commands,
@@ -343,7 +345,7 @@ class App:
         return "" if is_unchanged else TRUST_CHANGED
 
     def _trusts(self, digest: str) -> bool:
-        return bool(self._config.trusted_by) or self._trust_store.has(digest)
+        return bool(self._config.trusted_by) or self._trust_store.is_trusted(digest)
 
     def _base_rules(self) -> Rules:
         """Return the permission rules for every agent."""
@@ -353,7 +355,7 @@ class App:
     @property
     def config(self) -> LoadedConfig:
         """The merged settings, with everything that needs the user's trust."""
-        held = self.definitions.trust.held
+        held = self.definitions.definition_trust.held_settings
         first = tuple(
             problem for problem in self.definitions.problems if problem.startswith("default_agent ")
         )
@@ -368,10 +370,10 @@ class App:
         Rules, mode and spending limit apply at once, other settings from the next start of the kernel.
         """
         self.definitions.refresh()
-        definition_trust = self.definitions.trust
+        definition_trust = self.definitions.definition_trust
         held = trust_project(self.start, self.environment, definitions=definition_trust.files)
         self._configure()
-        return (*held, *definition_trust.held)
+        return (*held, *definition_trust.held_settings)
 
     @property
     def trust_unwritten(self) -> str:
@@ -387,7 +389,7 @@ class App:
     def _configure(self) -> None:
         self._config = load(self.start, self.environment, self._overrides)
         apply_permission_settings(self.effective_rules, self._config)
-        self.definitions.forget()
+        self.definitions.read_again()
         self.definitions.refresh()
 
     def take_notices(self) -> tuple[str, ...]:
@@ -627,7 +629,7 @@ def _stored_grants_and_snapshots(
             project,
             store.layout.snapshots,
             rules=GitignoreRules,
-            never=ALWAYS_SKIPPED,
+            excluded_folders=ALWAYS_SKIPPED,
             protection=protection_of,
         ),
     )

@@ -65,7 +65,7 @@ class Frontend:
         self.shell = shell
         self.channel = Channel(services, main_thread, shell)
         self.batches = batches or CellBatches()
-        self.channel.announced = self.batches.announce
+        self.channel.announced = self.batches.announce_cells
         self._parts = self.channel.parts
         self._recorded = RecordedPrompts(self._parts, self.batches)
         main_thread.running_cell_count = running_cell_count
@@ -136,7 +136,7 @@ class Frontend:
         return self._recorded.find_or_send(request, place)
 
     def _check_prompt(self, request: MagicLine) -> None:
-        if self.main_thread.current is not None:
+        if self.main_thread.current_job is not None:
             raise usage_error(NESTED_PROMPT)
         self._refuse_without_error(request)
         self._print_warnings()

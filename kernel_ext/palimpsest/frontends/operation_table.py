@@ -32,7 +32,7 @@ class OperationIndex(NamedTuple):
     terminal_forms: dict[str, tuple[Form, type[Operation]]]
 
     @classmethod
-    def of(cls, modules: Iterable[str]) -> "OperationIndex":
+    def of_modules(cls, modules: Iterable[str]) -> "OperationIndex":
         """Import modules and return their operations."""
         operations = cls({}, {}, {}, {})
         for name in modules:
@@ -56,19 +56,19 @@ class OperationTable:
     """All operations, by the type that a page sends and by the name after ``%agent``."""
 
     def __init__(self) -> None:
-        self._loaded: OperationIndex | None = None
+        self._operation_index: OperationIndex | None = None
 
     @property
     def _all_operations(self) -> OperationIndex:
-        if self._loaded is None:
-            operations = OperationIndex.of(module.module for module in MODULES)
+        if self._operation_index is None:
+            operations = OperationIndex.of_modules(module.module for module in MODULES)
             operations.add(Help)
             operations.add(ListButtons)
             operations.add(ProposeArguments)
-            self._loaded = operations
-        return self._loaded
+            self._operation_index = operations
+        return self._operation_index
 
-    def find(self, kind: str) -> type[Operation] | None:
+    def operation_type(self, kind: str) -> type[Operation] | None:
         """Return the operation of a type, importing only its module; None for an unknown type."""
         return self._imported_operations(
             module for module in MODULES if kind in module.types.split()
@@ -82,7 +82,11 @@ class OperationTable:
 
     def _imported_operations(self, modules: Iterable[OperationModule]) -> OperationIndex:
         names = [module.module for module in modules]
-        return OperationIndex.of(names) if names and self._loaded is None else self._all_operations
+        return (
+            OperationIndex.of_modules(names)
+            if names and self._operation_index is None
+            else self._all_operations
+        )
 
     @property
     def by_type(self) -> dict[str, type[Operation]]:

@@ -28,7 +28,7 @@ from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.session_record.events import Record
 from palimpsest.transcript.values import Density
-from palimpsest.transcript.visible_text import visible
+from palimpsest.transcript.visible_text import visible_text
 
 MAX_PLAIN_CHARS = 20_000
 """Maximum characters of the plain text; of a longer session only the end is shown."""
@@ -41,8 +41,8 @@ class SessionView(CellWidget):
     _css = built_file("view.css", "")
 
     def __init__(self, live: KernelSession, engine: EngineThread) -> None:
-        self._live = live
-        self._watches = PageWatches()
+        self._live_session = live
+        self._page_watches = PageWatches()
         super().__init__(live.id, engine, built_file("view.js"))
         self._unsubscribe = live.subscribe(self._on_records)
 
@@ -50,10 +50,10 @@ class SessionView(CellWidget):
 
     def bundle(self) -> dict[str, str]:
         """Return the session as HTML and as plain text, without secrets."""
-        snapshot = self._live.snapshot()
+        snapshot = self._live_session.snapshot()
         scrub = scrubber(os.environ)
         notes = OutlineNotes(
-            asks=snapshot.asks, decisions=self._live.decisions(), answers=snapshot.replies
+            asks=snapshot.asks, decisions=self._live_session.decisions(), answers=snapshot.replies
         )
         title = _shown_title(snapshot)
 
@@ -65,37 +65,37 @@ class SessionView(CellWidget):
                 remark=_subtitle(snapshot),
                 scrub=scrub,
                 notes=notes,
-                density=self._live.density,
+                density=self._live_session.density,
             ),
-            "text/plain": visible(
-                _session_end_text(snapshot, title, scrub, notes, self._live.density)
+            "text/plain": visible_text(
+                _session_end_text(snapshot, title, scrub, notes, self._live_session.density)
             ),
         }
 
     def __repr__(self) -> str:
-        return f"<SessionView of {self._live.id}>"
+        return f"<SessionView of {self._live_session.id}>"
 
     # Messages from and to the page
 
     def _on_records(self, records: Sequence[Record]) -> None:
         """Send records to the page, and update the outputs when a turn ended; on the writer thread."""
-        if self._watches.is_watched():
-            for notice in new_records(self._live.id, records):
+        if self._page_watches.is_watched():
+            for notice in new_records(self._live_session.id, records):
                 self._send_notice(notice)
         self._refresh_after_turn(records)
 
     def _on_message(self, _widget: Any, content: Any, _buffers: Any) -> None:
         match content:
             case {"kind": "watch"}:
-                self._watches.renew("view", None)
-                self._send_notice(CurrentNotice(session=head_of(self._live)))
+                self._page_watches.renew_watch("view", None)
+                self._send_notice(CurrentNotice(session=head_of(self._live_session)))
             case {"kind": "resync", "id": str(resync), "after": None | int() as after}:
                 self._on_engine(lambda: self._send_missed_notices(resync, after))
             case _:
                 _log.debug("The view's page said what nobody understands: %.80r", content)
 
     async def _send_missed_notices(self, resync: str, after: int | None) -> None:
-        for notice in await missed_notices(self._live, after, resync):
+        for notice in await missed_notices(self._live_session, after, resync):
             self._send_notice(notice)
 
     def _send_notice(self, notice: BaseModel) -> None:

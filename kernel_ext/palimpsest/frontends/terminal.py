@@ -9,7 +9,7 @@ import shutil
 import sys
 from typing import TextIO
 
-from palimpsest.transcript.visible_text import encodable_text, visible
+from palimpsest.transcript.visible_text import encodable_text, visible_text
 
 PAGE_ROWS, PAGE_COLUMNS = 40, 80
 """Assumed size of a terminal whose size is unknown, as in a kernel; a smaller terminal can scroll back."""
@@ -36,12 +36,12 @@ def write_error(sentence: str) -> None:
 
 def read_line(prompt: str) -> str:
     """Show a question, and return the line that a person types; raises what ``input`` raises."""
-    return input(encodable_text(visible(prompt), sys.stdout))
+    return input(encodable_text(visible_text(prompt), sys.stdout))
 
 
 def show_progress(text: str) -> None:
     """Show a line of progress on standard error, in place of the line before."""
-    sys.stderr.write("\r" + encodable_text(visible(text), sys.stderr))
+    sys.stderr.write("\r" + encodable_text(visible_text(text), sys.stderr))
     sys.stderr.flush()
 
 
@@ -53,7 +53,7 @@ def end_progress() -> None:
 
 def fitting_output(bundle: dict[str, str]) -> dict[str, str]:
     """Return a bundle whose plain text holds only characters that standard output can encode, as IPython does."""
-    return {**bundle, "text/plain": visible(encodable_text(bundle["text/plain"], sys.stdout))}
+    return {**bundle, "text/plain": visible_text(encodable_text(bundle["text/plain"], sys.stdout))}
 
 
 def has_unicode_output() -> bool:
@@ -64,5 +64,5 @@ def has_unicode_output() -> bool:
 
 def _write(text: str, stream: TextIO | None) -> None:
     if text and stream is not None:
-        stream.write(encodable_text(visible(text), stream))
+        stream.write(encodable_text(visible_text(text), stream))
         stream.flush()

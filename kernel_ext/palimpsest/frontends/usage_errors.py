@@ -5,9 +5,9 @@ Border: the sentence may quote a model, a file or a server, so terminal control 
 
 from IPython.core.error import UsageError
 
-from palimpsest.transcript.visible_text import visible
+from palimpsest.transcript.visible_text import visible_text
 
 
 def usage_error(sentence: object) -> UsageError:
     """Return an error with this sentence, or the message of another error, as its message."""
-    return UsageError(visible(str(sentence)))
+    return UsageError(visible_text(str(sentence)))

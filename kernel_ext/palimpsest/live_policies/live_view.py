@@ -96,7 +96,7 @@ def live_view(
 def _with_pins(timeline: Timeline, view: View) -> Timeline:
     """Return the items with a pin on those that the user pinned or restored."""
     effective = EffectiveDecisions(view.decisions)
-    names = pinned_parts(view.messages, view.decisions) | effective.restored
+    names = pinned_parts(view.messages, view.decisions) | effective.restored_ids
     if not names:
         return timeline
     items = tuple(

@@ -32,7 +32,7 @@ SUMMARY_SECONDS = 2.0
 async def take_snapshot(files: ProjectFiles) -> str | None:
     """Take a snapshot; None where that fails, with the reason in ``problem``."""
     try:
-        name = await asyncio.to_thread(files.snapshots.take, files.leave_out())
+        name = await asyncio.to_thread(files.snapshots.take_snapshot, files.leave_out())
     except UserError as problem:
         files.problem = str(problem)
         return None

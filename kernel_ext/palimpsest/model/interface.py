@@ -174,7 +174,7 @@ class StepFinished:
     metadata: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "usage", self.usage.possible)
+        object.__setattr__(self, "usage", self.usage.with_possible_numbers)
         if self.cost is not None and not (math.isfinite(self.cost) and self.cost >= 0):
             object.__setattr__(self, "cost", None)
 

@@ -62,7 +62,7 @@ class GuardedState:
     session = _CachedValue(lambda state: state.session)
     decisions = _CachedValue(lambda state: state.decisions)
     request = _CachedValue(lambda state: state.request)
-    items = _CachedValue(lambda state: state.items)
+    items = _CachedValue(lambda state: state.request_items)
     inbox = _CachedValue(lambda state: dict(state.inbox))
     todos = _CachedValue(lambda state: state.todos)
     diff = _CachedValue(lambda state: state.diff)
@@ -170,8 +170,8 @@ class SessionLog:
         written = asyncio.ensure_future(self.journal.flush())
         while not written.done():
             await asyncio.wait({written}, timeout=CHECK_SECONDS)
-            words = stall.words
-            if is_stopped() or (words and time.monotonic() - stall.since > STALL_SECONDS):
+            words = stall.sentence
+            if is_stopped() or (words and time.monotonic() - stall.since_seconds > STALL_SECONDS):
                 written.cancel()
                 return words
         return ""

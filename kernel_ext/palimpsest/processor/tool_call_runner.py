@@ -102,7 +102,7 @@ async def run_calls(
 ) -> AsyncIterator[Result]:
     """Run the calls and yield each result as it comes.
 
-    ``guard`` is awaited before a call runs and may raise PermissionDenied (a doom loop).
+    ``guard_call`` is awaited before a call runs and may raise PermissionDenied (a doom loop).
     """
     lock = asyncio.Lock()
 
@@ -158,15 +158,15 @@ async def _run(
 
 def _refused_call(call: ToolCalled, denied: PermissionDenied) -> ToolErred:
     """Return the error of a refused call, with who refused it, the reason, and the change it would have made."""
-    metadata: dict[str, Any] = {REFUSED_BY: denied.by}
-    if denied.why:
-        metadata[REFUSED_WHY] = denied.why
+    metadata: dict[str, Any] = {REFUSED_BY: denied.denied_by}
+    if denied.reason:
+        metadata[REFUSED_WHY] = denied.reason
     if denied.diff:
         metadata["diff"] = denied.diff
-    if denied.by == "headless":
+    if denied.denied_by == "headless":
         metadata[UNATTENDED] = True
     return ToolErred(
-        call.id, str(denied), rejected=denied.stops, guard=denied.guard, metadata=metadata
+        call.id, str(denied), rejected=denied.stops_turn, guard=denied.guard, metadata=metadata
     )
 
 

@@ -61,7 +61,7 @@ class KeyedStorage:
         >>> storage.read(["session", storage.project_id, session.id])["projectID"] == storage.project_id
         True
         """
-        return self._keys.read(key)
+        return self._keys.value_of_key(key)
 
     def write(self, key: Sequence[str], value: Json) -> None:
         """Write a value, through the log of its session.
@@ -84,7 +84,7 @@ class KeyedStorage:
             case ("part", message_id, _):
                 given = plain_value(parts, value)
                 named_session = given.get("sessionID")
-                app = self._keys.holder(
+                app = self._keys.session_of_message(
                     message_id, named_session if isinstance(named_session, str) else None
                 )
                 self._record(app, part_change(self._store, app, parts, given))
@@ -129,7 +129,7 @@ class KeyedStorage:
             case ("message", session_id, _):
                 self._record(session_id, removal_change(parts))
             case ("part", message_id, _):
-                self._record(self._keys.holder(message_id), removal_change(parts))
+                self._record(self._keys.session_of_message(message_id), removal_change(parts))
             case ("share", session_id):
                 self._wait_for(self._app.workspace.sharing.unshare(session_id))
             case _:

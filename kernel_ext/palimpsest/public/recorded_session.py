@@ -71,7 +71,7 @@ class RecordedSession(RecordingReview):
             return queue.answer(line, query, asker, chosen)
 
         async def note(words: dict[str, Any]) -> ViewAnswer:
-            return await asyncio.to_thread(WriteNote.of(**words).write_on, self)
+            return await asyncio.to_thread(WriteNote.with_arguments(**words).write_on, self)
 
         inspected = InspectedSession(
             id=self.timeline.session,

@@ -19,13 +19,13 @@ def operation_of(
     """Return an operation with these arguments, by default about a session; raises UserError."""
     from palimpsest.frontends.operation_table import TABLE
 
-    kind = TABLE.find(name)
+    kind = TABLE.operation_type(name)
     if kind is None:
         raise UserError(f"There is no operation {name!r}; there are {', '.join(TABLE.by_type)}.")
     field = kind.model_fields.get("session")
     # Where the field is empty by default, it names a session of a recording.
     session_field = {"session": session} if field is not None and field.default != "" else {}
-    return kind.of(**{**session_field, **arguments})
+    return kind.with_arguments(**{**session_field, **arguments})
 
 
 class SessionCalls:

@@ -70,7 +70,7 @@ class SessionInspection(SessionCalls):
             return app.inspections.answer_session(live.id, query, asker, chosen)
 
         async def note(words: "dict[str, Any]") -> "ViewAnswer":
-            operation = WriteNote.of(**{**words, "session": live.id, "path": None})
+            operation = WriteNote.with_arguments(**{**words, "session": live.id, "path": None})
             return await operation.run(self._operation_context())
 
         inspected = InspectedSession(
@@ -78,7 +78,7 @@ class SessionInspection(SessionCalls):
             ask=ask,
             note=note,
             view=lambda: inspector_view(app.engine.submit(ask(query, "")).result()),
-            live=live,
+            live_session=live,
             policies=chosen,
         )
         widget = app.views[key] = InspectorWidget(inspected, app.engine, words, opening)

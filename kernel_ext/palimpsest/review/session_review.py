@@ -316,7 +316,7 @@ class SessionReview(NotedSession):
         0
         """
         profile = self.price(price)
-        return self.timeline.derived(
+        return self.timeline.derived_value(
             f"breaks {profile}", lambda timeline: cache_breaks(timeline, profile)
         )
 

@@ -94,7 +94,7 @@ class EngineThread:
     def __init__(self, name: str = "palimpsest-engine") -> None:
         self._name = name
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._ready = threading.Event()
+        self._ready_event = threading.Event()
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
         self.serve_main_thread: Callable[[Future[Any], float | None], float | None] | None = None
@@ -110,7 +110,7 @@ class EngineThread:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
                 self._thread.start()
-        self._ready.wait()
+        self._ready_event.wait()
         if self._loop is None:
             raise RuntimeError("The engine thread ended before its loop began.")
         return self._loop
@@ -151,7 +151,7 @@ class EngineThread:
         loop.set_default_executor(ThreadPoolExecutor(thread_name_prefix="palimpsest-work"))
         asyncio.set_event_loop(loop)
         self._loop = loop
-        loop.call_soon(self._ready.set)
+        loop.call_soon(self._ready_event.set)
         try:
             loop.run_forever()
         finally:
@@ -199,11 +199,11 @@ class Run:
 
     def __init__(self) -> None:
         self.abort = Abort()
-        self.delivered: dict[str, str] = {}
+        self.delivered_prompts: dict[str, str] = {}
         """Prompt id to the id of the user message it became."""
         self.yes = False
         self.first_seq = 0
-        self.withdrawn: list[str] = []
+        self.withdrawn_prompts: list[str] = []
         """Texts of prompts that waited in the inbox when the run was stopped, and were withdrawn."""
 
 
@@ -215,22 +215,22 @@ class RedactedSpecs:
 
     def __init__(self, secrets: KernelSecrets) -> None:
         self._secrets = secrets
-        self._values: tuple[str, ...] = ()
+        self._known_secrets: tuple[str, ...] = ()
         self._by_name: dict[str, tuple[ToolSpec, ToolSpec]] = {}
         """By the tool's name: its spec as given, and without secrets."""
 
     def __call__(self, specs: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
         """Return specs without secrets."""
         values = self._secrets()
-        if values != self._values:
-            self._values, self._by_name = values, {}
+        if values != self._known_secrets:
+            self._known_secrets, self._by_name = values, {}
         # Copies are stored, since a server may change its schema in place and return the same object again.
         new_specs = [
             spec.model_copy(deep=True)
             for spec in specs
             if self._by_name.get(spec.name, (None, None))[0] != spec
         ]
-        redacted = redacted_value(new_specs, self._secrets.cleaner()) if new_specs else ()
+        redacted = redacted_value(new_specs, self._secrets.secret_remover()) if new_specs else ()
         self._by_name |= {
             original.name: (original, new)
             for original, new in zip(new_specs, redacted, strict=True)
@@ -260,18 +260,18 @@ class Snapshot:
     """One sentence while records cannot be written, since the disk does not respond; else empty."""
 
     @classmethod
-    def of(cls, state: State, *, messages: bool = True) -> "Snapshot":
+    def of_state(cls, state: State, *, messages: bool = True) -> "Snapshot":
         """Return a snapshot of a state, with its messages or none; the caller holds the state's lock."""
         return cls(
             session=state.session,
             status=state.status,
             messages=state.messages() if messages else (),
-            asks=tuple(state.asks.values()),
+            asks=tuple(state.asks_by_id.values()),
             inbox=tuple(state.inbox.values()),
             todos=state.todos,
             request=state.request,
             seq=state.seq,
             replies=dict(state.replies),
             questions=tuple(state.questions.values()),
-            partial=state.partial,
+            partial=state.is_partial,
         )

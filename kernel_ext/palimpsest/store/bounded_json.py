@@ -53,8 +53,8 @@ def json_value(content: bytes | str, built_size: "BuiltSize | None" = None) -> A
             content = content.decode(json.detect_encoding(content), "surrogatepass")
         data = content.encode("utf-8", "replace") if isinstance(content, str) else content
         measured = built_size or BuiltSize()
-        measured.read += len(data)
-        for piece in _pieces(data):
+        measured.read_bytes += len(data)
+        for piece in _json_pieces(data):
             measured.add(piece)
         if isinstance(content, bytes):
             measured.check(_decoded_bytes(content))
@@ -64,7 +64,7 @@ def json_value(content: bytes | str, built_size: "BuiltSize | None" = None) -> A
         raise ValueError("It is nested too deeply.") from error
 
 
-def _pieces(content: bytes) -> Iterator[bytes]:
+def _json_pieces(content: bytes) -> Iterator[bytes]:
     return (content[at : at + _PIECE_BYTES] for at in range(0, len(content), _PIECE_BYTES))
 
 
@@ -72,11 +72,11 @@ def _decoded_bytes(content: bytes) -> int:
     """Return the memory that a text takes when it is decoded: up to four bytes a character, by its widest one."""
     if content.isascii():
         return len(content)
-    width = max(_width(piece, escapes=False) for piece in _pieces(content))
-    return width * sum(len(piece.translate(None, _CONTINUING)) for piece in _pieces(content))
+    width = max(_bytes_per_character(piece, escapes=False) for piece in _json_pieces(content))
+    return width * sum(len(piece.translate(None, _CONTINUING)) for piece in _json_pieces(content))
 
 
-def _width(content: bytes, *, escapes: bool = True) -> int:
+def _bytes_per_character(content: bytes, *, escapes: bool = True) -> int:
     """Return the bytes that each character of a decoded string takes, by its widest one."""
     escaped = escapes and _ESCAPED in content
     if content.isascii() and not escaped:
@@ -91,27 +91,27 @@ class BuiltSize:
 
     def __init__(self, times: int = 0) -> None:
         """With ``times`` a long text may build that many times its length, also beyond ``MAX_BUILT_BYTES``."""
-        self.built = 0
+        self.built_bytes = 0
         """Estimated bytes of memory that the values read so far take."""
-        self.read = 0
+        self.read_bytes = 0
         """Bytes of the texts so far."""
-        self._times = times
+        self._size_factor = times
         self._in_string = False
         self._open_escape = b""
         """A backslash at the end of the last piece, whose escape ends in the next piece."""
-        self._open = 0
+        self._open_bytes = 0
         """Bytes so far of a string that the next piece continues."""
         self._open_width = 1
         """Bytes in memory of each character of that string."""
 
-    def begin(self) -> None:
+    def restart_count(self) -> None:
         """Start counting again at the open string: values built before it have been released."""
-        self.built = self._open * self._open_width if self._in_string else 0
+        self.built_bytes = self._open_bytes * self._open_width if self._in_string else 0
 
     def check(self, more: int = 0) -> None:
         """Raise BuildsTooMuch where the built bytes and ``more`` exceed the limit."""
-        limit = max(MAX_BUILT_BYTES, self._times * self.read)
-        if self.built + more > limit:
+        limit = max(MAX_BUILT_BYTES, self._size_factor * self.read_bytes)
+        if self.built_bytes + more > limit:
             raise BuildsTooMuch(limit)
 
     def add(self, piece: bytes) -> None:
@@ -131,16 +131,16 @@ class BuiltSize:
         if inside and continues_string:
             built += self._added_bytes(inside.pop(0))
         if inside and self._in_string:
-            self._open, self._open_width = 0, 1
+            self._open_bytes, self._open_width = 0, 1
             built += _STRING + self._added_bytes(inside.pop())
-        self.built += built + _of_strings(inside, _width(content))
+        self.built_bytes += built + _of_strings(inside, _bytes_per_character(content))
         self.check()
 
     def _added_bytes(self, text: bytes) -> int:
         """Return the memory that the next bytes of an open string add; a wide character widens the whole string."""
-        width = max(self._open_width, _width(text))
-        added = len(text) * width + self._open * (width - self._open_width)
-        self._open, self._open_width = self._open + len(text), width
+        width = max(self._open_width, _bytes_per_character(text))
+        added = len(text) * width + self._open_bytes * (width - self._open_width)
+        self._open_bytes, self._open_width = self._open_bytes + len(text), width
         return added
 
 
@@ -161,6 +161,7 @@ def _of_strings(strings: list[bytes], width: int) -> int:
     if width == 1:
         return len(strings) * _STRING + sum(map(len, strings))
     return sum(
-        _STRING + len(string) * (width if len(string) < _LONG_STRING else _width(string))
+        _STRING
+        + len(string) * (width if len(string) < _LONG_STRING else _bytes_per_character(string))
         for string in strings
     )

@@ -214,20 +214,20 @@ class WriteWatch:
     def __init__(self, seconds: float = STALL_SECONDS) -> None:
         self._seconds = seconds
         self._changed = threading.Condition()
-        self._running: dict[int, tuple[float, Callable[[], None]]] = {}
+        self._running_writes: dict[int, tuple[float, Callable[[], None]]] = {}
         """By the number of the write: the monotonic time at which it counts as stalled, and the callback."""
         self._number = 0
         self._is_asleep = True
         self._thread: threading.Thread | None = None
 
-    def begin(self, on_stall: Callable[[], None]) -> int:
+    def begin_write(self, on_stall: Callable[[], None]) -> int:
         """Register a write; ``on_stall`` is called on the watching thread if it does not end in time.
 
-        Returns its number for ``end``.
+        Returns its number for ``end_write``.
         """
         with self._changed:
             self._number += 1
-            self._running[self._number] = time.monotonic() + self._seconds, on_stall
+            self._running_writes[self._number] = time.monotonic() + self._seconds, on_stall
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._run, name="palimpsest-write-watch", daemon=True
@@ -237,10 +237,10 @@ class WriteWatch:
                 self._changed.notify()
             return self._number
 
-    def end(self, number: int) -> None:
+    def end_write(self, number: int) -> None:
         """Unregister a write that has ended."""
         with self._changed:
-            self._running.pop(number, None)
+            self._running_writes.pop(number, None)
 
     def _run(self) -> None:
         while True:
@@ -250,17 +250,19 @@ class WriteWatch:
     def _stalled_callbacks(self) -> list[Callable[[], None]]:
         """Wait until the first deadline; returns the callbacks of writes that are stalled."""
         with self._changed:
-            while not self._running:
+            while not self._running_writes:
                 self._is_asleep = True
                 self._changed.wait()
             self._is_asleep = False
-            first_deadline = min(deadline for deadline, _ in self._running.values())
+            first_deadline = min(deadline for deadline, _ in self._running_writes.values())
             seconds_left = first_deadline - time.monotonic()
             if seconds_left > 0:
                 self._changed.wait(seconds_left)
             now = time.monotonic()
-            late = [number for number, (deadline, _) in self._running.items() if deadline <= now]
-            return [self._running.pop(number)[1] for number in late]
+            late = [
+                number for number, (deadline, _) in self._running_writes.items() if deadline <= now
+            ]
+            return [self._running_writes.pop(number)[1] for number in late]
 
 
 WRITES = WriteWatch()
@@ -271,9 +273,9 @@ class Stall:
     """Tracks whether the newest write of one journal is stalled, and notifies listeners of it."""
 
     def __init__(self, session_id: Callable[[], str], watch: WriteWatch = WRITES) -> None:
-        self.words = ""
+        self.sentence = ""
         """One sentence for the user while a write is stalled, else empty."""
-        self.since = 0.0
+        self.since_seconds = 0.0
         """Monotonic time in seconds at which the stall was detected."""
         self.is_calling_subscribers = False
         """Whether subscribers are being called, so that a stall is caused by one of them."""
@@ -283,8 +285,8 @@ class Stall:
         self._lock = threading.Lock()
         self._listeners: tuple[Callable[[], None], ...] = ()
 
-    def listen(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call back, on any thread, when ``words`` changed; returns a function that ends this."""
+    def on_change(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call back, on any thread, when ``sentence`` changed; returns a function that ends this."""
         with self._lock:
             self._listeners = (*self._listeners, callback)
 
@@ -301,14 +303,14 @@ class Stall:
         """Watch the write in this block."""
         with self._lock:
             self._is_writing = True
-        number = self._watch.begin(self._report_stall)
+        number = self._watch.begin_write(self._report_stall)
         try:
             yield
         finally:
-            self._watch.end(number)
+            self._watch.end_write(number)
             with self._lock:
                 self._is_writing = False
-                was_stalled, self.words = bool(self.words), ""
+                was_stalled, self.sentence = bool(self.sentence), ""
             if was_stalled:
                 self.notify()
 
@@ -317,9 +319,9 @@ class Stall:
         with self._lock:
             if not self._is_writing:
                 return
-            self.since = time.monotonic()
-            self.words = sentence.format(session=self._session_id())
-        LOG.warning("%s", self.words)
+            self.since_seconds = time.monotonic()
+            self.sentence = sentence.format(session=self._session_id())
+        LOG.warning("%s", self.sentence)
         self.notify()
 
     def notify(self) -> None:

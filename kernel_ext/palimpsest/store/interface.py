@@ -97,25 +97,27 @@ class Problem:
 
 
 class WriteFailed(StorageFailed):
-    """The disk refused a write; the first ``written`` records of the batch are stored, the others are not."""
+    """The disk refused a write; the first ``written_records`` records of the batch are stored, the others are not."""
 
-    def __init__(self, message: str, *, written: int) -> None:
+    def __init__(self, message: str, *, written_records: int) -> None:
         super().__init__(message)
-        self.written = written
+        self.written_records = written_records
 
 
 class TakenOver(SessionHeld):
     """Another kernel has taken over this session; records that its log does not include were saved to a fork.
 
-    ``writer`` appends to the fork, where all refused records have sequence numbers that are ``shift``
+    ``writer`` appends to the fork, where all refused records have sequence numbers that are ``seq_shift``
     higher than before.
     """
 
-    def __init__(self, message: str, *, fork: SessionInfo, writer: "Writer", shift: int) -> None:
+    def __init__(
+        self, message: str, *, fork: SessionInfo, writer: "Writer", seq_shift: int
+    ) -> None:
         super().__init__(message)
         self.fork = fork
         self.writer = writer
-        self.shift = shift
+        self.seq_shift = seq_shift
 
 
 class Writer(Protocol):
@@ -139,10 +141,10 @@ class Writer(Protocol):
     def position(self) -> tuple[str, int]:
         """Return the current segment's name and its length in bytes."""
 
-    def locate(self, seq: int) -> tuple[str, int]:
+    def place_of_record(self, seq: int) -> tuple[str, int]:
         """Return the segment and byte offset of the first record numbered ``seq`` or more."""
 
-    def written(self, segment: str, offset: int) -> Iterator[bytes]:
+    def written_lines(self, segment: str, offset: int) -> Iterator[bytes]:
         """Yield the lines of one of the session's own segments from an offset on; none for any other segment."""
 
     def close(self) -> None:
@@ -195,7 +197,7 @@ class Store(Protocol):
     def list(self) -> Sequence[SessionSummary]:
         """List the sessions that are not deleted, newest first."""
 
-    def recent(self, count: int) -> tuple[Sequence[SessionSummary], int]:
+    def recent_sessions(self, count: int) -> tuple[Sequence[SessionSummary], int]:
         """Return at least the ``count`` newest sessions, and how many were not read yet; fast at any size."""
 
     def fork(self, parent_id: str, session: SessionInfo, *, seq: int | None = None) -> SessionInfo:

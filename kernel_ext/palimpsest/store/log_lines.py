@@ -76,17 +76,17 @@ class Redaction:
         if stream is None or name != field:
             stream = SecretStream()
             self._streams[part_id] = field, stream
-        return stream.feed(text, self._secret_values())
+        return stream.redact_piece(text, self._secret_values())
 
     def unfinished_deltas(self) -> Iterator[PartDelta]:
         """Yield, after the last delta, deltas for surrogates whose second half never arrived."""
         for part_id, (field, stream) in self._streams.items():
-            if stream.half and part_id in self._messages:
+            if stream.half_surrogate and part_id in self._messages:
                 yield PartDelta(
                     message_id=self._messages[part_id],
                     part_id=part_id,
                     field=field,
-                    delta=joined_surrogates(stream.half),
+                    delta=joined_surrogates(stream.half_surrogate),
                 )
 
     def event(self, event: Event, before: Callable[[str, str], Part | None]) -> Event:
@@ -108,7 +108,9 @@ class Redaction:
                 return redacted
         stream = SecretStream()
         self._streams[event.part.id] = field, stream
-        return PartUpdated(part=_with_streamed_text(redacted.part, stream.feed(text, values)))
+        return PartUpdated(
+            part=_with_streamed_text(redacted.part, stream.redact_piece(text, values))
+        )
 
 
 def _streamed_field(part: Part) -> tuple[str, str] | None:
@@ -280,7 +282,7 @@ def readable_record(line: bytes, expand: Callable[[Json], Json]) -> Record | Non
 def record_of(line: bytes, expand: Callable[[Json], Json] | None = None) -> Record | None:
     """Parse a line to a record; None for a type that this version does not know.
 
-    ``expand`` restores shortened requests (``FullRequests.fill``). Raises UnreadableLine for anything
+    ``expand`` restores shortened requests (``FullRequests.filled_record``). Raises UnreadableLine for anything
     broken, so that readers can skip and report it.
     """
     data = load_line(line)

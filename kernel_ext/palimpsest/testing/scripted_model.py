@@ -36,7 +36,7 @@ from palimpsest.testing.answer_functions import call_answer_function
 from palimpsest.testing.openai_anthropic_wire import anthropic_run
 from palimpsest.transcript.context_values.policies import Refusals
 from palimpsest.transcript.errors import ApiError, AuthError, ErrorValue, ModelFailed, UnknownError
-from palimpsest.transcript.provider_profile.profile import family
+from palimpsest.transcript.provider_profile.profile import model_family
 from palimpsest.transcript.provider_profile.provider_table import Family
 from palimpsest.transcript.values import Usage
 
@@ -89,14 +89,14 @@ class ScriptedModel:
         has_provider_runs = any(isinstance(step, ProviderRun) for step in answer.actions)
         provider_calls = ProviderCalls() if has_provider_runs else None
         offered = {tool.name: tool.name for tool in request.tools}
-        joiner = StreamJoiner(family(request.model.ref), offered, provider_calls)
+        joiner = StreamJoiner(model_family(request.model.ref), offered, provider_calls)
         yield StepStarted()
         for action in answer.actions:
             if isinstance(action, Pause):
                 await (asyncio.Event().wait() if action.seconds is None else _sleep(action.seconds))
             if provider_calls is not None and isinstance(action, ProviderRun):
                 _read_provider_run(provider_calls, action)
-            for delta in self._deltas(answer, action, family(request.model.ref)):
+            for delta in self._deltas(answer, action, model_family(request.model.ref)):
                 await _sleep(answer.drip_seconds)
                 for event in joiner.delta(delta):
                     yield event

@@ -25,7 +25,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from palimpsest.transcript.values import Value
-from palimpsest.transcript.visible_text import encodable_text, visible
+from palimpsest.transcript.visible_text import encodable_text, visible_text
 
 
 class AuthError(Value):
@@ -124,7 +124,7 @@ class UserError(PalimpsestError):
 
     def __str__(self) -> str:
         """Return the sentence without control characters, since it may quote a model or a file."""
-        return visible(super().__str__())
+        return visible_text(super().__str__())
 
     def _render_traceback_(self) -> list[str]:
         """Return the sentence alone; IPython's protocol for showing an exception."""
@@ -178,8 +178,8 @@ class ModelFailed(PalimpsestError):
 class PermissionDenied(PalimpsestError):
     """A rule or the user refused a tool call.
 
-    ``stops`` is true when the user rejected without feedback: the turn ends there. ``by`` is the source of the
-    refusal: ``rule``, ``person``, ``engine``, or ``headless`` where no user could be asked; ``why`` is the
+    ``stops_turn`` is true when the user rejected without feedback: the turn ends there. ``denied_by`` is the source of the
+    refusal: ``rule``, ``person``, ``engine``, or ``headless`` where no user could be asked; ``reason`` is the
     reason in a few words for the call's row. ``guard`` names the guard that ends the turn with this call.
     ``diff`` is the change that the call would have made, as the question showed it.
     """
@@ -188,15 +188,15 @@ class PermissionDenied(PalimpsestError):
         self,
         message: str,
         *,
-        stops: bool,
-        by: str = "rule",
-        why: str = "",
+        stops_turn: bool,
+        denied_by: str = "rule",
+        reason: str = "",
         guard: str | None = None,
     ) -> None:
         super().__init__(message)
-        self.stops = stops
-        self.by = by
-        self.why = why
+        self.stops_turn = stops_turn
+        self.denied_by = denied_by
+        self.reason = reason
         self.guard = guard
         self.diff: str | None = None
 

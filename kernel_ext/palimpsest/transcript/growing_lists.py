@@ -41,9 +41,9 @@ class GrownRows(Generic[T]):
     def __init__(self) -> None:
         self._lists: tuple[Sequence[Any], ...] = ()
         self._rows: tuple[T, ...] = ()
-        self._about: Hashable = None
+        self._key: Hashable = None
 
-    def of(
+    def grown_rows(
         self,
         make: Callable[[int, Sequence[T]], T],
         *lists: Sequence[Any],
@@ -52,7 +52,7 @@ class GrownRows(Generic[T]):
     ) -> tuple[T, ...]:
         """Return a row for each position; at most ``max_unchanged`` earlier rows are kept."""
         unchanged = 0
-        if about == self._about and len(lists) == len(self._lists):
+        if about == self._key and len(lists) == len(self._lists):
             unchanged = min(map(common_beginning, self._lists, lists))
             unchanged = unchanged if max_unchanged is None else min(unchanged, max_unchanged)
         count = min(map(len, lists))
@@ -61,7 +61,7 @@ class GrownRows(Generic[T]):
             for place in range(unchanged, count):
                 rows.append(make(place, rows))
             self._rows = tuple(rows)
-        self._lists, self._about = lists, about
+        self._lists, self._key = lists, about
         return self._rows
 
 
@@ -70,10 +70,10 @@ class GrownColumns:
 
     def __init__(self) -> None:
         self._values: Sequence[Any] = ()
-        self._columns: dict[str, tuple[Any, ...]] = {}
-        self._about: Hashable = None
+        self._column_values: dict[str, tuple[Any, ...]] = {}
+        self._key: Hashable = None
 
-    def of(
+    def grown_columns(
         self,
         values: Sequence[Any],
         columns: Mapping[str, Callable[[Any], Any]],
@@ -81,13 +81,13 @@ class GrownColumns:
     ) -> Mapping[str, Any]:
         """Return a column for each function, which must depend on one value and ``about`` alone."""
         unchanged = 0
-        if about == self._about and self._columns.keys() == columns.keys():
+        if about == self._key and self._column_values.keys() == columns.keys():
             unchanged = common_beginning(self._values, values)
-        if unchanged < len(values) or unchanged < len(self._values) or not self._columns:
+        if unchanged < len(values) or unchanged < len(self._values) or not self._column_values:
             new = values[unchanged:]
-            self._columns = {
-                name: (*self._columns.get(name, ())[:unchanged], *map(make, new))
+            self._column_values = {
+                name: (*self._column_values.get(name, ())[:unchanged], *map(make, new))
                 for name, make in columns.items()
             }
-        self._values, self._about = values, about
-        return self._columns
+        self._values, self._key = values, about
+        return self._column_values

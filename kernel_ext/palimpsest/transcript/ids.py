@@ -35,7 +35,7 @@ def time_of(identifier: str, *, descending: bool = False) -> int:
     return number // COUNTER_RANGE
 
 
-def short(identifier: str) -> str:
+def short_id(identifier: str) -> str:
     """Return the end of an id, by which the user or a model can name it within its session."""
     return identifier.partition("_")[2][-ENTROPY_LENGTH:]
 

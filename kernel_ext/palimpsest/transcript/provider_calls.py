@@ -164,11 +164,11 @@ def result_error(content: Any) -> str | None:
 
 def result_text(content: Any) -> str:
     """Return the content of a provider's result as text, without encrypted fields."""
-    text = _text(content).strip()
+    text = _content_text(content).strip()
     return text if len(text) <= PIECE_CHARS else text[:PIECE_CHARS] + "\n…"
 
 
-def _text(content: Any) -> str:
+def _content_text(content: Any) -> str:
     if content is None or isinstance(content, str):
         return content or ""
     if isinstance(content, list):
@@ -177,7 +177,7 @@ def _text(content: Any) -> str:
         ]
         if sources and len(sources) == len(content):
             return sources_text((source["url"], _title(source)) for source in sources)
-        return "\n".join(text for item in content if (text := _text(item)))
+        return "\n".join(text for item in content if (text := _content_text(item)))
     if not isinstance(content, dict):
         return json.dumps(content, ensure_ascii=False, default=str)
     return _object(content)
@@ -198,7 +198,7 @@ def _object(content: Mapping[str, Any]) -> str:
         code = content.get("return_code")
         exit_lines = [f"[exit code {code}]"] if code not in (None, 0) else []
         printed = [str(content[name]) for name in ("stdout", "stderr") if content.get(name)]
-        files = [_text(item) for item in content.get("content") or ()]
+        files = [_content_text(item) for item in content.get("content") or ()]
         return "\n".join([*printed, *files, *exit_lines]) or "(no output)"
     source = content.get("source")
     if isinstance(source, dict):
@@ -206,7 +206,7 @@ def _object(content: Mapping[str, Any]) -> str:
         text = str(source["data"]) if is_text else f"({source.get('media_type') or 'a document'})"
         return f"{content['title']}\n{text}" if content.get("title") else text
     if isinstance(content.get("url"), str) and "content" in content:
-        return f"{content['url']}\n{_text(content['content'])}"
+        return f"{content['url']}\n{_content_text(content['content'])}"
     names = content.get("tool_references")
     if isinstance(names, list):
         return ", ".join(

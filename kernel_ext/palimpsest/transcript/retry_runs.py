@@ -26,11 +26,11 @@ class RetryRun:
 
     reasons: tuple[str, ...]
     """The attempts' error messages without repetitions, in order."""
-    failed: int
+    failed_count: int
     """Number of failed attempts."""
     waited_seconds: float | None
     """Sum of all waits; None where the length of a wait is not known."""
-    ended: RetryEnd
+    outcome: RetryEnd
     """``open``: the next attempt has not ended yet."""
 
 
@@ -39,8 +39,8 @@ class RetryLines:
     """The places where the failed attempts of one message are shown."""
 
     runs: dict[str, RetryRun] = field(default_factory=dict)
-    """Runs by the id of their last part; an attempt neither here nor in ``merged`` is a separate notice."""
-    merged: frozenset[str] = frozenset()
+    """Runs by the id of their last part; an attempt neither here nor in ``merged_ids`` is a separate notice."""
+    merged_ids: frozenset[str] = frozenset()
     """Ids of the attempts that the line of a later attempt, or of the error, includes."""
     error_attempts: int = 1
     """Number of attempts that failed with the error that ended the message."""
@@ -70,12 +70,12 @@ def retry_lines(parts: Sequence[Part], error: ErrorValue | None, *, over: bool) 
             run.append(part)
         elif not _is_of_attempt(part):
             is_answered = error is None or any(step_end >= at for step_end in step_ends)
-            close_run("answered" if is_answered else _end(error))
+            close_run("answered" if is_answered else _retry_outcome(error))
     if run and error is not None and {part.error.message for part in run} == {error.message}:
         attempts += len(run)
         merged.update(part.id for part in run)
     else:
-        close_run(_end(error) if error is not None else "answered" if over else "open")
+        close_run(_retry_outcome(error) if error is not None else "answered" if over else "open")
     return RetryLines(runs, frozenset(merged), attempts)
 
 
@@ -93,7 +93,7 @@ def retry_words(run: RetryRun) -> str:
     more = len(run.reasons) - len(sentences)
     why = " Then: ".join(sentences) + (f" And {more} other reasons." if more > 1 else "")
     why += " And another reason." if more == 1 else ""
-    count_text = "Failed once" if run.failed == 1 else f"Failed {run.failed} times"
+    count_text = "Failed once" if run.failed_count == 1 else f"Failed {run.failed_count} times"
     wait = run.waited_seconds
     ends = {
         "open": "; it is sent again.",
@@ -103,7 +103,7 @@ def retry_words(run: RetryRun) -> str:
         "stopped": ", then stopped.",
         "failed": ", then for good.",
     }
-    return f"{why} {count_text}{ends[run.ended]}"
+    return f"{why} {count_text}{ends[run.outcome]}"
 
 
 def _sentence(reason: str) -> str:
@@ -119,7 +119,7 @@ def _run(parts: Sequence[RetryPart], ended: RetryEnd) -> RetryRun:
     return RetryRun(reasons, len(parts), waited, ended)
 
 
-def _end(error: ErrorValue | None) -> RetryEnd:
+def _retry_outcome(error: ErrorValue | None) -> RetryEnd:
     return "stopped" if error is not None and error.type == "aborted" else "failed"
 
 

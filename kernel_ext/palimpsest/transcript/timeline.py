@@ -261,7 +261,7 @@ class Timeline:
         default_factory=dict, repr=False, compare=False
     )
 
-    def derived(self, name: str, make: Callable[["Timeline"], T]) -> T:
+    def derived_value(self, name: str, make: Callable[["Timeline"], T]) -> T:
         """Return a cached value computed from this timeline alone, by name."""
         if name not in self._derived:
             self._derived[name] = make(self)
@@ -284,7 +284,7 @@ class Timeline:
         return weights
 
     @property
-    def counted(self) -> Mapping[str, tuple[int, ...]]:
+    def counted_weights(self) -> Mapping[str, tuple[int, ...]]:
         """The weights that were counted so far, by estimator."""
         return self._weights
 
@@ -325,7 +325,7 @@ class Timeline:
         return quarters
 
     @cached_property
-    def order(self) -> Sequence[int]:
+    def sent_order(self) -> Sequence[int]:
         """The items in the order of a request with all of them."""
         count = len(self.items)
         moved = [
@@ -353,8 +353,8 @@ class Timeline:
 
     @cached_property
     def ranks(self) -> Sequence[int]:
-        """Each item's place in ``order``."""
-        order = self.order
+        """Each item's place in ``sent_order``."""
+        order = self.sent_order
         if isinstance(order, range):
             return order
         ranks = [0] * len(order)
@@ -392,7 +392,7 @@ class Timeline:
         self.earlier["by item"] = self.transitions, transitions
         return transitions
 
-    def at(self, item: int, request: int) -> Transition | None:
+    def transition_at(self, item: int, request: int) -> Transition | None:
         """Return the transition in effect for an item at a request; None while it is whole."""
         transitions = self.by_item.get(item)
         if not transitions:
@@ -405,14 +405,14 @@ class Timeline:
         """Return the state of an item in a request; None where it did not exist yet."""
         if item >= self.requests[request].items:
             return None
-        transition = self.at(item, request)
+        transition = self.transition_at(item, request)
         return "whole" if transition is None else transition.state
 
     @cached_property
     def reported(self) -> tuple[int | None, ...]:
         """Tokens of each request's whole prompt, as reported."""
         grown: GrownColumns = self.earlier.setdefault("reported", GrownColumns())
-        counts: tuple[int | None, ...] = grown.of(
+        counts: tuple[int | None, ...] = grown.grown_columns(
             self.requests, {"prompt": lambda request: request.reported}
         )["prompt"]
         return counts

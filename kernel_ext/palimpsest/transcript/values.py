@@ -155,7 +155,7 @@ class Usage(Value):
         return self.input + self.cache_read + self.cache_write
 
     @property
-    def possible(self) -> "Usage":
+    def with_possible_numbers(self) -> "Usage":
         """The usage with impossible numbers, such as negative ones, set to zero, and then marked as an estimate."""
         wrong: dict[str, int | None] = {
             name: 0 for name in COUNTS if not 0 <= getattr(self, name) <= MAX_TOKENS

@@ -1,9 +1,9 @@
 r"""Replace invisible characters and terminal control characters by escapes such as ``\x1b`` and ``\u202e``.
 
 Border: pure; text in, text out. This is the only table of such characters. All text of a model, a tool, a file or a
-recording that a terminal shows passes through ``visible``, and text to be approved through ``visible_code``. Both keep
-line feeds and tabs, and leave their own results unchanged. Markdown and HTML, which no terminal reads, pass through
-``render/safety/escaping.py:clean``, which uses the same table.
+recording that a terminal shows passes through ``visible_text``, and text to be approved through ``visible_code``. Both
+keep line feeds and tabs, and leave their own results unchanged. Markdown and HTML, which no terminal reads, pass
+through ``render/safety/escaping.py:clean``, which uses the same table.
 """
 
 import re
@@ -44,7 +44,7 @@ _READABLE = lazy_pattern(
 )
 
 
-def visible(text: str) -> str:
+def visible_text(text: str) -> str:
     r"""Return text for a terminal, with escapes for control characters and invisible characters.
 
     Joiners inside emoji and inside words of scripts that need them stay; ``\r\n`` becomes a line feed.
@@ -62,17 +62,17 @@ def encodable_text(text: str, stream: object) -> str:
 
 def visible_code(text: str) -> str:
     """Return code, a command or a path to be approved, with escapes for invisible characters and unusual spaces."""
-    return _HIDDEN_OR_BLANK.sub(_escape, text)
+    return _HIDDEN_OR_BLANK.sub(_escape_match, text)
 
 
 def visible_line(text: str, max_chars: int = 0) -> str:
     """Return text for a terminal as one line, cut to ``max_chars`` characters where that is given."""
-    line = " ".join(visible(text).split())
+    line = " ".join(visible_text(text).split())
     return line if not 0 < max_chars < len(line) else line[: max_chars - 1].rstrip() + "…"
 
 
 def unreadable_characters(text: str) -> Iterator[re.Match[str]]:
-    """Yield each character that ``visible`` escapes."""
+    """Yield each character that ``visible_text`` escapes."""
     return (
         match
         for match in _READABLE.finditer(text)
@@ -91,14 +91,14 @@ def visible_json(text: str) -> str:
 
 
 def _escape_unless_readable(match: re.Match[str]) -> str:
-    return _escape(match) if match[1] else match[0]
+    return _escape_match(match) if match[1] else match[0]
 
 
-def _escape(match: re.Match[str]) -> str:
-    return escape(match[0])
+def _escape_match(match: re.Match[str]) -> str:
+    return python_escape(match[0])
 
 
-def escape(sign: str) -> str:
+def python_escape(sign: str) -> str:
     """Return the Python escape of one character."""
     code = ord(sign)
     if code <= 0xFF:

@@ -20,7 +20,7 @@ from palimpsest.model.tokenizer import counter as tokenizer
 from palimpsest.session.config.context_policy import without_recall
 from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.context_values.policies import Policy, RecoveryPolicy
-from palimpsest.transcript.ids import short
+from palimpsest.transcript.ids import short_id
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 
@@ -72,7 +72,7 @@ def test_cuts_a_result_that_is_too_long_and_says_so() -> None:
     shown = outputs(after(view, *decisions))
     assert [len(text) for text in shown] == [LIMIT, len("short")]
     assert "more characters were left out" in shown[0]
-    assert shown[0].endswith(f"; recall {short(decisions[0].part_id or '')} shows them.]")
+    assert shown[0].endswith(f"; recall {short_id(decisions[0].part_id or '')} shows them.]")
     assert decisions[0].tokens_before - decisions[0].tokens_after == 2 * LIMIT // 4
 
 

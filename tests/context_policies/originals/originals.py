@@ -64,7 +64,7 @@ def shown(timeline: Timeline, rule: str) -> list[dict[str, int]]:
     for request in timeline.requests:
         sizes: dict[str, int] = {}
         for item in timeline.items[: request.items]:
-            at = replay.timeline.at(item.index, request.index)
+            at = replay.timeline.transition_at(item.index, request.index)
             if at is not None and at.state != "whole":
                 chars = -1 if at.state in GONE_STATES else at.chars
                 if chars != item.chars:

@@ -147,7 +147,7 @@ def test_waiting_asks_what_the_model_asks(kernel: Kernel) -> None:
     ask = "calls('question', questions=[{'question': 'Which?', 'options': [{'label': 'Red'}]}])"
     kernel.client.run(f"harness.script({ask}, says('Red it is.'))")
     kernel.client.run("handle = %agent --bg Paint it.")
-    wait_for(kernel, "bool(harness.workspace._open[handle.session].snapshot().questions)")
+    wait_for(kernel, "bool(harness.workspace._open_sessions[handle.session].snapshot().questions)")
 
     status = kernel.client.run("%agent status").markdown()
     run_id = kernel.client.send("%agent wait", stdin=True)

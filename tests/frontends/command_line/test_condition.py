@@ -25,7 +25,7 @@ BEFORE = {"cost": 10.0, "breaks": 3}
     ],
 )
 def test_it_holds_or_not(text: str, holds: bool) -> None:  # noqa: FBT001
-    assert parse_condition(text).holds(ROW, BEFORE) is holds
+    assert parse_condition(text).holds_for(ROW, BEFORE) is holds
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_what_is_no_condition_is_refused_in_one_sentence(text: str) -> None:
 )
 def test_a_value_that_is_not_known_is_no_number(text: str) -> None:
     with pytest.raises(UnknownValue):
-        parse_condition(text).holds(ROW, BEFORE)
+        parse_condition(text).holds_for(ROW, BEFORE)
 
 
 def test_a_column_that_there_is_not_is_named() -> None:
@@ -83,7 +83,7 @@ def test_a_column_that_there_is_not_is_named() -> None:
 @given(st.text("cost breaks baseline andornt<>=!+-*/().0123456789\n\\'\"[]{}", max_size=60))
 def test_any_text_is_a_condition_or_a_user_error(text: str) -> None:
     try:
-        found = parse_condition(text).holds(ROW, BEFORE)
+        found = parse_condition(text).holds_for(ROW, BEFORE)
     except (UserError, UnknownValue):
         return
     assert found in (True, False)

@@ -85,7 +85,7 @@ def test_each_argument_of_a_command_has_a_help(name: str) -> None:
 
 @pytest.mark.parametrize("listed", MODULES, ids=lambda one: one.module)
 def test_the_list_of_modules_says_what_each_brings(listed: OperationModule) -> None:
-    found = OperationIndex.of([listed.module])
+    found = OperationIndex.of_modules([listed.module])
 
     assert listed.types.split() == [*found.by_type]
     assert [*listed.commands] == [*found.terminal_forms]
@@ -107,7 +107,7 @@ def test_every_module_is_listed() -> None:
 def test_what_has_two_interfaces_has_one_handler() -> None:
     cell, terminal = TABLE.forms["import"][1], TABLE.command("import")[1]
 
-    assert cell is terminal is TABLE.find("import")
+    assert cell is terminal is TABLE.operation_type("import")
 
 
 ONE_ALONE = """

@@ -45,7 +45,7 @@ def caught(
     catching = interrupts.install(lambda: told.append("stop"))
     assert catching is not None
     yield interrupts, catching, told
-    catching.end()
+    catching.restore_handler()
     interrupts.close()
     signal.signal(signal.SIGINT, before)
 
@@ -62,13 +62,13 @@ def test_a_wait_that_a_signal_came_too_early_for_ends(
 ) -> None:
     interrupts, _, told = caught
     running = Waiting()
-    interrupts.running = running
+    interrupts.running_piece = running
 
     number_only(interrupts)
     with pytest.raises(KeyboardInterrupt):
         threading.Event().wait(LAST_RESORT_SECONDS)
 
-    interrupts.running = None
+    interrupts.running_piece = None
     assert running.interrupted
     assert told
 
@@ -88,12 +88,12 @@ def test_code_that_began_right_after_a_signal_and_never_awaits_ends(
     async def work() -> float:
         running = Awaiting()
         running.task = asyncio.current_task()
-        interrupts.running = running
+        interrupts.running_piece = running
         # No user code runs on the main thread here, so the task must be cancelled.
         signal.raise_signal(signal.SIGINT)
         began = time.monotonic()
         await shell.run_code(code)
-        interrupts.running = None
+        interrupts.running_piece = None
         return time.monotonic() - began
 
     assert asyncio.run(work()) < 20
@@ -106,10 +106,10 @@ def test_a_signal_that_was_met_is_not_sent_again(
     interrupts, _, told = caught
     for _ in range(2):
         running = Waiting()
-        interrupts.running = running
+        interrupts.running_piece = running
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
-        interrupts.running = running = Waiting()
+        interrupts.running_piece = running = Waiting()
         threading.Event().wait(0.5)
         assert not running.interrupted
     assert told
@@ -128,7 +128,7 @@ def test_the_next_turn_hears_nothing_of_a_signal_that_ended_the_one_before(
 
     first = interrupts.install(stop)
     assert first is not None
-    interrupts.running = Waiting()
+    interrupts.running_piece = Waiting()
 
     # The engine receives the signal first, so one run of the handler gets both.
     def hear() -> None:
@@ -137,16 +137,16 @@ def test_the_next_turn_hears_nothing_of_a_signal_that_ended_the_one_before(
 
     with pytest.raises(KeyboardInterrupt):
         hear()
-    first.end()
+    first.restore_handler()
 
-    interrupts.running = running = Waiting()
+    interrupts.running_piece = running = Waiting()
     second = interrupts.install(lambda: told.append("second"))
     assert second is not None
     try:
         threading.Event().wait(0.5)
     finally:
-        interrupts.running = None
-        second.end()
+        interrupts.running_piece = None
+        second.restore_handler()
         interrupts.close()
         signal.signal(signal.SIGINT, before)
     assert told == ["first"]
@@ -176,9 +176,9 @@ def test_code_that_was_stopped_while_it_was_prepared_does_not_begin(
     catching = main_thread.interrupts.install(lambda: main_thread.interrupt(job))
     assert catching is not None
     try:
-        blocking(main_thread.perform(job, lambda _: SignalWhilePrepared(), awaits=False))
+        blocking(main_thread.run_job(job, lambda _: SignalWhilePrepared(), awaits=False))
     finally:
-        catching.end()
+        catching.restore_handler()
         main_thread.interrupts.close()
         signal.signal(signal.SIGINT, before)
 
@@ -201,14 +201,14 @@ def test_code_whose_stop_came_before_it_began_is_told_again(
     job.has_started = job.interrupted = True
     loop.call_soon_threadsafe(main_thread.interrupt, job)
     try:
-        main_thread.interrupts.running = job
+        main_thread.interrupts.running_piece = job
         run_unsuspended(
             shell.run_cell_async(code, transformed_cell=code), shell
         )  # which shows the interrupt
     finally:
-        main_thread.interrupts.running = None
+        main_thread.interrupts.running_piece = None
         job.future.cancel()
-        catching.end()
+        catching.restore_handler()
         main_thread.interrupts.close()
         signal.signal(signal.SIGINT, before)
 

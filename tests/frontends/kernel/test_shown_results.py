@@ -37,8 +37,8 @@ def test_it_is_kept_in_the_form_that_a_page_without_a_kernel_can_show(
 def test_only_what_no_cell_takes_is_kept_and_no_figure() -> None:
     taken, left = Capture(lambda: True), Capture(lambda: False)
     for capture in (taken, left):
-        capture.show({"text/html": "<b>1</b>"})
-        capture.show({"image/png": PICTURE})
+        capture.record_bundle({"text/html": "<b>1</b>"})
+        capture.record_bundle({"image/png": PICTURE})
 
     assert taken.outcome(None).shown_results == ()
     assert left.outcome(None).shown_results == (ShownResult("html", "<b>1</b>"),)
@@ -47,11 +47,11 @@ def test_only_what_no_cell_takes_is_kept_and_no_figure() -> None:
 
 def test_a_run_keeps_only_so_many_and_so_much() -> None:
     capture = Capture(lambda: False)
-    capture.show({"text/html": "x" * MAX_SHOWN_CHARS})
-    capture.show({"text/html": "y"})
-    assert [len(output.text) for output in capture.shown] == [MAX_SHOWN_CHARS]
+    capture.record_bundle({"text/html": "x" * MAX_SHOWN_CHARS})
+    capture.record_bundle({"text/html": "y"})
+    assert [len(output.text) for output in capture.shown_results] == [MAX_SHOWN_CHARS]
 
     many = Capture(lambda: False)
     for number in range(MAX_SHOWN_RESULTS + 2):
-        many.show({"text/html": str(number)})
-    assert len(many.shown) == MAX_SHOWN_RESULTS
+        many.record_bundle({"text/html": str(number)})
+    assert len(many.shown_results) == MAX_SHOWN_RESULTS

@@ -22,9 +22,9 @@ class Clock:
     ) -> tuple[int, bool]:
         """Run a cell ``after`` seconds; ``sent`` is when it was sent by our clock."""
         self.now += after
-        self.batches.begin(None if sent is None else sent + self.ahead)
+        self.batches.begin_cell(None if sent is None else sent + self.ahead)
         self.now += takes
-        self.batches.end()
+        self.batches.end_cell()
         return self.batches.number, self.batches.is_batch
 
 
@@ -45,7 +45,7 @@ def test_cells_that_all_waited_for_the_load_are_one_batch_also_with_pauses_betwe
     clock = Clock(ahead)
     sent = clock.now
     clock.now += 5.0
-    clock.batches.end()  # of the cell that loaded the extension, whose begin nobody heard
+    clock.batches.end_cell()  # of the cell that loaded the extension, whose begin nobody heard
 
     found = [
         clock.run(sent=sent + 0.002 * number, takes=0.001, after=3 * MAX_GAP_SECONDS)
@@ -77,9 +77,9 @@ def test_a_program_that_sends_no_time_is_seen_by_its_speed() -> None:
 
 def test_a_page_may_announce_a_run_of_several_cells() -> None:
     clock = Clock()
-    clock.batches.announce(2)
+    clock.batches.announce_cells(2)
 
     assert clock.run(sent=None)[1] is False  # after its end only one is left
-    clock.batches.announce(2)
-    clock.batches.begin()
+    clock.batches.announce_cells(2)
+    clock.batches.begin_cell()
     assert clock.batches.is_batch

@@ -61,8 +61,8 @@ def test_the_outermost_cell_is_the_one_that_asks() -> None:
 
     cells.begin(SimpleNamespace(cell_id="outer"))
     cells.begin(SimpleNamespace(cell_id=None))
-    assert (cells.running, cells.cell_id) == (2, "outer")
+    assert (cells.running_count, cells.cell_id) == (2, "outer")
 
     for _ in range(3):  # IPython reports the end of an empty cell without its beginning
         cells.end()
-    assert cells.running == 0
+    assert cells.running_count == 0

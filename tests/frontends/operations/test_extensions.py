@@ -17,8 +17,8 @@ def test_what_waits_for_trust_is_told_of(tmp_path: Path) -> None:
     )
     app = App(start=tmp_path, environment={})
     try:
-        servers = app.engine.submit(said("mcp", services=app)).result().plain
-        hooks = app.engine.submit(said("hooks", services=app)).result().plain
+        servers = app.engine.submit(said("mcp", services=app)).result().plain_text
+        hooks = app.engine.submit(said("hooks", services=app)).result().plain_text
     finally:
         app.close()
 

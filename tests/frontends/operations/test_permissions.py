@@ -6,7 +6,7 @@ import pytest
 from tests.harness.kernel import Kernel
 
 from palimpsest.frontends.typed_input.typed_answers import parse_reply, question_text
-from palimpsest.frontends.typed_input.typed_values import amounts
+from palimpsest.frontends.typed_input.typed_values import parse_amounts
 from palimpsest.transcript.values import Ask, Reply
 
 RULED = """
@@ -30,7 +30,7 @@ bash = "allow"
     ],
 )
 def test_amounts_name_what_they_limit(text: str, found: dict[str, float]) -> None:
-    assert amounts(text) == found
+    assert parse_amounts(text) == found
 
 
 def test_a_typed_four_allows_always_in_the_project() -> None:

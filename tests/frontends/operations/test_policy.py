@@ -30,7 +30,7 @@ def test_what_differs_comes_first_with_who_said_so() -> None:
     )
 
     assert found is not None
-    assert found.head == ("number", "value", "in opencode-1.18", "from", "meaning")
+    assert found.head_lines == ("number", "value", "in opencode-1.18", "from", "meaning")
     assert found.rows == [
         (
             "prune.protect_tokens",

@@ -21,7 +21,7 @@ async def test_a_preview_names_what_goes_and_changes_nothing(tmp_path: Path) -> 
     was = files(tmp_path)
 
     shown = await said("revert --preview", session)
-    marked, plain = shown.markdown, shown.plain
+    marked, plain = shown.markdown, shown.plain_text
 
     assert plain.startswith("Would revert 3 messages.\n  user: three?")
     assert "a.txt would be brought back (+1 -2)" in plain
@@ -33,11 +33,11 @@ async def test_a_preview_names_what_goes_and_changes_nothing(tmp_path: Path) -> 
 async def test_a_revert_its_undo_and_a_cleanup_are_said(tmp_path: Path) -> None:
     _, session = await three_turns(tmp_path)
 
-    assert "Reverted 3 messages." in (await said("revert", session)).plain
-    assert "3 messages are here again." in (await said("unrevert", session)).plain
+    assert "Reverted 3 messages." in (await said("revert", session)).plain_text
+    assert "3 messages are here again." in (await said("unrevert", session)).plain_text
     await said("revert", session)
-    assert (await said("cleanup", session)).plain.startswith("Removed 3 messages")
-    assert "nothing to remove" in (await said("cleanup", session)).plain
+    assert (await said("cleanup", session)).plain_text.startswith("Removed 3 messages")
+    assert "nothing to remove" in (await said("cleanup", session)).plain_text
 
 
 async def test_conflicts_are_overwritten_only_when_said(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ async def test_conflicts_are_overwritten_only_when_said(tmp_path: Path) -> None:
 
     with pytest.raises(UserError, match=r"in no conflict. Files with a conflict: a\.txt"):
         await said("revert --overwrite=b.txt", session)
-    plain = (await said("revert", session)).plain
+    plain = (await said("revert", session)).plain_text
     assert "a.txt was left alone: changed since the agent left it" in plain
     (hint,) = [line for line in plain.splitlines() if line.startswith("Overwrite it")]
     command = hint.partition("%agent ")[2].rstrip(".")
@@ -59,11 +59,11 @@ async def test_the_diff_of_the_session(tmp_path: Path) -> None:
     _, session = await three_turns(tmp_path)
 
     shown = await said("diff", session)
-    marked, plain = shown.markdown, shown.plain
+    marked, plain = shown.markdown, shown.plain_text
 
     assert plain == ("This session changed 2 files, +3 -1.\nM a.txt +2 -1\nA b.txt +1 -0")
     assert marked.count("```diff") == 2
-    assert diff_text((), "last").plain == "That turn changed no file."
+    assert diff_text((), "last").plain_text == "That turn changed no file."
 
 
 def test_backticks_in_a_patch_do_not_end_its_block() -> None:
@@ -75,7 +75,7 @@ def test_backticks_in_a_patch_do_not_end_its_block() -> None:
 def test_a_part_is_named() -> None:
     preview = RevertPreview(message_id="msg_0123456789abcdef", part_id="prt_1")
 
-    assert "a part of message" in revert_text(preview).plain
+    assert "a part of message" in revert_text(preview).plain_text
 
 
 async def test_a_cell_says_and_saves_what_its_turn_changed(tmp_path: Path) -> None:

@@ -348,12 +348,12 @@ def test_a_watch_ends_by_itself() -> None:
     now = 100.0
     watches = PageWatches(clock=lambda: now)
 
-    watches.renew("page", "ses_1")
-    watches.renew("other", None)
+    watches.renew_watch("page", "ses_1")
+    watches.renew_watch("other", None)
     assert watches.is_watched("ses_1")
     assert watches.is_watched("ses_2")
 
-    watches.end("other", None)
+    watches.end_watch("other", None)
     assert not watches.is_watched("ses_2")
     now += WATCH_SECONDS
     assert not watches.is_watched("ses_1")
@@ -364,9 +364,9 @@ def test_a_page_that_greets_again_watches_no_shorter() -> None:
     now = 100.0
     watches = PageWatches(clock=lambda: now)
 
-    watches.renew("page", None, 1.0)
-    watches.renew("page", None)
-    watches.renew("page", None, 1.0)
+    watches.renew_watch("page", None, 1.0)
+    watches.renew_watch("page", None)
+    watches.renew_watch("page", None, 1.0)
 
     now += WATCH_SECONDS - 1
     assert watches.is_watched()

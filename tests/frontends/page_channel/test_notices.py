@@ -10,7 +10,7 @@ from tests.builders import SESSION, Builder
 from palimpsest.frontends.operation_text.session_head import head_of
 from palimpsest.frontends.page_channel.notices import NOTICE_CHARS, records_since, session_states
 from palimpsest.session.engine import Snapshot
-from palimpsest.store.session_state.state import State, fold
+from palimpsest.store.session_state.state import State, apply_records
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.session_record.events import MessageUpdated, PartUpdated, Record
 
@@ -45,10 +45,10 @@ class FakeSession:
     state: State = field(init=False)
 
     def __post_init__(self) -> None:
-        self.state = fold(self.records)
+        self.state = apply_records(self.records)
 
     def snapshot(self, *, messages: bool = True) -> Snapshot:
-        return Snapshot.of(self.state, messages=messages)
+        return Snapshot.of_state(self.state, messages=messages)
 
     def decisions(self) -> tuple[()]:
         return ()

@@ -29,7 +29,7 @@ class Pages:
     def _send(self, notice: BaseModel) -> None:
         assert isinstance(notice, CellsRequestNotice)
         self.asked.append(notice)
-        take = self.cells.take
+        take = self.cells.add_piece
         for number, answer in enumerate(self.answers):
             command = TellCells(**{"id": f"c{number}", "request": notice.request} | answer)
             self._tasks.append(asyncio.ensure_future(take(command)))
@@ -48,7 +48,7 @@ def ids(found: Any) -> list[list[str]]:
 async def test_without_a_page_nothing_is_sent_and_nothing_awaited() -> None:
     pages = Pages()
 
-    assert await pages.cells.read(CellsWanted(), LONG) is None
+    assert await pages.cells.page_notebooks(CellsWanted(), LONG) is None
     assert pages.asked == []
 
 
@@ -59,7 +59,7 @@ async def test_pieces_of_an_answer_are_put_together() -> None:
     )
     pages.cells.heard("a")
 
-    found = await pages.cells.read(CellsWanted("3", 10, images=True), LONG)
+    found = await pages.cells.page_notebooks(CellsWanted("3", 10, images=True), LONG)
 
     assert ids(found) == [["1", "2", "3"], ["9"]]
     assert (pages.asked[0].cell, pages.asked[0].output_chars, pages.asked[0].images) == (
@@ -73,15 +73,15 @@ async def test_a_silent_page_is_not_waited_for_again_until_it_is_heard() -> None
     pages = Pages()
     pages.cells.heard("dead")
 
-    assert await pages.cells.read(CellsWanted(), SOON) is None
-    assert await pages.cells.read(CellsWanted(), SOON) is None
+    assert await pages.cells.page_notebooks(CellsWanted(), SOON) is None
+    assert await pages.cells.page_notebooks(CellsWanted(), SOON) is None
     assert len(pages.asked) == 1
-    assert await pages.cells.read(CellsWanted(), 2 * SOON) is None
+    assert await pages.cells.page_notebooks(CellsWanted(), 2 * SOON) is None
     assert len(pages.asked) == 2
 
     pages.answers = ({"client": "dead", "notebooks": [book("1")]},)
     pages.cells.heard("dead")
-    assert ids(await pages.cells.read(CellsWanted(), LONG)) == [["1"]]
+    assert ids(await pages.cells.page_notebooks(CellsWanted(), LONG)) == [["1"]]
 
 
 async def test_a_page_that_was_not_heard_for_long_or_that_left_is_not_waited_for() -> None:
@@ -91,7 +91,7 @@ async def test_a_page_that_was_not_heard_for_long_or_that_left_is_not_waited_for
     pages.cells.heard("left")
     pages.cells.gone("left")
 
-    assert await pages.cells.read(CellsWanted(), LONG) is None
+    assert await pages.cells.page_notebooks(CellsWanted(), LONG) is None
     assert pages.asked == []
 
 
@@ -103,7 +103,7 @@ async def test_of_two_pages_with_one_notebook_the_visible_one_is_believed() -> N
     pages.cells.heard("behind")
     pages.cells.heard("front")
 
-    assert ids(await pages.cells.read(CellsWanted(), LONG)) == [["new"], ["b"]]
+    assert ids(await pages.cells.page_notebooks(CellsWanted(), LONG)) == [["new"], ["b"]]
 
 
 async def test_an_answer_does_not_wait_long_for_a_second_page() -> None:
@@ -111,29 +111,29 @@ async def test_an_answer_does_not_wait_long_for_a_second_page() -> None:
     pages.cells.heard("here")
     pages.cells.heard("dead")
 
-    assert ids(await pages.cells.read(CellsWanted(), LONG)) == [["1"]]
+    assert ids(await pages.cells.page_notebooks(CellsWanted(), LONG)) == [["1"]]
 
 
 async def test_an_answer_that_comes_too_late_is_dropped_and_shows_that_the_page_lives() -> None:
     pages = Pages()
     pages.cells.heard("slow")
-    assert await pages.cells.read(CellsWanted(), SOON) is None
+    assert await pages.cells.page_notebooks(CellsWanted(), SOON) is None
     late = TellCells(
         id="l", client="slow", request=pages.asked[0].request, notebooks=(book("old"),)
     )
-    await pages.cells.take(late)
+    await pages.cells.add_piece(late)
 
     pages.answers = ({"client": "slow", "notebooks": [book("new")]},)
-    assert ids(await pages.cells.read(CellsWanted(), LONG)) == [["new"]]
+    assert ids(await pages.cells.page_notebooks(CellsWanted(), LONG)) == [["new"]]
 
 
 async def test_a_cell_that_was_seen_and_is_gone_was_deleted() -> None:
     pages = Pages({"client": "a", "notebooks": [book("1", "2")]})
     pages.cells.heard("a")
-    await pages.cells.read(CellsWanted(), LONG)
+    await pages.cells.page_notebooks(CellsWanted(), LONG)
     pages.answers = ({"client": "a", "notebooks": [book("2", deleted=("3",))]},)
 
-    found = await pages.cells.read(CellsWanted(), LONG)
+    found = await pages.cells.page_notebooks(CellsWanted(), LONG)
 
     assert found is not None
     assert found[0].deleted == ("1", "3")

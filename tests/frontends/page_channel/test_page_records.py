@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.builders import SESSION, Builder
 
 from palimpsest.frontends.protocol.page_records import without_replaced
-from palimpsest.store.session_state.state import State, fold
+from palimpsest.store.session_state.state import State, apply_records
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.session_record.events import (
@@ -56,7 +56,7 @@ def events(draw: st.DrawFn) -> Event:
 
 
 def folded(records: list[Record]) -> tuple[Message, ...]:
-    state: State = fold(records)
+    state: State = apply_records(records)
     return state.messages()
 
 

@@ -70,7 +70,7 @@ def test_what_is_kept_next_stands_after_what_a_child_printed(stream: WatchedStre
     for i in range(2_000):
         stream.print(f"child {i},")
         output.store("stdout", f"parent {i},")
-    output.end()
+    output.end_capture()
 
     assert "".join(kept) == "".join(f"child {i},parent {i}," for i in range(2_000))
     join_reader()
@@ -83,7 +83,7 @@ def test_more_than_a_pipe_holds_is_taken_while_the_run_waits(stream: WatchedStre
     subprocess.run(
         ["head", "-c", "1000000", "/dev/zero"], stdout=stream._original_stdstream_fd, check=True
     )
-    output.end()
+    output.end_capture()
 
     assert sum(map(len, kept)) == 1_000_000
     join_reader()
@@ -95,7 +95,7 @@ def test_what_a_child_prints_later_goes_to_the_stream(stream: WatchedStream) -> 
     child = subprocess.Popen(
         ["cat"], stdin=subprocess.PIPE, stdout=stream._original_stdstream_fd, text=True
     )
-    output.end()
+    output.end_capture()
 
     child.communicate("late")
 
@@ -109,7 +109,7 @@ def test_everything_is_given_back(stream: WatchedStream) -> None:
 
     for _ in range(3):
         output = ChildOutput({"stdout": stream}, print)
-        output.end()
+        output.end_capture()
         join_reader()
 
     assert pipes() <= before
@@ -138,7 +138,7 @@ def test_without_a_free_descriptor_or_thread_the_run_goes_on(
     monkeypatch.setattr(place, name, full)
     output = ChildOutput({"stdout": stream}, lambda _name, text: kept.append(text))
     output.store("stdout", "parent")
-    output.end()
+    output.end_capture()
 
     assert kept == ["parent"]
     assert pipes() <= before
@@ -149,7 +149,7 @@ def test_a_stream_of_a_terminal_is_left_alone() -> None:
     output = ChildOutput({"stdout": object()}, lambda _name, text: kept.append(text))
 
     output.store("stdout", "parent")
-    output.end()
+    output.end_capture()
 
     assert kept == ["parent"]
     assert reader() is None

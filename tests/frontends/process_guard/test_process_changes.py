@@ -247,9 +247,9 @@ def test_code_that_only_computes_imports_and_plots_leaves_nothing(imported: Kern
 
 
 def test_looking_for_changes_costs_little_and_changes_nothing() -> None:
-    assert ProcessState().changes() == []
+    assert ProcessState().changed_settings() == []
     begun = time.process_time()
     for _ in range(50):
-        ProcessState().changes()
+        ProcessState().changed_settings()
 
     assert (time.process_time() - begun) / 50 < 0.02

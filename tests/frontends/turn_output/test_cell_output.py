@@ -273,7 +273,7 @@ def test_a_cell_knows_its_id_and_number(kernel: Kernel) -> None:
 
     kernel.run("answer = %agent hi", cellId="cell-7")
 
-    origin = "harness.workspace._open[answer.session].snapshot().messages[-2].info.origin"
+    origin = "harness.workspace._open_sessions[answer.session].snapshot().messages[-2].info.origin"
     assert kernel.value(f"({origin}.kind, {origin}.cell_id)") == "('cell', 'cell-7')"
     assert kernel.value(f"{origin}.execution_count == get_ipython().execution_count - 1") == "True"
 

@@ -48,16 +48,16 @@ class Feed:
     turn_id = "msg_0"
     session = None
     notes = OutlineNotes()
-    changes = steps = notable = 0
+    change_count = steps = notable_count = 0
     is_told = True
 
     def __init__(self) -> None:
         self.newest = answer(RUNNING)
 
     def snapshot(self) -> Snapshot:
-        self.changes += 1
-        self.notable += 1
-        return Snapshot(None, Busy(), (self.newest,), (), (), (), None, self.changes)
+        self.change_count += 1
+        self.notable_count += 1
+        return Snapshot(None, Busy(), (self.newest,), (), (), (), None, self.change_count)
 
     def has_received(self, _snapshot: Snapshot) -> bool:
         return self.is_told
@@ -123,8 +123,8 @@ class FastFeed(Feed):
 
     def snapshot(self) -> Snapshot:
         self.steps += 1
-        self.changes += 1
-        return Snapshot(None, Busy(), (self.newest,), (), (), (), None, self.changes)
+        self.change_count += 1
+        return Snapshot(None, Busy(), (self.newest,), (), (), (), None, self.change_count)
 
 
 def test_steps_that_follow_each_other_fast_are_shown_together() -> None:
@@ -184,8 +184,8 @@ def test_a_long_text_is_closed_while_it_grows_also_where_a_page_watches() -> Non
 class GrowingFeed(Feed):
     """A feed in which each look finds more words, and nothing that is shown at once."""
 
-    notable = 1
+    notable_count = 1
 
     def snapshot(self) -> Snapshot:
-        self.changes += 1
-        return Snapshot(None, Busy(), (self.newest,), (), (), (), None, self.changes)
+        self.change_count += 1
+        return Snapshot(None, Busy(), (self.newest,), (), (), (), None, self.change_count)

@@ -25,7 +25,7 @@ class Turn:
     turn_id = "msg_0"
     session = None
     notes = OutlineNotes()
-    changes = steps = notable = 0
+    change_count = steps = notable_count = 0
 
     def __init__(self, tool: str, output: str, seconds: int = STEP_SECONDS) -> None:
         self._build, self._tool, self._output = Builder(), tool, output
@@ -38,7 +38,7 @@ class Turn:
             self._publish,
             scrub=str,
             is_watched=lambda: True,
-            clock=lambda: self.changes * seconds,
+            clock=lambda: self.change_count * seconds,
         )
 
     def _publish(self, data: dict[str, Any], *_: Any, transient: Any, update: bool) -> None:
@@ -51,7 +51,7 @@ class Turn:
     def step(self, words: str = "A word.") -> None:
         """Let a step begin and end."""
         self.begin(words)
-        self.changes += 1
+        self.change_count += 1
         self.steps += 1
         self.cell.refresh()
 
@@ -60,18 +60,18 @@ class Turn:
         call = self._build.ran(self._tool, self._output)
         parts = (self._build.text(words), call, self._build.step_finish("tool-calls"))
         self._messages.append(self._build.assistant(*parts))
-        self.changes += 1
+        self.change_count += 1
         self.cell.show_call(call.call_id)
         return call.call_id
 
     def write(self, words: str) -> None:
         """Let text of a new step arrive."""
         self._messages.append(self._build.assistant(self._build.text(words)))
-        self.changes += 1
+        self.change_count += 1
         self.cell.refresh()
 
     def snapshot(self) -> Snapshot:
-        return Snapshot(None, Busy(), tuple(self._messages), (), (), (), None, self.changes)
+        return Snapshot(None, Busy(), tuple(self._messages), (), (), (), None, self.change_count)
 
     def has_received(self, _snapshot: Snapshot) -> bool:
         return True

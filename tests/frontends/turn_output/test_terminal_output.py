@@ -31,7 +31,7 @@ class Feed:
     """A fake feed of a turn's messages."""
 
     def __init__(self, *messages: Message) -> None:
-        self.changes = 0
+        self.change_count = 0
         self.problems = 0
         self.notes = OutlineNotes()
         self.told = True
@@ -45,7 +45,7 @@ class Feed:
         return self.told
 
     def messages(self, _snapshot: Any) -> tuple[Message, ...]:
-        self.changes += 1
+        self.change_count += 1
         return self._messages
 
 
@@ -65,7 +65,7 @@ def cleared(part_id: str, number: int = 1) -> Decision:
 def printed(
     feed: Feed, capsys: pytest.CaptureFixture[str], story: TerminalOutput | None = None
 ) -> str:
-    feed.changes += 1
+    feed.change_count += 1
     (story or terminal(feed)).refresh()
     return capsys.readouterr().out
 

@@ -21,7 +21,7 @@ async def test_the_end_of_a_turn_waits_until_its_last_record_was_told(
     harness = SessionHarness(tmp_path, ScriptedModel(says("Well.")))
     session = await harness.session()
     feed = TurnFeed("pmt_other", Origin(kind="api"))
-    feed.attach(session)
+    feed.subscribe_to(session)
     await ask(session, "Hello")
     await harness.records(session)
     clock = iter(range(10_000))
@@ -36,4 +36,4 @@ async def test_the_end_of_a_turn_waits_until_its_last_record_was_told(
     await asyncio.wait_for(waiting, LAST_RESORT_SECONDS)
 
     assert waited
-    feed.detach()
+    feed.unsubscribe()

@@ -37,7 +37,7 @@ class Variables:
     def names(self) -> Sequence[tuple[str, str]]:
         return [("total", "int"), ("clients", "int")]
 
-    def brief(self, path: str) -> str:
+    def type_and_shape(self, path: str) -> str:
         return path
 
 
@@ -67,7 +67,7 @@ async def test_a_path_with_a_hidden_name_is_not_described(path: str) -> None:
     with pytest.raises(HiddenVariable, match="stays in the kernel"):
         await namespace.description_of(path)
     with pytest.raises(HiddenVariable):
-        namespace.brief(path)
+        namespace.type_and_shape(path)
     assert await namespace.description_of("Clients") == "Clients"
 
 

@@ -23,7 +23,7 @@ from palimpsest.frontends.user_cells.hidden_cells import attached_hidden_cells
 from palimpsest.frontends.variables.input_checksums import input_checksums
 from palimpsest.frontends.variables.kernel_objects import KernelObjects
 from palimpsest.frontends.variables.reachable_values import user_variables, value_at
-from palimpsest.frontends.variables.variables import describe, list_variables
+from palimpsest.frontends.variables.variables import describe_variable, list_variables
 from palimpsest.tools.tool import NAMES_AND_TYPES, ShownVariables
 from palimpsest.transcript.errors import NotFound
 
@@ -75,7 +75,7 @@ def everything(here: Any, paths: tuple[str, ...]) -> str:
     ):
         told += [str(list_variables(here, shown))]
     for path in paths:
-        for look in (functools.partial(describe, here), quiet.brief):
+        for look in (functools.partial(describe_variable, here), quiet.type_and_shape):
             try:
                 told.append(look(path))
             except NotFound as missing:
@@ -193,7 +193,7 @@ def test_a_name_of_ipython_that_the_user_took_is_theirs() -> None:
     here = shell()
     here.user_ns["Out"] = [1, 2]
 
-    assert describe(here, "Out[1]").endswith("2")
+    assert describe_variable(here, "Out[1]").endswith("2")
 
 
 def test_a_checksum_tells_nothing_of_the_history() -> None:
@@ -503,7 +503,7 @@ def test_looking_runs_no_code_of_what_is_looked_at(kind: str) -> None:
 def test_what_a_variable_holds_is_found_and_written(
     made: Callable[[], Any], path: str, told: str
 ) -> None:
-    text = describe(shell(x=made()), path).replace("tests.frontends.kernel.", "")
+    text = describe_variable(shell(x=made()), path).replace("tests.frontends.kernel.", "")
 
     assert told in text
     assert "_c" not in text
@@ -516,9 +516,9 @@ def test_the_class_of_a_named_variable_writes_it_and_of_others_nothing() -> None
 
     here = shell(point=Point(), points=[Point()], held=SimpleNamespace(p=Point()))
 
-    assert describe(here, "point").endswith("a point")
-    assert describe(here, "points[0]").endswith("a point"), "the path names it"
-    assert "a point" not in describe(here, "points")
+    assert describe_variable(here, "point").endswith("a point")
+    assert describe_variable(here, "points[0]").endswith("a point"), "the path names it"
+    assert "a point" not in describe_variable(here, "points")
     assert "a point" not in str(
         list_variables(here, ShownVariables("names", frozenset({"points"})))
     )
@@ -539,7 +539,7 @@ class Endless:
 def test_a_text_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("palimpsest.frontends.variables.variables.LLM_SECONDS", 0.05)
 
-    assert "took longer than 0.05 s" in describe(shell(x=Endless()), "x")
+    assert "took longer than 0.05 s" in describe_variable(shell(x=Endless()), "x")
 
 
 NESTED = st.recursive(

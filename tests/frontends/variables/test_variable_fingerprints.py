@@ -27,7 +27,7 @@ VALUES = st.recursive(
 
 
 def look(value: Any) -> Fingerprint:
-    return Fingerprints(seconds=60).of(value)
+    return Fingerprints(seconds=60).fingerprint_of(value)
 
 
 def frame() -> pd.DataFrame:
@@ -163,7 +163,7 @@ def test_attributes_of_an_object_are_looked_into() -> None:
 
 
 def test_when_the_time_is_over_nothing_is_claimed() -> None:
-    late = Fingerprints(seconds=-1.0).of([1])
+    late = Fingerprints(seconds=-1.0).fingerprint_of([1])
 
     assert not late.is_complete
     assert late.checksum == 0

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from tests.waiting import LAST_RESORT_SECONDS
 
-from palimpsest.frontends.variables.variables import describe, list_variables
+from palimpsest.frontends.variables.variables import describe_variable, list_variables
 from palimpsest.tools.tool import ShownVariables
 from palimpsest.transcript.errors import NotFound
 
@@ -68,7 +68,7 @@ def test_says_in_one_line_what_a_value_is(value: Any, kind: str, words: str) -> 
 def test_describes_a_table_with_types_rows_and_statistics() -> None:
     frame = pd.DataFrame({"kind": ["a", None], "mass": [1.5, 2.5]})
 
-    text = describe(shell(df=frame), "df")
+    text = describe_variable(shell(df=frame), "df")
 
     for words in ("2 rows x 2 columns", "kind: ", "mass: float64, 2", "statistics", "2.0"):
         assert words in text
@@ -77,9 +77,9 @@ def test_describes_a_table_with_types_rows_and_statistics() -> None:
 def test_follows_paths_of_names_keys_and_numbers() -> None:
     here = shell(df=pd.DataFrame({"a": [1]}), data={"k": [10, 20]})
 
-    assert "Index" in describe(here, "df.columns")
-    assert describe(here, "data['k'][1]").endswith("20")
-    assert describe(here, "data['k'][-2]").endswith("10")
+    assert "Index" in describe_variable(here, "df.columns")
+    assert describe_variable(here, "data['k'][1]").endswith("20")
+    assert describe_variable(here, "data['k'][-2]").endswith("10")
 
 
 @pytest.mark.parametrize(
@@ -87,11 +87,11 @@ def test_follows_paths_of_names_keys_and_numbers() -> None:
 )
 def test_what_is_not_there_is_said(path: str) -> None:
     with pytest.raises(NotFound):
-        describe(shell(df=pd.DataFrame(), data={}, f=print), path)
+        describe_variable(shell(df=pd.DataFrame(), data={}, f=print), path)
 
 
 def test_long_descriptions_are_shortened() -> None:
-    text = describe(shell(x="y" * 100_000), "x", max_chars=500)
+    text = describe_variable(shell(x="y" * 100_000), "x", max_chars=500)
 
     assert len(text) <= 500
 
@@ -102,7 +102,7 @@ def test_nothing_is_changed() -> None:
     before = dict(here.user_ns)
 
     list_variables(here)
-    describe(here, "df")
+    describe_variable(here, "df")
 
     assert here.user_ns == before
 
@@ -225,7 +225,7 @@ def test_a_secret_is_never_told_by_name_or_by_form(name: str, value: Any) -> Non
     here = shell(**{name: value})
 
     (found,) = list_variables(here, ShownVariables("values", frozenset({name})))
-    text = describe(here, name)
+    text = describe_variable(here, name)
 
     for words in (found.shown_to_model, text):
         assert "plain-words" not in words
@@ -236,13 +236,13 @@ def test_secret_columns_and_keys_are_not_described() -> None:
     frame = pd.DataFrame({"user": ["ada"], "password": ["plain-words"], "note": [KEY]})
     here = shell(df=frame, settings={"token": "plain-words", "name": "ada"})
 
-    assert "plain-words" not in describe(here, "df")
-    assert KEY not in describe(here, "df")
-    assert "ada" in describe(here, "df")
-    assert "password: " in describe(here, "df"), "a column's name is a name"
-    assert "plain-words" not in describe(here, "settings")
-    assert "plain-words" not in describe(here, "settings['token']")
-    assert "plain-words" not in describe(here, "df['password']")
+    assert "plain-words" not in describe_variable(here, "df")
+    assert KEY not in describe_variable(here, "df")
+    assert "ada" in describe_variable(here, "df")
+    assert "password: " in describe_variable(here, "df"), "a column's name is a name"
+    assert "plain-words" not in describe_variable(here, "settings")
+    assert "plain-words" not in describe_variable(here, "settings['token']")
+    assert "plain-words" not in describe_variable(here, "df['password']")
 
 
 @pytest.mark.parametrize("name", ["df", "keyboard", "monkey", "secretary", "passenger", "author"])
@@ -295,7 +295,7 @@ def _never_ends() -> str:
     ],
 )
 def test_a_class_describes_its_object_where_it_is_named(found: Any, words: str) -> None:
-    described = describe(shell(model=ChildModel(found)), "model")
+    described = describe_variable(shell(model=ChildModel(found)), "model")
 
     assert described.splitlines()[1:] == [words]
 
@@ -306,9 +306,9 @@ def test_a_description_by_its_class_is_short_holds_no_key_and_ends(
     monkeypatch.setattr("palimpsest.frontends.variables.variables.LLM_SECONDS", 0.05)
     key = "sk-" + "ant-api03-abcDEF0123456789_-x"
 
-    assert len(describe(shell(model=Model("x" * 50_000)), "model")) < 4_100
-    assert key not in describe(shell(model=Model(f"key {key}")), "model")
-    assert "took longer than 0.05 s and was stopped" in describe(
+    assert len(describe_variable(shell(model=Model("x" * 50_000)), "model")) < 4_100
+    assert key not in describe_variable(shell(model=Model(f"key {key}")), "model")
+    assert "took longer than 0.05 s and was stopped" in describe_variable(
         shell(model=Model(_never_ends)), "model"
     )
 
@@ -337,9 +337,9 @@ def test_no_list_calls_it_and_nothing_that_is_no_plain_function_of_the_type() ->
 
     for shown in (ShownVariables("names"), ShownVariables(), VALUES):
         list_variables(values, shown)
-    assert describe(values, "instance").endswith("plain")
-    assert "no" not in describe(values, "tricky").split("\n", 1)[1].split()
-    describe(values, "kind")
+    assert describe_variable(values, "instance").endswith("plain")
+    assert "no" not in describe_variable(values, "tricky").split("\n", 1)[1].split()
+    describe_variable(values, "kind")
 
     assert Model.calls == []
     assert "property" not in Tricky.ran

@@ -255,11 +255,13 @@ async def test_the_next_compaction_merges_the_summary_before(tmp_path: Path) -> 
 
 async def test_the_agent_for_summaries_may_have_words_of_its_own(tmp_path: Path) -> None:
     harness, model = make_harness(tmp_path, says(LONG), says(LONG), says(SUMMARY), says("Done."))
-    scribe = harness.services.agents.known["compaction"].model_copy(
+    scribe = harness.services.agents.known_agents["compaction"].model_copy(
         update={"prompt": "Sum it up in verse."}
     )
     object.__setattr__(
-        harness.services.agents, "known", {**harness.services.agents.known, "compaction": scribe}
+        harness.services.agents,
+        "known_agents",
+        {**harness.services.agents.known_agents, "compaction": scribe},
     )
     session = await harness.session()
     await ask(session, "First question")

@@ -36,8 +36,8 @@ class Small(HttpSessionHarness):
         self.harness.narrow(info.model_copy(update={"window": window, "output_limit": 1_000}))
         object.__setattr__(self.harness.services.rules, "policy", policy)
         if self.opened is not None:
-            made = type(self.opened._configured)(policy, {})
-            self.opened._configured = self.opened._prompt_resolver._configured = made
+            made = type(self.opened._configured_policy)(policy, {})
+            self.opened._configured_policy = self.opened._prompt_resolver._configured_policy = made
 
     async def grow(self, turns: int = TURNS) -> None:
         """Add turns until one summary request cannot hold them."""

@@ -49,9 +49,9 @@ async def compacting(session: LiveSession, model: ScriptedModel) -> "asyncio.Tas
 def take(harness: SessionHarness, session: LiveSession, policy: Policy) -> None:
     """Change the policy of a session, so that its time limits hold from now on."""
     object.__setattr__(harness.services.rules, "policy", policy)
-    session._configured = session._prompt_resolver._configured = type(session._configured)(
-        policy, {}
-    )
+    session._configured_policy = session._prompt_resolver._configured_policy = type(
+        session._configured_policy
+    )(policy, {})
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harn
 from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.model.script import calls, fails, says
 from palimpsest.transcript.context_values.policies import Policy
-from palimpsest.transcript.ids import short
+from palimpsest.transcript.ids import short_id
 from palimpsest.transcript.parts import ToolPart
 
 ALONE = policy_with_changes(Policy(), {"overflow.auto": False})
@@ -48,7 +48,7 @@ async def test_pins_that_fill_the_window_are_named(tmp_path: Path) -> None:
     words = refused.error.message
     assert "What is pinned takes about" in words
     named = words.rpartition("%agent unpin ")[2].split(",")[0]
-    assert named in {short(part.id) for part in outputs[:4]}
+    assert named in {short_id(part.id) for part in outputs[:4]}
     session.edit_context("unpin", named)
 
 

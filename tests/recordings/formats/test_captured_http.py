@@ -39,7 +39,7 @@ from palimpsest.recordings.reading.recorded import (
 )
 from palimpsest.review.recorded_sessions.recording import open_recording
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import Usage
 
@@ -507,7 +507,7 @@ def test_no_key_of_a_capture_reaches_a_file(name: str, tmp_path: Path) -> None:
     text = (CAPTURES / name).read_text()
     assert any(key in text for key in KEYS)
 
-    store = JsonlStore(prepare(tmp_path))
+    store = JsonlStore(open_project_folder(tmp_path))
     bring(CAPTURES / name, store)
 
     written = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
@@ -527,7 +527,7 @@ def test_no_key_in_an_address_or_a_tool_reaches_a_file(tmp_path: Path) -> None:
     )
     project = tmp_path / "project"
     project.mkdir()
-    store = JsonlStore(prepare(project))
+    store = JsonlStore(open_project_folder(project))
     _, report = bring(path, store)
 
     assert [problem.what for problem in report.problems] == [

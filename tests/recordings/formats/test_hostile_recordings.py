@@ -11,7 +11,7 @@ from tests.recordings.formats.sample_files import sample
 from tests.sample_size import thinned
 
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.transcript.errors import UserError
 
 RECORDINGS = (
@@ -54,7 +54,7 @@ def test_values_of_any_type_cost_only_themselves(tmp_path: Path, name: str) -> N
             wrong[0] = lines[0]
         path.write_text("\n".join(json.dumps(value) for value in wrong), encoding="utf-8")
         (folder := tmp_path / str(seed)).mkdir()
-        store = JsonlStore(prepare(folder))
+        store = JsonlStore(open_project_folder(folder))
         report, sentence = None, "."
         try:
             _, report = bring(path, store)
@@ -83,7 +83,7 @@ def test_a_path_in_a_recording_is_never_opened(tmp_path: Path) -> None:
     told.write_text("\n".join([json.dumps(begin), *rest]), encoding="utf-8")
     (folder := tmp_path / "project").mkdir()
 
-    bring(told, JsonlStore(prepare(folder)))
+    bring(told, JsonlStore(open_project_folder(folder)))
 
     written = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
     assert b"do not read" not in written

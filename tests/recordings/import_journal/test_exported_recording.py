@@ -12,7 +12,7 @@ from palimpsest.store.exchange.json_export import export_json
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 
 
 def exported(store: Store, session_id: str, into: Path) -> Path:
@@ -77,12 +77,12 @@ def test_one_with_a_compaction_is_opened_from_its_checkpoint(tmp_path: Path) -> 
     path = folder / "compaction_session.jsonl"
 
     (tmp_path / "project").mkdir()
-    store, report = bring(path, JsonlStore(prepare(tmp_path / "project")))
+    store, report = bring(path, JsonlStore(open_project_folder(tmp_path / "project")))
 
     (imported,) = report.sessions
     newest = next(iter(store.stream(imported.id)))
     assert newest.event.type == "session.checkpoint"
     opened = store.open_live(imported.id)
-    assert opened.partial
+    assert opened.is_partial
     assert 0 < len(opened.messages()) < len(store.load(imported.id).messages())
     assert [again.outcome for again in bring(path, store)[1].sessions] == ["same"]

@@ -19,7 +19,7 @@ from palimpsest.store.exchange.import_report import ImportControl, ImportReport
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.transcript.errors import UserError
 
 KEY = "sk-ant-api03-" + "a1B2c3D4" * 11
@@ -81,7 +81,7 @@ def bring(importer: object, store: Store, folder: Path) -> ImportReport:
 def test_a_broken_importer_is_told_in_one_sentence_and_logged_with_its_line(
     project: Path, tmp_path: Path, importer: object, kind: str, line: str
 ) -> None:
-    store = JsonlStore(prepare(project))
+    store = JsonlStore(open_project_folder(project))
 
     report = bring(importer, store, tmp_path)
 
@@ -103,7 +103,7 @@ def test_a_broken_importer_is_told_in_one_sentence_and_logged_with_its_line(
 def test_what_was_read_before_the_error_is_kept_and_a_second_error_is_added(
     project: Path, tmp_path: Path
 ) -> None:
-    store = JsonlStore(prepare(project))
+    store = JsonlStore(open_project_folder(project))
     broken = _BrokenReader([BEGIN, user("u1", "Hello")])
 
     for _ in range(2):
@@ -115,7 +115,7 @@ def test_what_was_read_before_the_error_is_kept_and_a_second_error_is_added(
 
 
 def test_a_long_log_is_begun_anew(project: Path, tmp_path: Path) -> None:
-    store = JsonlStore(prepare(project))
+    store = JsonlStore(open_project_folder(project))
     log = project / ".palimpsest" / "errors.log"
     log.write_text("x" * (importer_errors.MAX_BYTES + 1))
 
@@ -126,7 +126,7 @@ def test_a_long_log_is_begun_anew(project: Path, tmp_path: Path) -> None:
 
 
 def test_a_log_that_is_a_link_is_left_alone(project: Path, tmp_path: Path) -> None:
-    store = JsonlStore(prepare(project))
+    store = JsonlStore(open_project_folder(project))
     (tmp_path / "mine.txt").write_text("mine")
     (project / ".palimpsest" / "errors.log").symlink_to(tmp_path / "mine.txt")
 
@@ -158,7 +158,7 @@ class _LongWinded(ColumnSpec):
 def test_a_message_of_any_length_leaves_the_line_and_a_title_stays_one_line(
     project: Path, tmp_path: Path
 ) -> None:
-    [problem] = bring(_LongWinded([]), JsonlStore(prepare(project)), tmp_path).problems
+    [problem] = bring(_LongWinded([]), JsonlStore(open_project_folder(project)), tmp_path).problems
 
     logged = (project / ".palimpsest" / "errors.log").read_text(encoding="utf-8")
     assert 'raise ValueError("x" * 1_000_000)' in logged
@@ -168,7 +168,7 @@ def test_a_message_of_any_length_leaves_the_line_and_a_title_stays_one_line(
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with a name")
 def test_a_pipe_in_the_place_of_the_log_is_not_waited_for(project: Path, tmp_path: Path) -> None:
-    store = JsonlStore(prepare(project))
+    store = JsonlStore(open_project_folder(project))
     os.mkfifo(project / ".palimpsest" / "errors.log")
 
     [problem] = bring(_BrokenReader([BEGIN]), store, tmp_path).problems
@@ -182,7 +182,7 @@ def test_what_the_system_refuses_is_said_as_such(project: Path, tmp_path: Path) 
             yield BEGIN
             raise TimeoutError
 
-    [problem] = bring(Unread([]), JsonlStore(prepare(project)), tmp_path).problems
+    [problem] = bring(Unread([]), JsonlStore(open_project_folder(project)), tmp_path).problems
 
     assert problem.what == "Nothing more of it can be read: TimeoutError."
 
@@ -197,7 +197,7 @@ def test_in_a_folder_a_broken_importer_is_logged_once_and_the_others_read_on(
         [_BrokenRecogniser([]), ColumnSpec([BEGIN, user("u1", "Hello")])], no_others
     )
 
-    report = registry.import_from(JsonlStore(prepare(project)), folder, lambda: NOW)
+    report = registry.import_from(JsonlStore(open_project_folder(project)), folder, lambda: NOW)
 
     assert [session.messages for session in report.sessions] == [1]
     assert [record.exc_info is not None for record in caplog.records] == [True]
@@ -223,7 +223,7 @@ def _broken_file(folder: Path, name: str) -> Path:
 def test_a_broken_file_is_no_error_of_the_importer(
     project: Path, tmp_path: Path, name: str
 ) -> None:
-    store = JsonlStore(prepare(project))
+    store = JsonlStore(open_project_folder(project))
     path = _broken_file(tmp_path, name)
 
     try:
@@ -239,7 +239,7 @@ def test_a_broken_file_is_no_error_of_the_importer(
 def test_of_a_recording_that_is_only_opened_it_lies_in_the_project_at_hand(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prepare(project)
+    open_project_folder(project)
     monkeypatch.chdir(project)
     path = tmp_path / "recording.told"
     path.write_text("told")

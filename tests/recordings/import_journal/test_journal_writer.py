@@ -14,7 +14,7 @@ from palimpsest.store.exchange.import_report import ImportControl, ImportReport
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.transcript.parts import TextPart, ToolPart
 from palimpsest.transcript.session_record.events import Record, SessionUpdated
@@ -36,7 +36,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     if request.param == "memory":
         return MemoryStore()
     (tmp_path / "project").mkdir()
-    return JsonlStore(prepare(tmp_path / "project"))
+    return JsonlStore(open_project_folder(tmp_path / "project"))
 
 
 def outcomes(report: ImportReport) -> list[tuple[str, int]]:
@@ -110,7 +110,7 @@ def test_a_shorter_recording_is_another_one(store: Store, tmp_path: Path) -> Non
 
 def test_a_stopped_import_is_taken_up_where_it_ended(store: Store, tmp_path: Path) -> None:
     asked: Iterator[bool] = iter([False, False, False, True])
-    control = ImportControl(cancelled=lambda: next(asked))
+    control = ImportControl(is_cancelled=lambda: next(asked))
 
     stopped = tell(store, tmp_path, *FIRST, *MORE, control=control)
     [there] = stopped.sessions
@@ -141,7 +141,7 @@ def test_an_import_that_was_killed_is_taken_up_from_its_last_batch(
 
     seen: list[None] = []
     with pytest.raises(KeyboardInterrupt):
-        tell(store, tmp_path, *FIRST, *MORE, control=ImportControl(cancelled=killed))
+        tell(store, tmp_path, *FIRST, *MORE, control=ImportControl(is_cancelled=killed))
 
     report = tell(store, tmp_path, *FIRST, *MORE)
 

@@ -10,7 +10,7 @@ from tests.recordings.import_journal.recordings import BEGIN, answer, called, re
 from palimpsest.recordings.reading.recorded import CompactionRead, Recorded, UsageRead
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.kept_index import INDEX_FILE
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.store.session_state import message_facts
 from palimpsest.store.session_state.live_window import (
@@ -19,7 +19,7 @@ from palimpsest.store.session_state.live_window import (
     window_checkpoint,
 )
 from palimpsest.store.session_state.message_facts import MessageFacts
-from palimpsest.store.session_state.state import State, fold
+from palimpsest.store.session_state.state import State, apply_records
 from palimpsest.transcript.session_record.events import Checkpoint
 from palimpsest.transcript.session_record.spending import recorded_spending
 from palimpsest.transcript.values import Usage
@@ -54,7 +54,7 @@ def turns(*, compacted: bool, at: Sequence[int] = (EARLY, LATE)) -> Iterator[Rec
 
 def imported(folder: Path, *values: Recorded) -> tuple[JsonlStore, str]:
     (folder / "project").mkdir(exist_ok=True)
-    store = JsonlStore(prepare(folder / "project"))
+    store = JsonlStore(open_project_folder(folder / "project"))
     [session] = tell(store, folder, BEGIN, *values).sessions
     return store, session.id
 
@@ -69,11 +69,11 @@ def told_checkpoint(store: JsonlStore, session_id: str) -> Checkpoint:
 def whole_checkpoint(store: JsonlStore, session_id: str) -> tuple[State, Checkpoint]:
     """Return the state before the last record, and its checkpoint."""
     *records, _ = store.read(session_id)
-    state = fold(records)
+    state = apply_records(records)
     writer = store.acquire(session_id, this_owner("test"))
     window = live_window(state)
-    segment, offset = writer.locate(window.seq)
-    *lines, _ = writer.written(segment, offset)
+    segment, offset = writer.place_of_record(window.seq)
+    *lines, _ = writer.written_lines(segment, offset)
     checkpoint = window_checkpoint(state, window, (segment, offset), lambda *_: lines)
     writer.close()
     return state, checkpoint
@@ -92,8 +92,8 @@ def test_checkpoint_is_that_of_the_whole_state(tmp_path: Path, *, compacted: boo
     assert told.model_dump(exclude={"check"}) == expected.model_dump()
     assert ("window" in told.state) is compacted
     assert told.state.get("index") is not None or compacted
-    assert told.state["messages"] == len(state.slots()) > MAX_EARLIER_MESSAGES
-    store.keep_index(session_id, MessageFacts.of(state.messages()))
+    assert told.state["messages"] == len(state.message_slots()) > MAX_EARLIER_MESSAGES
+    store.keep_index(session_id, MessageFacts.of_messages(state.messages()))
     assert index.read_bytes() == kept
 
 
@@ -120,7 +120,9 @@ def test_a_recording_that_grew_opens_as_its_whole_log_says(tmp_path: Path) -> No
 
     assert (told.window_segment, told.window_seq) == ("log-1.jsonl", live_window(whole).seq)
     assert "index" in told.state  # of the lines in the first segment
-    assert [slot.id for slot in opened.slots()] == [slot.id for slot in whole.slots()]
+    assert [slot.id for slot in opened.message_slots()] == [
+        slot.id for slot in whole.message_slots()
+    ]
     assert {message.id for message in opened.unsettled_messages()} < {
         *map(MESSAGE_ID, whole.messages())
     }
@@ -135,6 +137,6 @@ def test_window_is_what_a_whole_log_has_of_it(tmp_path: Path) -> None:
 
     window, whole = store.open_window(session_id), store.load(session_id)
 
-    assert len(window.slots()) < len(whole.slots())
-    assert window.messages() == whole.messages()[-len(window.slots()) :]
-    assert live_window(window).extra == live_window(whole).extra
+    assert len(window.message_slots()) < len(whole.message_slots())
+    assert window.messages() == whole.messages()[-len(window.message_slots()) :]
+    assert live_window(window).checkpoint_fields == live_window(whole).checkpoint_fields

@@ -207,7 +207,7 @@ def test_a_compaction_hides_what_it_replaced_and_keeps_its_tail(
     assert shown(state, store) == ["Summary", "Kept", "Kept too", "New"]
     window = live_window(state)
     assert (
-        [state.message(name).id for name in window.extra["window"]["ids"]]
+        [state.message(name).id for name in window.checkpoint_fields["window"]["ids"]]
         == [  # type: ignore[union-attr]
             message.id for message in state.messages()[2:]
         ]
@@ -240,7 +240,7 @@ def test_a_summary_that_is_an_answer_belongs_to_its_compaction(
     )  # fmt: skip
 
     assert shown(state, store) == ["Summary", "New"]
-    assert state.compacted == state.messages()[3].id
+    assert state.last_compacted_id == state.messages()[3].id
 
 
 def test_an_encrypted_summary_hides_what_it_replaced_too(

@@ -12,7 +12,7 @@ from palimpsest.review.recorded_sessions.stored_review import stored_review
 from palimpsest.review.session_figures import session_figures
 from palimpsest.review.timeline_view.timeline_view import timeline_view
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 
 MINUTE = 60_000
 START = 1_767_225_600_000
@@ -101,7 +101,7 @@ def test_what_could_not_be_read_stays_with_an_imported_session(tmp_path: Path) -
     path.write_text(path.read_text() + '{"type": "mess')
     project = tmp_path / "project"
     project.mkdir()
-    store = JsonlStore(prepare(project))
+    store = JsonlStore(open_project_folder(project))
     _, report = bring(path, store)
     name = report.sessions[0].id
     broken = "a.jsonl, line 4: It is no JSON and was left out."

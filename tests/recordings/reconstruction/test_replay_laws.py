@@ -34,7 +34,7 @@ from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.testing import FaultServer, ReceivedRequest, ScriptedModel
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import UserError
@@ -63,7 +63,7 @@ def folder(root: Path) -> None:
 
 
 def disk(root: Path) -> JsonlStore:
-    return JsonlStore(prepare(root), heartbeat_seconds=0.1, watch_seconds=2.5)
+    return JsonlStore(open_project_folder(root), heartbeat_seconds=0.1, watch_seconds=2.5)
 
 
 @pytest.mark.soak  # with each commit generated sessions are replayed, below; this adds one that was opened again, and a copy of its folder

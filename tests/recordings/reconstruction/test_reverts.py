@@ -170,7 +170,10 @@ async def test_taking_back_a_compaction_shows_the_history_whole_after_a_restart(
     names = {item.message_id for item in shown.items}
     users = [m.id for m in session.snapshot().messages if isinstance(m.info, UserMessage)]
     assert set(users) <= names
-    assert session.journal.read_state(lambda state: live_window(state).extra["messages"]) == 5
+    assert (
+        session.journal.read_state(lambda state: live_window(state).checkpoint_fields["messages"])
+        == 5
+    )
     check_log_laws(third.store, session.id)
     await third.workspace.close()
 

@@ -112,7 +112,7 @@ def test_what_was_reduced_and_taken_back_is_known_from_the_request_on(tmp_path: 
         "cleared",
         "cleared",
     ]
-    held = timeline.at(output, 2)
+    held = timeline.transition_at(output, 2)
     assert held is not None
     assert (held.shown, held.rule) == ("(1 line omitted)", "last_n")
     gone = [item.index for item in timeline.items if timeline.state(item.index, 3) == "reverted"]

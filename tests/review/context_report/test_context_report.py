@@ -24,7 +24,7 @@ from palimpsest.review.context_report.window_contents import Reduction, whole_to
 from palimpsest.session.open_sessions.followed_session import FollowedSession
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.context_values.request_items import RequestItem
@@ -270,11 +270,11 @@ async def test_a_turn_that_runs_is_weighed_with_its_prompt_and_its_options(tmp_p
 
 @pytest.mark.slow
 async def test_a_session_of_another_kernel_is_weighed_as_its_newest_step(tmp_path: Path) -> None:
-    store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
+    store = JsonlStore(open_project_folder(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
     harness = make_harness(tmp_path, read(0), says("Read."), store=store, policy=SHORT)
     session = await harness.session()
     await session.journal.flush()
-    theirs = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
+    theirs = JsonlStore(open_project_folder(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
     other = make_harness(tmp_path, store=theirs, kernel_id="kernel-b")
     followed = await other.workspace.open(session.id)
     assert isinstance(followed, FollowedSession)
@@ -366,7 +366,7 @@ async def test_a_pruned_output_tells_the_step_from_which_it_is_gone(tmp_path: Pa
 
 
 async def test_a_summary_tells_what_it_stands_for_also_when_reopened(tmp_path: Path) -> None:
-    store = JsonlStore(prepare(tmp_path))
+    store = JsonlStore(open_project_folder(tmp_path))
     answers = (says(LONG), says(LONG), says("It is 43.92 in bill_depth_mm."), says(SUMMARY))
     harness = make_harness(
         tmp_path, *answers, store=store, policy=changed(compact={"tail_turns": 1})

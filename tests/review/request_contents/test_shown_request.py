@@ -23,7 +23,7 @@ from palimpsest.review.recorded_sessions.growing_review import GrowingReview
 from palimpsest.review.request_contents.shown_request import FoundText, ShownRequest
 from palimpsest.review.session_review import SessionReview
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import UserError
 
@@ -178,7 +178,7 @@ async def test_a_request_that_a_hook_wrote_is_shown_as_it_was_stored(tmp_path: P
 async def test_a_request_whose_contents_are_gone_is_shown_as_far_as_they_are_there(
     tmp_path: Path,
 ) -> None:
-    store = JsonlStore(prepare(tmp_path))
+    store = JsonlStore(open_project_folder(tmp_path))
     harness = SessionHarness(tmp_path, ScriptedModel(says("Well.")), store=store)
     session = await harness.session()
     await ask(session, "Hello")
@@ -186,7 +186,7 @@ async def test_a_request_whose_contents_are_gone_is_shown_as_far_as_they_are_the
     await harness.workspace.close()
     shutil.rmtree(tmp_path / ".palimpsest" / "blobs")
 
-    shown = review_of(JsonlStore(prepare(tmp_path)), session.id).request(1)
+    shown = review_of(JsonlStore(open_project_folder(tmp_path)), session.id).request(1)
 
     assert shown.basis == "rebuilt"
     assert "Hello" in [block.text for block in shown.blocks]

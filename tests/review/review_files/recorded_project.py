@@ -13,7 +13,7 @@ from palimpsest.recordings.timeline.journal_timeline import timeline_of
 from palimpsest.review.review_files.review_file import ReviewFile, StoredReview
 from palimpsest.review.tables.references import References
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.transcript.values import Price
 
 SHORT, LONG = "gemini_cli.jsonl", "pi_large_session.jsonl"
@@ -26,7 +26,7 @@ def _project(name: str) -> TemporaryDirectory[str]:
     """Import the sample once; every test works on a copy."""
     folder = TemporaryDirectory(prefix="recorded-project-", ignore_cleanup_errors=True)
     with TemporaryDirectory() as other:
-        store = JsonlStore(prepare(Path(folder.name)))
+        store = JsonlStore(open_project_folder(Path(folder.name)))
         bring(sample(name, Path(other)), store)
     return folder
 
@@ -34,7 +34,7 @@ def _project(name: str) -> TemporaryDirectory[str]:
 @cache
 def made_review(name: str = SHORT) -> StoredReview:
     """Return the session's review as it is made from its log."""
-    store = JsonlStore(prepare(Path(_project(name).name)))
+    store = JsonlStore(open_project_folder(Path(_project(name).name)))
     (session,) = (info.id for info in store.list())
     timeline = timeline_of(store, session, counter, lambda _model: PRICE)
     timeline.weights("tiktoken/o200k_base")
@@ -49,7 +49,7 @@ class RecordedProject:
         self.root = root / "project"
         shutil.copytree(_project(name).name, self.root)
         self.price: Price | None = PRICE
-        self.store = JsonlStore(prepare(self.root))
+        self.store = JsonlStore(open_project_folder(self.root))
         (self.session,) = (info.id for info in self.store.list())
 
     @property

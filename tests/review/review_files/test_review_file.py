@@ -38,8 +38,8 @@ def test_what_is_read_again_is_what_was_made(tmp_path: Path) -> None:
     assert found is not None
     assert found.timeline == made.timeline
     assert found.references == made.references
-    assert found.timeline.counted == made.timeline.counted
-    assert set(found.timeline.counted) >= {"tiktoken/o200k_base"}
+    assert found.timeline.counted_weights == made.timeline.counted_weights
+    assert set(found.timeline.counted_weights) >= {"tiktoken/o200k_base"}
     assert [found.timeline.read(index) for index in (0, 5, 200)] == [
         made.timeline.read(index) for index in (0, 5, 200)
     ]

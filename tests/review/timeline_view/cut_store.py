@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from palimpsest.store.interface import Store
-from palimpsest.store.session_state.state import State, fold
+from palimpsest.store.session_state.state import State, apply_records
 from palimpsest.transcript.session_record.events import Record
 
 
@@ -29,4 +29,4 @@ class CutStore:
         return (record for record in self._store.stream(session_id) if record.seq <= self.until)
 
     def load(self, session_id: str) -> State:
-        return fold(self.read(session_id))
+        return apply_records(self.read(session_id))

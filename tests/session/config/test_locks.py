@@ -43,7 +43,7 @@ ALLOW = (Rule(permission="bash", action="allow"),)
 @pytest.mark.parametrize("mode", ["bypass", "accept-edits"])
 async def test_no_mode_answers_a_locked_question(tmp_path: Path, mode: str) -> None:
     harness = SessionHarness(
-        tmp_path, ScriptedModel(RUN, says("a")), effective=EffectiveRules(fixed=LOCKED)
+        tmp_path, ScriptedModel(RUN, says("a")), effective_rules=EffectiveRules(fixed_rules=LOCKED)
     )
     session = await harness.session()
     session.control.use_mode(mode)
@@ -58,7 +58,9 @@ async def test_no_mode_answers_a_locked_question(tmp_path: Path, mode: str) -> N
 async def test_no_always_and_no_agent_answers_a_locked_question(tmp_path: Path) -> None:
     agents = {**BUILT_IN, "build": BUILT_IN["build"].model_copy(update={"rules": ALLOW})}
     model = ScriptedModel(RUN, says("a"), RUN, says("b"))
-    harness = SessionHarness(tmp_path, model, known=agents, effective=EffectiveRules(fixed=LOCKED))
+    harness = SessionHarness(
+        tmp_path, model, known_agents=agents, effective_rules=EffectiveRules(fixed_rules=LOCKED)
+    )
     session = await harness.session()
     asked = answered(session, lambda _: Reply(answer="always"))
 
@@ -71,7 +73,7 @@ async def test_no_always_and_no_agent_answers_a_locked_question(tmp_path: Path) 
 
 async def test_yes_does_not_answer_a_locked_question(tmp_path: Path) -> None:
     harness = SessionHarness(
-        tmp_path, ScriptedModel(RUN, says("a")), effective=EffectiveRules(fixed=LOCKED)
+        tmp_path, ScriptedModel(RUN, says("a")), effective_rules=EffectiveRules(fixed_rules=LOCKED)
     )
     session = await harness.session()
     asked = answered(session, lambda _: Reply(answer="reject", by="headless"))
@@ -266,13 +268,13 @@ def start(tmp_path: Path) -> Iterator[Start]:
             session.log.change_session(**log)
         return app, session
 
-    usual = ConfigFolders.usual
+    usual = ConfigFolders.of_platform
 
     def placed(environment: Mapping[str, str]) -> ConfigFolders:
-        return replace(usual(environment), organisation=(tmp_path / "etc",))
+        return replace(usual(environment), organisation_folders=(tmp_path / "etc",))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ConfigFolders, "usual", staticmethod(placed))
+        patch.setattr(ConfigFolders, "of_platform", staticmethod(placed))
         yield begin
         for opened in apps:
             opened.close()
@@ -485,7 +487,7 @@ def test_mode_limit_and_policy_are_refused_and_a_log_s_are_passed_over(start: St
 def test_no_switch_of_a_notebook_changes_a_locked_replay(start: Start) -> None:
     app, _session = start({"replay": "ask"})
 
-    app.workspace.replay.switch("a.ipynb", on=False)
+    app.workspace.replay.switch_replay("a.ipynb", on=False)
 
     assert app.workspace.replay.mode("a.ipynb") == "ask"
 

@@ -13,7 +13,7 @@ from palimpsest.model.script import says
 from palimpsest.session.config.context_policy import ConfiguredPolicy, without_task
 from palimpsest.session.config.setting_files import ConfigFolders
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.context_values.policies import Policy, PolicyChoice
 from palimpsest.transcript.errors import ConfigError, SessionHeld
@@ -176,9 +176,9 @@ def test_what_an_administrator_locked_holds_under_every_name(tmp_path: Path) -> 
     assert len(config.problems) == 3
     chosen = config.policy
     with pytest.raises(ConfigError, match=r"truncate.max_lines is fixed to 2000 by the organ"):
-        chosen.choose(session(None), ("truncate.max_lines=9",))
+        chosen.changed_policy(session(None), ("truncate.max_lines=9",))
     with pytest.raises(ConfigError, match="is fixed to"):
-        chosen.choose(session(None), ("opencode-1.18",))
+        chosen.changed_policy(session(None), ("opencode-1.18",))
     # A policy chosen before the lock is not used any more.
     assert chosen.policy_of(session(policy_choice(PRESETS["opencode-1.1"]))).prune.rule == "batch"
 
@@ -187,14 +187,14 @@ def test_words_change_the_policy_of_a_session() -> None:
     ours = ConfiguredPolicy(Policy())
     words = ("opencode-1.18", "prune.rule=opencode", "prune.protect_tokens=1_000")
 
-    made = ours.choose(session(None), words)
+    made = ours.changed_policy(session(None), words)
 
     assert made == policy_with_changes(
         OPENCODE_1_18, {"prune.rule": "opencode", "prune.protect_tokens": 1_000}
     )
     assert ours.policy_of(session(policy_choice(made))) == made
-    assert ours.choose(session(policy_choice(made)), ("default",)) is None
-    again = ours.choose(session(policy_choice(made)), ("default", "history_limit=4"))
+    assert ours.changed_policy(session(policy_choice(made)), ("default",)) is None
+    again = ours.changed_policy(session(policy_choice(made)), ("default", "history_limit=4"))
     assert again == policy_with_changes(Policy(), {"history_limit": 4})
 
 
@@ -203,7 +203,7 @@ def test_a_choice_that_this_version_lacks_is_named_and_can_be_left() -> None:
 
     with pytest.raises(ConfigError, match=r"'opencode-3.0'.*%agent policy default goes back"):
         ConfiguredPolicy(Policy()).policy_of(later)
-    assert ConfiguredPolicy(Policy()).choose(later, ("default",)) is None
+    assert ConfiguredPolicy(Policy()).changed_policy(later, ("default",)) is None
 
 
 async def test_the_longest_answer_is_what_the_policy_allows(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ async def test_a_chosen_policy_takes_little_room_in_the_log(tmp_path: Path) -> N
 
 async def test_a_session_of_another_kernel_shows_its_policy_and_keeps_it(tmp_path: Path) -> None:
     def start(name: str) -> SessionHarness:
-        store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
+        store = JsonlStore(open_project_folder(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
         return SessionHarness(tmp_path, ScriptedModel(says("Well.")), store=store, kernel_id=name)
 
     writer, reader = start("kernel-a"), start("kernel-b")

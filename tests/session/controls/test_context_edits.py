@@ -14,11 +14,11 @@ from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.session.open_sessions.followed_session import FollowedSession
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permission_rules.permissions import from_config
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
-from palimpsest.transcript.ids import short
+from palimpsest.transcript.ids import short_id
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.session_record.events import DecisionMade
@@ -35,7 +35,7 @@ async def kernel(tmp_path: Path) -> AsyncIterator[Kernel]:
     (tmp_path / "a.csv").write_text("species,mass\nAdelie,3750\n")
 
     def start(model: ScriptedModel | None = None, kernel_id: str = "kernel-a") -> SessionHarness:
-        store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
+        store = JsonlStore(open_project_folder(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
         harness = SessionHarness(
             tmp_path, model or ScriptedModel(), store=store, kernel_id=kernel_id
         )
@@ -83,7 +83,7 @@ async def test_an_output_left_out_is_in_no_later_request_and_comes_back(kernel: 
     gone = session.edit_context("exclude", call(session).id)
     await ask(session, "And now?")
     without = sent(model)
-    back = session.edit_context("restore", short(call(session).id))
+    back = session.edit_context("restore", short_id(call(session).id))
     await ask(session, "And then?")
 
     assert "Adelie" not in without
@@ -91,7 +91,7 @@ async def test_an_output_left_out_is_in_no_later_request_and_comes_back(kernel: 
     assert "Adelie" in sent(model)
     assert gone.sentence == (
         "Left out the call read “a.csv”, from the next request on. %agent restore "
-        f"{short(call(session).id)} brings it back."
+        f"{short_id(call(session).id)} brings it back."
     )
     assert [decision.rule for decision in (*gone.decisions, *back.decisions)] == [
         "user/exclude",
@@ -198,7 +198,7 @@ async def test_an_undo_that_only_the_log_knows_is_read_again(kernel: Kernel) -> 
 
     state = harness.store.open_live(session.id)
 
-    assert not state.partial
+    assert not state.is_partial
     assert any("First question" in str(message) for message in state.messages())
 
 

@@ -14,7 +14,7 @@ from palimpsest.model.script import ModelAnswer, says, thinks
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.ids import short
+from palimpsest.transcript.ids import short_id
 from palimpsest.transcript.parts import CompactionPart, FilePart
 from palimpsest.transcript.session_record.events import PartUpdated
 from palimpsest.transcript.values import ModelInfo, ModelRef
@@ -84,7 +84,7 @@ async def test_a_part_is_pinned_left_out_and_brought_back(
     await say(session, "Two?", provider)
     before = words(model, kind)
 
-    gone = session.edit_context("exclude", short(part))
+    gone = session.edit_context("exclude", short_id(part))
     await say(session, "Three?", provider)
     without = words(model, kind)
     pinned = session.edit_context("pin", part)

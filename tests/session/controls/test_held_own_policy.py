@@ -223,7 +223,7 @@ async def test_one_that_takes_too_long_is_shown_so_and_a_stop_does_not_wait_for_
     )
     await session.use_policy(never_ends)
     again = asyncio.ensure_future(session.prompt("Hello.", PromptOptions()))
-    await until(lambda: session.runner.busy)
+    await until(lambda: session.runner.is_busy)
     began = time.monotonic()
     session.cancel("Stopped.")
     answer = await again

@@ -203,7 +203,7 @@ async def subagent(tmp_path: Path) -> Way:
 async def title(tmp_path: Path) -> Way:
     model = ScriptedModel(says("Well."), says("Well."))
     harness = SessionHarness(tmp_path, model, titles=True)
-    waits: Doing = lambda session: session.title_writer.wait()  # noqa: E731  one line of the table
+    waits: Doing = lambda session: session.title_writer.wait_until_idle()  # noqa: E731  one line of the table
     return Way(harness, model, lambda session: ask(session, "Hello."), waits=waits)
 
 

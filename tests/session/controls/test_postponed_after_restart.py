@@ -30,7 +30,7 @@ async def reopened(harness: SessionHarness, session: LiveSession) -> LiveSession
         store=harness.store,
         info=harness.info("scripted/model"),
         rules=services.rules.base,
-        effective=services.rules.effective,
+        effective_rules=services.rules.effective_rules,
         kernel_id="kernel-later",
     )
     object.__setattr__(later.services.rules, "policy", services.rules.policy)

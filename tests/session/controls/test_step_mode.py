@@ -24,7 +24,7 @@ from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.ids import short
+from palimpsest.transcript.ids import short_id
 from palimpsest.transcript.session_record.events import DecisionMade, Record
 from palimpsest.transcript.values import ModelInfo, ModelRef, Price, Rule
 
@@ -318,7 +318,7 @@ async def test_a_title_waits_for_the_request_beside_it(tmp_path: Path) -> None:
     assert model.requests == []
     session.step_mode.release(session.held[0].id)
     await answering
-    await session.title_writer.wait()
+    await session.title_writer.wait_until_idle()
     assert len(model.requests) == 2
 
 
@@ -447,7 +447,7 @@ async def test_the_kernels_end_during_a_hold_keeps_the_prompt_and_step_mode(tmp_
         tmp_path,
         ScriptedModel(says("Here.")),
         store=harness.store,
-        effective=harness.services.rules.effective,
+        effective_rules=harness.services.rules.effective_rules,
     )
     again = await later.workspace.open(session.id)
     assert isinstance(again, LiveSession)
@@ -490,7 +490,7 @@ async def test_step_mode_is_a_sessions_own_and_goes_on_when_it_is_opened_again(
         tmp_path,
         ScriptedModel(),
         store=harness.store,
-        effective=harness.services.rules.effective,
+        effective_rules=harness.services.rules.effective_rules,
     )
     again = await later.workspace.open(first.id)
     assert isinstance(again, LiveSession)
@@ -530,7 +530,7 @@ async def test_a_new_summary_is_graded_on_the_card_and_can_be_refused_there(tmp_
     words = held_request_text(proposal)
     assert "It would be the first to use a new summary:" in words
     assert "not kept: rows.csv" in words
-    assert f"restore {short(report.message_id or '')} keeps the older context" in words
+    assert f"restore {short_id(report.message_id or '')} keeps the older context" in words
 
     session.edit_context("restore", report.message_id or "")
     older = await until(lambda: [held for held in session.held if held.version > proposal.version])

@@ -38,7 +38,9 @@ def project(home: Path) -> Path:
 @pytest.fixture
 def shelf(home: Path, project: Path) -> Shelf:
     def made(**more: Any) -> ProjectDefinitions:
-        places = ConfigFolders(organisation=(), user=(home / ".config" / "palimpsest",), home=home)
+        places = ConfigFolders(
+            organisation_folders=(), user=(home / ".config" / "palimpsest",), home=home
+        )
         return ProjectDefinitions(DefinitionSources(project, places, **more), lambda: DEFAULT_RULES)
 
     return made

@@ -66,7 +66,7 @@ class Kernel:
             ScriptedModel(*steps),
             store=store,
             rules=from_config(rules or {}, home="/home/ada"),
-            effective=EffectiveRules(approvals=self.approvals),
+            effective_rules=EffectiveRules(approvals=self.approvals),
         )
         spec = McpServerSpec(
             "demo", command=sys.executable, args=(str(SERVER), str(self.file), *args)

@@ -33,7 +33,7 @@ ALLOWED = from_config("allow", home="/home/ada")
 def make_harness(
     tmp_path: Path, model: ScriptedModel, *hooks: tuple[str, Any], **more: Any
 ) -> SessionHarness:
-    book = HookRegistry(installed=False, seconds=more.pop("seconds", 5.0))
+    book = HookRegistry(with_packages=False, seconds=more.pop("seconds", 5.0))
     for name, function in hooks:
         book.add(name, function, "a test")  # type: ignore[arg-type]
     return SessionHarness(tmp_path, model, rules=ALLOWED, hooks=book, **more)
@@ -371,7 +371,7 @@ async def test_hooks_are_loaded_from_where_the_settings_say(
         HookSource("nonsense", "prompt"),
     ]
     model = ScriptedModel(says("Fine."))
-    harness = SessionHarness(tmp_path, model, hooks=HookRegistry(sources, installed=False))
+    harness = SessionHarness(tmp_path, model, hooks=HookRegistry(sources, with_packages=False))
     session = await harness.session()
 
     await ask(session, "Hello")

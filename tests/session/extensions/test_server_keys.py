@@ -15,7 +15,7 @@ from tests.session.test_secrets_in_the_log import holding, make_harness
 from palimpsest.model.script import calls, says
 from palimpsest.session.interfaces.sharing_operations import FORMS
 from palimpsest.session.open_sessions.live_session import LiveSession
-from palimpsest.session.sharing.exports import _pieces
+from palimpsest.session.sharing.exports import _export_pieces
 from palimpsest.session.sharing.share_page import page_html
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.mcp import servers as mcp_servers
@@ -54,7 +54,7 @@ def everything_shown(made: SessionHarness, session: LiveSession) -> str:
     exports = [
         piece
         for form in FORMS
-        for piece in _pieces(made.store, session.id, form, environment, "markdown", "quiet")
+        for piece in _export_pieces(made.store, session.id, form, environment, "markdown", "quiet")
     ]
     return "".join([*exports, *page_html(made.store, session.id, environment)])
 

@@ -70,7 +70,7 @@ async def test_a_later_kernel_sends_the_same_without_asking_it_again(tmp_path: P
     await harness.workspace.close()
 
     later = SessionHarness(
-        tmp_path, model, store=harness.store, hooks=HookRegistry(installed=False)
+        tmp_path, model, store=harness.store, hooks=HookRegistry(with_packages=False)
     )
     again = await later.session()
     await ask(again, "Two?")

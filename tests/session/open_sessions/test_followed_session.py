@@ -24,7 +24,7 @@ def test_following_goes_on_when_the_folder_was_away_and_a_listener_failed(
     session = FollowedSession(reader, SESSION, reader.open_live(SESSION), "Another kernel has it.")
     heard: list[int] = []
     looked, came = threading.Event(), threading.Event()
-    poll = session._follower.poll
+    poll = session._follower.new_records
 
     def counted() -> Sequence[Record]:
         try:
@@ -39,7 +39,7 @@ def test_following_goes_on_when_the_folder_was_away_and_a_listener_failed(
         heard.extend(record.seq for record in told)
         came.set()
 
-    monkeypatch.setattr(session._follower, "poll", counted)
+    monkeypatch.setattr(session._follower, "new_records", counted)
     session.subscribe(fails)
     session.subscribe(listens)
     folder = store.layout.session(SESSION)
@@ -51,7 +51,7 @@ def test_following_goes_on_when_the_folder_was_away_and_a_listener_failed(
     writer.append(records([assistant("msg_3")], first=6))
     writer.close()
     assert came.wait(LAST_RESORT_SECONDS)
-    session._ended.set()
+    session._ended_event.set()
 
     assert heard == [6]
     assert [message.id for message in session.snapshot().messages][-1] == "msg_3"

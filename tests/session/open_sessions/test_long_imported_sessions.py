@@ -18,7 +18,7 @@ from palimpsest.store.exchange.importer import import_sessions
 from palimpsest.store.interface import Owner
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.store.session_state.message_index import INDEXED_MESSAGES
 from palimpsest.store.session_state.state import State
 from palimpsest.testing import ScriptedModel
@@ -102,7 +102,7 @@ def message(number: int, *, ended: bool) -> dict[str, Any]:
 
 def imported(folder: Path, **more: Any) -> JsonlStore:
     (folder / "session.json").write_text(json.dumps(exported(**more)))
-    store = JsonlStore(prepare(folder))
+    store = JsonlStore(open_project_folder(folder))
     import_sessions(store, folder / "session.json", lambda: BEGAN)
     return store
 
@@ -119,7 +119,7 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def store(once: Path, tmp_path: Path) -> Iterator[JsonlStore]:
     shutil.copytree(once, tmp_path, dirs_exist_ok=True)
-    yield JsonlStore(prepare(tmp_path))
+    yield JsonlStore(open_project_folder(tmp_path))
     SessionHarness.opened.clear()  # nothing was asked, so there is nothing to replay
 
 
@@ -132,7 +132,7 @@ def unread(session: Any) -> int:
     """Return how many messages wait in the bytes of the log."""
     assert isinstance(session, LiveSession)
     return session.journal.read_state(
-        lambda state: sum(slot.block is not None for slot in state.slots())
+        lambda state: sum(slot.block is not None for slot in state.message_slots())
     )
 
 
@@ -182,7 +182,7 @@ class Watched(JsonlStore):
     """A store that folds no whole session, and keeps the states that were opened."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(prepare(folder))
+        super().__init__(open_project_folder(folder))
         self.states: list[State] = []
 
     def open_live(self, session_id: str) -> State:
@@ -203,7 +203,7 @@ def test_a_fork_at_one_of_its_messages_reads_that_one(
     )
 
     (state,) = watched.states
-    assert sum(slot.block is None for slot in state.slots()) <= 3
+    assert sum(slot.block is None for slot in state.message_slots()) <= 3
     assert store.load(fork.id).messages() == store.load(SESSION).messages()[:300]
 
 
@@ -218,7 +218,7 @@ def compact(store: JsonlStore) -> None:
     journal.append(user("msg_m"), PartUpdated(part=marker), MessageUpdated(info=summary))
     journal.append(SessionCompacted(message_id="msg_m"))
     journal.close()
-    assert store.open_live(SESSION).partial
+    assert store.open_live(SESSION).is_partial
 
 
 @pytest.mark.soak  # with each commit opening reads none of its messages, above; this adds a session that was compacted

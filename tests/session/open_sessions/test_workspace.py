@@ -16,7 +16,7 @@ from palimpsest.session.open_sessions.followed_session import FollowedSession
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.store_factory import open_store
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import AbortedError, NotFound, SessionHeld
 from palimpsest.transcript.messages import AssistantMessage
@@ -32,7 +32,7 @@ async def kernel(tmp_path: Path) -> AsyncIterator[Kernel]:
 
     def start(model: ScriptedModel | None = None, kernel_id: str = "kernel-a") -> SessionHarness:
         # Renews its lease often enough that a busy machine is not taken for a dead kernel.
-        store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
+        store = JsonlStore(open_project_folder(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
         harness = SessionHarness(
             tmp_path, model or ScriptedModel(), store=store, kernel_id=kernel_id
         )
@@ -122,7 +122,7 @@ async def test_notebooks_of_one_name_in_two_folders_have_sessions_of_their_own(
     studios = []
     for folder in ("a", "b", "."):
         (tmp_path / folder).mkdir(exist_ok=True)
-        store = JsonlStore(prepare(tmp_path))
+        store = JsonlStore(open_project_folder(tmp_path))
         harness = SessionHarness(
             tmp_path, ScriptedModel(says("Yes.")), store=store, kernel_id=f"kernel-{folder}"
         )

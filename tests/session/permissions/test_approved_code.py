@@ -34,22 +34,22 @@ def test_what_was_approved_is_known_in_the_next_kernel_and_nothing_else(
     opened(project, tmp_path / "state").add("ses_1", CODE)
     later = opened(project, tmp_path / "state")
 
-    assert later.has("ses_1", CODE)
-    assert not later.has("ses_1", CODE + " ")
-    assert not later.has("ses_2", CODE)
-    assert (later.texts("ses_1"), later.texts("ses_2")) == ((CODE,), ())
-    later.forget("ses_1")
-    assert not opened(project, tmp_path / "state").has("ses_1", CODE)
-    assert opened(project, tmp_path / "state").texts("ses_1") == ()
+    assert later.is_approved("ses_1", CODE)
+    assert not later.is_approved("ses_1", CODE + " ")
+    assert not later.is_approved("ses_2", CODE)
+    assert (later.approved_texts("ses_1"), later.approved_texts("ses_2")) == ((CODE,), ())
+    later.forget_session("ses_1")
+    assert not opened(project, tmp_path / "state").is_approved("ses_1", CODE)
+    assert opened(project, tmp_path / "state").approved_texts("ses_1") == ()
 
 
 def test_the_text_is_kept_without_keys(project: Path, tmp_path: Path) -> None:
     key = "sk-" + "ant-api03-abcDEF0123456789_-x"
     opened(project, tmp_path / "state").add("ses_1", f"key = '{key}'")
 
-    assert opened(project, tmp_path / "state").has("ses_1", f"key = '{key}'")
+    assert opened(project, tmp_path / "state").is_approved("ses_1", f"key = '{key}'")
     assert not any(key in file.read_text() for file in (tmp_path / "state").rglob("*.t*"))
-    assert opened(project, tmp_path / "state").texts("ses_1")
+    assert opened(project, tmp_path / "state").approved_texts("ses_1")
 
 
 def test_a_copy_and_another_project_at_the_same_path_have_nothing(
@@ -60,10 +60,10 @@ def test_a_copy_and_another_project_at_the_same_path_have_nothing(
     copy = tmp_path / "copy"
     shutil.copytree(project, copy)
 
-    assert not opened(copy, state).has("ses_1", CODE)
+    assert not opened(copy, state).is_approved("ses_1", CODE)
     shutil.rmtree(project / ".palimpsest")
     (project / ".palimpsest").mkdir()
-    assert not opened(project, state).has("ses_1", CODE)
+    assert not opened(project, state).is_approved("ses_1", CODE)
 
 
 @posix
@@ -78,7 +78,7 @@ def test_what_others_could_have_written_is_not_believed(
 
     [file, *file.parents][depth].chmod(0o777 if depth else 0o666)
 
-    assert not opened(project, state).has("ses_1", CODE)
+    assert not opened(project, state).is_approved("ses_1", CODE)
 
 
 @posix
@@ -91,7 +91,7 @@ def test_a_link_in_the_place_of_the_file_is_not_followed(project: Path, tmp_path
     file.rename(elsewhere)
     file.symlink_to(elsewhere)
 
-    assert not opened(project, state).has("ses_1", CODE)
+    assert not opened(project, state).is_approved("ses_1", CODE)
     opened(project, state).add("ses_1", "other = 1")
     assert elsewhere.read_text().count("\n") == 1
 
@@ -101,8 +101,8 @@ def test_a_state_folder_inside_the_project_and_strange_names_are_not_used(
 ) -> None:
     inside = opened(project, project / "state")
     inside.add("ses_1", CODE)
-    assert inside.has("ses_1", CODE)  # until this kernel ends
-    assert not opened(project, project / "state").has("ses_1", CODE)
+    assert inside.is_approved("ses_1", CODE)  # until this kernel ends
+    assert not opened(project, project / "state").is_approved("ses_1", CODE)
 
     known = opened(project, tmp_path / "state")
     known.add("../../ses_1", CODE)
@@ -120,8 +120,8 @@ def test_what_cannot_be_written_lasts_until_the_kernel_ends(tmp_path: Path) -> N
     )
     known.add("ses_1", CODE)
 
-    assert known.has("ses_1", CODE)
-    assert ApprovedCode().has("ses_1", CODE) is False
+    assert known.is_approved("ses_1", CODE)
+    assert ApprovedCode().is_approved("ses_1", CODE) is False
 
 
 @pytest.mark.parametrize("interrupted", [False, True])
@@ -131,11 +131,11 @@ async def test_only_code_that_ran_to_its_end_is_recorded(*, interrupted: bool) -
             return PythonOutcome("", "", None, None, was_interrupted=interrupted)
 
     known = ApprovedCode()
-    await known.observe(Runner(), "ses_1").run(
+    await known.observed_runner(Runner(), "ses_1").run(
         CODE, call_id="c", abort=Abort(), on_output=lambda _: None
     )
 
-    assert known.has("ses_1", CODE) is not interrupted
+    assert known.is_approved("ses_1", CODE) is not interrupted
 
 
 def test_other_surrogates_and_long_code_have_their_own_checksum(
@@ -144,8 +144,8 @@ def test_other_surrogates_and_long_code_have_their_own_checksum(
     known = opened(project, tmp_path / "state")
     known.add("ses_1", "x = '\ud800'")
 
-    assert known.has("ses_1", "x = '\ud800'")
-    assert not known.has("ses_1", "x = '\ud801'")
+    assert known.is_approved("ses_1", "x = '\ud800'")
+    assert not known.is_approved("ses_1", "x = '\ud801'")
     assert os.listdir(tmp_path / "state" / "approved_code")  # noqa: PTH208  # the folder is there
 
 
@@ -163,12 +163,12 @@ def test_a_year_of_use_keeps_the_newest_and_a_question_as_quick(
     files = [path for path in (tmp_path / "state").rglob("*") if path.is_file()]
     assert sorted(file.suffix for file in files) == [".texts", ".txt"]
     assert all(file.stat().st_size < 21_000 and file.stat().st_mode & 0o77 == 0 for file in files)
-    assert later.has("ses_1", codes[-1])
-    assert later.texts("ses_1")[-1] == codes[-1]
-    kept = [later.has("ses_1", code) for code in codes]
+    assert later.is_approved("ses_1", codes[-1])
+    assert later.approved_texts("ses_1")[-1] == codes[-1]
+    kept = [later.is_approved("ses_1", code) for code in codes]
     assert kept == sorted(kept), "the oldest are gone"
     assert 100 < sum(kept) < 500
-    assert known.has("ses_1", codes[0]), "until this kernel ends"
+    assert known.is_approved("ses_1", codes[0]), "until this kernel ends"
 
 
 def test_what_an_earlier_kernel_recorded_is_not_written_again(
@@ -186,9 +186,9 @@ def test_a_file_that_is_far_too_large_is_begun_again(project: Path, tmp_path: Pa
     for path in (tmp_path / "state").rglob("ses_1.*"):
         path.write_bytes(b"x" * 12_000_000)
 
-    assert opened(project, tmp_path / "state").texts("ses_1") == ()
+    assert opened(project, tmp_path / "state").approved_texts("ses_1") == ()
     opened(project, tmp_path / "state").add("ses_1", CODE)
     opened(project, tmp_path / "state").add("ses_1", "other = 1")
 
-    assert opened(project, tmp_path / "state").has("ses_1", "other = 1")
-    assert opened(project, tmp_path / "state").texts("ses_1")[-1:] == ("other = 1",)
+    assert opened(project, tmp_path / "state").is_approved("ses_1", "other = 1")
+    assert opened(project, tmp_path / "state").approved_texts("ses_1")[-1:] == ("other = 1",)

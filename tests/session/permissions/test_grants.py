@@ -264,7 +264,7 @@ def test_without_a_folder_it_holds_in_memory_and_nothing_is_wrong() -> None:
 
 def test_what_is_lent_ends_with_the_kernel(project: Path, state: Path) -> None:
     here = opened(project, state)
-    here.lend((GIT, LS.model_copy(update={"action": "deny"})), "ses_1")
+    here.approve_for_kernel((GIT, LS.model_copy(update={"action": "deny"})), "ses_1")
 
     assert here.rules_of_session("ses_1") == (GIT,)
     assert opened(project, state).rules_of_session("ses_1") == ()
@@ -279,7 +279,7 @@ def test_what_an_earlier_version_kept_in_the_project_is_only_shown(
     found = Approvals(Grants(project, number, folder=state / "grants"), path.parent)
 
     assert found.rules() == ()
-    assert "names bash: *. It holds no more" in found.earlier
+    assert "names bash: *. It holds no more" in found.earlier_sentence
 
 
 def _many(project: Path, state: Path, name: str) -> None:

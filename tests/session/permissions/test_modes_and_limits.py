@@ -87,7 +87,7 @@ async def test_what_yes_answers_is_never_found_open(
 
     def watched(journal: Journal, *events: Any, **options: Any) -> int:
         last = append(journal, *events, **options)
-        found.append(tuple(journal.state.asks))
+        found.append(tuple(journal.state.asks_by_id))
         return last
 
     monkeypatch.setattr(Journal, "append", watched)
@@ -194,7 +194,9 @@ async def test_a_mode_is_kept_with_the_session(tmp_path: Path) -> None:
 
 async def test_a_fixed_mode_cannot_be_left(tmp_path: Path) -> None:
     effective_rules = EffectiveRules(mode="plan", mode_fixed="organisation's file /etc/x")
-    session = await SessionHarness(tmp_path, ScriptedModel(), effective=effective_rules).session()
+    session = await SessionHarness(
+        tmp_path, ScriptedModel(), effective_rules=effective_rules
+    ).session()
 
     with pytest.raises(ConfigError, match="fixed by the organisation's file"):
         session.control.use_mode("bypass")
@@ -212,7 +214,7 @@ async def test_always_holds_for_the_session_and_can_be_taken_back(tmp_path: Path
     await ask(session, "two")
     assert len(asked) == 1
     (kept,) = session.control.allowances
-    assert (kept.number, kept.scope, kept.words) == (1, "session", "bash: echo *")
+    assert (kept.number, kept.scope, kept.rule_text) == (1, "session", "bash: echo *")
 
     assert session.control.revoke(1) == (kept,)
     assert session.control.allowances == ()
@@ -226,7 +228,7 @@ async def test_always_in_this_project_holds_in_every_session_of_it(tmp_path: Pat
     approvals = approvals_of(tmp_path / "project", tmp_path / "state")
     run = calls("bash", command="echo 1")
     model = ScriptedModel(run, says("a"), run, says("b"))
-    harness = SessionHarness(tmp_path, model, effective=EffectiveRules(approvals=approvals))
+    harness = SessionHarness(tmp_path, model, effective_rules=EffectiveRules(approvals=approvals))
     session = await harness.session("a.ipynb")
     asked = answered(session, lambda _: Reply(answer="always", scope="project"))
     await ask(session, "one")
@@ -249,7 +251,7 @@ async def test_what_cannot_be_kept_holds_until_the_kernel_ends_and_says_so_once(
     approvals = approvals_of(tmp_path / "project", tmp_path / "state")
     one, two = calls("bash", command="echo 1"), calls("bash", command="ls")
     model = ScriptedModel(one, two, says("a"), one, says("b"))
-    harness = SessionHarness(tmp_path, model, effective=EffectiveRules(approvals=approvals))
+    harness = SessionHarness(tmp_path, model, effective_rules=EffectiveRules(approvals=approvals))
     session = await harness.session("a.ipynb")
     asked = answered(session, lambda _: Reply(answer="always", scope="project"))
 
@@ -269,7 +271,7 @@ async def test_a_deny_stands_above_every_approval(tmp_path: Path) -> None:
     harness = SessionHarness(tmp_path, ScriptedModel(calls("bash", command="echo 1"), says("No.")))
     session = await harness.session()
     session.control.use_mode("bypass")
-    harness.services.rules.effective.rules = (*harness.services.rules.base, *deny)
+    harness.services.rules.effective_rules.rules = (*harness.services.rules.base, *deny)
 
     answer = await ask(session, "Echo.", yes=True)
 
@@ -304,7 +306,7 @@ async def test_always_lets_a_tool_repeat_itself_in_this_session_alone(tmp_path: 
     assert (await ask(session, "Look again.", yes=True)).text == "2."
     assert [(ask.permission, ask.always) for ask in asked] == [("doom_loop", ("list",))]
 
-    assert harness.services.rules.effective.approvals.list() == ()
+    assert harness.services.rules.effective_rules.approvals.list() == ()
     model.script(*[calls("list")] * 4, says("3."))
     other = await harness.workspace.new(None)
     assert isinstance(other, LiveSession)
@@ -317,7 +319,7 @@ async def test_a_rule_that_allows_loops_is_no_persons_always(tmp_path: Path) -> 
     allow = (Rule(permission="doom_loop", pattern="*", action="allow"),)
     harness = SessionHarness(tmp_path, ScriptedModel(*[calls("list")] * 4, says("Enough.")))
     session = await harness.session()
-    harness.services.rules.effective.rules = (*harness.services.rules.base, *allow)
+    harness.services.rules.effective_rules.rules = (*harness.services.rules.base, *allow)
     asked = answered(session, once)
 
     await ask(session, "Look.", yes=True)
@@ -356,7 +358,7 @@ def limited(
 ) -> SessionHarness:
     model = ScriptedModel(*script)
     effective_rules = EffectiveRules(budget=Budget(**budget))
-    return SessionHarness(tmp_path, model, info=info, effective=effective_rules)
+    return SessionHarness(tmp_path, model, info=info, effective_rules=effective_rules)
 
 
 def looks(tokens: int = 1_000) -> Any:
@@ -468,7 +470,7 @@ async def test_what_a_child_spends_counts_and_asks_in_the_session_that_began_it(
     harness = limited(tmp_path, *script, tokens=500)
     parent = await harness.session("a.ipynb")
     child = await harness.session("b.ipynb")
-    harness.services.rules.effective.began[child.id] = parent.id
+    harness.services.rules.effective_rules.parent_of_child[child.id] = parent.id
     asked = answered(parent, lambda _: Reply(answer="reject"))
     answered(child, once)
 
@@ -517,7 +519,7 @@ async def test_the_configured_mode_is_shown_in_the_session_and_follows_the_setti
 ) -> None:
     effective_rules = EffectiveRules(mode="accept-edits")
     model = ScriptedModel(says("a"), says("b"))
-    session = await SessionHarness(tmp_path, model, effective=effective_rules).session()
+    session = await SessionHarness(tmp_path, model, effective_rules=effective_rules).session()
     await ask(session, "one")
     picture = session.snapshot().session
     assert picture is not None

@@ -21,7 +21,7 @@ from palimpsest.session.records.retention import (
 from palimpsest.store.blobs.disk_usage import DiskUsage, SessionSize, measure_disk_usage
 from palimpsest.store.interface import SessionSummary
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.sessions import ForkedFrom
@@ -139,7 +139,7 @@ def test_sizes_are_read_as_people_write_them() -> None:
 
 @pytest.fixture
 async def harness(tmp_path: Path) -> AsyncIterator[SessionHarness]:
-    store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=1.0)
+    store = JsonlStore(open_project_folder(tmp_path), heartbeat_seconds=0.1, watch_seconds=1.0)
     made = SessionHarness(tmp_path, ScriptedModel(*(says("Yes.") for _ in range(9))), store=store)
     yield made
     await made.workspace.close()
@@ -191,7 +191,7 @@ async def test_the_folder_is_weighed_to_the_byte(harness: SessionHarness, tmp_pa
     assert (found.share, size.in_use) == (77, False)
     everything = (tmp_path / ".palimpsest").rglob("*")
     assert found.total == sum(path.stat().st_size for path in everything if path.is_file())
-    assert measure_disk_usage(prepare(tmp_path)).total == found.total
+    assert measure_disk_usage(open_project_folder(tmp_path)).total == found.total
 
 
 @pytest.mark.parametrize(

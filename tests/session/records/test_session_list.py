@@ -11,7 +11,7 @@ from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.records.session_search import Page, Query, search_page
 from palimpsest.store.interface import SessionSummary
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
 
@@ -24,7 +24,7 @@ async def kernel(tmp_path: Path) -> AsyncIterator[Kernel]:
     started: list[SessionHarness] = []
 
     def start(kernel_id: str = "kernel-a") -> SessionHarness:
-        store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
+        store = JsonlStore(open_project_folder(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
         model = ScriptedModel(*(says(f"Answer {n}.") for n in range(20)))
         harness = SessionHarness(tmp_path, model, store=store, kernel_id=kernel_id)
         started.append(harness)

@@ -18,7 +18,7 @@ def state(
     messages: tuple[Message, ...], *, partial: bool = False, revert: str | None = None
 ) -> Any:
     session = SimpleNamespace(revert={"message_id": revert} if revert else None)
-    return SimpleNamespace(messages=lambda: messages, partial=partial, session=session)
+    return SimpleNamespace(messages=lambda: messages, is_partial=partial, session=session)
 
 
 class Log:
@@ -45,7 +45,7 @@ class Log:
 
     async def find(self, text: str, cell: str, reached: int = 0) -> str:
         given = CellPrompt(text, PromptOptions(), cell)
-        found: FoundAnswer = await self.answers.find(
+        found: FoundAnswer = await self.answers.find_answer(
             given,
             None,
             current=SESSION,
@@ -54,7 +54,7 @@ class Log:
             reached={SESSION: reached},
             began=99,
         )
-        return found.turn.id if found.turn is not None else found.why
+        return found.turn.id if found.turn is not None else found.unanswered_reason
 
 
 async def test_a_session_that_a_kernel_holds_whole_is_not_read_from_its_log() -> None:

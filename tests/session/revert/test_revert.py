@@ -15,7 +15,7 @@ from palimpsest.session.sharing.share_page import page_html
 from palimpsest.store.file_snapshots.snapshot_sweep import sweep_snapshots
 from palimpsest.store.file_snapshots.snapshots import SnapshotLimits, Snapshots
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.file_access.gitignore import ALWAYS_SKIPPED, GitignoreRules
 from palimpsest.transcript.errors import NotFound, SessionBusy, UserError
@@ -34,9 +34,9 @@ from palimpsest.transcript.session_record.sessions import standing_revert
 def make_harness(
     root: Path, *answers: Any, limits: SnapshotLimits | None = None, **more: Any
 ) -> SessionHarness:
-    layout = prepare(root)
+    layout = open_project_folder(root)
     snapshots = Snapshots(
-        root, layout.snapshots, rules=GitignoreRules, never=ALWAYS_SKIPPED, limits=limits
+        root, layout.snapshots, rules=GitignoreRules, excluded_folders=ALWAYS_SKIPPED, limits=limits
     )
     fields = {"snapshots": snapshots} | more
     return SessionHarness(root, ScriptedModel(*answers), store=JsonlStore(layout), **fields)
@@ -99,8 +99,10 @@ async def test_takes_back_the_newest_prompt_and_its_files(tmp_path: Path) -> Non
 
 async def test_a_prompt_keeps_the_files_as_it_found_them(tmp_path: Path) -> None:
     made, session = await three_turns(tmp_path)
-    layout = prepare(tmp_path)
-    snapshots = Snapshots(tmp_path, layout.snapshots, rules=GitignoreRules, never=ALWAYS_SKIPPED)
+    layout = open_project_folder(tmp_path)
+    snapshots = Snapshots(
+        tmp_path, layout.snapshots, rules=GitignoreRules, excluded_folders=ALWAYS_SKIPPED
+    )
     (tmp_path / "c.txt").write_text("my own\n")
     await ask(session, "four?")
 
@@ -423,18 +425,18 @@ async def test_a_cleanup_is_final_and_survives_opening(tmp_path: Path) -> None:
 async def test_snapshots_go_with_the_sessions_that_name_them(tmp_path: Path) -> None:
     made, session = await three_turns(tmp_path)
     await made.workspace.close()
-    layout = prepare(tmp_path)
+    layout = open_project_folder(tmp_path)
     later = time.time() + 7_200
 
     kept = sweep_snapshots(layout, later, 0, delete=True)
     again = make_harness(tmp_path, kernel_id="kernel-two")
     await (await again.session()).reverts.revert()
-    assert (kept.unneeded, files(tmp_path)["a.txt"]) == (0, "two\n")
+    assert (kept.unneeded_bytes, files(tmp_path)["a.txt"]) == (0, "two\n")
     await again.workspace.close()
     JsonlStore(layout).delete(session.id)
     gone = sweep_snapshots(layout, later + 7_200, 0, delete=True)
 
-    assert gone.unneeded > 0
+    assert gone.unneeded_bytes > 0
     assert not list(layout.snapshots.glob("*.pack"))
 
 

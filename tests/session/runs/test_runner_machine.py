@@ -40,7 +40,7 @@ from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.store.session_state.live_window import live_window
 from palimpsest.store.session_state.state import State
 from palimpsest.testing import ScriptedModel
@@ -164,7 +164,7 @@ class Runs(RuleBasedStateMachine):
         while True:
             await until(
                 lambda: (
-                    not self.session.runner.busy
+                    not self.session.runner.is_busy
                     or self.gate.waiting
                     or self.hold.held
                     or self.session.snapshot().asks
@@ -204,7 +204,10 @@ class Runs(RuleBasedStateMachine):
         before = len(self.gate.requests)
 
         async def again() -> None:
-            if name not in self.session.runner._waiting | self.session.runner._answered:
+            if (
+                name
+                not in self.session.runner._waiting_prompts | self.session.runner._answered_prompts
+            ):
                 return
             task = self.loop.create_task(self.session.prompt("the same", options))
             self.others.append(task)
@@ -216,7 +219,7 @@ class Runs(RuleBasedStateMachine):
     @rule()
     def join(self) -> None:
         async def joined() -> None:
-            if not self.session.runner.busy and not self.session.snapshot().messages:
+            if not self.session.runner.is_busy and not self.session.snapshot().messages:
                 with pytest.raises(UserError):
                     await self.session.loop()
                 return
@@ -275,7 +278,7 @@ class Runs(RuleBasedStateMachine):
 
     def stop(self) -> None:
         async def stop() -> None:
-            was = self.session.runner.busy
+            was = self.session.runner.is_busy
             assert self.session.cancel() or not was
             await self.session.runner.wait_idle()
 
@@ -309,7 +312,7 @@ class Runs(RuleBasedStateMachine):
         if what == "revert" and not users:
             return
         named = (data.draw(st.sampled_from(users)),) if what == "revert" else ()
-        was_busy = self.session.runner.busy
+        was_busy = self.session.runner.is_busy
 
         async def do() -> None:
             try:
@@ -338,7 +341,7 @@ class Runs(RuleBasedStateMachine):
             state = self.store.load(self.session.id)
             whole = [message.id for message in state.messages()]
             # The running session keeps messages before its window in memory; one that is opened does not.
-            window = live_window(state).extra.get("window")
+            window = live_window(state).checkpoint_fields.get("window")
             needed = whole if window is None else window["ids"]
             if at is not None:
                 whole = whole[: whole.index(at)]
@@ -349,7 +352,7 @@ class Runs(RuleBasedStateMachine):
             await fork.close()
             await self.harness.workspace.open(self.session.id, "a.ipynb")
 
-        if not self.session.runner.busy:
+        if not self.session.runner.is_busy:
             self.do(self.within(go()))
 
     @rule()
@@ -389,7 +392,7 @@ class Runs(RuleBasedStateMachine):
 
     @invariant()
     def nothing_runs_in_an_idle_session(self) -> None:
-        if not hasattr(self, "session") or self.session.runner.busy:
+        if not hasattr(self, "session") or self.session.runner.is_busy:
             return
         assert self.session.snapshot().status.type == "idle"
         assert self.session.snapshot().asks == ()
@@ -464,7 +467,7 @@ class OnDisk(Runs):
     """With a log on a disk, and kernels that may be killed at any moment."""
 
     def make(self) -> Store:
-        return JsonlStore(prepare(self.root), heartbeat_seconds=0.1, watch_seconds=2.5)
+        return JsonlStore(open_project_folder(self.root), heartbeat_seconds=0.1, watch_seconds=2.5)
 
     @rule()
     def kill(self) -> None:

@@ -679,7 +679,7 @@ async def test_the_session_of_a_task_is_closed_when_its_work_is_done(tmp_path: P
     assert len(await harness.workspace.children(session.id)) == 20
     assert writers() == before
     await until(lambda: list(harness.services.sessions.spending_limits) == [session.id])
-    await until(lambda: list(harness.services.rules.effective.open) == [session.id])
+    await until(lambda: list(harness.services.rules.effective_rules.open_sessions) == [session.id])
 
 
 async def test_a_page_that_looks_at_a_task_sees_how_it_goes_on(tmp_path: Path) -> None:
@@ -730,7 +730,7 @@ async def test_closing_while_a_task_works_ends_both(tmp_path: Path) -> None:
     await asyncio.wait_for(harness.workspace.close(), LAST_RESORT_SECONDS)
 
     assert (await asking).error is not None
-    assert not harness.workspace._open
+    assert not harness.workspace._open_sessions
 
 
 @pytest.mark.parametrize("whole", [True, False])

@@ -53,12 +53,12 @@ async def test_a_model_names_the_session_after_its_first_prompt(tmp_path: Path) 
     )
     session = await here.session()
     answer = await ask(session, "How many penguins are there per island?\nLook into penguins.csv.")
-    await session.title_writer.wait()
+    await session.title_writer.wait_until_idle()
 
     assert answer.text == "Answer 0."
     assert title(session) == "Penguins by island"
     await ask(session, "And by year?")
-    await session.title_writer.wait()
+    await session.title_writer.wait_until_idle()
     [first, *others] = [event.request for event in requested(await here.records(session))]
     kinds = sorted([first.purpose, *(other.purpose for other in others)])
     assert kinds == ["step", "step", "title"]
@@ -68,7 +68,7 @@ async def test_the_request_is_rebuilt_and_counted(tmp_path: Path) -> None:
     here = make_harness(tmp_path, says("Penguins"))
     session = await here.session()
     await ask(session, "How many penguins?")
-    await session.title_writer.wait()
+    await session.title_writer.wait_until_idle()
     await ask(session, "And now?")
     records = await here.records(session)
 
@@ -100,7 +100,7 @@ async def test_the_first_words_stand_there_until_then_and_when_it_fails(tmp_path
     here = make_harness(tmp_path, fails(400, "no"))
     session = await here.session()
     answer = await ask(session, f"\n {words}\nmore")
-    await session.title_writer.wait()
+    await session.title_writer.wait_until_idle()
 
     assert answer.error is None
     assert title(session) == words[:59].rstrip() + "…"
@@ -119,7 +119,7 @@ async def test_what_a_person_called_it_stays(tmp_path: Path) -> None:
     await waiting.wait()
     session.log.change_session(title="Mine")
     await asking
-    await session.title_writer.wait()
+    await session.title_writer.wait_until_idle()
 
     assert title(session) == "Mine"
 
@@ -137,7 +137,7 @@ async def test_titles_can_be_switched_off(tmp_path: Path) -> None:
     here = SessionHarness(tmp_path, model)
     session = await here.session()
     await ask(session, "hello")
-    await session.title_writer.wait()
+    await session.title_writer.wait_until_idle()
     assert [request.purpose for request in model.requests] == ["step"]
 
 
@@ -157,14 +157,16 @@ def test_a_small_model_of_the_same_provider_writes_titles() -> None:
 
 async def test_the_title_agent_may_have_words_of_its_own(tmp_path: Path) -> None:
     here = make_harness(tmp_path, says("PENGUINS"))
-    titler = here.services.agents.known["title"].model_copy(update={"prompt": "Shout the title."})
+    titler = here.services.agents.known_agents["title"].model_copy(
+        update={"prompt": "Shout the title."}
+    )
     object.__setattr__(
-        here.services.agents, "known", {**here.services.agents.known, "title": titler}
+        here.services.agents, "known_agents", {**here.services.agents.known_agents, "title": titler}
     )
     session = await here.session()
 
     await ask(session, "How many penguins?")
-    await session.title_writer.wait()
+    await session.title_writer.wait_until_idle()
 
     [asked] = [
         rebuilt_request

@@ -19,7 +19,7 @@ from palimpsest.session.sharing import sharing_service as sharing
 from palimpsest.session.sharing.sharing_service import SHARING_OPTED_OUT
 from palimpsest.store.exchange.import_report import ImportControl
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import SessionHeld, UserError
 from palimpsest.transcript.session_record.events import SessionUpdated
@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 def make_harness(
     tmp_path: Path, mode: Any = "manual", *answers: str, kernel: str = "kernel-a"
 ) -> SessionHarness:
-    store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
+    store = JsonlStore(open_project_folder(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
     model = ScriptedModel(*(says(words) for words in answers or ("One.", "Two.", "Three.")))
     return SessionHarness(tmp_path, model, store=store, kernel_id=kernel, share=mode)
 
@@ -98,11 +98,11 @@ async def test_what_was_taken_back_stays_so(tmp_path: Path, folder: Path) -> Non
     session = await made.session()
     await ask(session, "first")
     await until(lambda: pages(folder))
-    await session.auto_share.settle()
+    await session.auto_share.wait_until_shared()
 
     await made.workspace.sharing.unshare(session.id)
     await ask(session, "second")
-    await session.auto_share.settle()
+    await session.auto_share.wait_until_shared()
 
     assert pages(folder) == []
     assert share_of(session) == SHARING_OPTED_OUT

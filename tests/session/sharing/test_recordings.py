@@ -15,14 +15,14 @@ from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.records.session_search import Query
 from palimpsest.store.exchange.import_report import ImportControl
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import NotFound, UserError
 
 
 def make_harness(tmp_path: Path) -> tuple[SessionHarness, ScriptedModel]:
     model = ScriptedModel(says("Gone on."))
-    harness = SessionHarness(tmp_path, model, store=JsonlStore(prepare(tmp_path)))
+    harness = SessionHarness(tmp_path, model, store=JsonlStore(open_project_folder(tmp_path)))
     object.__setattr__(harness.services.sessions, "import_sessions", REGISTRY.import_from)
     return harness, model
 

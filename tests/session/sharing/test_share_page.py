@@ -30,7 +30,7 @@ from palimpsest.session.sharing.share_page import (
 )
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.transcript.errors import ApiError, UserError
 from palimpsest.transcript.redaction.home_folders import with_home_folders_hidden
 from palimpsest.transcript.values import Todo
@@ -53,7 +53,7 @@ def shown(teller: SampleSession) -> str:
 
 @pytest.fixture
 def store(tmp_path: Path) -> JsonlStore:
-    return JsonlStore(prepare(tmp_path))
+    return JsonlStore(open_project_folder(tmp_path))
 
 
 def clean(made: str) -> bool:

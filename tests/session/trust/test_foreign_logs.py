@@ -40,7 +40,7 @@ def plant(made: SessionHarness | App, session: LiveSession, *names: str) -> None
     """Record a step with changed files of these names, and a snapshot of them."""
     shots = made.services.sessions.snapshots
     assert isinstance(shots, Snapshots)
-    shots.objects.begin()
+    shots.objects.begin_snapshot()
     entry = TreeEntry("file", 0o755, shots.objects.put(HOOK), len(HOOK))
     tree = shots.objects.put(encode_tree(dict.fromkeys(names, entry)))
     evil = shots.objects.put(encode_root(tree, [], cut=False))
@@ -87,8 +87,8 @@ async def test_an_undo_of_a_revert_reads_and_writes_nothing_that_leads_out(
     first = session.log.state.messages()[0].id
     standing = {
         "message_id": first,
-        "snapshot": shots.take(),
-        "left": shots.take(),
+        "snapshot": shots.take_snapshot(),
+        "left": shots.take_snapshot(),
         "files": [name],
     }
     session.log.append(SessionUpdated(session=known.model_copy(update={"revert": standing})))

@@ -26,8 +26,8 @@ class Counted(KernelSecrets):
         self._ticks += 10
         return self._ticks
 
-    def cleaner(self) -> Callable[[str], str]:
-        clean = super().cleaner()
+    def secret_remover(self) -> Callable[[str], str]:
+        clean = super().secret_remover()
 
         def counted(text: str) -> str:
             self.looked += 1

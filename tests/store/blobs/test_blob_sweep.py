@@ -16,7 +16,7 @@ from palimpsest.store.blobs.blob_sweep import (
     find_unneeded,
 )
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.parts import Span, ToolCompleted
 from palimpsest.transcript.session_record.events import SessionCreated
@@ -27,7 +27,7 @@ NOW = 1_700_000_000.0
 
 @pytest.fixture
 def store(tmp_path: Path) -> JsonlStore:
-    return JsonlStore(prepare(tmp_path))
+    return JsonlStore(open_project_folder(tmp_path))
 
 
 def put(store: JsonlStore, content: str, *, at: float = NOW - 30 * DAY_SECONDS) -> BlobRef:
@@ -58,7 +58,11 @@ def test_what_a_session_names_is_needed(store: JsonlStore) -> None:
     first = find_unneeded(store.layout, NOW, 7)
     later = find_unneeded(store.layout, NOW + 8 * DAY_SECONDS, 7)
 
-    assert (names(first.due), names(first.waiting), first.needed) == ([], [unneeded.sha256], 1)
+    assert (names(first.due), names(first.not_yet_due), first.needed_count) == (
+        [],
+        [unneeded.sha256],
+        1,
+    )
     assert names(later.due) == [unneeded.sha256]
     assert names(delete_unneeded(store.layout, later.due)) == [unneeded.sha256]
     assert store.get_blob(needed.sha256) == b"needed"
@@ -80,7 +84,9 @@ def test_the_time_begins_when_the_session_is_deleted(store: JsonlStore) -> None:
     store.delete(SESSION)
     noted = (store.layout.blobs / "unneeded.json").stat().st_mtime
 
-    assert names(find_unneeded(store.layout, noted + 6 * DAY_SECONDS, 7).waiting) == [ref.sha256]
+    assert names(find_unneeded(store.layout, noted + 6 * DAY_SECONDS, 7).not_yet_due) == [
+        ref.sha256
+    ]
     assert names(find_unneeded(store.layout, noted + 8 * DAY_SECONDS, 7).due) == [ref.sha256]
 
 
@@ -92,9 +98,9 @@ def test_a_fork_needs_what_its_deleted_parent_named(store: JsonlStore) -> None:
 
     found = find_unneeded(store.layout, NOW + 30 * DAY_SECONDS, 7)
 
-    assert (found.due, found.waiting, found.needed) == ((), (), 1)
+    assert (found.due, found.not_yet_due, found.needed_count) == ((), (), 1)
     store.delete("ses_fork")
-    assert find_unneeded(store.layout, NOW + 30 * DAY_SECONDS, 7).needed == 0
+    assert find_unneeded(store.layout, NOW + 30 * DAY_SECONDS, 7).needed_count == 0
 
 
 def test_what_is_needed_again_begins_anew(store: JsonlStore) -> None:
@@ -105,7 +111,7 @@ def test_what_is_needed_again_begins_anew(store: JsonlStore) -> None:
     store.delete(SESSION)
     (store.layout.blobs / "unneeded.json").write_text("{}")
 
-    assert names(find_unneeded(store.layout, NOW + 9 * DAY_SECONDS, 7).waiting) == [ref.sha256]
+    assert names(find_unneeded(store.layout, NOW + 9 * DAY_SECONDS, 7).not_yet_due) == [ref.sha256]
 
 
 def test_what_was_put_again_meanwhile_stays(store: JsonlStore) -> None:
@@ -124,7 +130,9 @@ def test_even_without_retention_a_fresh_blob_stays(store: JsonlStore) -> None:
     ref = put(store, "output", at=NOW)
     find_unneeded(store.layout, NOW, 0)
 
-    assert names(find_unneeded(store.layout, NOW + MIN_AGE_SECONDS / 2, 0).waiting) == [ref.sha256]
+    assert names(find_unneeded(store.layout, NOW + MIN_AGE_SECONDS / 2, 0).not_yet_due) == [
+        ref.sha256
+    ]
     assert names(find_unneeded(store.layout, NOW + MIN_AGE_SECONDS, 0).due) == [ref.sha256]
 
 
@@ -147,7 +155,7 @@ def test_a_name_that_lies_across_two_reads_is_found(
 
     for size in range(65, 130, 7):
         monkeypatch.setattr("palimpsest.store.blobs.blob_sweep.CHUNK_BYTES", size)
-        assert find_unneeded(store.layout, NOW, 7).needed == 1
+        assert find_unneeded(store.layout, NOW, 7).needed_count == 1
 
 
 def test_what_a_killed_deletion_left_goes_with_a_later_cleanup(

@@ -28,7 +28,7 @@ from palimpsest.store.exchange.opencode_format import (
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.transcript.context_values.decisions import EffectiveDecisions
 from palimpsest.transcript.errors import NotFound, UserError
@@ -66,7 +66,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     if request.param == "memory":
         return MemoryStore()
     (tmp_path / "project").mkdir()
-    return JsonlStore(prepare(tmp_path / "project"))
+    return JsonlStore(open_project_folder(tmp_path / "project"))
 
 
 def bring(store: Store, path: Path) -> ImportReport:

@@ -35,7 +35,7 @@ def snapshots(root: Path, limits: SnapshotLimits | None = None) -> Snapshots:
         root,
         root / ".palimpsest" / "snapshots",
         rules=GitignoreRules,
-        never=ALWAYS_SKIPPED,
+        excluded_folders=ALWAYS_SKIPPED,
         limits=limits,
     )
 
@@ -55,7 +55,7 @@ def back(
     shots: Snapshots, before: str, after: str, overwrite: tuple[str, ...] = ()
 ) -> list[FileRestore]:
     """Undo the changes between two snapshots; return the planned restores."""
-    older, newer = shots.read(before), shots.read(after)
+    older, newer = shots.snapshot_tree(before), shots.snapshot_tree(after)
     files = [
         wanted_file(path, older, newer.get(path)) for path in shots.changed_paths(before, after)
     ]
@@ -81,7 +81,7 @@ def picture(root: Path) -> dict[str, object]:
 
 def test_brings_back_content_mode_links_creations_and_deletions(project: Path) -> None:
     shots, was = snapshots(project), picture(project)
-    before = shots.take()
+    before = shots.take_snapshot()
     (project / "a.txt").write_text("other\n")
     (project / "run.sh").chmod(0o644)
     (project / "src" / "b.bin").unlink()
@@ -90,23 +90,23 @@ def test_brings_back_content_mode_links_creations_and_deletions(project: Path) -
     (project / "new" / "deep").mkdir(parents=True)
     (project / "new" / "deep" / "c.txt").write_text("new")
 
-    back(shots, before, shots.take())
+    back(shots, before, shots.take_snapshot())
 
     assert picture(project) == was
     assert not (project / "new").exists()
-    assert shots.take() == before
+    assert shots.take_snapshot() == before
 
 
 def test_a_folder_in_the_place_of_a_file_and_the_other_way_round(project: Path) -> None:
     shots, was = snapshots(project), picture(project)
-    before = shots.take()
+    before = shots.take_snapshot()
     (project / "a.txt").unlink()
     (project / "a.txt").mkdir()
     (project / "a.txt" / "inside").write_text("x")
     shutil.rmtree(project / "src")
     (project / "src").write_text("now a file")
 
-    back(shots, before, shots.take())
+    back(shots, before, shots.take_snapshot())
 
     assert picture(project) == was
 
@@ -119,7 +119,7 @@ def test_a_link_to_a_folder_is_not_followed(
     (project / "out").symlink_to(outside)
     shots = snapshots(project)
 
-    tree = shots.read(shots.take())
+    tree = shots.snapshot_tree(shots.take_snapshot())
 
     assert tree.entries["out"].kind == "link"
     assert not any(path.startswith("out/") for path in tree.entries)
@@ -131,9 +131,9 @@ def test_nothing_is_written_through_a_folder_that_became_a_link(
     outside = tmp_path_factory.mktemp("outside")
     (outside / "b.bin").write_bytes(b"theirs")
     shots = snapshots(project)
-    before = shots.take()
+    before = shots.take_snapshot()
     (project / "src" / "b.bin").write_bytes(b"agent")
-    after = shots.take()
+    after = shots.take_snapshot()
     shutil.rmtree(project / "src")
     (project / "src").symlink_to(outside)
 
@@ -145,9 +145,9 @@ def test_nothing_is_written_through_a_folder_that_became_a_link(
 
 def test_what_a_person_changed_since_is_a_conflict_and_stays(project: Path) -> None:
     shots = snapshots(project)
-    before = shots.take()
+    before = shots.take_snapshot()
     (project / "a.txt").write_text("agent\n")
-    after = shots.take()
+    after = shots.take_snapshot()
     (project / "a.txt").write_text("person\n")
 
     moves = back(shots, before, after)
@@ -161,10 +161,10 @@ def test_what_a_person_changed_since_is_a_conflict_and_stays(project: Path) -> N
 def test_a_folder_that_was_there_empty_stays(project: Path) -> None:
     (project / "out").mkdir()
     shots = snapshots(project)
-    before = shots.take()
+    before = shots.take_snapshot()
     (project / "out" / "plot.txt").write_text("x")
 
-    back(shots, before, shots.take())
+    back(shots, before, shots.take_snapshot())
 
     assert (project / "out").is_dir()
     assert not list((project / "out").iterdir())
@@ -182,7 +182,7 @@ def test_ignored_files_the_own_folder_and_git_are_left_out_and_listed(project: P
     (project / ".ipython" / "history.sqlite").write_text("every cell")
     shots = snapshots(project)
 
-    tree = shots.read(shots.take(frozenset({"own.ipynb"})))
+    tree = shots.snapshot_tree(shots.take_snapshot(frozenset({"own.ipynb"})))
 
     assert set(tree.entries) == {".gitignore", "a.txt", "link", "run.sh", "src", "src/b.bin"}
     assert tree.ignored == ("data", "x.log")
@@ -193,10 +193,10 @@ def test_a_file_that_an_older_rule_left_out_is_never_deleted(project: Path) -> N
     (project / "data").mkdir()
     (project / "data" / "x.csv").write_text("precious")
     shots = snapshots(project)
-    before = shots.take()
+    before = shots.take_snapshot()
     (project / ".gitignore").write_text("")
 
-    back(shots, before, shots.take())
+    back(shots, before, shots.take_snapshot())
 
     assert (project / "data" / "x.csv").read_text() == "precious"
     assert (project / ".gitignore").read_text() == "data/\n"
@@ -206,12 +206,12 @@ def test_large_and_unreadable_files_keep_their_place_and_are_named(project: Path
     (project / "big.dat").write_bytes(b"x" * 200)
     os.mkfifo(project / "pipe")
     shots = snapshots(project, SnapshotLimits(file_bytes=100))
-    before = shots.take()
+    before = shots.take_snapshot()
     (project / "big.dat").write_bytes(b"y" * 300)
 
-    moves = back(shots, before, shots.take())
+    moves = back(shots, before, shots.take_snapshot())
 
-    assert set(shots.read(before).unkept) == {"big.dat", "pipe"}
+    assert set(shots.snapshot_tree(before).unkept_entries) == {"big.dat", "pipe"}
     assert [(move.path, move.action, move.reason) for move in moves] == [
         ("big.dat", "impossible", "larger than 2 MiB")
     ]
@@ -227,10 +227,10 @@ def test_a_file_that_could_not_be_brought_back_again_stays_unless_a_person_says_
     if was_there:
         place.write_bytes(b"x")
     shots = snapshots(project, SnapshotLimits(file_bytes=100))
-    before = shots.take()
+    before = shots.take_snapshot()
     place.write_bytes(b"y" * 300)
 
-    moves = back(shots, before, shots.take())
+    moves = back(shots, before, shots.take_snapshot())
 
     assert [(move.path, move.action, move.reason) for move in moves] == [
         ("model.bin", "conflict", "larger than 2 MiB, so it could not be brought back again")
@@ -247,7 +247,7 @@ def test_a_project_that_is_too_large_says_so_in_one_sentence(
     with pytest.raises(
         SnapshotsOff, match=r"not kept here: the project has more than .*gitignore\."
     ):
-        snapshots(project, limits).take()
+        snapshots(project, limits).take_snapshot()
 
 
 class Looks:
@@ -277,7 +277,7 @@ def test_a_project_that_is_too_large_is_never_read_and_looked_at_once(
     looks, shots = Looks(monkeypatch), snapshots(project, limits)
     for _ in range(3):
         with pytest.raises(SnapshotsOff):
-            shots.take()
+            shots.take_snapshot()
 
     assert looks.read == []
     assert len(looks.listed) == len(set(looks.listed))
@@ -293,20 +293,20 @@ def test_a_project_that_was_too_large_is_looked_at_again_when_its_rules_change(
 ) -> None:
     shots = snapshots(project, SnapshotLimits(files=3))
     with pytest.raises(SnapshotsOff):
-        shots.take()
+        shots.take_snapshot()
     (project / ".gitignore").write_text("src/\nlink\n")
 
-    assert shots.read(shots.take()).get("a.txt") is not None
+    assert shots.snapshot_tree(shots.take_snapshot()).get("a.txt") is not None
 
 
 def test_a_project_that_grows_too_large_is_forgotten(project: Path) -> None:
     shots = snapshots(project, SnapshotLimits(files=6))
-    shots.take()
+    shots.take_snapshot()
     for number in range(10):
         (project / f"{number}.txt").write_text("x")
 
     with pytest.raises(SnapshotsOff):
-        shots.take()
+        shots.take_snapshot()
 
     assert (shots.objects._uncommitted_bytes, shots.objects._uncommitted, shots._hashes) == (
         0,
@@ -331,45 +331,45 @@ def test_a_large_snapshot_holds_a_bounded_part_of_it_in_memory(
         return name
 
     monkeypatch.setattr(shots.objects, "put", counted)
-    name = shots.take()
+    name = shots.take_snapshot()
 
     assert max(held) < 1_000
-    assert len(snapshots(project).read(name).entries) == 25
+    assert len(snapshots(project).snapshot_tree(name).entries) == 25
 
 
 def test_an_empty_folder_that_was_deleted_comes_back(project: Path) -> None:
     (project / "out" / "deep").mkdir(parents=True)
     (project / "src" / "empty").mkdir()
     shots = snapshots(project)
-    before = shots.take()
+    before = shots.take_snapshot()
     shutil.rmtree(project / "out")
     (project / "src" / "empty").rmdir()
-    after = shots.take()
+    after = shots.take_snapshot()
 
     assert shots.changed_paths(before, after) == ("out/deep", "src/empty")
     back(shots, before, after)
 
     assert (project / "out" / "deep").is_dir()
     assert (project / "src" / "empty").is_dir()
-    assert shots.take() == before
+    assert shots.take_snapshot() == before
 
 
 def test_a_disk_that_refuses_is_one_sentence(project: Path) -> None:
     (project / ".palimpsest").write_text("no folder")
 
     with pytest.raises(StorageFailed, match="could not be kept"):
-        snapshots(project).take()
+        snapshots(project).take_snapshot()
 
 
 def test_a_folder_that_cannot_be_written_is_named_and_the_rest_is_done(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shots = snapshots(project)
-    before = shots.take()
+    before = shots.take_snapshot()
     (project / "a.txt").write_text("x")
     (project / "src" / "b.bin").write_bytes(b"x")
-    after = shots.take()
-    one, other = shots.read(before), shots.read(after)
+    after = shots.take_snapshot()
+    one, other = shots.snapshot_tree(before), shots.snapshot_tree(after)
     moves = plan_restores(
         shots,
         [wanted_file(path, one, other.get(path)) for path in shots.changed_paths(before, after)],
@@ -384,7 +384,7 @@ def test_a_folder_that_cannot_be_written_is_named_and_the_rest_is_done(
     monkeypatch.setattr(Path, "replace", refuse)
     done = perform_restores(shots, moves)
 
-    assert (done.files, done.failed) == (
+    assert (done.files, done.failed_paths) == (
         ("a.txt",),
         (("src/b.bin", "The folder may not be written"),),
     )
@@ -405,11 +405,11 @@ def test_the_index_of_a_git_repository_is_not_touched(project: Path) -> None:
     git("add", "a.txt")
     (project / "a.txt").write_text("staged differs\n")
     shots = snapshots(project)
-    before = shots.take()
+    before = shots.take_snapshot()
     inside = {path: path.read_bytes() for path in (project / ".git").rglob("*") if path.is_file()}
     (project / "a.txt").write_text("agent\n")
 
-    back(shots, before, shots.take())
+    back(shots, before, shots.take_snapshot())
 
     assert inside == {
         path: path.read_bytes() for path in (project / ".git").rglob("*") if path.is_file()
@@ -420,12 +420,12 @@ def test_the_index_of_a_git_repository_is_not_touched(project: Path) -> None:
 
 def test_a_change_with_the_same_size_and_time_is_seen(project: Path) -> None:
     shots = snapshots(project)
-    before = shots.take()
+    before = shots.take_snapshot()
     was = (project / "a.txt").stat()
     (project / "a.txt").write_text("two\none\nthree\n")
     os.utime(project / "a.txt", ns=(was.st_atime_ns, was.st_mtime_ns))
 
-    assert shots.changed_paths(before, shots.take()) == ("a.txt",)
+    assert shots.changed_paths(before, shots.take_snapshot()) == ("a.txt",)
 
 
 def test_files_that_did_not_change_are_not_read_again(
@@ -434,30 +434,30 @@ def test_files_that_did_not_change_are_not_read_again(
     shots = snapshots(project)
     # A file changed a moment ago could change again unnoticed.
     monkeypatch.setattr(time, "time_ns", lambda now=time.time_ns: now() + 1_000_000_000)
-    before = shots.take()
+    before = shots.take_snapshot()
     monkeypatch.setattr(
         "palimpsest.store.file_snapshots.snapshots._content", lambda _: pytest.fail("read")
     )
 
-    assert shots.take() == before
+    assert shots.take_snapshot() == before
 
 
 def test_a_snapshot_whose_object_is_gone_says_so(project: Path) -> None:
     shots = snapshots(project)
-    name = shots.take()
+    name = shots.take_snapshot()
     shutil.rmtree(project / ".palimpsest")
 
     with pytest.raises(NotFound, match="no longer kept"):
-        snapshots(project).read(name)
+        snapshots(project).snapshot_tree(name)
 
 
 def test_a_cleanup_takes_what_no_snapshot_needs_and_nothing_else(project: Path) -> None:
     shots = snapshots(project)
     for word in ("first" * 900, "second" * 900):
         (project / "a.txt").write_text(word)
-        shots.take()
+        shots.take_snapshot()
     (project / "a.txt").write_text("third")
-    name, needed = shots.take(), set[str]()
+    name, needed = shots.take_snapshot(), set[str]()
     add_reachable(shots.objects, name, needed)
     folder = project / ".palimpsest" / "snapshots"
     later = time.time() + 7_200
@@ -466,35 +466,37 @@ def test_a_cleanup_takes_what_no_snapshot_needs_and_nothing_else(project: Path) 
     looked = sweep_packs(folder, needed, later, days=0, delete=False)
     gone = sweep_packs(folder, needed, later, days=0, delete=True)
 
-    assert (fresh.unneeded, looked.unneeded > 9_000, gone.packs) == (0, True, 3)
+    assert (fresh.unneeded_bytes, looked.unneeded_bytes > 9_000, gone.packs) == (0, True, 3)
     assert sweep_packs(folder, needed, later, days=0, delete=False).bytes < looked.bytes - 9_000
-    assert set(snapshots(project).read(name).entries) == {
+    assert set(snapshots(project).snapshot_tree(name).entries) == {
         "a.txt",
         "link",
         "run.sh",
         "src",
         "src/b.bin",
     }
-    assert shots.read(name).get("a.txt") is not None  # a reader of the old packs finds the new ones
+    assert (
+        shots.snapshot_tree(name).get("a.txt") is not None
+    )  # a reader of the old packs finds the new ones
 
 
 def test_what_another_kernel_kept_is_not_written_again(project: Path) -> None:
-    name = snapshots(project).take()
+    name = snapshots(project).take_snapshot()
     packs = list((project / ".palimpsest" / "snapshots").glob("*"))
 
-    assert snapshots(project).take() == name
+    assert snapshots(project).take_snapshot() == name
     assert list((project / ".palimpsest" / "snapshots").glob("*")) == packs
 
 
 def test_says_what_became_of_each_file(project: Path) -> None:
     shots = snapshots(project)
-    before = shots.take()
+    before = shots.take_snapshot()
     (project / "a.txt").write_text("one\n2\nthree\nfour\n")
     (project / "src" / "b.bin").write_bytes(b"\0other")
     (project / "c.txt").write_text("new\n")
     (project / "run.sh").unlink()
 
-    found = snapshot_diffs(shots, before, shots.take())
+    found = snapshot_diffs(shots, before, shots.take_snapshot())
 
     assert [
         (diff.file, diff.status, diff.additions, diff.deletions, diff.note) for diff in found
@@ -513,28 +515,28 @@ def test_line_numbers_are_those_of_the_whole_file(project: Path) -> None:
     lines = [f"line {n}" for n in range(1, 101)]
     (project / "a.txt").write_text("\n".join(lines))
     shots = snapshots(project)
-    before = shots.take()
+    before = shots.take_snapshot()
     lines[49] = "changed"
     (project / "a.txt").write_text("\n".join(lines))
 
-    (found,) = snapshot_diffs(shots, before, shots.take())
+    (found,) = snapshot_diffs(shots, before, shots.take_snapshot())
 
     assert "@@ -47,7 +47,7 @@" in (found.patch or "")
 
 
 def test_two_changes_of_a_file_are_told_as_one(project: Path) -> None:
     shots = snapshots(project)
-    first = shots.take()
+    first = shots.take_snapshot()
     (project / "a.txt").write_text("one\ntwo\n")
-    second = shots.take()
+    second = shots.take_snapshot()
     (project / "a.txt").write_text("one\ntwo\nthree\nfour\n")
-    third = shots.take()
+    third = shots.take_snapshot()
     older, newer = snapshot_diffs(shots, first, second)[0], snapshot_diffs(shots, second, third)[0]
 
     both = join_diffs(older, newer, shots)
 
     assert both == snapshot_diffs(shots, first, third)[0]
-    entry = shots.read(first).get("a.txt")
+    entry = shots.snapshot_tree(first).get("a.txt")
     assert file_diff(shots, "a.txt", entry, entry) is None
 
 
@@ -588,13 +590,13 @@ def test_any_changes_are_taken_back_to_the_same_tree(
     root = tmp_path_factory.mktemp("tree")
     apply_edits(root, first)
     shots, was = snapshots(root), picture(root)
-    before = shots.take()
+    before = shots.take_snapshot()
     apply_edits(root, [*then, *last])
-    now, after = picture(root), shots.take()
+    now, after = picture(root), shots.take_snapshot()
 
     back(shots, before, after)
     assert picture(root) == was
-    back(shots, after, shots.take())
+    back(shots, after, shots.take_snapshot())
     assert picture(root) == now
     shutil.rmtree(root)
 
@@ -607,7 +609,7 @@ def test_a_difference_shows_no_cell_that_is_kept_from_the_agent(project: Path, n
             {"cell_type": "code", "metadata": {}, "source": shown},
         ]
         (project / name).write_text(json.dumps({"cells": cells}, indent=1) + end)
-        return shots.take()
+        return shots.take_snapshot()
 
     shots = snapshots(project)
     first, second = save("HUSH = 1", "open = 1"), save("HUSH = 2", "open = 2")

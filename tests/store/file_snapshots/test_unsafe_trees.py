@@ -41,14 +41,14 @@ def shots(root: Path) -> Snapshots:
         root,
         root / ".palimpsest/snapshots",
         rules=GitignoreRules,
-        never=ALWAYS_SKIPPED,
+        excluded_folders=ALWAYS_SKIPPED,
         protection=protection_of,
     )
 
 
 def planted(made: Snapshots, name: str, **more: TreeEntry) -> str:
     """Add a snapshot whose tree has one file with this name."""
-    made.objects.begin()
+    made.objects.begin_snapshot()
     file = TreeEntry("file", 0o755, made.objects.put(CONTENT), len(CONTENT))
     tree = made.objects.put(encode_tree({name: file, **more}))
     snapshot = made.objects.put(encode_root(tree, [], cut=False))
@@ -77,7 +77,9 @@ def test_a_tree_with_a_name_that_leads_out_is_refused_as_a_whole(root: Path, nam
     made = shots(root)
 
     with pytest.raises(UnsafeTree, match="is not used"):
-        shots(root).read(planted(made, name, **{"a.txt": TreeEntry("file", 0o644, "0" * 64)}))
+        shots(root).snapshot_tree(
+            planted(made, name, **{"a.txt": TreeEntry("file", 0o644, "0" * 64)})
+        )
 
 
 @pytest.mark.parametrize("name", thinned(LEADING_OUT, 3))
@@ -112,7 +114,7 @@ def test_nothing_is_brought_back_through_a_link_of_the_same_snapshot(
         made, plan_restores(made, [wanted_file(path, tree, None) for path in entries])
     )
 
-    assert [path for path, _ in done.failed] == ["door/x"]
+    assert [path for path, _ in done.failed_paths] == ["door/x"]
     assert list(outside.iterdir()) == []
 
 
@@ -123,10 +125,10 @@ def test_a_protected_file_of_another_kernels_snapshot_waits_to_be_named(
     root: Path, name: str
 ) -> None:
     made = shots(root)
-    tree = made.read(planted(made, name))
+    tree = made.snapshot_tree(planted(made, name))
     moves = plan_restores(made, [wanted_file(name, tree, None)])
 
-    assert perform_restores(made, moves).kept == (name,)
+    assert perform_restores(made, moves).kept_paths == (name,)
     assert not (root / name).exists()
     assert perform_restores(made, moves, overwrite=[name]).files == (name,)
     assert (root / name).read_bytes() == CONTENT
@@ -135,9 +137,9 @@ def test_a_protected_file_of_another_kernels_snapshot_waits_to_be_named(
 def test_what_this_kernel_kept_is_brought_back_without_more_ado(root: Path) -> None:
     (root / "pyproject.toml").write_text("before")
     made = shots(root)
-    tree = made.read(made.take())
+    tree = made.snapshot_tree(made.take_snapshot())
     (root / "pyproject.toml").write_text("by the agent")
-    left = made.read(made.take()).get("pyproject.toml")
+    left = made.snapshot_tree(made.take_snapshot()).get("pyproject.toml")
 
     done = perform_restores(made, plan_restores(made, [wanted_file("pyproject.toml", tree, left)]))
 
@@ -147,12 +149,12 @@ def test_what_this_kernel_kept_is_brought_back_without_more_ado(root: Path) -> N
 @pytest.mark.parametrize("name", [".env", "tls/server.key", "credentials.json"])
 def test_the_lines_of_a_file_of_keys_are_counted_and_not_shown(root: Path, name: str) -> None:
     made = shots(root)
-    before = made.take()
+    before = made.take_snapshot()
     (root / name).parent.mkdir(exist_ok=True)
     (root / name).write_text("CANARY\n")
     (root / "b.txt").write_text("shown\n")
 
-    found = {diff.file: diff for diff in snapshot_diffs(made, before, made.take())}
+    found = {diff.file: diff for diff in snapshot_diffs(made, before, made.take_snapshot())}
 
     assert "+shown" in (found["b.txt"].patch or "")
     assert "CANARY" not in str(found)
@@ -190,7 +192,7 @@ NO_TREES: list[tuple[object, object]] = [
 @pytest.mark.parametrize(("head", "body"), NO_TREES)
 def test_what_is_no_tree_is_refused_in_a_sentence(root: Path, head: object, body: object) -> None:
     made = shots(root)
-    made.objects.begin()
+    made.objects.begin_snapshot()
     tree = made.objects.put(json.dumps(body).encode())
     wrapped = {"v": 1, "tree": tree, "ignored": [], "cut": False}
     if isinstance(head, dict):
@@ -201,7 +203,7 @@ def test_what_is_no_tree_is_refused_in_a_sentence(root: Path, head: object, body
     made.objects.commit()
 
     with pytest.raises(NotFound):
-        made.read(snapshot)
+        made.snapshot_tree(snapshot)
     needed: set[str] = set()
     add_reachable(made.objects, snapshot, needed)
     assert snapshot in needed
@@ -210,18 +212,18 @@ def test_what_is_no_tree_is_refused_in_a_sentence(root: Path, head: object, body
 @pytest.mark.parametrize("content", [b"[" * 100_000, b'{"a":' * 100_000, b"\xff\xfe", b""])
 def test_bytes_that_are_no_tree_are_refused_in_a_sentence(root: Path, content: bytes) -> None:
     made = shots(root)
-    made.objects.begin()
+    made.objects.begin_snapshot()
     snapshot = made.objects.put(encode_root(made.objects.put(content), [], cut=False))
     made.objects.commit()
 
     with pytest.raises(NotFound):
-        made.read(snapshot)
+        made.snapshot_tree(snapshot)
     add_reachable(made.objects, snapshot, set())
 
 
 def test_a_tree_that_unfolds_without_end_is_refused_at_once(root: Path) -> None:
     made = shots(root)
-    made.objects.begin()
+    made.objects.begin_snapshot()
     inner = made.objects.put(
         encode_tree({"a": TreeEntry("file", 420, made.objects.put(CONTENT), 3)})
     )
@@ -232,4 +234,4 @@ def test_a_tree_that_unfolds_without_end_is_refused_at_once(root: Path) -> None:
     made.objects.commit()
 
     with pytest.raises(UnsafeTree, match="more"):
-        made.read(snapshot)
+        made.snapshot_tree(snapshot)

@@ -12,7 +12,7 @@ from tests.store.damaged_log import check_kept, go_on, log_of, touched, write_se
 from tests.store.record_builders import SESSION
 
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.transcript.messages import Message
 
 SEEDS = seeds(24, 20_000)
@@ -23,7 +23,7 @@ class Pristine:
     """A session of three segments and its original files, to be damaged repeatedly."""
 
     def __init__(self, project: Path) -> None:
-        self.store = JsonlStore(prepare(project))
+        self.store = JsonlStore(open_project_folder(project))
         write_session(self.store)
         go_on(self.store, "msg_second")
         go_on(self.store, "msg_third")

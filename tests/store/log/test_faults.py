@@ -30,7 +30,7 @@ from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.log.segment_writer import JsonlWriter
 from palimpsest.store.log.segments import SegmentRange
 from palimpsest.store.log.store_factory import open_store
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import LayoutTooNew, SessionHeld
@@ -134,7 +134,9 @@ def mounted(folder: Path, *options: str) -> Iterator[None]:
 
 def open_here(project: Path, watch_seconds: float = WATCH_SECONDS) -> JsonlStore:
     return JsonlStore(
-        prepare(project), heartbeat_seconds=HEARTBEAT_SECONDS, watch_seconds=watch_seconds
+        open_project_folder(project),
+        heartbeat_seconds=HEARTBEAT_SECONDS,
+        watch_seconds=watch_seconds,
     )
 
 
@@ -150,10 +152,10 @@ def test_a_held_session_can_be_read_followed_and_forked(tmp_path: Path) -> None:
         with pytest.raises(SessionHeld, match=r"Another kernel \(process \d+ on .*\) writes"):
             store.acquire(SESSION, this_owner("kernel-a"))
         follower = Follower(store, SESSION)
-        followed = [record.seq for record in follower.poll()]
+        followed = [record.seq for record in follower.new_records()]
         store.fork(SESSION, session("ses_f"))
         other.hear(5)
-        followed += [record.seq for record in follower.poll()]
+        followed += [record.seq for record in follower.new_records()]
         fork = names(store, "ses_f")
         other.end()
 
@@ -355,7 +357,7 @@ def test_a_follower_begins_again_when_what_it_told_was_cut_off(tmp_path: Path) -
     old = stale.acquire(SESSION, OWNER, create=True)
     old.append(records(TALK))
     follower = Follower(store, SESSION)
-    told = [record.seq for record in follower.poll()]
+    told = [record.seq for record in follower.new_records()]
     segment = old.path.read_bytes()
     cut = segment.rindex(b'{"v":1,"seq":5')
     (old.path.parent / "log-2.jsonl").write_text(
@@ -367,10 +369,10 @@ def test_a_follower_begins_again_when_what_it_told_was_cut_off(tmp_path: Path) -
         + records([assistant("msg_other")], first=5)[0].line()
         + "\n"
     )
-    again = [record.seq for record in follower.poll()]
+    again = [record.seq for record in follower.new_records()]
 
     assert (told, again) == ([1, 2, 3, 4, 5], [1, 2, 3, 4, 5])
-    assert follower.resets == 1
+    assert follower.reset_count == 1
     assert names(store) == ["msg_1", "msg_2", "msg_other"]
 
 
@@ -453,11 +455,11 @@ def test_a_full_disk_is_said_once_and_nothing_is_lost(tmp_path: Path) -> None:
         assert not book.flush_sync(sync=True)
         book.append(text("prt_last", "msg_1", "the last words"))
         assert not book.flush_sync()
-        assert book.failed is not None
-        assert book.failed.startswith("The disk is full:")
+        assert book.failure is not None
+        assert book.failure.startswith("The disk is full:")
         filler.unlink()
         assert book.flush_sync(sync=True)
-        assert book.failed is None
+        assert book.failure is None
         book.close()
         opened = open_here(tmp_path)
         whole = opened.load(SESSION)
@@ -487,8 +489,8 @@ def test_a_folder_that_vanished_keeps_everything_in_memory(tmp_path: Path) -> No
     book.append(assistant("msg_2"))
 
     assert not book.flush_sync()
-    assert book.failed is not None
-    assert book.failed.startswith("The log of this session was removed")
+    assert book.failure is not None
+    assert book.failure.startswith("The log of this session was removed")
     writer.path.write_bytes(content)
     assert book.flush_sync()
     assert names(store) == ["msg_1", "msg_2"]
@@ -514,7 +516,7 @@ def test_a_corrupt_line_is_skipped_and_reported(tmp_path: Path) -> None:
         (f"ses_a/log-1.jsonl, byte {offset}", "The line is not a JSON object."),
         (f"ses_a/log-1.jsonl, byte {offset + len(damaged)}", "The line is not a JSON object."),
     ]
-    assert len(state.unreadable) == 2
+    assert len(state.unreadable_records) == 2
     writer = store.acquire(SESSION, OWNER)
     writer.append(records([text("prt_2", "msg_2", "again")], first=6))
     assert store.load(SESSION).part("msg_2", "prt_2") is not None
@@ -577,7 +579,7 @@ def test_a_torn_tail_is_skipped_and_the_next_writer_goes_on(tmp_path: Path) -> N
 
 
 def test_a_newer_layout_is_refused_in_one_sentence(tmp_path: Path) -> None:
-    prepare(tmp_path)
+    open_project_folder(tmp_path)
     layout = tmp_path / ".palimpsest" / "layout"
     layout.write_text(json.dumps({"version": 2, "project_id": "p"}))
 
@@ -599,7 +601,7 @@ def test_a_record_of_a_newer_version_is_passed_over(tmp_path: Path) -> None:
     state = store.load(SESSION)
     assert [message.id for message in state.messages()] == ["msg_1", "msg_2"]
     assert state.seq == 7
-    assert state.unreadable == []
+    assert state.unreadable_records == []
     assert store.problems(SESSION) == []
 
 

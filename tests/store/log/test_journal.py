@@ -20,7 +20,7 @@ from tests.waiting import LAST_RESORT_SECONDS, until
 from palimpsest.store.interface import TakenOver, WriteFailed, Writer
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.memory_store import MemoryStore
-from palimpsest.store.session_state.state import State, fold
+from palimpsest.store.session_state.state import State, apply_records
 from palimpsest.transcript.errors import StorageFailed
 from palimpsest.transcript.session_record.events import (
     Checkpoint,
@@ -49,7 +49,7 @@ class Disk:
             self.writer.append(kept)
         if len(kept) < len(records):
             self.room = 0
-            raise WriteFailed("The disk is full.", written=len(kept))
+            raise WriteFailed("The disk is full.", written_records=len(kept))
         self.synced += sync
 
     def missing_reason(self) -> str:
@@ -59,13 +59,13 @@ class Disk:
         """Delegate."""
         return self.writer.position()
 
-    def locate(self, seq: int) -> tuple[str, int]:
+    def place_of_record(self, seq: int) -> tuple[str, int]:
         """Delegate."""
-        return self.writer.locate(seq)
+        return self.writer.place_of_record(seq)
 
-    def written(self, segment: str, offset: int) -> Iterator[bytes]:
+    def written_lines(self, segment: str, offset: int) -> Iterator[bytes]:
         """Delegate."""
-        return self.writer.written(segment, offset)
+        return self.writer.written_lines(segment, offset)
 
     def close(self) -> None:
         """Delegate."""
@@ -148,7 +148,7 @@ async def test_deltas_come_before_what_is_appended_after_them(
     journal.delta("msg_1", "prt_1", "text", " and more")
     await journal.flush()
 
-    part = fold(store.read(SESSION)).part("msg_1", "prt_1")
+    part = apply_records(store.read(SESSION)).part("msg_1", "prt_1")
     assert part is not None
     assert part == journal.state.part("msg_1", "prt_1")
     assert part.text == "the whole and more"  # type: ignore[union-attr]
@@ -226,7 +226,7 @@ async def test_a_full_disk_loses_nothing_and_says_so_once(
     journal.append(SessionCreated(session=session()), assistant("msg_1"), assistant("msg_2"))
 
     assert not await journal.flush(sync=True)
-    assert journal.failed == "The disk is full."
+    assert journal.failure == "The disk is full."
     assert not await journal.flush()
     assert [record.seq for record in store.read(SESSION)] == [1]
     assert [type(record.event) for record in told].count(SessionError) == 1
@@ -234,7 +234,7 @@ async def test_a_full_disk_loses_nothing_and_says_so_once(
 
     disk.room = None
     assert await journal.flush(sync=True)
-    assert journal.failed is None
+    assert journal.failure is None
     assert [record.seq for record in store.read(SESSION)] == [1, 2, 3, 4]
 
 
@@ -245,7 +245,7 @@ async def test_a_full_disk_is_tried_again_without_new_records(
     journal.append(SessionCreated(session=session()))
     await journal.flush()
     disk.room = None
-    await until(lambda: journal.failed is None)
+    await until(lambda: journal.failure is None)
 
     assert [type(record.event) for record in store.read(SESSION)] == [SessionCreated, SessionError]
 
@@ -264,16 +264,16 @@ async def test_what_is_written_after_a_take_over_goes_on_in_a_fork(
     journal.append(text("prt_2", "msg_1", "later still"))
     assert await journal.flush()
 
-    assert journal.failed is not None
+    assert journal.failure is not None
     assert journal.session_id != SESSION
-    fork = fold(store.read(journal.session_id))
+    fork = apply_records(store.read(journal.session_id))
     assert fork.session is not None
     assert fork.session.forked_from is not None
     assert fork.session.forked_from.session_id == SESSION
     assert fork.messages() == journal.state.messages()
     assert fork.seq == journal.state.seq
     assert [message.id for message in fork.messages()] == ["msg_1"]
-    assert [m.id for m in fold(store.read(SESSION)).messages()] == ["msg_1", "msg_other"]
+    assert [m.id for m in apply_records(store.read(SESSION)).messages()] == ["msg_1", "msg_other"]
     assert [record.seq for record in told] == sorted({record.seq for record in told})
 
 
@@ -315,7 +315,7 @@ def test_many_threads_append_in_one_order(journal: Journal, store: MemoryStore) 
         thread.join()
     assert journal.flush_sync()
 
-    stored = fold(store.read(SESSION))
+    stored = apply_records(store.read(SESSION))
     assert stored.messages() == journal.state.messages()
     part = stored.part("msg_1", "prt_1")
     assert sorted(part.text) == sorted("abcd" * 200)  # type: ignore[union-attr]

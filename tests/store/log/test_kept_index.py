@@ -17,7 +17,7 @@ from palimpsest.store.log import kept_index
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.segments import header_line
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.store.session_state.interrupted_work import close_interrupted, code_at_the_end
 from palimpsest.store.session_state.live_window import live_window
 from palimpsest.store.session_state.message_facts import MessageFacts
@@ -50,7 +50,7 @@ def written(store: JsonlStore, script: Sequence[Event], first: int = 1) -> int:
 
 
 def begun(folder: Path, script: Sequence[Event]) -> tuple[JsonlStore, int]:
-    store = JsonlStore(prepare(folder))
+    store = JsonlStore(open_project_folder(folder))
     return store, written(store, [SessionCreated(session=session(SESSION)), *script])
 
 
@@ -63,7 +63,7 @@ def whole_pages(store: JsonlStore) -> Iterator[tuple[str, int, object]]:
 
 def told(state: State) -> object:
     left = close_interrupted(state, 9), code_at_the_end(state), live_window(state).seq
-    return left, whole_state(state), state.compacted, state.messages_with_part("subtask")
+    return left, whole_state(state), state.last_compacted_id, state.messages_with_part("subtask")
 
 
 @pytest.mark.soak  # with each commit a fork anywhere is what its whole log says, beside it; this adds pages
@@ -122,9 +122,9 @@ def test_a_page_reads_only_its_own_lines(tmp_path: Path) -> None:
 
     page = store.open_messages(SESSION, NAMES[3], 1)
     assert [message.id for message in page.page(1, NAMES[3]) or ()] == [NAMES[2]]
-    assert len(page.slots()) == len(NAMES[1:4])
+    assert len(page.message_slots()) == len(NAMES[1:4])
     opened = store.open_live(fork.id)
-    assert [slot.block is None for slot in opened.slots()] == [False] * 3
+    assert [slot.block is None for slot in opened.message_slots()] == [False] * 3
     assert opened.unsettled_messages() == opened.messages()[:0]
 
 
@@ -146,7 +146,7 @@ def test_without_the_bytes_of_the_index_everything_is_read(tmp_path: Path, damag
             log.write_bytes(log.read_bytes() + b'{"v":1,"seq":99,"ts":9,"type":"mess')
         case _:
             index.unlink()
-    store = JsonlStore(prepare(tmp_path))
+    store = JsonlStore(open_project_folder(tmp_path))
 
     for name, count, expected in whole_pages(store):
         state = store.open_messages(SESSION, name, count)
@@ -167,7 +167,7 @@ def test_a_fork_of_what_another_kernel_cut_off_keeps_it(tmp_path: Path) -> None:
     for at in range(2):
         rest = rest.replace(b'"seq":%d,' % (seq + at), b'"seq":%d,' % (seq + at - 4))
     second.write_bytes(second.read_bytes() + rest)
-    store = JsonlStore(prepare(tmp_path))
+    store = JsonlStore(open_project_folder(tmp_path))
     store.keep_index(SESSION, MessageFacts.in_records(store.read(SESSION)))
 
     assert [message.id for message in store.load(fork.id).messages()] == NAMES

@@ -25,8 +25,8 @@ from tests.store.session_state.test_state import events
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.segments import find_record_offset, lines_backward, lines_forward
-from palimpsest.store.project_folder.layout import prepare
-from palimpsest.store.session_state.state import State, fold
+from palimpsest.store.project_folder.layout import open_project_folder
+from palimpsest.store.session_state.state import State, apply_records
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.session_record.events import (
     DecisionMade,
@@ -38,7 +38,7 @@ from palimpsest.transcript.session_record.events import (
 
 
 def open_store(folder: Path) -> JsonlStore:
-    return JsonlStore(prepare(folder), heartbeat_seconds=60, watch_seconds=0.01)
+    return JsonlStore(open_project_folder(folder), heartbeat_seconds=60, watch_seconds=0.01)
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_a_session_that_was_never_compacted_is_live_from_its_beginning(store: Js
     write(store, *(event for number in range(300) for event in turn(number)))
 
     live = store.open_live(SESSION)
-    assert not live.partial
+    assert not live.is_partial
     assert live.messages() == store.load(SESSION).messages()
 
 
@@ -101,7 +101,7 @@ def test_the_window_begins_with_the_last_completed_compaction(store: JsonlStore)
 
     live = store.open_live(SESSION)
     assert names(live) == ["msg_2", "msg_2s", "msg_3", "msg_3a"]
-    assert (live.partial, live.older) == (True, 2)
+    assert (live.is_partial, live.older_count) == (True, 2)
     assert live.messages() == store.load(SESSION).messages()[2:]
     assert store.list()[0].messages == 6
 
@@ -144,7 +144,7 @@ def test_pinned_messages_come_with_the_window(store: JsonlStore) -> None:
         "msg_4",
         "msg_4a",
     ]
-    assert store.open_live(SESSION).older == 6
+    assert store.open_live(SESSION).older_count == 6
 
 
 def test_a_caller_may_say_where_the_window_begins(store: JsonlStore) -> None:
@@ -228,14 +228,16 @@ def test_reopening_anywhere_gives_the_fold(script: Sequence[Event], data: st.Dat
             writer = store.acquire(SESSION, OWNER, create=True)
             writer.append(piece)
             writer.close()
-            expected = fold(written[: cut if piece is written[:cut] else None])
+            expected = apply_records(written[: cut if piece is written[:cut] else None])
         reopened = open_store(Path(folder))
 
         assert whole_state(reopened.load(SESSION)) == whole_state(expected)
         assert whole_state(reopened.open_live(SESSION)) == whole_state(expected)
         assert list(reopened.read(SESSION)) == written
         assert list(reopened.stream(SESSION)) == written[::-1]
-        assert whole_state(fold(list(reopened.stream(SESSION))[::-1])) == whole_state(expected)
+        assert whole_state(apply_records(list(reopened.stream(SESSION))[::-1])) == whole_state(
+            expected
+        )
         for after in range(len(written) + 1):
             assert list(reopened.read(SESSION, after=after)) == written[after:]
 
@@ -259,9 +261,11 @@ def test_a_prefix_of_the_bytes_is_a_prefix_of_the_records(
         kept = content[header:cut].count(b"\n")
 
         assert whole_state(open_store(Path(folder)).load(SESSION)) == whole_state(
-            fold(written[:kept])
+            apply_records(written[:kept])
         )
         again = store.acquire(SESSION, OWNER)
         again.append(written[kept:])
         again.close()
-        assert whole_state(open_store(Path(folder)).load(SESSION)) == whole_state(fold(written))
+        assert whole_state(open_store(Path(folder)).load(SESSION)) == whole_state(
+            apply_records(written)
+        )

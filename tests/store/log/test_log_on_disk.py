@@ -10,7 +10,7 @@ from tests.store.record_builders import OWNER, SESSION, assistant, text, tool
 
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import SessionHeld
@@ -23,7 +23,7 @@ class TestJsonlStore(StoreConformance):
     @pytest.fixture
     def store(self, tmp_path: Path) -> JsonlStore:
         """Return a new store."""
-        return JsonlStore(prepare(tmp_path), heartbeat_seconds=0.02, watch_seconds=0.1)
+        return JsonlStore(open_project_folder(tmp_path), heartbeat_seconds=0.02, watch_seconds=0.1)
 
 
 @pytest.mark.parametrize("here", [True, False])
@@ -32,9 +32,9 @@ def test_a_kernel_of_this_host_keeps_its_session_when_its_beats_are_late(
 ) -> None:
     owner = this_owner("kernel-a")
     owner = owner if here else replace(owner, host="elsewhere")
-    late = JsonlStore(prepare(tmp_path), heartbeat_seconds=1.0)
+    late = JsonlStore(open_project_folder(tmp_path), heartbeat_seconds=1.0)
     writer = late.acquire(SESSION, owner, create=True)
-    other = JsonlStore(prepare(tmp_path), watch_seconds=0.5)
+    other = JsonlStore(open_project_folder(tmp_path), watch_seconds=0.5)
 
     with pytest.raises(SessionHeld) if here else nullcontext():
         other.acquire(SESSION, this_owner("kernel-b")).close()
@@ -43,7 +43,7 @@ def test_a_kernel_of_this_host_keeps_its_session_when_its_beats_are_late(
 
 
 def test_half_characters_and_odd_values_do_not_stop_the_log(tmp_path: Path) -> None:
-    store = JsonlStore(prepare(tmp_path))
+    store = JsonlStore(open_project_folder(tmp_path))
     book = Journal(
         store.acquire(SESSION, OWNER, create=True), State(), clock=lambda: 1, tick_seconds=0.5
     )

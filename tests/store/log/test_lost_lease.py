@@ -66,8 +66,8 @@ def test_a_writer_that_is_robbed_on_a_full_disk_goes_on_when_there_is_room(tmp_p
             filler.write_bytes(b"x" * (1 << 20))
         book.append(assistant("msg_2"), text("prt_2", "msg_2", "y" * 50_000))
         assert not book.flush_sync(sync=True)
-        assert book.failed is not None
-        assert book.failed.startswith("The disk is full")
+        assert book.failure is not None
+        assert book.failure.startswith("The disk is full")
         book.append(assistant("msg_3"))
         assert not book.flush_sync()
         assert [line.id for line in store.list()] == [SESSION]
@@ -110,7 +110,7 @@ def test_what_the_disk_did_not_take_for_good_is_not_said_to_be_there(
     monkeypatch.setattr(os, "fdatasync", refuse)
     book.append(assistant("msg_1"), sync=True)
     assert not book.flush_sync(sync=True)
-    assert book.failed is not None
+    assert book.failure is not None
     monkeypatch.setattr(os, "fdatasync", put)
     assert book.flush_sync(sync=True)
     book.close()
@@ -141,11 +141,11 @@ def test_a_late_beat_of_the_old_holder_does_not_drive_out_the_new_one(tmp_path: 
     begin(store)
     store.acquire(SESSION, OWNER)
     file = LeaseFile(store.layout.session(SESSION))
-    old = file.read()
+    old = file.current_lease()
     assert old is not None
     held = thief.acquire(SESSION, OTHER, steal=True)
     file.write(old)  # it had checked before the new lease was there, and wrote after it
-    eventually(lambda: (seen := file.read()) and seen.kernel_id == OTHER.kernel_id)
+    eventually(lambda: (seen := file.current_lease()) and seen.kernel_id == OTHER.kernel_id)
     held.append(records([assistant("msg_3")], first=6))
     held.close()
 
@@ -258,14 +258,14 @@ def test_a_session_that_is_taken_over_while_it_is_read_is_read_on(
 ) -> None:
     store, thief = open_here(tmp_path), open_here(tmp_path)
     begin(store)
-    pieces = store.segments.pieces
+    pieces = store.segments.segment_ranges
 
     def robbed_behind(session_id: str) -> list[SegmentRange]:
         found = pieces(session_id)
         thief.acquire(SESSION, OTHER, steal=True).close()
         return found
 
-    monkeypatch.setattr(store.segments, "pieces", robbed_behind)
+    monkeypatch.setattr(store.segments, "segment_ranges", robbed_behind)
 
     assert [record.seq for record in store.read(SESSION, after=after)] == list(range(after + 1, 6))
     assert store.fork(SESSION, session("ses_f"), seq=4).forked_from is not None

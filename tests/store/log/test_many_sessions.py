@@ -12,7 +12,7 @@ from palimpsest.session.records.session_search import Query, search_page
 from palimpsest.store.interface import SessionSummary
 from palimpsest.store.log import session_index as indexing
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.transcript.session_record.events import Record, SessionCreated
 
 COUNT = 60
@@ -20,7 +20,7 @@ COUNT = 60
 
 @pytest.fixture
 def store(tmp_path: Path) -> JsonlStore:
-    return JsonlStore(prepare(tmp_path))
+    return JsonlStore(open_project_folder(tmp_path))
 
 
 def fill(store: JsonlStore, count: int = COUNT) -> None:
@@ -54,16 +54,19 @@ def test_the_newest_are_told_while_the_rest_is_read(
     fill(store)
     go = stall(store, monkeypatch, after=10)
 
-    found, missing = store.recent(10)
+    found, missing = store.recent_sessions(10)
     assert [summary.id for summary in found] == [
         f"ses_{number:03}" for number in range(COUNT - 1, 49, -1)
     ]
     assert missing == COUNT - 10
-    assert store.recent(10) == (found, missing)  # nobody waits for the thread that reads the rest
+    assert store.recent_sessions(10) == (
+        found,
+        missing,
+    )  # nobody waits for the thread that reads the rest
 
     go.set()
     assert [summary.id for summary in store.list()][:10] == [summary.id for summary in found]
-    assert store.recent(10)[1] == 0
+    assert store.recent_sessions(10)[1] == 0
 
 
 def test_what_was_read_is_kept_when_a_kernel_is_killed_half_way(
@@ -93,7 +96,7 @@ def test_a_page_says_what_is_not_counted_yet() -> None:
     found = [SessionSummary(f"ses_{n}", f"{n}", None, n, n) for n in range(40)]
 
     shown = search_page(found, Query(), lambda _: (), unread=960)
-    assert (shown.total, shown.unread, len(shown.sessions)) == (1_000, 960, 30)
+    assert (shown.total, shown.unread_count, len(shown.sessions)) == (1_000, 960, 30)
     assert search_page(found[:30], Query(), lambda _: (), unread=970).cursor is not None
 
 
@@ -130,4 +133,4 @@ def test_an_index_that_is_a_folder_stops_nobody(store: JsonlStore) -> None:
     store.layout.index.mkdir()
 
     assert [summary.id for summary in store.list()] == [SESSION]
-    assert [summary.id for summary in store.recent(5)[0]] == [SESSION]
+    assert [summary.id for summary in store.recent_sessions(5)[0]] == [SESSION]

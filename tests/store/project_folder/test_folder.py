@@ -13,14 +13,14 @@ from palimpsest.store.blobs.blob_storage import INLINE_BYTES, keep_output
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.log.store_factory import open_store
-from palimpsest.store.project_folder.layout import LAYOUT_VERSION, find_project, prepare
+from palimpsest.store.project_folder.layout import LAYOUT_VERSION, find_project, open_project_folder
 from palimpsest.transcript.errors import NotFound, StorageFailed
 from palimpsest.transcript.values import BlobRef
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> JsonlStore:
-    return JsonlStore(prepare(tmp_path))
+    return JsonlStore(open_project_folder(tmp_path))
 
 
 def mode(path: Path) -> int:
@@ -40,7 +40,7 @@ def test_the_folder_is_the_users_alone_and_out_of_git(store: JsonlStore) -> None
 
 
 def test_the_project_id_is_made_once_and_kept(tmp_path: Path) -> None:
-    first, second = prepare(tmp_path), prepare(tmp_path)
+    first, second = open_project_folder(tmp_path), open_project_folder(tmp_path)
 
     assert first.project_id == second.project_id
     assert json.loads((tmp_path / ".palimpsest" / "layout").read_text()) == {
@@ -55,11 +55,11 @@ def test_the_project_id_is_the_root_commit_where_there_is_one(tmp_path: Path) ->
     subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "root"], check=True)
     head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
 
-    assert prepare(tmp_path).project_id == head.stdout.strip()
+    assert open_project_folder(tmp_path).project_id == head.stdout.strip()
 
 
 def test_a_damaged_layout_file_is_written_again(tmp_path: Path) -> None:
-    store = JsonlStore(prepare(tmp_path))
+    store = JsonlStore(open_project_folder(tmp_path))
     begin(store)
     (tmp_path / ".palimpsest" / "layout").write_text("{")
     opened, sentence = open_store(tmp_path)

@@ -22,7 +22,7 @@ from palimpsest.store.blobs.blob_sweep import delete_unneeded, find_unneeded
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.log.store_factory import open_store
-from palimpsest.store.project_folder.layout import find_project, prepare
+from palimpsest.store.project_folder.layout import find_project, open_project_folder
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import NotFound, StorageFailed
 
@@ -113,7 +113,7 @@ def test_a_file_that_is_a_link_changes_nothing_elsewhere(
 
 
 def test_a_session_whose_folder_is_a_link_is_not_opened(project: Path, foreign: Path) -> None:
-    store = JsonlStore(prepare(project))
+    store = JsonlStore(open_project_folder(project))
     (store.layout.sessions / SESSION).symlink_to(foreign)
     before = picture(foreign)
 
@@ -128,7 +128,7 @@ def test_a_session_whose_folder_is_a_link_is_not_opened(project: Path, foreign: 
 def test_long_texts_are_kept_in_no_linked_folder_and_deleted_from_none(
     project: Path, foreign: Path
 ) -> None:
-    store = JsonlStore(prepare(project))
+    store = JsonlStore(open_project_folder(project))
     sha256 = store.put_blob(b"long").sha256
     place = store.layout.blobs / sha256[:2]
     (foreign / sha256).write_bytes(b"long")
@@ -152,7 +152,7 @@ def test_long_texts_are_kept_in_no_linked_folder_and_deleted_from_none(
 def test_a_log_or_lease_that_is_no_file_of_ours_hangs_nobody_and_changes_nothing(
     project: Path, foreign: Path, name: str, what: str
 ) -> None:
-    store = JsonlStore(prepare(project))
+    store = JsonlStore(open_project_folder(project))
     directory = store.layout.session(SESSION)
     directory.mkdir()
     theirs = foreign / "empty"
@@ -210,7 +210,7 @@ def test_a_folder_of_another_user_is_left_alone_and_makes_no_project(mode: int) 
         project = Path(above)
         project.chmod(0o777)
         (project / "sub").mkdir(mode=0o755)
-        prepare(project)
+        open_project_folder(project)
         (project / ".palimpsest").chmod(mode)
         before = picture(project / ".palimpsest")
 

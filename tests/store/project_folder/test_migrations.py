@@ -25,7 +25,7 @@ from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.log.store_factory import open_store
 from palimpsest.store.log_lines import checked_line
 from palimpsest.store.project_folder import migration_run
-from palimpsest.store.project_folder.layout import LAYOUT_VERSION, prepare
+from palimpsest.store.project_folder.layout import LAYOUT_VERSION, open_project_folder
 from palimpsest.store.project_folder.layout_file import read_layout
 from palimpsest.store.project_folder.migration_run import LayoutNotReady
 from palimpsest.store.project_folder.migrations import STEPS, LayoutStep, StepRefused
@@ -40,7 +40,7 @@ def project(tmp_path: Path) -> Path:
     """A project with two sessions and an index, as this version writes them."""
     made = tmp_path / "project"
     made.mkdir()
-    store = JsonlStore(prepare(made))
+    store = JsonlStore(open_project_folder(made))
     begin(store)
     begin(store, session_id="ses_b")
     store.list()
@@ -118,9 +118,9 @@ def test_the_second_opening_runs_nothing_and_says_nothing(project: Path) -> None
 
 
 def test_a_new_folder_and_one_without_sessions_are_not_migrated(tmp_path: Path) -> None:
-    assert prepare(tmp_path).notice == ""
+    assert open_project_folder(tmp_path).notice == ""
     (tmp_path / ".palimpsest" / "layout").unlink()
-    assert prepare(tmp_path).notice == ""
+    assert open_project_folder(tmp_path).notice == ""
     assert not list((tmp_path / ".palimpsest").glob("before-*"))
 
 
@@ -133,14 +133,14 @@ def test_logs_of_a_newer_version_are_not_taken_for_layout_0(project: Path) -> No
     with pytest.raises(
         LayoutNotReady, match="was written by a newer Palimpsest: update Palimpsest"
     ):
-        prepare(project)
+        open_project_folder(project)
     assert not (kept(project) / "layout").exists()
 
 
 def test_one_more_entry_in_the_table_is_the_next_layout(project: Path) -> None:
     before = logs(kept(project))
 
-    layout = prepare(project, steps())
+    layout = open_project_folder(project, steps())
 
     assert (layout.version, read_layout(kept(project)).version) == (NUMBER, NUMBER)
     assert f"(layout {NUMBER}: logs are called events)" in layout.notice
@@ -153,7 +153,7 @@ def test_one_more_entry_in_the_table_is_the_next_layout(project: Path) -> None:
 def test_layout_0_goes_all_the_way_with_a_copy_of_each_step(project: Path) -> None:
     forget_layout(project, 0)
 
-    layout = prepare(project, steps())
+    layout = open_project_folder(project, steps())
 
     assert sorted(path.name for path in kept(project).glob("before-*")) == [
         "before-layout-1",
@@ -163,7 +163,7 @@ def test_layout_0_goes_all_the_way_with_a_copy_of_each_step(project: Path) -> No
 
 
 def test_an_older_program_refuses_the_newer_layout_with_its_sentence(project: Path) -> None:
-    prepare(project, steps())
+    open_project_folder(project, steps())
 
     with pytest.raises(LayoutTooNew, match=rf"by a newer Palimpsest \(layout {NUMBER}, this one"):
         open_store(project)
@@ -171,7 +171,7 @@ def test_an_older_program_refuses_the_newer_layout_with_its_sentence(project: Pa
 
 def test_who_puts_the_copy_back_has_the_older_layout(project: Path) -> None:
     before = logs(kept(project))
-    prepare(project, steps())
+    open_project_folder(project, steps())
     copy = kept(project) / f"before-layout-{NUMBER}"
     for entry in copy.iterdir():
         there = kept(project) / entry.name
@@ -181,7 +181,7 @@ def test_who_puts_the_copy_back_has_the_older_layout(project: Path) -> None:
     store, warning = open_store(project)
     assert (logs(kept(project)), warning) == (before, None)
     assert {summary.id for summary in store.list()} == {SESSION, "ses_b"}
-    prepare(project, steps())
+    open_project_folder(project, steps())
     assert logs(kept(project) / f"before-layout-{NUMBER}-2") == before
 
 
@@ -210,16 +210,16 @@ def test_killed_at_any_file_operation_the_old_or_the_new_is_whole(
             shutil.rmtree(older)
         else:
             with pytest.raises(LayoutTooNew):
-                prepare(project_folder)
+                open_project_folder(project_folder)
             copies = logs(root / f"before-layout-{NUMBER}")
             assert {**logs(root), **copies} == before
-        prepare(project_folder, steps())
+        open_project_folder(project_folder, steps())
         assert read_layout(root).migration is None
         assert logs(root, "events") == before
         assert logs(root / f"before-layout-{NUMBER}") == before
         assert (root / "index.json").read_bytes() == index
         assert not list(root.glob(".layout-*"))
-        assert prepare(project_folder, steps(change=_never)).notice == ""
+        assert open_project_folder(project_folder, steps(change=_never)).notice == ""
 
     assert {"copying", "moving out", "moving in", NUMBER} <= stages
 
@@ -249,7 +249,7 @@ def test_a_step_that_fails_leaves_everything_as_it_was_and_says_what_to_do(proje
     assert left - there <= {Path(".palimpsest/lock")}
     assert logs(kept(project)) == before
     assert open_store(project)[1] is None, "the older program goes on with it"
-    assert prepare(project, steps()).version == NUMBER
+    assert open_project_folder(project, steps()).version == NUMBER
 
 
 def test_a_step_may_refuse_a_folder(project: Path) -> None:
@@ -260,12 +260,12 @@ def test_a_step_may_refuse_a_folder(project: Path) -> None:
     with pytest.raises(
         LayoutNotReady, match=f"layout {NUMBER}: 'x' is in its way, so put it away; nothing"
     ):
-        prepare(project, (*STEPS, odd))
+        open_project_folder(project, (*STEPS, odd))
 
 
 def test_a_full_disk_leaves_the_old_layout_and_the_next_opening_goes_on(tmp_path: Path) -> None:
     with mounted(tmp_path, "-t", "tmpfs", "-o", "size=1m", "tmpfs"):
-        store = JsonlStore(prepare(tmp_path))
+        store = JsonlStore(open_project_folder(tmp_path))
         begin(store, (*TALK, assistant("msg_3")))
         (kept(tmp_path) / "sessions" / SESSION / "kept.bin").write_bytes(os.urandom(600_000))
         before = logs(kept(tmp_path))
@@ -274,7 +274,7 @@ def test_a_full_disk_leaves_the_old_layout_and_the_next_opening_goes_on(tmp_path
         found = read_layout(kept(tmp_path))
         after = logs(kept(tmp_path))
         subprocess.run(["mount", "-o", "remount,size=4m", str(tmp_path)], check=True)
-        layout = prepare(tmp_path, steps())
+        layout = open_project_folder(tmp_path, steps())
         moved = logs(kept(tmp_path), "events")
 
     assert warning is not None
@@ -285,7 +285,7 @@ def test_a_full_disk_leaves_the_old_layout_and_the_next_opening_goes_on(tmp_path
 
 def test_a_folder_that_may_only_be_read_says_what_to_do(tmp_path: Path) -> None:
     with mounted(tmp_path, "-t", "tmpfs", "-o", "size=1m", "tmpfs"):
-        begin(JsonlStore(prepare(tmp_path)))
+        begin(JsonlStore(open_project_folder(tmp_path)))
         forget_layout(tmp_path, 0)
         subprocess.run(["mount", "-o", "remount,ro", str(tmp_path)], check=True)
         store, warning = open_store(tmp_path)
@@ -297,7 +297,7 @@ def test_a_folder_that_may_only_be_read_says_what_to_do(tmp_path: Path) -> None:
 
 
 def test_a_kernel_that_writes_a_session_is_not_disturbed(project: Path) -> None:
-    store = JsonlStore(prepare(project))
+    store = JsonlStore(open_project_folder(project))
     writer = store.acquire(SESSION, OWNER)
     _, warning = open_store(project, steps())
     writer.append(records([assistant("msg_3")], first=6))
@@ -307,14 +307,14 @@ def test_a_kernel_that_writes_a_session_is_not_disturbed(project: Path) -> None:
     assert f"cannot be brought to layout {NUMBER} while process" in warning
     assert "close that kernel, and start this one again" in warning
     assert len(store.load(SESSION).messages()) == 3
-    assert prepare(project, steps()).version == NUMBER
+    assert open_project_folder(project, steps()).version == NUMBER
 
 
 def test_a_kernel_that_wakes_up_writes_nothing_into_the_newer_layout(project: Path) -> None:
-    store = JsonlStore(prepare(project))
+    store = JsonlStore(open_project_folder(project))
     writer = store.acquire(SESSION, OWNER)
     before = logs(kept(project))
-    prepare(project, steps(alone=False))  # as if its lease had been stale
+    open_project_folder(project, steps(alone=False))  # as if its lease had been stale
 
     with pytest.raises(LayoutTooNew, match="update Palimpsest"):
         writer.append(records([assistant("msg_3")], first=6))
@@ -338,7 +338,7 @@ def other_process(project: Path) -> Iterator["subprocess.Popen[str]"]:
 @pytest.mark.slow
 def test_a_second_process_waits_and_then_has_the_new_layout(project: Path) -> None:
     with other_process(project) as other, ThreadPoolExecutor() as pool:
-        opening = pool.submit(prepare, project, steps(change=_never))
+        opening = pool.submit(open_project_folder, project, steps(change=_never))
         assert other.stdin is not None
         other.stdin.close()
         layout = opening.result(LAST_RESORT_SECONDS)
@@ -353,7 +353,7 @@ def test_who_waits_too_long_and_who_is_older_is_told(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(migration_run, "WAIT_SECONDS", 0.0)
-    open_before = JsonlStore(prepare(project))
+    open_before = JsonlStore(open_project_folder(project))
     with other_process(project) as other:
         _, second = open_store(project, steps(change=_never))
         _, older = open_store(project)

@@ -12,7 +12,7 @@ from palimpsest.store.session_state.interrupted_work import close_interrupted, c
 from palimpsest.store.session_state.live_window import live_window
 from palimpsest.store.session_state.message_facts import message_index
 from palimpsest.store.session_state.message_index import INDEXED_PART_TYPES, MessageIndex
-from palimpsest.store.session_state.state import State, fold
+from palimpsest.store.session_state.state import State, apply_records
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import (
     CompactionPart,
@@ -103,7 +103,7 @@ def lines_of(script: Sequence[Event]) -> list[bytes]:
 
 
 def index_of(script: Sequence[Event], content: bytes) -> MessageIndex | None:
-    messages = fold(records(script)).messages()
+    messages = apply_records(records(script)).messages()
     return message_index(content.split(b"\n"), 1, messages, min_count=1)
 
 
@@ -138,7 +138,9 @@ def test_an_indexed_window_says_what_its_lines_say(
         plain.apply_line(line)
         indexed.apply_line(line)
 
-    assert [slot.id for slot in indexed.slots()] == [slot.id for slot in plain.slots()]
+    assert [slot.id for slot in indexed.message_slots()] == [
+        slot.id for slot in plain.message_slots()
+    ]
     assert close_interrupted(indexed, 9) == close_interrupted(plain, 9)
     assert code_at_the_end(indexed) == code_at_the_end(plain)
     assert spent(indexed) == spent(plain)
@@ -211,12 +213,12 @@ def test_only_the_messages_that_are_asked_for_are_read() -> None:
     lines = lines_of(script)
     lines[1] = lines[1].replace(b'"text":"Why?"', b'"text":    77')
     content = b"".join(line + b"\n" for line in lines)
-    messages = fold(records(script)).messages()
+    messages = apply_records(records(script)).messages()
     index = message_index(content.split(b"\n"), 1, messages, min_count=1)
     state = opened(lines, index)
 
     assert [message.id for message in state.page(2) or ()] == NAMES[-2:]
     assert close_interrupted(state, 1) == []
-    assert state.unreadable == []  # the line of the first message was not looked at
+    assert state.unreadable_records == []  # the line of the first message was not looked at
     assert len(state.messages()) == len(NAMES)
-    assert len(state.unreadable) == 1
+    assert len(state.unreadable_records) == 1

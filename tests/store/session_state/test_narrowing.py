@@ -8,7 +8,7 @@ from tests.store.record_builders import OWNER, SESSION, assistant, compaction, s
 
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.store.session_state import live_window
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import Decision
@@ -29,7 +29,7 @@ EVERY = 5
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> JsonlStore:
     monkeypatch.setattr(live_window, "MAX_EARLIER_MESSAGES", HELD)
-    return JsonlStore(prepare(tmp_path))
+    return JsonlStore(open_project_folder(tmp_path))
 
 
 def begin(store: JsonlStore) -> Journal:
@@ -81,8 +81,8 @@ def test_a_session_holds_no_more_than_its_window_and_a_little(store: JsonlStore)
     most = 2 + 2 * EVERY + HELD + 1
     assert max(held[EVERY * 3 :]) <= most
     assert len(journal.state.decisions) <= most
-    assert journal.state.partial
-    assert journal.state.older + len(journal.state.messages()) >= 2 * TURNS
+    assert journal.state.is_partial
+    assert journal.state.older_count + len(journal.state.messages()) >= 2 * TURNS
     journal.close()
 
 
@@ -124,11 +124,11 @@ def test_what_a_person_took_back_is_held_until_it_is_final(store: JsonlStore) ->
     journal.append(SessionUpdated(session=taken))
     work(journal, 20)
 
-    assert not journal.state.partial
+    assert not journal.state.is_partial
     journal.append(SessionUpdated(session=session()))
     journal.append(*summary(99))
     assert journal.flush_sync()
-    assert journal.state.partial
+    assert journal.state.is_partial
     journal.close()
 
 

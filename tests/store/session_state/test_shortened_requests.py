@@ -13,8 +13,8 @@ from tests.store.record_builders import MODEL, OTHER, OWNER, SESSION, records, s
 from palimpsest.store.interface import TakenOver
 from palimpsest.store.log.follower import Follower
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
-from palimpsest.store.session_state.state import fold
+from palimpsest.store.project_folder.layout import open_project_folder
+from palimpsest.store.session_state.state import apply_records
 from palimpsest.store.session_state.step_requests import (
     REFRESH,
     SHORTENED_MARK,
@@ -74,7 +74,7 @@ def asked(*events: Event) -> list[Record]:
 
 @pytest.fixture
 def store(tmp_path: Path) -> JsonlStore:
-    return JsonlStore(prepare(tmp_path))
+    return JsonlStore(open_project_folder(tmp_path))
 
 
 def write(store: JsonlStore, written: list[Record]) -> None:
@@ -106,23 +106,23 @@ def test_who_reads_is_given_whole_requests_from_anywhere(store: JsonlStore) -> N
     assert list(store.read(SESSION, after=5)) == MANY[5:]
     assert list(store.read(SESSION, after=3, only=("step.requested",))) == MANY[3:]
     assert list(store.stream(SESSION)) == MANY[::-1]
-    assert list(Follower(store, SESSION, after=4).poll()) == MANY[4:]
+    assert list(Follower(store, SESSION, after=4).new_records()) == MANY[4:]
     assert store.problems(SESSION) == []
 
 
 def test_the_fold_knows_the_newest_request_and_all_its_items(store: JsonlStore) -> None:
     write(store, MANY)
-    told = fold(MANY)
+    told = apply_records(MANY)
 
     for opened in (store.load(SESSION), store.open_live(SESSION)):
         assert opened.request == told.request
-        assert opened.items == told.items
+        assert opened.request_items == told.request_items
 
 
 def test_after_a_checkpoint_one_is_whole_so_that_the_window_needs_nothing_before(
     store: JsonlStore,
 ) -> None:
-    state = fold(MANY)
+    state = apply_records(MANY)
     place = {"window_seq": 2, "window_segment": "log-00001.jsonl", "window_offset": 0}
     written = [
         *MANY,
@@ -135,8 +135,8 @@ def test_after_a_checkpoint_one_is_whole_so_that_the_window_needs_nothing_before
     *_, whole, short = lines(store)
     assert SHORTENED_MARK not in whole
     assert SHORTENED_MARK in short
-    assert store.open_live(SESSION).request == fold(written).request
-    assert store.open_live(SESSION).items == fold(written).items
+    assert store.open_live(SESSION).request == apply_records(written).request
+    assert store.open_live(SESSION).request_items == apply_records(written).request_items
 
 
 def test_a_fork_reads_what_its_parent_wrote_short(store: JsonlStore) -> None:
@@ -145,7 +145,7 @@ def test_a_fork_reads_what_its_parent_wrote_short(store: JsonlStore) -> None:
 
     read = list(store.read(forked.id))
     assert read[:5] == MANY[:5]
-    assert store.load(forked.id).items == fold(MANY[:5]).items
+    assert store.load(forked.id).request_items == apply_records(MANY[:5]).request_items
 
 
 def test_what_a_writer_wrote_too_late_goes_whole_into_the_fork(store: JsonlStore) -> None:
@@ -183,7 +183,7 @@ def test_one_damaged_line_costs_no_more_than_so_many(store: JsonlStore) -> None:
     left = [record for record in store.read(SESSION) if isinstance(record.event, StepRequested)]
     assert left == written[REFRESH + 2 :]
     assert "is like request 2, which cannot be read" in store.problems(SESSION)[1].what
-    assert store.load(SESSION).request == fold(written).request
+    assert store.load(SESSION).request == apply_records(written).request
 
 
 def test_a_talk_between_requests_stays_as_it_is(store: JsonlStore) -> None:

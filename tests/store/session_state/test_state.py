@@ -24,7 +24,7 @@ from tests.store.record_builders import (
 
 from palimpsest.session.engine import Snapshot
 from palimpsest.store.session_state.interrupted_work import close_interrupted
-from palimpsest.store.session_state.state import State, fold
+from palimpsest.store.session_state.state import State, apply_records
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, Facts, StepRequest
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import AbortedError
@@ -139,7 +139,7 @@ def test_folds_the_shared_fixtures(path: Path) -> None:
 
     for each in (state, compact, typed):
         assert [plain(message) for message in each.messages()] == fixture["messages"]
-        assert each.unreadable == []
+        assert each.unreadable_records == []
 
 
 def plain(value: Any) -> Any:
@@ -149,16 +149,16 @@ def plain(value: Any) -> Any:
 def test_typed_records_and_lines_fold_to_the_same_state() -> None:
     written = records(EVERYTHING)
 
-    assert whole_state(by_lines(written)) == whole_state(fold(written))
+    assert whole_state(by_lines(written)) == whole_state(apply_records(written))
 
 
 def test_knows_everything_that_is_open() -> None:
-    state = fold(records(EVERYTHING))
+    state = apply_records(records(EVERYTHING))
 
     assert state.session == session(title="Later")
     assert state.status == Busy()
     assert list(state.inbox) == ["pmt_1"]
-    assert state.asks == {"per_1": ASK}
+    assert state.asks_by_id == {"per_1": ASK}
     assert list(state.questions) == ["que_1"]
     assert state.todos == (Todo(content="count"),)
     assert [decision.id for decision in state.decisions] == ["dec_1"]
@@ -167,16 +167,16 @@ def test_knows_everything_that_is_open() -> None:
 
 
 def test_the_number_of_a_torn_line_is_not_taken() -> None:
-    state = fold(records([user("msg_1")]))
+    state = apply_records(records([user("msg_1")]))
     line = records([text("prt_1", "msg_1", "whole")], first=2)[0].line().encode()
     state.apply_line(line[:70] + b" ")
     state.apply_line(line)
 
     assert state.part("msg_1", "prt_1") is not None
-    assert len(state.unreadable) == 1
+    assert len(state.unreadable_records) == 1
 
 
-@pytest.mark.parametrize("read", [fold, by_lines])
+@pytest.mark.parametrize("read", [apply_records, by_lines])
 def test_unfolds_the_items_of_the_newest_request(read: Any) -> None:
     chain = records(
         [
@@ -187,28 +187,28 @@ def test_unfolds_the_items_of_the_newest_request(read: Any) -> None:
         ]
     )
 
-    assert [each.sha256 for each in read(chain[:3]).items] == ["a", "b", "c", "e", "g"]
+    assert [each.sha256 for each in read(chain[:3]).request_items] == ["a", "b", "c", "e", "g"]
     state = read(chain)
-    assert [each.sha256 for each in state.items] == ["a", "b", "h"]
+    assert [each.sha256 for each in state.request_items] == ["a", "b", "h"]
     assert state.request is not None
     assert state.request.id == "req_4"
     state.apply(Record(seq=5, ts=1, event=request("req_5", 3, "i")))
-    assert [each.sha256 for each in state.items] == ["a", "b", "h", "i"]
+    assert [each.sha256 for each in state.request_items] == ["a", "b", "h", "i"]
 
 
 def test_a_summary_restores_all_but_the_messages() -> None:
-    state = fold(records(EVERYTHING))
+    state = apply_records(records(EVERYTHING))
     summary = json.loads(json.dumps(state.summary()))
 
     restored = restored_state(summary)
     assert restored.summary() == state.summary()
-    assert restored.items == state.items
-    assert restored.asks == state.asks
+    assert restored.request_items == state.request_items
+    assert restored.asks_by_id == state.asks_by_id
     assert restored.messages() == ()
 
 
 def test_messages_are_built_again_only_when_they_changed() -> None:
-    state = fold(records(EVERYTHING))
+    state = apply_records(records(EVERYTHING))
     before = state.messages()
     delta = PartDelta(message_id="msg_2", part_id="prt_2", field="text", delta="!")
 
@@ -221,22 +221,22 @@ def test_messages_are_built_again_only_when_they_changed() -> None:
 
 
 def test_a_snapshot_does_not_change_with_the_state() -> None:
-    state = fold(records(EVERYTHING))
-    snapshot = Snapshot.of(state)
+    state = apply_records(records(EVERYTHING))
+    snapshot = Snapshot.of_state(state)
     reply = PermissionReplied(ask_id="per_1", reply=Reply(answer="once"))
     state.apply(Record(seq=100, ts=1, event=reply))
 
     assert [ask.id for ask in snapshot.asks] == ["per_1"]
-    assert state.asks == {}
+    assert state.asks_by_id == {}
 
 
 def test_a_fork_does_not_inherit_what_waits_in_its_parent() -> None:
-    state = fold(records(EVERYTHING))
+    state = apply_records(records(EVERYTHING))
     place = ForkedFrom(session_id="ses_a", seq=25, segment="log-1.jsonl", offset=1)
     fork = session("ses_f").model_copy(update={"forked_from": place})
     state.apply(Record(seq=26, ts=1, event=SessionCreated(session=fork)))
 
-    assert (state.asks, state.questions, state.inbox) == ({}, {}, {})
+    assert (state.asks_by_id, state.questions, state.inbox) == ({}, {}, {})
     assert state.status == Idle()
     assert state.session == fork
     assert len(state.messages()) == 2
@@ -246,7 +246,7 @@ def test_a_fork_does_not_inherit_what_waits_in_its_parent() -> None:
 @pytest.mark.slow
 def test_streaming_a_long_answer_is_not_quadratic() -> None:
     def seconds(count: int) -> float:
-        state = fold(records([assistant("msg_1"), text("prt_1", "msg_1")]))
+        state = apply_records(records([assistant("msg_1"), text("prt_1", "msg_1")]))
         delta = PartDelta(message_id="msg_1", part_id="prt_1", field="text", delta="x" * 200)
         deltas = [Record(seq=3 + n, ts=1, event=delta) for n in range(count)]
         begun = time.process_time()
@@ -262,7 +262,7 @@ def test_streaming_a_long_answer_is_not_quadratic() -> None:
 
 
 def test_closes_what_a_dead_writer_left_open() -> None:
-    state = fold(records(EVERYTHING))
+    state = apply_records(records(EVERYTHING))
     events = close_interrupted(state, now_ms=99)
     for seq, event in enumerate(events, state.seq + 1):
         state.apply(Record(seq=seq, ts=99, event=event))
@@ -282,7 +282,7 @@ def test_closes_what_a_dead_writer_left_open() -> None:
         metadata={"output": "1\n", "interrupted": True},
         time=Span(start=1, end=99),
     )
-    assert (state.asks, state.questions, state.status) == ({}, {}, Idle())
+    assert (state.asks_by_id, state.questions, state.status) == ({}, {}, Idle())
     assert list(state.inbox) == ["pmt_1"]
     replies = [event.reply for event in events if isinstance(event, PermissionReplied)]
     assert replies == [Reply(answer="reject", by="restart")]
@@ -290,7 +290,9 @@ def test_closes_what_a_dead_writer_left_open() -> None:
 
 
 def test_a_call_that_was_still_being_written_keeps_its_half() -> None:
-    state = fold(records([assistant("msg_1"), tool("prt_1", "msg_1", ToolPending(raw='{"a'))]))
+    state = apply_records(
+        records([assistant("msg_1"), tool("prt_1", "msg_1", ToolPending(raw='{"a'))])
+    )
     for seq, event in enumerate(close_interrupted(state, now_ms=5), 3):
         state.apply(Record(seq=seq, ts=5, event=event))
 
@@ -303,7 +305,7 @@ def test_a_call_that_was_still_being_written_keeps_its_half() -> None:
 def test_a_turn_that_died_between_two_steps_is_said_to_be_interrupted() -> None:
     events = [SessionStatus(status=Busy()), user("msg_1"), assistant("msg_2", completed=3)]
     between = events[2].info.model_copy(update={"finish": "tool-calls"})
-    state = fold(records([*events[:2], MessageUpdated(info=between)]))
+    state = apply_records(records([*events[:2], MessageUpdated(info=between)]))
 
     closing = close_interrupted(state, now_ms=9)
 
@@ -315,7 +317,7 @@ def test_a_session_that_ended_well_has_nothing_to_close() -> None:
     done = ToolCompleted(input={}, output="2", time=Span(start=1, end=2))
     events = [user("msg_1"), assistant("msg_2", completed=3), tool("prt_1", "msg_2", done)]
 
-    assert close_interrupted(fold(records(events)), now_ms=9) == []
+    assert close_interrupted(apply_records(records(events)), now_ms=9) == []
 
 
 FIELDS = st.sampled_from(["text", "state.raw", "state.metadata.output", "nowhere.x", "state"])
@@ -372,7 +374,7 @@ def test_typed_deltas_after_lines_agree_too(script: list[Event]) -> None:
         else:
             mixed.apply(record)
 
-    assert whole_state(mixed) == whole_state(fold(written))
+    assert whole_state(mixed) == whole_state(apply_records(written))
 
 
 @settings(deadline=None)
@@ -389,9 +391,9 @@ def test_how_words_are_split_into_deltas_does_not_matter(
             for piece in pieces
         ]
         whole = PartDelta(message_id="msg_1", part_id=part_id, field=field, delta=words)
-        split = fold(records([*start, *deltas])).messages()
+        split = apply_records(records([*start, *deltas])).messages()
 
-        assert split == fold(records([*start, whole])).messages()
+        assert split == apply_records(records([*start, whole])).messages()
         assert by_lines(records([*start, *deltas])).messages() == split
 
 

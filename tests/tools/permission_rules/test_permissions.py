@@ -188,21 +188,21 @@ def test_always_also_answers_what_it_now_allows() -> None:
     settled = apply_reply(waiting, "a", Reply(answer="always"))
 
     assert [answered for answered, _ in settled.replies] == ["a", "b"]
-    assert settled.approved == (Rule(permission="bash", pattern="git *", action="allow"),)
+    assert settled.approved_rules == (Rule(permission="bash", pattern="git *", action="allow"),)
 
 
 def test_answering_twice_changes_nothing() -> None:
     settled = apply_reply([], "a", Reply(answer="always"))
 
     assert settled.replies == ()
-    assert settled.approved == ()
+    assert settled.approved_rules == ()
 
 
 def test_a_rejection_with_words_does_not_end_the_turn() -> None:
-    assert permission_refusal(Reply(answer="reject")).stops
-    assert not permission_refusal(Reply(answer="reject", by="headless")).stops
+    assert permission_refusal(Reply(answer="reject")).stops_turn
+    assert not permission_refusal(Reply(answer="reject", by="headless")).stops_turn
     corrected = permission_refusal(Reply(answer="reject", feedback="use the other file"))
-    assert not corrected.stops
+    assert not corrected.stops_turn
     assert "use the other file" in str(corrected)
 
 

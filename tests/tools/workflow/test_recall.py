@@ -13,13 +13,13 @@ from palimpsest.recordings.reconstruction.redecision import redecide
 from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permission_rules.permissions import from_config
 from palimpsest.tools.workflow.recall import MAX_CHARS, split_rows
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.ids import short
+from palimpsest.transcript.ids import short_id
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 from palimpsest.transcript.session_record.events import DecisionMade
 
@@ -36,7 +36,7 @@ async def begin(tmp_path: Path) -> AsyncIterator[Begin]:
     opened: list[SessionHarness] = []
 
     async def start(model: ScriptedModel, output: str = LINES) -> LiveSession:
-        store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
+        store = JsonlStore(open_project_folder(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
         rules = from_config({"*": "allow"}, home=str(tmp_path))
         harness = SessionHarness(tmp_path, model, store=store, rules=rules)
 
@@ -81,7 +81,7 @@ async def test_the_hint_of_a_cut_output_names_what_recall_reads_and_searches(beg
     model = ScriptedModel(calls("big"), says("Long."))
     session = await begin(model)
     await ask(session, "Run it")
-    name = short(parts(session, "big")[0].id)
+    name = short_id(parts(session, "big")[0].id)
 
     told = str(model.requests[1].messages[-1])
     read = await recalled(session, model, name=name, offset=2_499, limit=3)
@@ -129,14 +129,14 @@ async def test_a_cleared_output_is_recalled_by_its_note(begin: Begin) -> None:
         rule="by-hand",
         message_id=part.message_id,
         part_id=part.id,
-        numbers={"text": f"[Cleared; recall {short(part.id)} shows it]"},
+        numbers={"text": f"[Cleared; recall {short_id(part.id)} shows it]"},
     )
     session.log.append(DecisionMade(decision=cleared))
 
-    read = await recalled(session, model, name=short(part.id), limit=1)
+    read = await recalled(session, model, name=short_id(part.id), limit=1)
     found = await recalled(session, model, pattern="secret of", context=0)
 
-    assert f"recall {short(part.id)} shows it" in str(model.requests[2].messages)
+    assert f"recall {short_id(part.id)} shows it" in str(model.requests[2].messages)
     assert "secret of the house" not in str(model.requests[2].messages)
     assert read.startswith("1: secret of the house\n")
     assert found.endswith(":\n  1: secret of the house")
@@ -146,7 +146,7 @@ async def test_what_a_person_left_out_is_not_recalled(begin: Begin) -> None:
     model = ScriptedModel(calls("big"), says("Long."))
     session = await begin(model)
     await ask(session, "Run it")
-    name = short(parts(session, "big")[0].id)
+    name = short_id(parts(session, "big")[0].id)
     session.edit_context("exclude", name)
 
     refused = await recalled(session, model, name=name)
@@ -165,7 +165,7 @@ async def test_what_comes_back_is_bounded(begin: Begin) -> None:
     model = ScriptedModel(calls("big"), says("Long."))
     session = await begin(model, output="word " * 50_000)
     await ask(session, "Run it")
-    name = short(parts(session, "big")[0].id)
+    name = short_id(parts(session, "big")[0].id)
 
     read = await recalled(session, model, name=name, limit=500)
     found = await recalled(session, model, name=name, pattern="word")

@@ -150,7 +150,7 @@ def test_twice_the_text_takes_about_twice_the_time(piece: str) -> None:
 def test_thousands_of_pieces_cost_little() -> None:
     pieces, stream, began = sample_size(2_500, 10_000), SecretStream(), time.process_time()
     for n in range(pieces):
-        stream.feed(f"word{n} and more ", ("a-known-value-1",))
+        stream.redact_piece(f"word{n} and more ", ("a-known-value-1",))
 
     assert time.process_time() - began < 4 * pieces / 10_000
 
@@ -160,7 +160,7 @@ def test_a_run_that_never_ends_is_not_held_for_ever() -> None:
     stream, shown, began = SecretStream(), 0, time.process_time()
     pieces, piece = sample_size(250, 2_000), "sk-abcdef0123456789" * sample_size(4, 1)
     for _ in range(pieces):
-        shown += len(stream.feed(piece))
+        shown += len(stream.redact_piece(piece))
 
     assert shown > 0
     assert time.process_time() - began < 10
@@ -186,8 +186,8 @@ def test_no_cut_lets_a_secret_through(
     places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
     stream = SecretStream()
 
-    pieces = [stream.feed(text[a:b], VALUES) for a, b in itertools.pairwise(places)] + [
-        stream.rest(VALUES)
+    pieces = [stream.redact_piece(text[a:b], VALUES) for a, b in itertools.pairwise(places)] + [
+        stream.redacted_rest(VALUES)
     ]
 
     shown = "".join(pieces)
@@ -203,8 +203,8 @@ def test_no_cut_lets_a_secret_through(
 def test_ordinary_pieces_come_out_whole(text: str, size: int) -> None:
     stream = SecretStream()
 
-    shown = "".join(stream.feed(text[at : at + size]) for at in range(0, len(text), size))
-    shown += stream.rest()
+    shown = "".join(stream.redact_piece(text[at : at + size]) for at in range(0, len(text), size))
+    shown += stream.redacted_rest()
 
     if scrub(text) == text and REDACTED not in shown:
         assert shown == text
@@ -215,18 +215,21 @@ def test_no_token_is_shorter_than_a_run_that_is_looked_at() -> None:
     shortest = [
         len(head) + _parser.parse(form.body.pattern).getwidth()[0]
         for form in TOKENS
-        for head in form.heads
+        for head in form.beginnings
     ]
     with_names = [
-        sum(_parser.parse(one.pattern).getwidth()[0] for one in (form.before, form.whole))
+        sum(
+            _parser.parse(one.pattern).getwidth()[0]
+            for one in (form.pattern_before, form.secret_pattern)
+        )
         for form in NAMED
         if form.in_run
     ]
 
     assert min(*shortest, *with_names) >= MIN_RUN_CHARS
     assert with_names
-    assert {*"".join(head for form in TOKENS for head in form.heads)} <= {*RUN_CHARS}
-    assert {*"".join(form.chars for form in TOKENS)} <= {*RUN_CHARS}
+    assert {*"".join(head for form in TOKENS for head in form.beginnings)} <= {*RUN_CHARS}
+    assert {*"".join(form.body_characters for form in TOKENS)} <= {*RUN_CHARS}
 
 
 @pytest.mark.parametrize("name", sorted(SECRETS))

@@ -73,13 +73,15 @@ def _with_readable_media(
 ) -> NeutralMessage:
     if message.role != "user" or not any(isinstance(block, MediaBlock) for block in message.blocks):
         return message
-    return _with_blocks(message, tuple(_media(block, model, policy) for block in message.blocks))
+    return _with_blocks(
+        message, tuple(_readable_media(block, model, policy) for block in message.blocks)
+    )
 
 
-def _media(block: Block, model: ModelInfo, policy: TransformPolicy) -> Block:
+def _readable_media(block: Block, model: ModelInfo, policy: TransformPolicy) -> Block:
     if not isinstance(block, MediaBlock):
         return block
-    kind = _kind(block.mime)
+    kind = _input_kind(block.mime)
     is_empty = block.url.startswith("data:") and not block.url.partition(",")[2]
     if kind == "image" and is_empty:
         return TextBlock(text=policy.empty_image, part_id=block.part_id)
@@ -90,7 +92,7 @@ def _media(block: Block, model: ModelInfo, policy: TransformPolicy) -> Block:
     return TextBlock(text=text, part_id=block.part_id)
 
 
-def _kind(mime: str) -> str | None:
+def _input_kind(mime: str) -> str | None:
     """Return the kind of input that a model must support to take a file, or None for any."""
     if mime == PDF:
         return "pdf"
@@ -158,12 +160,12 @@ def _with_answers_between(messages: NeutralMessages) -> NeutralMessages:
 def _thinking_in_field(messages: NeutralMessages, field: str) -> NeutralMessages:
     """Give each answer one thinking block, possibly empty, which is sent in a field beside its text."""
     return tuple(
-        _with_field(message, field) if message.role == "assistant" else message
+        _with_thinking_field(message, field) if message.role == "assistant" else message
         for message in messages
     )
 
 
-def _with_field(message: NeutralMessage, field: str) -> NeutralMessage:
+def _with_thinking_field(message: NeutralMessage, field: str) -> NeutralMessage:
     thoughts = [block for block in message.blocks if isinstance(block, ReasoningBlock)]
     joined = ReasoningBlock(
         text="".join(block.text for block in thoughts),

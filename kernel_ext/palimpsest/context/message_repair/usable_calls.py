@@ -67,7 +67,7 @@ def with_ids(messages: NeutralMessages) -> NeutralMessages:
             return block
         return block.model_copy(update={"call_id": next(free)})
 
-    return _each_call(messages, renamed)
+    return _with_changed_calls(messages, renamed)
 
 
 def with_accepted_names(messages: NeutralMessages) -> NeutralMessages:
@@ -77,7 +77,7 @@ def with_accepted_names(messages: NeutralMessages) -> NeutralMessages:
         name = REFUSED_IN_NAME.sub("_", block.tool.strip())[:MAX_NAME_CHARS] or UNKNOWN_TOOL
         return block if name == block.tool else block.model_copy(update={"tool": name})
 
-    return _each_call(messages, renamed)
+    return _with_changed_calls(messages, renamed)
 
 
 def with_called_names(messages: NeutralMessages) -> NeutralMessages:
@@ -104,16 +104,16 @@ def _calls(messages: NeutralMessages) -> list[CallBlock]:
     ]
 
 
-def _each_call(
+def _with_changed_calls(
     messages: NeutralMessages, change: Callable[[CallBlock], CallBlock]
 ) -> NeutralMessages:
-    out: list[NeutralMessage] = []
+    changed_messages: list[NeutralMessage] = []
     for message in messages:
         blocks = tuple(
             change(block) if isinstance(block, CallBlock) else block for block in message.blocks
         )
-        out.append(with_blocks(message, blocks))
-    return same_if_unchanged(tuple(out), messages)
+        changed_messages.append(with_blocks(message, blocks))
+    return same_if_unchanged(tuple(changed_messages), messages)
 
 
 def repair_calls(messages: NeutralMessages, rule: UsableCallRule) -> UsableCalls:
@@ -121,7 +121,7 @@ def repair_calls(messages: NeutralMessages, rule: UsableCallRule) -> UsableCalls
     needs_answers = bool(rule.offered_tools) and rule.keep_answered
     repair = _CallRepair(rule, answered_calls(messages) if needs_answers else frozenset())
     repaired = tuple(
-        usable for message in messages if (usable := repair.message(message)) is not None
+        usable for message in messages if (usable := repair.repaired_message(message)) is not None
     )
     is_unchanged = same_if_unchanged(repaired, messages) is messages
     if is_unchanged:
@@ -140,7 +140,7 @@ class _CallRepair:
         self.dropped_calls = 0
         self.dropped_messages = 0
 
-    def message(self, message: NeutralMessage) -> NeutralMessage | None:
+    def repaired_message(self, message: NeutralMessage) -> NeutralMessage | None:
         """Return the message with its usable calls; None where nothing is left."""
         if message.role == "system" and not message.blocks and not self._rule.strict_names:
             return None

@@ -22,7 +22,7 @@ from palimpsest.context.reduction.request_outputs import (
 from palimpsest.context.reduction.superseded_reads import NewerCall
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.prune_policy import PrunePolicy
-from palimpsest.transcript.ids import short
+from palimpsest.transcript.ids import short_id
 
 WORTH_TOKENS = 100
 """Tokens that clearing an output must save: a smaller output costs little more than its placeholder."""
@@ -177,7 +177,7 @@ def _reason_numbers(candidate: _Candidate) -> dict[str, Any]:
 def _placeholder(rule: PrunePolicy, part_id: str, newer: NewerCall | None) -> str:
     """Return the placeholder with the reason for clearing and how to recall the output."""
     reason = f": {REASONS[newer.reason]}" if newer is not None else ""
-    recall_hint = f"; recall {short(part_id)} shows it" if rule.recall else ""
+    recall_hint = f"; recall {short_id(part_id)} shows it" if rule.recall else ""
     if reason or recall_hint:
         return f"{rule.placeholder.removesuffix(']')}{reason}{recall_hint}]"
     return rule.placeholder

@@ -192,7 +192,7 @@ class MessageOutputs:
             whole_text=whole_output(original, self.view.texts),
             media=media,
             pinned=is_pinned,
-            is_kept_by_user=is_pinned or part.id in self._effective_decisions.restored,
+            is_kept_by_user=is_pinned or part.id in self._effective_decisions.restored_ids,
         )
 
     def _decision(self, rule: str, reduction: OutputReduction, name: str) -> Decision:

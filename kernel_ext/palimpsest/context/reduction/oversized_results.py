@@ -21,7 +21,7 @@ from palimpsest.context.reduction.request_outputs import (
 from palimpsest.context.reduction.truncation import apply_truncation
 from palimpsest.transcript.context_values.decisions import OwnRule
 from palimpsest.transcript.context_values.policies import RecoveryPolicy
-from palimpsest.transcript.ids import short
+from palimpsest.transcript.ids import short_id
 
 RULE: OwnRule = "recover/oversized"
 
@@ -193,7 +193,7 @@ def _with_recall_suffix(policy: RecoveryPolicy, result: RequestOutput) -> Recove
     """Return the policy with a suffix that names the result, so that the rest can be recalled."""
     if not policy.recall:
         return policy
-    recall_suffix = RECALL.format(name=short(result.part_id))
+    recall_suffix = RECALL.format(name=short_id(result.part_id))
     suffix = policy.result_suffix.removesuffix("]").removesuffix(".") + recall_suffix
     return policy.model_copy(update={"result_suffix": suffix})
 

@@ -162,7 +162,7 @@ def sent_pictures(view: View, messages: NeutralMessages, model: ModelInfo) -> It
         return
     effective = EffectiveDecisions(view.decisions)
     message_ids = _message_ids(view.messages, {str(block.part_id) for _, block in blocks})
-    protected = pinned_parts(view.messages, view.decisions) | effective.restored
+    protected = pinned_parts(view.messages, view.decisions) | effective.restored_ids
     last_index: dict[str, int] = {}
     for message_id, block in blocks:
         part_id = str(block.part_id)

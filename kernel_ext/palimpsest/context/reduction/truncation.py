@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from palimpsest.transcript.context_values.decisions import Decision, Facts, OwnRule
 from palimpsest.transcript.context_values.policies import TruncatePolicy
-from palimpsest.transcript.ids import short
+from palimpsest.transcript.ids import short_id
 
 RULE: OwnRule = "truncate"
 
@@ -213,7 +213,7 @@ def _numbers(
         "max_bytes": max_bytes,
     }
     if policy.recall:
-        numbers["recall"] = short(part_id)
+        numbers["recall"] = short_id(part_id)
     if policy.recall and policy.task:
         numbers["hand_to"] = "task"
     if policy.form == "lines":

@@ -56,13 +56,15 @@ class TokenParts:
 def recorded_simulation(timeline: Timeline, ruler: Ruler) -> Simulation:
     """Return the recorded session, replayed once and measured by a ruler."""
     uncalibrated = ruler.uncalibrated
-    replay = timeline.derived(
+    replay = timeline.derived_value(
         f"recorded {ruler.estimator} {ruler.prefix}",
         lambda timeline: recorded_replay(timeline, uncalibrated),
     )
     if ruler == uncalibrated:
         return replay
-    measurements: list[tuple[Ruler, Simulation]] = replay.timeline.derived("measured", lambda _: [])
+    measurements: list[tuple[Ruler, Simulation]] = replay.timeline.derived_value(
+        "measured", lambda _: []
+    )
     measured = next(
         (
             known_simulation
@@ -129,7 +131,7 @@ def fit_ruler(timeline: Timeline, estimator: str = CHARS4, prefix: Prefix = "mes
         lifetime_seconds=lifetime.seconds,
         lifetime_words=lifetime.words,
     )
-    return timeline.derived(
+    return timeline.derived_value(
         f"ruler {estimator} {prefix}", lambda timeline: _fit_rulers(timeline, assumed_ruler)
     )
 

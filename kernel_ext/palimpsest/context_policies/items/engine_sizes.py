@@ -69,7 +69,7 @@ class EngineSizes:
 
 def engine_sizes(timeline: Timeline, estimator: str) -> EngineSizes:
     """Return the sizes of a timeline's items; computed once for each estimator."""
-    return timeline.derived(
+    return timeline.derived_value(
         f"engine sizes by {estimator}", lambda timeline: _sizes(timeline, estimator)
     )
 
@@ -91,7 +91,7 @@ def counted_requests(
 
 def char_sizes(timeline: Timeline, *, wide: bool) -> tuple[int, ...]:
     """Return the characters of each item, for the engine's rules that count characters."""
-    return timeline.derived(
+    return timeline.derived_value(
         f"engine characters, wide {wide}",
         lambda timeline: tuple(_chars(timeline, item, wide=wide) for item in timeline.items),
     )
@@ -109,7 +109,7 @@ def call_input(timeline: Timeline, call: int) -> dict[str, Any]:
 
 def file_calls(timeline: Timeline) -> tuple[tuple[int, int, FileCall], ...]:
     """Return the calls that read or changed a file: the item of the call, that of its result, and the input."""
-    return timeline.derived("file calls", _file_calls)
+    return timeline.derived_value("file calls", _file_calls)
 
 
 def _file_calls(timeline: Timeline) -> tuple[tuple[int, int, FileCall], ...]:

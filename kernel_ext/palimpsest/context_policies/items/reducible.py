@@ -82,7 +82,7 @@ def border_of_newest(view: PolicyView, count: int) -> int:
 
 def shown_messages(view: PolicyView) -> list[int]:
     """Return the first shown item of each message that is shown, oldest first."""
-    messages = view.timeline.derived(
+    messages = view.timeline.derived_value(
         "messages of items",
         lambda timeline: [
             -1 if item.kind in FIXED_KINDS else item.block for item in timeline.items
@@ -154,7 +154,9 @@ class _ChatColumns(NamedTuple):
 def _grown_chat(view: PolicyView, chat: _ShownChat, *, calls: bool) -> Sequence[int]:
     """Find the messages from the newest known one on, and return all; which items begin one depends on none before it."""
     starts, shown = chat.starts, view.shown_items
-    blocks, are_results, are_calls = view.timeline.derived("messages of chat", _ChatColumns.of)
+    blocks, are_results, are_calls = view.timeline.derived_value(
+        "messages of chat", _ChatColumns.of
+    )
     first = starts.pop() if starts else -1
     block, has_call = -1, False
     for index in shown[bisect_left(shown, first) :]:
@@ -253,13 +255,13 @@ def start_of_unanswered(view: PolicyView) -> int:
 
 def result_of_call(view: PolicyView, call: int) -> int | None:
     """Return the result of a call; None while there is none."""
-    result = view.timeline.derived("results and calls", _partners).get(call)
+    result = view.timeline.derived_value("results and calls", _partners).get(call)
     return result if result is not None and result < view.count else None
 
 
 def call_of_result(view: PolicyView, result: int) -> int | None:
     """Return the call that a result answers; None where the recording has none."""
-    return view.timeline.derived("results and calls", _partners).get(result)
+    return view.timeline.derived_value("results and calls", _partners).get(result)
 
 
 def _partners(timeline: Timeline) -> Mapping[int, int]:

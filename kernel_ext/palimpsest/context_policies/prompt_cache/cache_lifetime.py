@@ -35,7 +35,7 @@ class CacheLifetime:
 
 def cache_lifetime(timeline: Timeline) -> CacheLifetime:
     """Return the lifetime of a session's cache; five minutes without evidence for another one."""
-    return timeline.derived("cache lifetime", _find_lifetime)
+    return timeline.derived_value("cache lifetime", _find_lifetime)
 
 
 def lifetime_seconds(
@@ -119,7 +119,7 @@ def _pauses(
     """Return the pauses in seconds between unchanged contexts: those that the prefix survived, and those it did not."""
     pauses_survived: list[float] = []
     pauses_lost: list[float] = []
-    for pause in timeline.derived("pauses", _all_pauses):
+    for pause in timeline.derived_value("pauses", _all_pauses):
         if is_known(pause.request_before) and is_known(pause.request_after):
             (pauses_survived if pause.survived else pauses_lost).append(pause.seconds)
     return pauses_survived, pauses_lost

@@ -42,7 +42,7 @@ class CacheLoss(NamedTuple):
 
 def cache_losses(timeline: Timeline) -> tuple[CacheLoss | None, ...]:
     """Return the cache loss, or None, of each request with reported usage; all None where no cache was used."""
-    return timeline.derived("cache losses", _losses)
+    return timeline.derived_value("cache losses", _losses)
 
 
 def unmeasured_losses(timeline: Timeline) -> tuple[CacheLoss, ...]:
@@ -52,7 +52,7 @@ def unmeasured_losses(timeline: Timeline) -> tuple[CacheLoss, ...]:
 
 def rewritten_reads(timeline: Timeline) -> dict[int, int]:
     """Return the requests before which the agent's program changed earlier messages, with their reads."""
-    return timeline.derived(
+    return timeline.derived_value(
         "rewritten reads",
         lambda timeline: {
             loss.request: loss.read
@@ -98,7 +98,9 @@ def _losses(timeline: Timeline) -> tuple[CacheLoss | None, ...]:
         return CacheLoss(request.index, before.index, expected, read, causes)
 
     key = (lifetime, writers, uses_cache)
-    return tuple(rows.of(loss_at, requests, following, about=key, max_unchanged=unchanged_count))
+    return tuple(
+        rows.grown_rows(loss_at, requests, following, about=key, max_unchanged=unchanged_count)
+    )
 
 
 def _changed_from(timeline: Timeline) -> int:

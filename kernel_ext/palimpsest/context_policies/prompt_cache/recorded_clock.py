@@ -27,7 +27,7 @@ def clock_sentence(timeline: Timeline) -> str:
 
 def behind_the_clock(timeline: Timeline) -> frozenset[int]:
     """Return the requests whose recorded time is before that of an earlier request; no pause after them is computed."""
-    return timeline.derived("behind the clock", _find_requests_behind)
+    return timeline.derived_value("behind the clock", _find_requests_behind)
 
 
 def _find_requests_behind(timeline: Timeline) -> frozenset[int]:

@@ -66,7 +66,7 @@ def setting_changes(
     timeline: Timeline,
 ) -> dict[tuple[Setting, str], tuple[SettingChange, ...]]:
     """Return the changes of each setting between requests to one model, in their order."""
-    return timeline.derived("setting changes", _find_changes)
+    return timeline.derived_value("setting changes", _find_changes)
 
 
 def _reads_around(changes_of_kind: tuple[SettingChange, ...], request: int) -> list[float]:

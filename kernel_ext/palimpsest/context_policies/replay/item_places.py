@@ -51,10 +51,10 @@ class ItemOrder:
     @classmethod
     def of(cls, timeline: Timeline) -> "ItemOrder":
         """Return the positions of a session's items."""
-        ranks, order = timeline.ranks, timeline.order
+        ranks, order = timeline.ranks, timeline.sent_order
         blocks = [timeline.items[index].block for index in order]
         grown: GrownRows[int] = timeline.earlier.setdefault("places of messages", GrownRows())
-        messages = grown.of(
+        messages = grown.grown_rows(
             lambda rank, rows: (
                 rows[rank - 1] if rank and blocks[rank - 1] == blocks[rank] else rank
             ),
@@ -74,7 +74,7 @@ class ItemPlaces:
         self, timeline: Timeline, shown: Sequence[int], added: int = 0, sent: int = 0
     ) -> None:
         """Start with ``added`` items, of which a request sent the first ``sent``."""
-        order = timeline.derived("order of items", ItemOrder.of)
+        order = timeline.derived_value("order of items", ItemOrder.of)
         self._shown = shown
         self._ranks = order.ranks
         self._order = order

@@ -186,7 +186,7 @@ class TimelineReplay:
         self._compared = len(self._removed_summaries)
         """Number of the replay's transitions that were compared with the recording."""
         self._places = ItemPlaces(timeline, self._measure.shown)
-        self._answers = timeline.derived(
+        self._answers = timeline.derived_value(
             f"answers by {ruler.estimator}", partial(answer_tokens, estimator=ruler.estimator)
         )
 

@@ -407,7 +407,7 @@ class CounterfactualReplay:
         fitted, written, fits = self._make_fitting_request(request, inputs)
         since = self.recorded_since
         recorded = self._step_builder.recorded_step(
-            seq, request, self._state.items, since.decisions, since.compactions
+            seq, request, self._state.request_items, since.decisions, since.compactions
         )
         decisions, self._other.new_decisions = tuple(self._other.new_decisions), []
         step = self._step_builder.simulated_step(recorded, request, fitted, written)
@@ -468,7 +468,7 @@ class CounterfactualReplay:
         ):
             return written
         sent = self._recordings.hook_messages(request)
-        return self._step_builder.written_by_hook(written, request, self._state.items, sent)
+        return self._step_builder.written_by_hook(written, request, self._state.request_items, sent)
 
     def _is_refused(self, request: StepRequest, written: ReplayedRequest) -> bool:
         """Return whether the provider would refuse a request, by the usage it reported for others.

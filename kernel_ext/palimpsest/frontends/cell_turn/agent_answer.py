@@ -10,7 +10,7 @@ from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.transcript.messages import parts_of
 from palimpsest.transcript.parts import Part
-from palimpsest.transcript.visible_text import visible
+from palimpsest.transcript.visible_text import visible_text
 
 
 class AgentAnswer(Answer):
@@ -77,5 +77,5 @@ class AgentAnswer(Answer):
         if self._shell.execution_count != self._answered_at:
             markdown = safe_markdown(self.text)
             self._shell.display_pub.publish(
-                {"text/markdown": markdown, "text/plain": visible(self.text)}
+                {"text/markdown": markdown, "text/plain": visible_text(self.text)}
             )

@@ -27,7 +27,7 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.session_record.events import PromptAdmitted, Record
-from palimpsest.transcript.visible_text import visible
+from palimpsest.transcript.visible_text import visible_text
 
 SENT_TO_BACKGROUND = (
     "The agent works on this in the background. It goes on in the panel; %agent status says how far it is, "
@@ -173,7 +173,7 @@ async def _send_prompt(
     """Open the session and send the prompt; returns when it is admitted. On the engine."""
     options = request.options
     session = await parts.session(options, place.notebook)
-    prompt_options = PromptOptions.of(
+    prompt_options = PromptOptions.of_choices(
         options,
         yes=options.yes,
         delivery="steer" if options.steer else "queue",
@@ -220,5 +220,5 @@ def _copy_result(task: "asyncio.Task[Answer]", future: "Future[Answer]") -> None
 
 def _show_sentence(parts: KernelParts, sentence: str) -> None:
     parts.shell.display_pub.publish(
-        {"text/markdown": escape_inline(sentence), "text/plain": visible(sentence)}
+        {"text/markdown": escape_inline(sentence), "text/plain": visible_text(sentence)}
     )

@@ -20,7 +20,7 @@ ANNOUNCED_SECONDS = 2.0
 class CellBatches:
     """Groups the cells that run one directly after another.
 
-    Contract: ``begin`` and ``end`` are called for each outermost cell, on the main thread.
+    Contract: ``begin_cell`` and ``end_cell`` are called for each outermost cell, on the main thread.
     """
 
     def __init__(
@@ -32,12 +32,12 @@ class CellBatches:
         """Number of the running or the last batch."""
         self.position = 0
         """Number of cells of the batch that ran before this one."""
-        self.began = wall()
+        self.began_at = wall()
         """Time at which the batch began, in seconds since 1970."""
-        self.announced = 0
+        self.announced_cells = 0
         """Number of cells that a page has announced to send together; 0 for none."""
-        self._steady = steady
-        self._wall = wall
+        self._steady_clock = steady
+        self._wall_clock = wall
         self._announced_at = float("-inf")
         self._ended_times: tuple[float, float] | None = None
         self._previous_request_time = float("-inf")
@@ -48,15 +48,15 @@ class CellBatches:
     @property
     def is_batch(self) -> bool:
         """Whether the running cell is part of a batch of several cells."""
-        return self.position > 0 or self.announced > 1
+        return self.position > 0 or self.announced_cells > 1
 
-    def begin(self, request_time_of_cell: float | None = None) -> None:
+    def begin_cell(self, request_time_of_cell: float | None = None) -> None:
         """Record the begin of a cell, whose request has this time by the sender's clock, in seconds since 1970."""
-        now = self._wall()
+        now = self._wall_clock()
         delay = now - request_time_of_cell if request_time_of_cell is not None else float("inf")
         self._least_delay = min(self._least_delay, delay)
         is_same_batch = self._ended_times is not None and (
-            self._steady() - self._ended_times[0] < MAX_GAP_SECONDS
+            self._steady_clock() - self._ended_times[0] < MAX_GAP_SECONDS
             or (
                 request_time_of_cell is not None
                 and request_time_of_cell + self._least_delay
@@ -74,21 +74,21 @@ class CellBatches:
         if is_same_batch:
             self.position += 1
             return
-        if self._steady() - self._announced_at > ANNOUNCED_SECONDS:
-            self.announced = 0  # an error ended the announced batch before its last cell
+        if self._steady_clock() - self._announced_at > ANNOUNCED_SECONDS:
+            self.announced_cells = 0  # an error ended the announced batch before its last cell
         self.number += 1
         self.position = 0
-        self.began = now
+        self.began_at = now
 
-    def end(self) -> None:
+    def end_cell(self) -> None:
         """Record the end of a cell."""
-        self._ended_times = self._steady(), self._wall()
-        self.announced = max(0, self.announced - 1)
+        self._ended_times = self._steady_clock(), self._wall_clock()
+        self.announced_cells = max(0, self.announced_cells - 1)
 
-    def announce(self, cells: int) -> None:
+    def announce_cells(self, cells: int) -> None:
         """Record that a page sends several cells together; from any thread."""
-        self.announced = cells
-        self._announced_at = self._steady()
+        self.announced_cells = cells
+        self._announced_at = self._steady_clock()
 
 
 def request_time(shell: Any) -> float | None:

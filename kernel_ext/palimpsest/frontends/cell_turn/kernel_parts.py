@@ -17,7 +17,7 @@ from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.redaction.secret_removal import scrubber
-from palimpsest.transcript.visible_text import visible
+from palimpsest.transcript.visible_text import visible_text
 
 ResultT = TypeVar("ResultT")
 
@@ -57,11 +57,11 @@ class KernelParts:
     def show_sentence(self, sentence: str) -> None:
         """Show a sentence about the turn in the cell, without secrets."""
         sentence = scrubber(os.environ)(sentence)
-        data = {"text/markdown": status_line(sentence), "text/plain": visible(sentence)}
+        data = {"text/markdown": status_line(sentence), "text/plain": visible_text(sentence)}
         self.shell.display_pub.publish(data, {})
 
     def show_text(self, text: str) -> None:
         """Show an answer's text in the cell, without secrets."""
         text = scrubber(os.environ)(text)
-        data = {"text/markdown": safe_markdown(text), "text/plain": visible(text)}
+        data = {"text/markdown": safe_markdown(text), "text/plain": visible_text(text)}
         self.shell.display_pub.publish(data, {})

@@ -34,7 +34,7 @@ from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.redaction.secret_patterns import REDACTED
 from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.strings.changed_lines import changed_lines
-from palimpsest.transcript.strings.deceptive_text import deceptions
+from palimpsest.transcript.strings.deceptive_text import deception_sentences
 
 if TYPE_CHECKING:
     from palimpsest.session.open_sessions.workspace import Workspace
@@ -85,7 +85,7 @@ _ANSWER_NUMBERS = {"1": 1, "y": 1, "yes": 1, "2": 2, "a": 2, "all": 2, "3": 3, "
 class PromptToSend:
     """A prompt that is sent to the model."""
 
-    earlier: str = ""
+    earlier_turn_id: str = ""
     """The id of the cell's earlier turn in the same session; empty where it has none."""
 
 
@@ -94,7 +94,7 @@ class RecordedPrompts:
 
     def __init__(self, parts: KernelParts, batches: CellBatches) -> None:
         self._kernel_parts = parts
-        self._batches = batches
+        self._cell_batches = batches
         self._reached_times: dict[str, int] = {}
         """By session, the time of the newest turn that the notebook has reached in this kernel."""
         self._batch = 0
@@ -120,21 +120,25 @@ class RecordedPrompts:
         if again or mode == "never" or (mode == "ask" and place.notebook is None):
             return PromptToSend()
         try:
-            recorded = self._find(request, place)
-            if recorded.why == "moved" and self._is_announced(place.notebook):
+            recorded = self._find_answer(request, place)
+            if recorded.unanswered_reason == "moved" and self._is_announced(place.notebook):
                 self._reached_times.clear()
-                recorded = self._find(request, place)
+                recorded = self._find_answer(request, place)
             if recorded.turn is not None:
                 return self._replay(recorded.turn, request, place)
         except UserError as problem:
             raise usage_error(scrubber(os.environ)(str(problem))) from None
         if mode == "only":
             raise usage_error(
-                ONLY_RECORDED.format(why=UNANSWERED_REASONS[recorded.why], do=ONLY_RECORDED_ADVICE)
+                ONLY_RECORDED.format(
+                    why=UNANSWERED_REASONS[recorded.unanswered_reason], do=ONLY_RECORDED_ADVICE
+                )
             )
         if mode == "ask" and self._must_ask(recorded, request, place):
-            self._ask_to_spend(recorded.why)
-        return PromptToSend(recorded.earlier if recorded.why == "changed" else "")
+            self._ask_to_spend(recorded.unanswered_reason)
+        return PromptToSend(
+            recorded.earlier_turn_id if recorded.unanswered_reason == "changed" else ""
+        )
 
     def refuse_sending(self, place: Origin) -> None:
         """Raise UsageError where only recorded answers are shown."""
@@ -147,12 +151,12 @@ class RecordedPrompts:
 
     def offer_revert(self, sending: PromptToSend) -> None:
         """Show how to send a cell's prompt again at the place of its earlier turn."""
-        if sending.earlier:
-            self._kernel_parts.show_sentence(REVERT_HINT.format(turn=sending.earlier))
+        if sending.earlier_turn_id:
+            self._kernel_parts.show_sentence(REVERT_HINT.format(turn=sending.earlier_turn_id))
 
     def _begin_batch(self, place: Origin) -> None:
         """Reset the state of a batch at its first prompt; a batch of several cells starts at the notebook's top."""
-        batches, cell_id, count = self._batches, place.cell_id, place.execution_count
+        batches, cell_id, count = self._cell_batches, place.cell_id, place.execution_count
         # A cell that runs again belongs to another batch, begun before the first had ended; a cell
         # that sends prompts in a loop keeps its execution count.
         if batches.number == self._batch and self._cells.get(cell_id, count) == count:
@@ -172,31 +176,31 @@ class RecordedPrompts:
         """
         if not self._kernel_parts.pages.is_watched(self._workspace.current_id(notebook)):
             return False
-        is_announced = self._batches.announced > 1
+        is_announced = self._cell_batches.announced_cells > 1
         for _ in range(ANNOUNCEMENT_POLLS):
-            if is_announced or self._batches.position > 0:
+            if is_announced or self._cell_batches.position > 0:
                 break
             time.sleep(POLL_SECONDS)
-            is_announced = self._batches.announced > 1
+            is_announced = self._cell_batches.announced_cells > 1
         return is_announced
 
-    def _find(self, request: MagicLine, place: Origin) -> FoundAnswer:
+    def _find_answer(self, request: MagicLine, place: Origin) -> FoundAnswer:
         workspace, options = self._workspace, request.options
         session_id = options.session
         if session_id is not None:
             current = self._kernel_parts.run(workspace.open(session_id, place.notebook)).id
         else:
             current = workspace.current_id(place.notebook)
-        prompt = CellPrompt(request.prompt, PromptOptions.of(options), place.cell_id)
+        prompt = CellPrompt(request.prompt, PromptOptions.of_choices(options), place.cell_id)
         return self._kernel_parts.run(
-            workspace.replay.find(
+            workspace.replay.find_answer(
                 prompt,
                 place.notebook,
                 current=current,
                 anew=options.new,
                 only_this=session_id is not None,
                 reached=dict(self._reached_times),
-                began=int(self._batches.began * 1000),
+                began=int(self._cell_batches.began_at * 1000),
             )
         )
 
@@ -257,7 +261,7 @@ class RecordedPrompts:
     def _must_ask(self, recorded: FoundAnswer, request: MagicLine, place: Origin) -> bool:
         """Return whether the user must be asked before a prompt is sent."""
         # Without an older answer, all records are of this batch: the notebook runs for the first time.
-        if not self._batches.is_batch or not recorded.has_history:
+        if not self._cell_batches.is_batch or not recorded.has_history:
             return False
         current = request.options.session or self._workspace.current_id(place.notebook)
         costs_nothing = self._workspace.replay.costs_nothing(request.options.model, current)
@@ -282,7 +286,7 @@ class RecordedPrompts:
             name = f"call {number}"
             before = self._workspace.replay.approved_texts(call)
             warnings += changed_lines({name: scrub(call.code)}, [{name: text} for text in before])
-        warnings += deceptions(
+        warnings += deception_sentences(
             {f"call {number}": call.code for number, call in enumerate(calls, 1)}
         )
         closing = "\n".join([*warning_lines(warnings, scrub), RUN_CHOICES])

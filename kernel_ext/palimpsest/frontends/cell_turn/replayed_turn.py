@@ -30,7 +30,7 @@ from palimpsest.tools.tool import Abort, PythonOutcome
 from palimpsest.transcript.parts import ToolCompleted
 from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.session_record.events import Record
-from palimpsest.transcript.visible_text import visible
+from palimpsest.transcript.visible_text import visible_text
 
 REPLAY_HEADER = "Recorded answer of {when}; nothing was sent."
 REPLAY_HINT = "asks the model anew."
@@ -57,13 +57,13 @@ class ReplayedTurn:
     """The records of the turn."""
     _notes: list[str]
     """Sentences about the calls that do not run again."""
-    _quiet: bool
+    _is_quiet: bool
 
     def __post_init__(self) -> None:
         self._scrub = scrubber(os.environ)
         self._publish = self._kernel_parts.shell.display_pub.publish
         self._abort = Abort()
-        self._host = _CellHost(self._kernel_parts.show_sentence, shows_outputs=not self._quiet)
+        self._host = _CellHost(self._kernel_parts.show_sentence, shows_outputs=not self._is_quiet)
         self._failure = ""
 
     async def run(self, *, awaits: bool) -> AgentAnswer:
@@ -88,15 +88,15 @@ class ReplayedTurn:
         header, hint = REPLAY_HEADER.format(when=when.lstrip("0")), REPLAY_HINT
         data = {
             "text/markdown": f"*{header}* `--again` {hint}",
-            "text/plain": visible(f"{header} --again {hint}"),
+            "text/plain": visible_text(f"{header} --again {hint}"),
         }
         self._publish(data, {})
         remaining = list(self._calls)
-        if self._quiet:
+        if self._is_quiet:
             yield from remaining
             self._kernel_parts.show_text(answer_of(self._turn).text)
             return
-        for piece in self._pieces():
+        for piece in self._output_pieces():
             if not isinstance(piece, ShownCall):
                 self._publish(piece, {})
                 continue
@@ -110,9 +110,9 @@ class ReplayedTurn:
         self._host.shows_outputs = False  # the remaining calls belong to no shown piece: a cell shows a limited number of outputs
         yield from remaining
 
-    def _pieces(self) -> Iterator[dict[str, Any] | ShownCall]:
+    def _output_pieces(self) -> Iterator[dict[str, Any] | ShownCall]:
         turn, session = self._turn, self._session
-        snapshot = replace(session.snapshot(), messages=(turn.begun, *turn.messages))
+        snapshot = replace(session.snapshot(), messages=(turn.user_message, *turn.messages))
         return turn_pieces(
             turn.session_id,
             turn.id,

@@ -31,7 +31,7 @@ from palimpsest.session.open_sessions.unattended_refusal import refuse_unattende
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.redaction.secret_removal import scrubber
-from palimpsest.transcript.visible_text import visible
+from palimpsest.transcript.visible_text import visible_text
 
 ABANDON_SECONDS = 2.0
 """Time after the first press of the stop button from which a further press abandons the turn."""
@@ -64,13 +64,13 @@ class CellTurn:
         self._request = request
         self._options = request.options
         self._place = place
-        self._feed = TurnFeed(f"pmt_{uuid.uuid4().hex}", place)
+        self._turn_feed = TurnFeed(f"pmt_{uuid.uuid4().hex}", place)
         self._scrub = scrubber(os.environ)
         self._publish = parts.shell.display_pub.publish
         self._output = self._new_output()
         self._questions = Questions(
             parts,
-            self._warn,
+            self._show_warning,
             lambda call_id: self._show_safely(lambda: self._output.prepare_question(call_id)),
         )
         self._future: Future[Answer] | None = None
@@ -85,39 +85,44 @@ class CellTurn:
         with CellWait(
             self._kernel_parts.main_thread, "", self._output, self._stop, self._tick
         ) as wait:
-            future = self._future = self._kernel_parts.services.engine.submit(self._ask(wait))
+            future = self._future = self._kernel_parts.services.engine.submit(
+                self._send_prompt(wait)
+            )
             try:
                 await wait.run(future, awaits=awaits)
             except BaseException:
                 self._stop()
                 raise
-            return self._result(future)
+            return self._turn_result(future)
 
     @property
     def session_id(self) -> str:
         """The id of the prompt's session; empty before it is known."""
-        return self._feed.session.id if self._feed.session is not None else ""
+        return self._turn_feed.session.id if self._turn_feed.session is not None else ""
 
-    async def _ask(self, wait: CellWait) -> Answer:
+    async def _send_prompt(self, wait: CellWait) -> Answer:
         """Open the session and send the prompt; on the engine thread."""
         session = await self._kernel_parts.session(self._options, self._place.notebook)
         wait.session_id = session.id
-        self._feed.wake = wait.wake
-        self._feed.attach(session)
+        self._turn_feed.on_change = wait.wake_cell
+        self._turn_feed.subscribe_to(session)
         try:
             with self._questions.closing_answered_prompts(session):
-                answer = await self._answer(session)
-                await self._feed.wait_for_records(answer.seq[1])
+                answer = await self._await_answer(session)
+                await self._turn_feed.wait_for_records(answer.seq[1])
                 return answer
         finally:
-            self._feed.detach()
+            self._turn_feed.unsubscribe()
 
-    async def _answer(self, session: KernelSession) -> Answer:
+    async def _await_answer(self, session: KernelSession) -> Answer:
         if self._request.request is not None:
             return await self._request.request.turn(session, self._place)
         magic_options = self._options
-        options = PromptOptions.of(
-            magic_options, yes=magic_options.yes, origin=self._place, prompt_id=self._feed.prompt_id
+        options = PromptOptions.of_choices(
+            magic_options,
+            yes=magic_options.yes,
+            origin=self._place,
+            prompt_id=self._turn_feed.prompt_id,
         )
         return await session.prompt(self._request.prompt, options)
 
@@ -126,25 +131,25 @@ class CellTurn:
             raise TurnStopped
         self._warn_of_withheld_rights()
         self._show_safely(self._output.refresh)
-        session = self._feed.session
-        if session is not None and (self._feed.asking or session.held):
+        session = self._turn_feed.session
+        if session is not None and (self._turn_feed.open_question_ids or session.held):
             self._questions.check(session)
 
     def _warn_of_withheld_rights(self) -> None:
         """Print, once in a kernel, the rights that the session's journal claims but that were not granted."""
-        session = self._feed.session
+        session = self._turn_feed.session
         sentence = session.take_withheld() if session is not None else ""
         if sentence:
-            self._warn(sentence)
+            self._show_warning(sentence)
 
     def _warn_of_unwritten_log(self) -> None:
         """Warn that the turn is in memory only; a terminal output has printed it already."""
-        session = self._feed.session
+        session = self._turn_feed.session
         problem = session.snapshot(messages=False).problem if session is not None else ""
         if problem and not isinstance(self._output, TerminalOutput):
-            self._warn(problem)
+            self._show_warning(problem)
 
-    def _warn(self, sentence: str) -> None:
+    def _show_warning(self, sentence: str) -> None:
         terminal.write_error(self._scrub(sentence))
 
     def _show_safely(self, show: Callable[[], None]) -> None:
@@ -157,24 +162,26 @@ class CellTurn:
             self._is_muted = True
             logging.getLogger(__name__).exception("The output of a turn could not be shown.")
             sentence = "The answer goes on and is kept, but it cannot be shown here. "
-            self._publish({"text/plain": visible(sentence + "%agent status names the session.")})
+            self._publish(
+                {"text/plain": visible_text(sentence + "%agent status names the session.")}
+            )
 
     def _stop(self) -> None:
         """Stop the turn; on the engine thread, at every signal."""
         now = time.monotonic()
         self._stopped_at = self._stopped_at or now
         self._is_abandoned = now - self._stopped_at > ABANDON_SECONDS
-        session = self._feed.session
+        session = self._turn_feed.session
         if session is not None:
             session.cancel("Stopped.")
         elif self._future is not None:
             self._future.cancel()
 
     def _is_watched(self) -> bool:
-        session = self._feed.session
+        session = self._turn_feed.session
         return session is not None and self._kernel_parts.pages.is_watched(session.id)
 
-    def _result(self, future: "Future[Answer]") -> AgentAnswer:
+    def _turn_result(self, future: "Future[Answer]") -> AgentAnswer:
         self._warn_of_withheld_rights()
         if future.cancelled():
             raise TurnStopped
@@ -193,13 +200,13 @@ class CellTurn:
     def _new_output(self) -> "CellOutput | TerminalOutput":
         if not cell_failure.can_update_outputs(self._kernel_parts.shell):
             return TerminalOutput(
-                self._feed,
+                self._turn_feed,
                 scrub=self._scrub,
                 quiet=self._options.quiet,
                 density=self._kernel_parts.services.config.value.density,
             )
         return CellOutput(
-            self._feed,
+            self._turn_feed,
             self._publish,
             scrub=self._scrub,
             is_watched=self._is_watched,
@@ -220,7 +227,7 @@ async def without_cell(
     refusal = asyncio.ensure_future(
         refuse_unattended(
             session,
-            lambda: parts.main_thread.waiting or parts.pages.present(session.id),
+            lambda: parts.main_thread.has_waiting_cell or parts.pages.present(session.id),
             away_seconds,
         )
     )

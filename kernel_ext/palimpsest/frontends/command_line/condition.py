@@ -66,9 +66,9 @@ class Condition:
                     f"There is no column {name!r} in the condition {self.text!r}; there are {', '.join(columns)}."
                 )
 
-    def holds(self, row: Row, baseline: Row) -> bool:
+    def holds_for(self, row: Row, baseline: Row) -> bool:
         """Return whether the condition holds for a row; raises UnknownValue where the row lacks a value."""
-        return bool(_evaluate(self.tree, row, baseline))
+        return bool(_node_value(self.tree, row, baseline))
 
 
 def parse_condition(text: str) -> Condition:
@@ -149,11 +149,11 @@ def _column_of(node: ast.Compare, text: str) -> str:
     return names_used.pop()
 
 
-def _evaluate(node: ast.expr, row: Row, baseline: Row) -> float:
+def _node_value(node: ast.expr, row: Row, baseline: Row) -> float:
     """Evaluate an allowed node for a row, to a number or a bool."""
 
     def value(operand_node: ast.expr) -> float:
-        return _evaluate(operand_node, row, baseline)
+        return _node_value(operand_node, row, baseline)
 
     match node:
         case ast.BoolOp(op=op, values=values):

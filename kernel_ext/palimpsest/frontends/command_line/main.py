@@ -99,7 +99,7 @@ def requested_operation(arguments: Namespace) -> "Operation":
     """Return the operation for the parsed arguments; raises UserError."""
     form: Form = arguments.form
     operation: type[Operation] = arguments.operation
-    return operation.of(**{name: getattr(arguments, name) for name in form.fields})
+    return operation.with_arguments(**{name: getattr(arguments, name) for name in form.fields})
 
 
 def run_command(arguments: Namespace) -> int:

@@ -72,7 +72,7 @@ def failed_conditions(
             condition.check([key for key in row if key not in _NAME_COLUMNS])
         for row, before in _judged_rows(groups, earlier, condition):
             try:
-                holds = condition.holds(row, before)
+                holds = condition.holds_for(row, before)
             except UnknownValue as error:
                 unknown.append(str(error))
                 continue

@@ -55,12 +55,12 @@ class AnswerQueue:
         others get an error.
         """
         if isinstance(query, AskTrack):
-            questions.newest[asker] = query
+            questions.newest_tracks[asker] = query
         async with questions.lock, self._threads:
             if isinstance(query, AskTrack):
-                if questions.newest.get(asker) is not query:
+                if questions.newest_tracks.get(asker) is not query:
                     return ViewAnswer(error=SUPERSEDED)
-                del questions.newest[asker]
+                del questions.newest_tracks[asker]
             try:
                 return await asyncio.to_thread(_compute_answer, questions.source, query, policies)
             except DAMAGED_LOG_ERRORS as error:  # a log may hold anything
@@ -74,7 +74,7 @@ class SessionQuestions(Generic[Source]):
     def __init__(self, source: Source) -> None:
         self.source = source
         self.lock = asyncio.Lock()
-        self.newest: dict[str, AskTrack] = {}
+        self.newest_tracks: dict[str, AskTrack] = {}
         """The newest waiting question for a track, by asker."""
 
 

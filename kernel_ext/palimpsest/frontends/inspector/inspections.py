@@ -35,7 +35,7 @@ class _OpenRecording:
     """An open recording, with the question lines of its sessions."""
 
     recording: Recording[RecordingReview]
-    stamp: tuple[int, int]
+    file_stamp: tuple[int, int]
     """Size and modification time of the file, to detect changes."""
     questions: dict[str, SessionQuestions[SessionAnswers]] = field(default_factory=dict)
     closing_timer: asyncio.TimerHandle | None = None
@@ -66,7 +66,7 @@ class Inspections:
         default_factory=OrderedDict
     )
     _recordings: OrderedDict[Path, _OpenRecording] = field(default_factory=OrderedDict)
-    _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _opening_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def answer_session(
         self,
@@ -134,10 +134,10 @@ class Inspections:
 
     async def _open_recording(self, path: str, *, is_view: bool) -> _OpenRecording:
         target = self._target(path)
-        async with self._opening:
+        async with self._opening_lock:
             opened = self._recordings.get(target)
             if opened is None or (
-                is_view and opened.stamp != await asyncio.to_thread(_file_stamp, target)
+                is_view and opened.file_stamp != await asyncio.to_thread(_file_stamp, target)
             ):
                 stamp = await asyncio.to_thread(_file_stamp, target)
                 # If it cannot be read any more, the earlier copy still answers other questions.

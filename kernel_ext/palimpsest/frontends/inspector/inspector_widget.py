@@ -67,7 +67,7 @@ class InspectedSession:
     """Returns the newest view, for the saved output; called on any thread but the engine's."""
     note: Callable[[dict[str, Any]], Coroutine[Any, Any, ViewAnswer]]
     """Writes, changes or removes a note, by the fields of ``WriteNote``; called on the engine's loop, raises UserError."""
-    live: KernelSession | None = None
+    live_session: KernelSession | None = None
     """A session of this kernel, whose records are observed and which may be edited."""
     policies: ChosenPolicies = field(default_factory=dict)
     """The policies that stand before the presets; ``ask`` and ``view`` know them."""
@@ -104,7 +104,7 @@ class InspectorWidget(CellWidget):
         price: str | None = None,
         opening: InspectorOpening = OPENS_WHOLE,
     ) -> None:
-        self._inspected = inspected
+        self._inspected_session = inspected
         self._price = price
         self._hide = opening.hide
         self._is_watched = False
@@ -118,7 +118,7 @@ class InspectorWidget(CellWidget):
             views=list(opening.views),
             hidden=list(hidden_with(opening.hide)),
         )
-        live = inspected.live
+        live = inspected.live_session
         self.own = live is not None and not live.read_only
         if live is not None:
             self._unsubscribe = live.subscribe(self._on_records)
@@ -126,17 +126,17 @@ class InspectorWidget(CellWidget):
     @property
     def policies(self) -> ChosenPolicies:
         """The policies that stand before the presets."""
-        return self._inspected.policies
+        return self._inspected_session.policies
 
     def bundle(self) -> dict[str, str]:
         """Return the session's picture and tables as HTML, and the tables as plain text."""
         mark = f"plm-inspect-{self.key}"
         return saved_output(
-            self._inspected.view(), mark, os.environ, tuple(self.views), tuple(self.hidden)
+            self._inspected_session.view(), mark, os.environ, tuple(self.views), tuple(self.hidden)
         )
 
     def __repr__(self) -> str:
-        return f"<InspectorWidget of {self._inspected.id}>"
+        return f"<InspectorWidget of {self._inspected_session.id}>"
 
     @property
     def link(self) -> str:
@@ -181,7 +181,7 @@ class InspectorWidget(CellWidget):
         match content:
             case {"kind": "ask", "id": str(identifier), "query": dict(query)}:
                 self._is_watched = True
-                self._on_engine(lambda: self._answer(identifier, query))
+                self._on_engine(lambda: self._send_answer(identifier, query))
             case {"kind": "edit", "id": str(identifier), "action": str(action), "part": str(part)}:
                 self._on_engine(lambda: self._edit(identifier, action, part))
             case {"kind": "note", "id": str(identifier), "words": dict(words)}:
@@ -189,19 +189,19 @@ class InspectorWidget(CellWidget):
             case _:
                 _log.debug("The inspector's page said what nobody understands: %.80r", content)
 
-    async def _answer(self, identifier: str, query: dict[str, Any]) -> None:
+    async def _send_answer(self, identifier: str, query: dict[str, Any]) -> None:
         try:
             priced_query = self._with_price(QUERY_ADAPTER.validate_python(query))
         except ValidationError:
             answer = ViewAnswer(error="The page and the kernel are of different versions; reload.")
         else:
-            answer = await self._inspected.ask(priced_query, self.key)
+            answer = await self._inspected_session.ask(priced_query, self.key)
         content = answer.model_dump(mode="json", exclude_none=True)
         self.send({"kind": "answer", "id": identifier, "answer": content})
 
     async def _note(self, identifier: str, words: dict[str, Any]) -> None:
         try:
-            answer = await self._inspected.note(words)
+            answer = await self._inspected_session.note(words)
         except UserError as error:
             answer = ViewAnswer(error=str(error))
         content = answer.model_dump(mode="json", exclude_none=True)
@@ -220,7 +220,7 @@ class InspectorWidget(CellWidget):
 
     def _apply_edit(self, action: str, part: str) -> str:
         """Edit a part for later requests; returns an error of one sentence, or an empty text."""
-        live = self._inspected.live
+        live = self._inspected_session.live_session
         if live is None or action not in EDIT_ACTIONS:
             return "This recording is only read, so nothing in it can be changed."
         edit_action: ContextEditAction = action  # type: ignore[assignment]  # one of EDIT_ACTIONS
@@ -243,7 +243,7 @@ class InspectorWidget(CellWidget):
         self._has_pending_notice = True
         await asyncio.sleep(max(0.0, self._notified_at + CHANGED_SECONDS - time.monotonic()))
         self._has_pending_notice, self._notified_at = False, time.monotonic()
-        live = self._inspected.live
+        live = self._inspected_session.live_session
         self.send(
             {"kind": "changed", "seq": live.snapshot(messages=False).seq if live is not None else 0}
         )

@@ -7,7 +7,7 @@ from palimpsest.review.timeline_view.inspector_parts import InspectorPart
 from palimpsest.review.timeline_view.view_summary import ViewSummary, view_summary
 from palimpsest.review.timeline_view.view_values import TimelineView
 from palimpsest.session.sharing.share_page import clean_json, text_cleaner
-from palimpsest.transcript.visible_text import visible
+from palimpsest.transcript.visible_text import visible_text
 
 MAX_PLAIN_CHARS = 20_000
 
@@ -27,7 +27,7 @@ def saved_output(
     html = saved_inspector(
         summary.title, summary.picture, summary.tables, summary.sentences, mark=mark
     )
-    return {"text/html": html, "text/plain": visible(_plain_text(summary)[:MAX_PLAIN_CHARS])}
+    return {"text/html": html, "text/plain": visible_text(_plain_text(summary)[:MAX_PLAIN_CHARS])}
 
 
 def cleaned_view(view: TimelineView, environment: Mapping[str, str]) -> TimelineView:

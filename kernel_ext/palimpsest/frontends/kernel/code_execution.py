@@ -43,9 +43,9 @@ class Execution:
     def __init__(self, shell: Any, code: str, capture: Capture) -> None:
         self._shell = shell
         self._code = code
-        self._capture = capture
+        self._output_capture = capture
         self._piece = capture.piece
-        capture.quiet = _hides_value(code)
+        capture.is_quiet = _hides_value(code)
         self._problem: Any = None
         self._transformed = code
         try:
@@ -82,7 +82,7 @@ class Execution:
     @contextmanager
     def _within_guards(self) -> Iterator[None]:
         """Within the block, capture outputs and prevent the end of the kernel; record changes that the code left."""
-        self._capture.notes += late_sentences()
+        self._output_capture.notes += late_sentences()
         install_guards(self._shell)
         guard_streams(self._shell)
         self._piece.loop = running_loop()
@@ -90,24 +90,24 @@ class Execution:
         before = ProcessState()
         try:
             with (
-                self._capture.installed(self._shell),
+                self._output_capture.capture_outputs(self._shell),
                 keeping_kernel_alive(self._shell, self._piece),
-                refusing_input(self._capture.notes.append),
-                reporting_excepthook(self._shell, self._piece, self._capture.notes.append),
+                refusing_input(self._output_capture.notes.append),
+                reporting_excepthook(self._shell, self._piece, self._output_capture.notes.append),
             ):
                 yield
         finally:
-            self._piece.ended = True
-            self._capture.notes += before.changes()
-            self._capture.left_running = work_left_by(self._piece)
+            self._piece.has_ended = True
+            self._output_capture.notes += before.changed_settings()
+            self._output_capture.left_running = work_left_by(self._piece)
 
     def _end_child(self) -> None:
         """Exit a process that the code forked when the code ends: it would continue as a second kernel."""
-        if self._capture.in_child:
-            error = self._capture.error
+        if self._output_capture.in_child:
+            error = self._output_capture.error
             try:
                 if error is not None:
-                    self._capture.write_from_child("stderr", f"{error.rstrip()}\n")
+                    self._output_capture.write_from_child("stderr", f"{error.rstrip()}\n")
             finally:
                 os._exit(0 if error is None else 1)
 
@@ -121,7 +121,7 @@ class Execution:
         return cell
 
     def _outcome(self, error: str | None = None) -> PythonOutcome:
-        capture = self._capture
+        capture = self._output_capture
         error_text = capture.error or ""
         refusals = "\n".join(
             refusal for refusal in self._piece.refusals if refusal not in error_text

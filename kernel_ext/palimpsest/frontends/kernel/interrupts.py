@@ -45,8 +45,8 @@ class Interruptible:
 class InterruptHold:
     """The SIGINT handler of one turn.
 
-    Contract: ``on_signal`` is called on the engine thread at each signal until ``end``. If other code
-    saved this handler and restores it after ``end`` (ipykernel does, around every message), it
+    Contract: ``on_signal`` is called on the engine thread at each signal until ``restore_handler``. If other code
+    saved this handler and restores it after ``restore_handler`` (ipykernel does, around every message), it
     passes the signal on to the handler before it.
     """
 
@@ -54,7 +54,7 @@ class InterruptHold:
         self.on_signal: Callable[[], object] | None = on_signal
         self._interrupts = interrupts
         self._handler = self._handle  # the same bound method, so that comparisons with ``is`` work
-        self._previous: Any = signal.signal(signal.SIGINT, self._handler)
+        self._previous_handler: Any = signal.signal(signal.SIGINT, self._handler)
 
     @property
     def is_installed(self) -> bool:
@@ -64,20 +64,20 @@ class InterruptHold:
     def reinstall(self) -> None:
         """Install the handler again after other code replaced it."""
         if not self.is_installed:
-            self._previous = signal.signal(signal.SIGINT, self._handler)
+            self._previous_handler = signal.signal(signal.SIGINT, self._handler)
 
-    def end(self) -> None:
+    def restore_handler(self) -> None:
         """Restore the previous handler; on the main thread."""
         self.on_signal = None
         self._interrupts.remove(self)
         if self.is_installed:
-            signal.signal(signal.SIGINT, self._previous or signal.SIG_DFL)
+            signal.signal(signal.SIGINT, self._previous_handler or signal.SIG_DFL)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.on_signal is not None:
             self._interrupts.handle(self, frame)
-        elif callable(self._previous):
-            self._previous(number, frame)
+        elif callable(self._previous_handler):
+            self._previous_handler(number, frame)
 
 
 class Interrupts:
@@ -88,10 +88,10 @@ class Interrupts:
     """
 
     def __init__(self, loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
-        self.running: Interruptible | None = None
+        self.running_piece: Interruptible | None = None
         """The job that runs on the main thread at present."""
         self._loop = loop
-        self._holds: list[InterruptHold] = []
+        self._open_holds: list[InterruptHold] = []
         self._sockets: tuple[socket.socket, socket.socket] | None = None
         self._previous_wakeup_fd = -1
         self._reading_lock = threading.Lock()
@@ -109,29 +109,29 @@ class Interrupts:
         """Install a handler for a turn; returns None off the main thread, where none can be installed."""
         if threading.current_thread() is not threading.main_thread():
             return None
-        self._listen()
+        self._listen_for_signals()
         hold = InterruptHold(self, on_signal)
-        self._holds.append(hold)
+        self._open_holds.append(hold)
         return hold
 
     @property
     def is_handling(self) -> bool:
         """Whether one of the handlers of this class is installed at present."""
-        return any(hold.is_installed for hold in self._holds)
+        return any(hold.is_installed for hold in self._open_holds)
 
     def remove(self, hold: InterruptHold) -> None:
         """Remove a handler, and the signal numbers in the socket, which were meant for it."""
         with self._reading_lock:
             if self._sockets is not None and hold.is_installed:
                 self._read_signals(self._sockets[0])
-            if hold in self._holds:
-                self._holds.remove(hold)
+            if hold in self._open_holds:
+                self._open_holds.remove(hold)
 
     def handle(self, hold: InterruptHold, frame: FrameType | None) -> None:
         """Interrupt or cancel the running job; called in the signal handler."""
         is_own, self._is_own_pending = self._is_own_pending, False
         self._loop().call_soon_threadsafe(self._acknowledge, None if is_own else hold)
-        running = self.running
+        running = self.running_piece
         if running is None:
             return
         running.interrupted = True
@@ -193,7 +193,7 @@ class Interrupts:
         self._is_own_pending = True
         self._own_numbers += 1
 
-    def _listen(self) -> None:
+    def _listen_for_signals(self) -> None:
         """Make the interpreter write signal numbers to a socket, and read them on the engine."""
         if self._sockets is None:
             reader, writer = socket.socketpair()
@@ -212,7 +212,7 @@ class Interrupts:
     def _on_signal_numbers(self, reader: socket.socket) -> None:
         with self._reading_lock:
             signals = self._read_signals(reader)
-            hold = self._holds[-1] if self._holds else None
+            hold = self._open_holds[-1] if self._open_holds else None
         if signals and hold is not None and hold.is_installed:
             self._is_unhandled = True
             self._notify_turn(hold)

@@ -45,7 +45,7 @@ class Job(Interruptible):
         self.host: JobHost | None = None
         self.has_started = False
 
-    async def perform(self, shell: Any, *, awaits: bool) -> Any:
+    async def do_work(self, shell: Any, *, awaits: bool) -> Any:
         """Do the work; where it may await, the main loop runs other tasks meanwhile."""
         raise NotImplementedError
 
@@ -57,15 +57,15 @@ class CodeJob(Job):
         super().__init__(session_id)
         self.call_id = call_id
         self._code = code
-        self.capture = Capture(self._prepare_native_output, lambda: self.interrupted, code)
+        self.output_capture = Capture(self._prepare_native_output, lambda: self.interrupted, code)
 
-    async def perform(self, shell: Any, *, awaits: bool) -> PythonOutcome:
+    async def do_work(self, shell: Any, *, awaits: bool) -> PythonOutcome:
         """Run the code."""
         if self.host is not None:
             self.host.show_call(self.call_id)
         inputs = input_checksums(self._code, dict(user_variables(shell)), KernelObjects(shell))
-        hidden_cells(shell).reveal(self._code)
-        execution = Execution(shell, self._code, self.capture)
+        hidden_cells(shell).reveal_source(self._code)
+        execution = Execution(shell, self._code, self.output_capture)
         if awaits:
             return replace(await execution.run_awaiting(self._on_start), inputs=inputs)
         if self.interrupted:  # during the preparation, in which no KeyboardInterrupt is raised
@@ -84,13 +84,13 @@ class ReadJob(Job):
 
     def __init__(self, session_id: str | None, read: Callable[[Any], Any]) -> None:
         super().__init__(session_id)
-        self._read = read
+        self._read_variables = read
 
-    async def perform(self, shell: Any, *, awaits: bool) -> Any:  # noqa: ARG002  # it awaits nothing
+    async def do_work(self, shell: Any, *, awaits: bool) -> Any:  # noqa: ARG002  # it awaits nothing
         """Read the variables; a repr that does not end can be interrupted."""
         self.is_interruptible_anywhere = True
         try:
-            return self._read(shell)
+            return self._read_variables(shell)
         finally:
             self.is_interruptible_anywhere = False
 

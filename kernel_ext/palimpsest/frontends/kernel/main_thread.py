@@ -56,28 +56,28 @@ class CellWait:
     _stop: Callable[[], None]
     _tick: Callable[[], None]
     _jobs: deque[Job] = field(default_factory=deque)
-    _wake: threading.Event = field(default_factory=threading.Event)
+    _wake_event: threading.Event = field(default_factory=threading.Event)
     _wake_loop: "tuple[asyncio.AbstractEventLoop, asyncio.Future[None]] | None" = None
     _handler: InterruptHold | None = None
 
     def __enter__(self) -> "CellWait":
         self._handler = self._main_thread.interrupts.install(self._stop)
-        self._main_thread.enter(self)
+        self._main_thread.enter_wait(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._main_thread.leave(self, self._jobs)
+        self._main_thread.leave_wait(self, self._jobs)
         if self._handler is not None:
-            self._handler.end()
+            self._handler.restore_handler()
 
     def post(self, job: Job) -> None:
         """Queue a job for this cell; from any thread."""
         self._jobs.append(job)
-        self.wake()
+        self.wake_cell()
 
-    def wake(self) -> None:
+    def wake_cell(self) -> None:
         """Make the cell check for work at once; from any thread."""
-        self._wake.set()
+        self._wake_event.set()
         waiting = self._wake_loop
         if waiting is not None:
             loop, future = waiting
@@ -85,20 +85,20 @@ class CellWait:
 
     async def run(self, answer: "Future[Any]", *, awaits: bool) -> None:
         """Run jobs until the answer is there; in a cell that awaits it, the agent's Python may also await."""
-        answer.add_done_callback(lambda _: self.wake())
+        answer.add_done_callback(lambda _: self.wake_cell())
         while not answer.done():
-            self._wake.clear()
+            self._wake_event.clear()
             if awaits:
                 loop = asyncio.get_running_loop()
                 self._wake_loop = loop, loop.create_future()
             while self._jobs:
                 job = self._jobs.popleft()
-                await self._main_thread.perform(job, self._host_of, awaits=awaits)
+                await self._main_thread.run_job(job, self._host_of, awaits=awaits)
             self._tick()
             if answer.done() or self._jobs:
                 continue
             if self._wake_loop is None:
-                self._wake.wait(TICK_SECONDS)
+                self._wake_event.wait(TICK_SECONDS)
             else:
                 await asyncio.wait([self._wake_loop[1]], timeout=TICK_SECONDS)
         self._wake_loop = None
@@ -133,17 +133,17 @@ class MainThread:
         self._current_job: Job | None = None
 
     @property
-    def current(self) -> Job | None:
+    def current_job(self) -> Job | None:
         """The job that runs on the main thread."""
         return self._current_job
 
     @property
-    def waiting(self) -> bool:
+    def has_waiting_cell(self) -> bool:
         """Whether a cell waits for an answer; such a cell asks questions itself."""
         return bool(self._waits)
 
     @property
-    def free(self) -> bool:
+    def is_free(self) -> bool:
         """Whether a job would run soon: no cell runs, or a cell that waits for an answer would run it."""
         return self._current_job is None and (bool(self._waits) or not self.running_cell_count())
 
@@ -161,7 +161,7 @@ class MainThread:
         if must_begin:
             self._main_loop.call_soon_threadsafe(self._begin_serving, context=contextvars.Context())
 
-    def enter(self, wait: CellWait) -> None:
+    def enter_wait(self, wait: CellWait) -> None:
         """Register a waiting cell, which takes over the jobs of the idle loop."""
         with self._lock:
             self._waits.append(wait)
@@ -169,7 +169,7 @@ class MainThread:
         for job in jobs:
             wait.post(job)
 
-    def leave(self, wait: CellWait, jobs: "deque[Job]") -> None:
+    def leave_wait(self, wait: CellWait, jobs: "deque[Job]") -> None:
         """Remove a cell that no longer waits; the jobs that it did not start are posted again."""
         with self._lock:
             self._waits.remove(wait)
@@ -180,14 +180,14 @@ class MainThread:
             except UserError as error:
                 job.future.set_exception(error)
 
-    async def perform(
+    async def run_job(
         self, job: Job, host_for: Callable[[Job], JobHost | None], *, awaits: bool
     ) -> None:
         """Run a job on this thread, or on its loop where the job may await."""
         if not self._start(job, host_for):
             return
         try:
-            result = await job.perform(self.shell, awaits=awaits)
+            result = await job.do_work(self.shell, awaits=awaits)
         except BaseException as error:  # noqa: BLE001  # a stop may be raised at any place of the job
             self._finish(job, error=error)
         else:
@@ -206,7 +206,7 @@ class MainThread:
             remaining = None if end is None else max(0.0, end - time.monotonic())
             if job is not None:
                 with self._handling_sigint():
-                    blocking(self.perform(job, lambda _: None, awaits=False))
+                    blocking(self.run_job(job, lambda _: None, awaits=False))
             elif remaining == 0.0:
                 break
             else:
@@ -224,7 +224,7 @@ class MainThread:
             yield
         finally:
             if handler is not None:
-                handler.end()
+                handler.restore_handler()
 
     def interrupt(self, job: Job) -> None:
         """Stop a job because its call was aborted; from any thread."""
@@ -271,11 +271,11 @@ class MainThread:
             return False
         job.host = host_for(job)
         job.has_started = True
-        self._current_job = self.interrupts.running = job
+        self._current_job = self.interrupts.running_piece = job
         return True
 
     def _finish(self, job: Job, result: Any = None, error: BaseException | None = None) -> None:
-        self._current_job = self.interrupts.running = None
+        self._current_job = self.interrupts.running_piece = None
         if error is None:
             job.future.set_result(result)
         elif isinstance(error, KeyboardInterrupt | asyncio.CancelledError) or job.interrupted:
@@ -301,7 +301,7 @@ class MainThread:
                     handler.reinstall()
             await asyncio.sleep(TICK_SECONDS)
         if handler is not None:
-            handler.end()
+            handler.restore_handler()
 
     def _begin_serving(self) -> None:
         task = asyncio.get_running_loop().create_task(self._serve())
@@ -320,7 +320,7 @@ class MainThread:
                     job = self._idle_jobs.popleft() if self._idle_jobs else None
                 if job is not None:
                     with self._handling_sigint():
-                        await self.perform(job, lambda _: None, awaits=True)
+                        await self.run_job(job, lambda _: None, awaits=True)
 
     @asynccontextmanager
     async def _without_cells(self) -> AsyncIterator[None]:

@@ -52,7 +52,7 @@ class _Stream(io.TextIOBase):
     """Replaces ``sys.stdout`` or ``sys.stderr`` during a run."""
 
     def __init__(self, original: Any, capture_text: Callable[[str], bool]) -> None:
-        self._original = original
+        self._original_stream = original
         self._capture_text = capture_text
         self._pid = os.getpid()
 
@@ -60,7 +60,7 @@ class _Stream(io.TextIOBase):
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
         if not self._capture_text(text):
-            self._original.write(text)
+            self._original_stream.write(text)
         return len(text)
 
     def writable(self) -> bool:
@@ -70,13 +70,13 @@ class _Stream(io.TextIOBase):
         if (
             os.getpid() == self._pid
         ):  # a forked child would send text that its parent has not sent yet
-            self._original.flush()
+            self._original_stream.flush()
 
     def isatty(self) -> bool:
         return False
 
     def fileno(self) -> int:
-        number: int = self._original.fileno()
+        number: int = self._original_stream.fileno()
         return number
 
     @property
@@ -84,7 +84,7 @@ class _Stream(io.TextIOBase):
         return "utf-8"
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._original, name)
+        return getattr(self._original_stream, name)
 
 
 class Capture:
@@ -99,19 +99,19 @@ class Capture:
         self.stdout = TextBuffer(HEAD_CHARS, TAIL_CHARS)
         self.stderr = TextBuffer(HEAD_CHARS, TAIL_CHARS)
         self.error: str | None = None
-        self.result: str | None = None
+        self.result_text: str | None = None
         self.images: list[Attachment] = []
         self.rich: list[str] = []
-        self.shown: list[ShownResult] = []
+        self.shown_results: list[ShownResult] = []
         self.notes: list[str] = []
         """Sentences on changes that the code left in the process."""
         self.left_running: LeftRunning | None = None
         """Threads and processes that the code left running."""
-        self.quiet = False
+        self.is_quiet = False
         """Whether the value of the last expression is not shown, because the code ends in a semicolon."""
         self.piece = Piece(code)
         self._on_native = on_native
-        self._interrupted = interrupted
+        self._is_interrupted = interrupted
         self._new_texts: deque[str] = deque()
         self._older_threads: frozenset[threading.Thread] = frozenset()
         self._main_thread = threading.current_thread()
@@ -127,7 +127,7 @@ class Capture:
         return "".join(pieces)
 
     @contextmanager
-    def installed(self, shell: Any) -> Iterator[None]:
+    def capture_outputs(self, shell: Any) -> Iterator[None]:
         """Within the block, capture the outputs of the shell's code."""
         self._main_thread = threading.current_thread()
         self._older_threads = frozenset(threading.enumerate()) - {self._main_thread}
@@ -163,8 +163,8 @@ class Capture:
             shell.display_trap.hook = display_value
             replacements: tuple[tuple[str, Any], ...] = (
                 ("displayhook", display_value),
-                ("stderr", _Stream(streams[1], lambda text: self._capture("stderr", text))),
-                ("stdout", _Stream(streams[0], lambda text: self._capture("stdout", text))),
+                ("stderr", _Stream(streams[1], lambda text: self._capture_text("stderr", text))),
+                ("stdout", _Stream(streams[0], lambda text: self._capture_text("stdout", text))),
             )
             for name, value in replacements:
                 undo.enter_context(
@@ -176,25 +176,25 @@ class Capture:
 
     def _end_child_output(self) -> None:
         if not self.in_child and self._child_output is not None:
-            self._child_output.end()
+            self._child_output.end_capture()
             self._child_output = None
 
     def outcome(self, error: str | None, *, interrupted: bool = False) -> PythonOutcome:
         """Return the captured outputs as one value; an interrupted run has no result."""
         return PythonOutcome(
-            stdout=self.stdout.text(),
-            stderr=self.stderr.text(),
-            result_text=None if interrupted else self.result,
+            stdout=self.stdout.shown_text(),
+            stderr=self.stderr.shown_text(),
+            result_text=None if interrupted else self.result_text,
             error=error or self.error,
             was_interrupted=interrupted,
             images=tuple(self.images),
             rich=tuple(self.rich),
-            shown_results=tuple(self.shown),
+            shown_results=tuple(self.shown_results),
             notes=tuple(self.notes),
             left_running=self.left_running,
         )
 
-    def show(self, data: dict[str, Any]) -> bool:
+    def record_bundle(self, data: dict[str, Any]) -> bool:
         """Record a MIME bundle; returns True if it becomes a native output.
 
         A forked child records nothing: it would wait for locks whose holders, threads of its parent, it does not have.
@@ -221,9 +221,12 @@ class Capture:
     def _store_shown(self, data: dict[str, Any]) -> None:
         """Store a result that no cell displays, within the limits."""
         result = shown_result(data)
-        used = sum(len(output.text) for output in self.shown)
-        if len(self.shown) < MAX_SHOWN_RESULTS and used + len(result.text) <= MAX_SHOWN_CHARS:
-            self.shown.append(result)
+        used = sum(len(output.text) for output in self.shown_results)
+        if (
+            len(self.shown_results) < MAX_SHOWN_RESULTS
+            and used + len(result.text) <= MAX_SHOWN_CHARS
+        ):
+            self.shown_results.append(result)
 
     def _capture_help_pages(self, manager: Any, before: list[dict[str, Any]]) -> None:
         """Capture requested help (``name?``) for the model instead of the page's pager."""
@@ -255,7 +258,7 @@ class Capture:
         while rest:
             rest = rest[os.write(descriptor, rest) :]
 
-    def _capture(self, name: str, text: str) -> bool:
+    def _capture_text(self, name: str, text: str) -> bool:
         if self.in_child:
             self.write_from_child(name, text)
             return True
@@ -282,7 +285,7 @@ class Capture:
         def captured_write(text: str) -> Any:
             if self.in_child:
                 self.write_from_child(name, text)
-            elif not self._capture(name, text):
+            elif not self._capture_text(name, text):
                 return write(text)
             return len(text)
 
@@ -296,7 +299,7 @@ class Capture:
             data = with_joined_surrogates(data)
             if kwargs.get("update"):
                 return publish(data, metadata, *args, **kwargs) if self._on_native else None
-            if isinstance(data, dict) and not self.show(data):
+            if isinstance(data, dict) and not self.record_bundle(data):
                 return None
             return publish(data, metadata, *args, **kwargs)
 
@@ -337,7 +340,7 @@ class Capture:
                 self.error = exit_text(error)
             elif isinstance(error, UsageError):  # IPython only prints it
                 self.error = f"UsageError: {error}"
-            elif not self._interrupted():
+            elif not self._is_interrupted():
                 show(*arguments, **options)
 
         return show_unless
@@ -346,12 +349,12 @@ class Capture:
         self, shell: Any, publish: Callable[..., Any]
     ) -> Callable[[Any], None]:
         def show(value: Any = None) -> None:
-            if value is None or self.quiet:
+            if value is None or self.is_quiet:
                 return
             data, metadata = with_joined_surrogates(shell.display_formatter.format(value))
             text = data.pop("text/plain", None)
-            self.result = text if isinstance(text, str) else None
-            if data and self.show(data):
+            self.result_text = text if isinstance(text, str) else None
+            if data and self.record_bundle(data):
                 # Published directly, since the patched ``publish`` would record it twice.
                 publish(data if text is None else {**data, "text/plain": text}, metadata)
 

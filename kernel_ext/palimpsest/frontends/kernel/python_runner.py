@@ -12,7 +12,7 @@ from typing import Any
 from palimpsest.frontends.kernel.jobs import CodeJob, Interrupted, ReadJob
 from palimpsest.frontends.kernel.main_thread import STUCK_SECONDS, MainThread
 from palimpsest.frontends.user_cells.hidden_cells import hidden_cells
-from palimpsest.frontends.variables.variables import describe, list_variables
+from palimpsest.frontends.variables.variables import describe_variable, list_variables
 from palimpsest.tools.tool import (
     NAMES_AND_TYPES,
     Abort,
@@ -45,7 +45,7 @@ class KernelPythonRunner:
         try:
             while not result.done():
                 await asyncio.wait([result], timeout=PROGRESS_SECONDS)
-                text = job.capture.take_new_text()
+                text = job.output_capture.take_new_text()
                 if text:
                     on_output(text)
                 if abort.is_set():
@@ -56,15 +56,17 @@ class KernelPythonRunner:
             unregister()
         if not result.done() or result.cancelled() or isinstance(result.exception(), Interrupted):
             result.cancel()
-            return self._without_hidden_lines(job.capture.outcome(None, interrupted=True))
+            return self._without_hidden_lines(job.output_capture.outcome(None, interrupted=True))
         outcome: PythonOutcome = result.result()
         if job.interrupted:
-            return self._without_hidden_lines(job.capture.outcome(outcome.error, interrupted=True))
+            return self._without_hidden_lines(
+                job.output_capture.outcome(outcome.error, interrupted=True)
+            )
         return self._without_hidden_lines(outcome)
 
     def _without_hidden_lines(self, outcome: PythonOutcome) -> PythonOutcome:
         """Return an outcome without lines of hidden cells, which a traceback may show."""
-        mask = hidden_cells(self._main_thread.shell).mask
+        mask = hidden_cells(self._main_thread.shell).masked_text
         return replace(
             outcome,
             stdout=mask(outcome.stdout),
@@ -75,17 +77,19 @@ class KernelPythonRunner:
 
     async def list(self, shown: ShownVariables = NAMES_AND_TYPES) -> Sequence[VariableInfo]:
         """Return a description of every variable of the user."""
-        variables: Sequence[VariableInfo] = await self._read(
+        variables: Sequence[VariableInfo] = await self._read_in_kernel(
             lambda shell: list_variables(shell, shown)
         )
         return variables
 
     async def description_of(self, name: str, max_chars: int = 4_000) -> str:
         """Return a detailed description of one variable."""
-        text: str = await self._read(lambda shell: describe(shell, name, max_chars))
+        text: str = await self._read_in_kernel(
+            lambda shell: describe_variable(shell, name, max_chars)
+        )
         return text
 
-    async def _read(self, read: Callable[[Any], Any]) -> Any:
+    async def _read_in_kernel(self, read: Callable[[Any], Any]) -> Any:
         job = ReadJob(self._session_id, read)
         self._main_thread.post(job)
         try:

@@ -41,14 +41,14 @@ class QuietReader:
         ordered = sorted(variables, key=lambda pair: type(pair[1]) in _FUNCTION_AND_CLASS_TYPES)
         return [(name, _type_and_shape(value)) for name, value in ordered]
 
-    def brief(self, path: str) -> str:
+    def type_and_shape(self, path: str) -> str:
         """Return type and shape of a variable; empty for a path into one. Raises NotFound."""
         value, is_variable = variable_of_path(self._main_thread.shell, path)
         return _type_and_shape(value) if is_variable else ""
 
     async def list(self, shown: ShownVariables = NAMES_AND_TYPES) -> Sequence[VariableInfo]:
         """Return a description of every variable, with values where that runs no user code."""
-        variables: Sequence[VariableInfo] = await self._read(
+        variables: Sequence[VariableInfo] = await self._read_quietly(
             lambda shell: list_variables(shell, _only_plain_values(shell, shown))
         )
         return variables
@@ -60,11 +60,11 @@ class QuietReader:
             value = value_at(shell, name)
             return describe_value(shell, name, describable_value(value), max_chars)
 
-        text: str = await self._read(describe_now)
+        text: str = await self._read_quietly(describe_now)
         return text
 
-    async def _read(self, read: Callable[[Any], Any]) -> Any:
-        if not self._main_thread.free:
+    async def _read_quietly(self, read: Callable[[Any], Any]) -> Any:
+        if not self._main_thread.is_free:
             raise KernelIsBusy
         job = ReadJob(self._session_id, read)
         self._main_thread.post(job)

@@ -56,8 +56,8 @@ class RunningCells:
     end of an empty cell without its beginning, so the count never falls below zero.
     """
 
-    def __init__(self, shell: Any, *, running: int = 0) -> None:
-        self.running = running
+    def __init__(self, shell: Any, *, running_count: int = 0) -> None:
+        self.running_count = running_count
         self.cell_id: str | None = None
         self.batches = CellBatches()
         self._shell = shell
@@ -74,16 +74,16 @@ class RunningCells:
 
     def begin(self, info: Any = None) -> None:
         """Count a beginning cell; only an outermost one is a cell of the notebook."""
-        if self.running == 0:
+        if self.running_count == 0:
             self.cell_id = getattr(info, "cell_id", None)
-            self.batches.begin(request_time(self._shell))
-        self.running += 1
+            self.batches.begin_cell(request_time(self._shell))
+        self.running_count += 1
 
     def end(self, _result: Any = None) -> None:
         """Count an ended cell."""
-        self.running = max(0, self.running - 1)
-        if self.running == 0:
-            self.batches.end()
+        self.running_count = max(0, self.running_count - 1)
+        if self.running_count == 0:
+            self.batches.end_cell()
 
 
 def _help_text() -> str:
@@ -114,7 +114,7 @@ class AgentMagics:
             shell.register_magic_function(function, "line_cell", name)
         shell.input_transformers_cleanup.append(question_transform)
         shell.input_transformers_cleanup.append(first_line_notice)
-        shell.input_transformers_post.append(self.rewrite)
+        shell.input_transformers_post.append(self.rewrite_lines)
 
     def unregister(self) -> None:
         """Remove the magics and their input transformers."""
@@ -124,28 +124,28 @@ class AgentMagics:
                 shell.magics_manager.magics[kind].pop(name, None)
         shell.input_transformers_cleanup.remove(question_transform)
         shell.input_transformers_cleanup.remove(first_line_notice)
-        shell.input_transformers_post.remove(self.rewrite)
+        shell.input_transformers_post.remove(self.rewrite_lines)
 
     def agent(self, line: str, cell: str | None = None) -> "MagicResult":
         """Ask the agent; ``%%agent?`` shows the help text."""
-        return self._run_request(self._parse(line, cell))
+        return self._run_request(self._parse_line(line, cell))
 
     agent.getdoc = _help_text  # type: ignore[attr-defined]  # IPython's help for it, built when it is requested
 
     def agent_await(self, line: str, cell: str | None = None) -> "Awaitable[MagicResult]":
         """Ask the agent; the awaited form of %agent that returns the answer."""
-        request = self._parse(line, cell)
+        request = self._parse_line(line, cell)
         from palimpsest.frontends.cell_turn.magic_line import MagicLine
 
         if not isinstance(request, MagicLine):
-            return _completed(self._run_request(request))
+            return _completed_result(self._run_request(request))
         return self._front_end().ask_awaiting(request, self._place())
 
     def agent_await_show(self, line: str, cell: str | None = None) -> Awaitable[None]:
         """Ask the agent; the awaited form of %agent that only shows the answer."""
         return _without_result(self.agent_await(line, cell))
 
-    def rewrite(self, lines: list[str]) -> list[str]:
+    def rewrite_lines(self, lines: list[str]) -> list[str]:
         """Turn calls at the start of a line into awaited ones; an input transformer."""
         return rewrite_calls(lines, can_await=self._can_await)
 
@@ -162,7 +162,7 @@ class AgentMagics:
         }
 
     def _can_await(self) -> bool:
-        return bool(self.shell.autoawait) and self._cells.running == 0
+        return bool(self.shell.autoawait) and self._cells.running_count == 0
 
     def _run_request(self, request: "MagicLine | Operation") -> "MagicResult":
         from palimpsest.frontends.operation_table import Help
@@ -172,7 +172,7 @@ class AgentMagics:
             return None
         return self._front_end().ask(request, self._place())
 
-    def _parse(self, line: str, cell: str | None) -> "MagicLine | Operation":
+    def _parse_line(self, line: str, cell: str | None) -> "MagicLine | Operation":
         # Imported with the first line, to keep %load_ext fast.
         from palimpsest.frontends.magic.line_parser import parse_line
         from palimpsest.frontends.operation_base.grammar import OptionError
@@ -187,7 +187,7 @@ for _magic in (AgentMagics.agent, AgentMagics.agent_await, AgentMagics.agent_awa
     no_var_expand(_magic)  # keep braces and dollars in a prompt
 
 
-async def _completed(value: "MagicResult") -> "MagicResult":
+async def _completed_result(value: "MagicResult") -> "MagicResult":
     return value
 
 

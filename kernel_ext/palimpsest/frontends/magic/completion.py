@@ -62,7 +62,7 @@ class Completions:
         """Return completions of mentions in the body of a ``%%agent`` cell."""
         if not cell.lstrip().startswith("%%agent") or _MENTION.search(line) is None:
             return ()
-        return self._values("mention")
+        return self._known_values("mention")
 
     def line_completions(self, line: str) -> Sequence[str]:
         """Return completions for the end of the line."""
@@ -77,14 +77,16 @@ class Completions:
         current = "" if match[1][-1:].isspace() else words.pop()
         previous = words[-1] if words else ""
         for option in OPTIONS:
-            if option.value is not None and previous in (option.long, option.short):
-                return self._values(option.field)
+            if option.value is not None and previous in (option.long_name, option.short_name):
+                return self._known_values(option.field)
         if current[:1] in ("/", "@"):
             return self._prompt_mentions(current, is_first=not words)
         if words and words[0] in TABLE.forms:
-            return argument_completions(*TABLE.forms[words[0]], words[1:], current, self._values)
+            return argument_completions(
+                *TABLE.forms[words[0]], words[1:], current, self._known_values
+            )
         if current.startswith("-"):
-            return [option.long for option in OPTIONS]
+            return [option.long_name for option in OPTIONS]
         if not words and "%%" not in line:
             return list(TABLE.forms)
         return ()
@@ -92,10 +94,10 @@ class Completions:
     def _prompt_mentions(self, current: str, *, is_first: bool) -> Sequence[str]:
         """Return completions for a prompt: commands at its beginning, agents anywhere."""
         if current.startswith("/"):
-            return [f"/{name}" for name in self._values("own command")] if is_first else ()
-        return self._values("mention")  # the completer treats the at sign as a separator
+            return [f"/{name}" for name in self._known_values("own command")] if is_first else ()
+        return self._known_values("mention")  # the completer treats the at sign as a separator
 
-    def _values(self, field: str) -> Sequence[str]:
+    def _known_values(self, field: str) -> Sequence[str]:
         """Return known values of an option, without a request."""
         if field == "variant":
             return ("low", "medium", "high")

@@ -26,10 +26,10 @@ class Option(NamedTuple):
     field: str
     help: str
     value: str | None = None
-    short: str | None = None
+    short_name: str | None = None
 
     @property
-    def long(self) -> str:
+    def long_name(self) -> str:
         """The long option, from the field's name."""
         return f"--{self.field.replace('_', '-')}"
 
@@ -51,15 +51,15 @@ OPTIONS = (
     Option("system", "add these words to the system prompt of this turn", "TEXT"),
     Option("tools", "offer only these tools; none offers no tool; -A,-B leaves these out", "A,B"),
     Option("max_steps", "stop after this many model requests", "N"),
-    Option("yes", "answer permission questions of this turn with yes", short="-y"),
+    Option("yes", "answer permission questions of this turn with yes", short_name="-y"),
     Option("again", "ask the model, also where an answer is recorded"),
-    Option("quiet", "show only the final text", short="-q"),
+    Option("quiet", "show only the final text", short_name="-q"),
     Option("bg", "send the prompt and end the cell; the agent goes on"),
     Option("steer", "like --bg, and into the turn that runs, before its next request"),
 )
 
-_BY_NAME = {option.long: option for option in OPTIONS} | {
-    option.short: option for option in OPTIONS if option.short
+_BY_NAME = {option.long_name: option for option in OPTIONS} | {
+    option.short_name: option for option in OPTIONS if option.short_name
 }
 _WORD = re.compile(r"\S+")
 _LOOKS_LIKE_OPTION = re.compile(r"--?[A-Za-z]")
@@ -80,7 +80,11 @@ def help_text() -> str:
         "Options, before the prompt:",
     ]
     for option in OPTIONS:
-        names = f"{option.short}, {option.long}" if option.short else f"    {option.long}"
+        names = (
+            f"{option.short_name}, {option.long_name}"
+            if option.short_name
+            else f"    {option.long_name}"
+        )
         usage = f"{names} {option.value or ''}"
         lines.append(f"    {usage:<24} {option.help}")
     lines.append(f"    {'    --':<24} what follows is the prompt, whatever it looks like")

@@ -34,7 +34,7 @@ def parse_form(form: Form, operation: type[Operation], rest: str) -> Operation |
     if arguments is None or isinstance(arguments, Operation):
         return arguments
     try:
-        return operation.of(**{**form.fixed_values, **arguments})
+        return operation.with_arguments(**{**form.fixed_values, **arguments})
     except UserError as error:
         raise OptionError(f"%agent {form.name}: {error}") from None
 

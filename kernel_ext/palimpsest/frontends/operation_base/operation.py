@@ -229,7 +229,7 @@ class Operation(CommandBase):
     """Whether an interrupt of the cell also stops the operation."""
 
     @classmethod
-    def of(cls, **fields: Any) -> Self:
+    def with_arguments(cls, **fields: Any) -> Self:
         """Return the operation with these arguments; raises UserError, with one sentence, for a wrong one."""
         try:
             return cls(**fields)

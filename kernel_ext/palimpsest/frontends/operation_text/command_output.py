@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from palimpsest.render.safety.escaping import code_span, escape_inline
-from palimpsest.transcript.visible_text import visible
+from palimpsest.transcript.visible_text import visible_text
 
 Rows = Sequence[tuple[str, ...]]
 
@@ -14,7 +14,7 @@ class CommandOutput:
     """The output of a subcommand, in each format."""
 
     markdown: str
-    plain: str
+    plain_text: str
     html: str = ""
     """The output as HTML, where the subcommand has one."""
 
@@ -22,7 +22,7 @@ class CommandOutput:
     def bundle(self) -> dict[str, str]:
         """The texts by MIME type."""
         html = {"text/html": self.html} if self.html else {}
-        return html | {"text/markdown": self.markdown, "text/plain": visible(self.plain)}
+        return html | {"text/markdown": self.markdown, "text/plain": visible_text(self.plain_text)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class TitledTable:
     """A table with a title, which may be empty."""
 
     title: str
-    head: tuple[str, ...]
+    head_lines: tuple[str, ...]
     rows: Rows
 
 
@@ -51,9 +51,9 @@ def joined_output(lines: "OutputLines | CommandOutput | str") -> CommandOutput:
         else:
             title = CommandOutput(f"**{escape_inline(line.title)}**", line.title)
             texts += [title] if line.title else []
-            texts.append(table_output(line.head, line.rows))
+            texts.append(table_output(line.head_lines, line.rows))
     return CommandOutput(
-        "\n\n".join(text.markdown for text in texts), "\n\n".join(text.plain for text in texts)
+        "\n\n".join(text.markdown for text in texts), "\n\n".join(text.plain_text for text in texts)
     )
 
 

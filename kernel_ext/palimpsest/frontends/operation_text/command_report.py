@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from palimpsest.frontends import terminal
-from palimpsest.transcript.visible_text import visible, visible_json
+from palimpsest.transcript.visible_text import visible_json, visible_text
 
 if TYPE_CHECKING:
     from palimpsest.render.reports.table import ReportTable
@@ -44,7 +44,7 @@ class CommandReport:
             is_ascii = not terminal.has_unicode_output()
             values = json.dumps(self.json(), ensure_ascii=is_ascii, indent=2, allow_nan=False)
             return visible_json(values)
-        lines = ["\n".join(map(visible, self.words))] if self.words else []
+        lines = ["\n".join(map(visible_text, self.words))] if self.words else []
         if form == "markdown":
             lines += [table.markdown for table in self.markdown_tables or self.tables]
             lines += [f"[Report](<{self.link}>)"] if self.link else []

@@ -13,7 +13,7 @@ from palimpsest.render.reports.table import ReportTable
 from palimpsest.render.safety.escaping import escape_inline, in_html
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.ids import short
+from palimpsest.transcript.ids import short_id
 
 if TYPE_CHECKING:
     from palimpsest.review.context_report.context_report import ContextReport
@@ -86,7 +86,7 @@ def _item_key(review: "SessionReview", name: str, request: str) -> int | str:
         return int(name)
     for item in items if len(name) >= MIN_SHORT_ID else ():
         part = item.id.removeprefix(f"{item.message}/")
-        if name in (short(part.removesuffix("/result")), short(item.message)):
+        if name in (short_id(part.removesuffix("/result")), short_id(item.message)):
             return item.id
         if name in (item.id, item.message, part):
             return item.id

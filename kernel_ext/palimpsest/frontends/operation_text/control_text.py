@@ -89,6 +89,6 @@ def trust_text(untrusted: Sequence[UntrustedSetting], unwritten: str = "") -> Co
 def approval_origin(approval: Allowance) -> str:
     """Return the scope and the date of an approval."""
     where = "this session" if approval.scope == "session" else "this project"
-    if not approval.at:
+    if not approval.allowed_at:
         return where
-    return f"{where}, {time.strftime('%Y-%m-%d', time.localtime(approval.at / 1000))}"
+    return f"{where}, {time.strftime('%Y-%m-%d', time.localtime(approval.allowed_at / 1000))}"

@@ -6,7 +6,7 @@ Border: rows of text from values.
 from palimpsest.context.visible_messages import View
 from palimpsest.session.records.part_lookup import Target, describe_target, is_used
 from palimpsest.transcript.context_values.decisions import Decision, EffectiveDecisions
-from palimpsest.transcript.ids import short
+from palimpsest.transcript.ids import short_id
 from palimpsest.transcript.messages import Message, Messages, is_summary
 from palimpsest.transcript.parts import FilePart, ReasoningPart, TextPart, ToolPart
 
@@ -27,7 +27,7 @@ def part_rows(messages: Messages, decisions: tuple[Decision, ...]) -> list[tuple
             if len(rows) == MAX_LISTED_PARTS:
                 return rows
             shown = _decision_text(effective, target, visible_messages)
-            rows.append((short(target.id), describe_target(target), shown))
+            rows.append((short_id(target.id), describe_target(target), shown))
     return rows
 
 

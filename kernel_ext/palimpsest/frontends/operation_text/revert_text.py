@@ -7,7 +7,7 @@ from palimpsest.render.content.phrases import count, counted_noun
 from palimpsest.render.safety.escaping import code_block, code_span, escape_inline
 from palimpsest.session.engine import Snapshot
 from palimpsest.session.revert.plan import hidden_by_revert
-from palimpsest.transcript.ids import short
+from palimpsest.transcript.ids import short_id
 from palimpsest.transcript.session_record.reverts import FileDiff, RevertedFile, RevertPreview
 from palimpsest.transcript.session_record.sessions import standing_revert
 
@@ -63,7 +63,7 @@ def revert_text(preview: RevertPreview, *, is_undone: bool = False) -> CommandOu
 
 
 def _overwrite_form(preview: RevertPreview) -> str:
-    target = short(preview.part_id or preview.message_id)
+    target = short_id(preview.part_id or preview.message_id)
     command = f"%agent revert {target} --overwrite"
     if len(preview.conflicts) == 1:
         return f"Overwrite it all the same with {command}=all."
@@ -75,7 +75,7 @@ def _revert_sentence(preview: RevertPreview, *, is_undone: bool) -> str:
     if is_undone:
         return f"{number} are here again."
     if preview.part_id is not None:
-        where = f"a part of message {short(preview.message_id)} and what follows it"
+        where = f"a part of message {short_id(preview.message_id)} and what follows it"
         return f"{'Reverted' if preview.done else 'Would revert'} {where}: {number} whole."
     return f"{'Reverted' if preview.done else 'Would revert'} {number}."
 

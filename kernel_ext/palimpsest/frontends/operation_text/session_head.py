@@ -22,12 +22,12 @@ class _HeadOrder:
     """
 
     def __init__(self) -> None:
-        self._newest = 0
+        self._newest_order = 0
 
-    def next(self) -> int:
+    def next_order(self) -> int:
         """Return the order of the next head; the caller holds the lock."""
-        self._newest = max(self._newest + 1, time.time_ns() // 1_000)
-        return self._newest
+        self._newest_order = max(self._newest_order + 1, time.time_ns() // 1_000)
+        return self._newest_order
 
 
 _HEAD_ORDER = _HeadOrder()
@@ -41,7 +41,7 @@ def head_of(session: KernelSession) -> SessionHead:
 def head_at(session: KernelSession, snapshot: Snapshot) -> SessionHead:
     """Return the summary of a session at a snapshot of it."""
     with _HEAD_LOCK:
-        order, stepping, held_requests = _HEAD_ORDER.next(), session.stepping, session.held
+        order, stepping, held_requests = _HEAD_ORDER.next_order(), session.stepping, session.held
     return SessionHead(
         session=session.id,
         title=snapshot.session.title if snapshot.session else "",

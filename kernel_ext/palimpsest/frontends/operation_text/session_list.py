@@ -19,10 +19,12 @@ def list_lines(page: Page, query: Query, current: str) -> OutputLines:
     if not page.sessions:
         return [_empty_list_text(page, query)]
     lines: list[str | TitledTable] = [session_table(page.sessions, current)]
-    last = page.first + len(page.sessions) - 1
+    last = page.first_number + len(page.sessions) - 1
     if page.total > len(page.sessions):
-        about = "about " if page.unread else ""
-        numbers = f"{count(page.first)} to {count(last)} of {about}{count(page.total)} sessions."
+        about = "about " if page.unread_count else ""
+        numbers = (
+            f"{count(page.first_number)} to {count(last)} of {about}{count(page.total)} sessions."
+        )
         arguments = " ".join(word for word in (query.words, _archived_flag(query)) if word)
         next_page = f" %agent sessions {arguments} --page {query.number + 1} shows the next ones."
         lines.append(numbers + (next_page.replace("  ", " ") if page.cursor is not None else ""))
@@ -51,7 +53,7 @@ def session_table(sessions: Sequence[SessionSummary], current: str) -> TitledTab
     rows = [session_row(session, current) for session in sessions]
     if not any(session.about for session in sessions):
         return TitledTable("", SESSION_COLUMNS, rows)
-    summaries = [_shortened(session.about) for session in sessions]
+    summaries = [_shortened_text(session.about) for session in sessions]
     return TitledTable(
         "",
         (*SESSION_COLUMNS, "about"),
@@ -59,7 +61,7 @@ def session_table(sessions: Sequence[SessionSummary], current: str) -> TitledTab
     )
 
 
-def _shortened(text: str) -> str:
+def _shortened_text(text: str) -> str:
     return text if len(text) <= MAX_SUMMARY_CHARS else f"{text[: MAX_SUMMARY_CHARS - 1].rstrip()}…"
 
 

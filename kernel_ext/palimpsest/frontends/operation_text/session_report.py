@@ -49,7 +49,7 @@ class SessionReport:
     @property
     def tables(self) -> tuple[ReportTable, ...]:
         """All tables, in the order of the report."""
-        report_tables = [self._totals(), self.kinds]
+        report_tables = [self._totals_table(), self.kinds]
         if len(self.subagents):
             report_tables.append(self.subagents.table)
         if self.cache_use.rows:
@@ -60,7 +60,7 @@ class SessionReport:
             report_tables.append(self.wastes.table)
         return tuple(report_tables)
 
-    def _totals(self) -> ReportTable:
+    def _totals_table(self) -> ReportTable:
         figures = self.figures
         rows: list[tuple[Cell, ...]] = []
         for key, title, form in _TOTALS:
@@ -137,7 +137,7 @@ def items_by_kind(review: SessionReview) -> ReportTable:
         chars[item.kind] += item.chars
         tokens[item.kind] += weight * ruler.factor
         if peak is not None and item.index < peak.items:
-            transition = timeline.at(item.index, peak.index)
+            transition = timeline.transition_at(item.index, peak.index)
             sent_tokens = weight if transition is None else (transition.tokens or 0)
             peak_tokens[item.kind] += sent_tokens * ruler.factor
     total = sum(peak_tokens.values())

@@ -83,10 +83,10 @@ class ShowContext(Operation):
         if context.in_cell and await services.workspace.current_session(context.notebook) is None:
             return DrawnText(bundle=sentence_output(context.no_session()).bundle)
         session = await context.existing_session(self.session)
-        output = await asyncio.to_thread(self._answer, services, session)
+        output = await asyncio.to_thread(self._context_output, services, session)
         return DrawnText(bundle=output.bundle)
 
-    def _answer(self, services: FrontendServices, session: KernelSession) -> CommandOutput:
+    def _context_output(self, services: FrontendServices, session: KernelSession) -> CommandOutput:
         scrub, answers = scrubber(os.environ), ContextAnswers(services)
         if self.question:
             parsed = _parse_question(self.question)
@@ -123,7 +123,7 @@ class ListParts(Operation):
         text = table_output(PART_COLUMNS, rows)
         words = f"%agent {self.action} ID chooses one of these, the newest first."
         return CommandOutput(
-            f"{text.markdown}\n\n{sentence_output(words).markdown}", f"{text.plain}\n{words}"
+            f"{text.markdown}\n\n{sentence_output(words).markdown}", f"{text.plain_text}\n{words}"
         )
 
 

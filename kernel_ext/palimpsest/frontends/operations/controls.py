@@ -31,7 +31,7 @@ from palimpsest.frontends.operation_text.control_text import (
     trust_text,
 )
 from palimpsest.frontends.protocol.answers import ApprovalRow, RuleRow
-from palimpsest.frontends.typed_input.typed_values import amounts
+from palimpsest.frontends.typed_input.typed_values import parse_amounts
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.config.layer_merge import UntrustedSetting
 from palimpsest.session.controls.session_controls import SessionControls
@@ -162,14 +162,14 @@ class ListApprovals(ControlOperation):
             )
             for rule, where in control.all_rules()
         )
-        lines = self._lines(control, approvals, rules)
+        lines = self._approval_lines(control, approvals, rules)
         if self.revoke is not None:
-            names = ", ".join(allowance.words for allowance in revoked)
+            names = ", ".join(allowance.rule_text for allowance in revoked)
             outcome = f"Revoked: {names}. It asks again." if revoked else NOTHING_ALLOWED
             lines = [outcome, *_unsaved_warning(control)]
         return ListedApprovals(approvals=approvals, rules=rules, lines=lines)
 
-    def _lines(
+    def _approval_lines(
         self,
         control: SessionControls,
         approvals: Sequence[ApprovalRow],
@@ -197,7 +197,7 @@ def _parse_limit(rest: str) -> dict[str, Any] | None:
     words = " ".join(rest.split())
     if not words:
         return {"tell": True}
-    wanted = amounts(words)
+    wanted = parse_amounts(words)
     if wanted or _OFF.fullmatch(words):
         tokens = wanted.get("tokens")
         return {"usd": wanted.get("usd"), "tokens": int(tokens) if tokens else None}
@@ -243,21 +243,21 @@ class TrustSession(ControlOperation):
     )
 
     def apply(self, control: SessionControls) -> ControlAnswer:
-        lines = self._lines(control)
+        lines = self._trust_lines(control)
         return ControlAnswer(lines=[*lines, *(_unsaved_warning(control) if self.what else [])])
 
-    def _lines(self, control: SessionControls) -> OutputLines:
+    def _trust_lines(self, control: SessionControls) -> OutputLines:
         claims = control.withheld
         if not claims:
             return [NOTHING_WITHHELD]
-        if self.what and control.shown:
+        if self.what and control.named_whole:
             granted = control.trust()
             fixed = control.withheld
             lines = (
                 [titled_list("Allowed in this session from now on:", granted)] if granted else []
             )
             return [*lines, *([titled_list(FIXED_TITLE, fixed)] if fixed else [])]
-        control.shown = True
+        control.named_whole = True
         return [titled_list(WITHHELD_TITLE, claims), ALLOW_ALL_HINT if self.what else ALLOW_HINT]
 
 

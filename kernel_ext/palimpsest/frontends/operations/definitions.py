@@ -52,9 +52,9 @@ class ListDefinitions(Operation):
     forms = (*(Form(kind, words, fixed_values={"kind": kind}) for kind, words in KINDS.items()),)
 
     async def run(self, context: OperationContext) -> OutputLines:
-        return await asyncio.to_thread(self._lines, context.services)
+        return await asyncio.to_thread(self._definition_lines, context.services)
 
-    def _lines(self, services: FrontendServices) -> OutputLines:
+    def _definition_lines(self, services: FrontendServices) -> OutputLines:
         if self.kind == "models":
             return model_lines(services)
         definitions = services.definitions
@@ -101,7 +101,9 @@ def model_lines(services: FrontendServices) -> OutputLines:
         return [f"The model is {default}. Choose another with -m provider/name."]
     words = f"Without -m the model is {default}." if default != NO_DEFAULT else WHY_NO_DEFAULT
     text = table_output(("model", "window", "why it is here"), rows)
-    return [CommandOutput(f"{text.markdown}\n\n{escape_inline(words)}", f"{text.plain}\n{words}")]
+    return [
+        CommandOutput(f"{text.markdown}\n\n{escape_inline(words)}", f"{text.plain_text}\n{words}")
+    ]
 
 
 def agent_rows(agents: Mapping[str, Agent], default_agent: str) -> list[tuple[str, ...]]:

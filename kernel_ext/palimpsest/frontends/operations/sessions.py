@@ -324,7 +324,7 @@ class Delete(Operation):
 
     async def run(self, context: OperationContext) -> DeletedSessions:
         workspace = context.services.workspace
-        family = await workspace.family(self.session)
+        family = await workspace.session_and_children(self.session)
         if family[-1].id != self.session:
             raise UserError(f"A session is deleted by its whole id. Is {family[-1].id} meant?")
         deleted_ids = () if self.preview else tuple(await workspace.delete(self.session))

@@ -236,7 +236,7 @@ def sweep_text(sweep: Sweep, days: float, deleted: Sequence[UnneededBlob] | None
             if deleted is not None
             else f"There are {takes}; prune --yes deletes them."
         )
-    if not sweep.due and not sweep.waiting:
+    if not sweep.due and not sweep.not_yet_due:
         return " ".join(sentences) or NOTHING_UNNEEDED
     if deleted is not None and sweep.due:
         sentences.append(f"Deleted {_text_count(deleted)}.")
@@ -246,14 +246,14 @@ def sweep_text(sweep: Sweep, days: float, deleted: Sequence[UnneededBlob] | None
             f"{_text_count(sweep.due)} {'was' if len(sweep.due) == 1 else 'were'} not needed by any "
             f"session for {_days_text(days)}. %agent storage prune --yes deletes {them}, for good."
         )
-    if sweep.waiting:
-        first = min(tree.since for tree in sweep.waiting) + days * DAY_SECONDS
+    if sweep.not_yet_due:
+        first = min(tree.unneeded_since for tree in sweep.not_yet_due) + days * DAY_SECONDS
         moment = datetime.datetime.fromtimestamp(first, tz=datetime.UTC).astimezone()
         sentences.append(
-            f"{_text_count(sweep.waiting)} {'is' if len(sweep.waiting) == 1 else 'are'} no longer needed "
+            f"{_text_count(sweep.not_yet_due)} {'is' if len(sweep.not_yet_due) == 1 else 'are'} no longer needed "
             f"and kept for {_days_text(days)}, until {moment:%Y-%m-%d} at the earliest."
         )
-    sentences.append(f"{count(sweep.needed)} others are needed by sessions and stay.")
+    sentences.append(f"{count(sweep.needed_count)} others are needed by sessions and stay.")
     return " ".join(sentences)
 
 

@@ -43,7 +43,7 @@ class PromptBase(TurnOperation):
     """Files sent with the text, such as those of a prompt that was withdrawn."""
 
     def turn(self, session: KernelSession, origin: Origin | None) -> Coroutine[Any, Any, Answer]:
-        options = PromptOptions.of(
+        options = PromptOptions.of_choices(
             self,
             files=self.files,
             delivery="steer" if isinstance(self, Steer) else "queue",

@@ -89,10 +89,12 @@ class Channel:
     """Connects pages with the engine: validates commands, replies at once, runs slow work, publishes outcomes."""
 
     def __init__(self, services: FrontendServices, main_thread: MainThread, shell: Any) -> None:
-        self.watches = PageWatches()
+        self.page_watches = PageWatches()
         self.announced: Callable[[int], None] = lambda _cells: None
         """Called with the number of cells that a page sends together; set by ``frontends/frontend.py``."""
-        self._presence = PagePresence(self.watches.is_watched, lambda: self._send(PingNotice()))
+        self._presence = PagePresence(
+            self.page_watches.is_watched, lambda: self._send(PingNotice())
+        )
         self.cells = PageCells(self._send)
         self.parts = KernelParts(services, main_thread, self)
         self._services = services
@@ -107,7 +109,7 @@ class Channel:
 
     def is_watched(self, session_id: str) -> bool:
         """Return whether a page watches this session now."""
-        return self.watches.is_watched(session_id)
+        return self.page_watches.is_watched(session_id)
 
     def present(self, session_id: str) -> bool:
         """Return whether a page can answer the session's questions now, or may be about to."""
@@ -135,14 +137,16 @@ class Channel:
             self._sessions[session.id] = session
             self._current_id = session.id
             if not is_known:
-                self._unsubscribe.append(session.subscribe(partial(self._forward, session.id)))
+                self._unsubscribe.append(
+                    session.subscribe(partial(self._forward_records, session.id))
+                )
                 self._unsubscribe.append(session.on_problem(partial(self._send_problem, session)))
         if is_changed:
             self._send_to_pages(CurrentNotice(session=head_of(session)))
 
     def insert_cells(self, sources: Sequence[str], below: str | None) -> bool:
         """Insert new cells through the page that watched last; returns False where none watches."""
-        client = self.watches.newest()
+        client = self.page_watches.newest_client()
         if client is None:
             return False
         self._send(InsertCellsNotice(client=client, sources=tuple(sources), below=below))
@@ -202,7 +206,7 @@ class Channel:
             case Hello():
                 if command.client:
                     # Its Watch follows; until then it counts as watching, so that cells do not ask.
-                    self.watches.renew(command.client, None, GREETING_SECONDS)
+                    self.page_watches.renew_watch(command.client, None, GREETING_SECONDS)
                 self._on_engine(command, self._find_current())
                 return self._reply(
                     command,
@@ -211,7 +215,7 @@ class Channel:
                     watch_seconds=WATCH_SECONDS,
                 )
             case Watch():
-                self.watches.renew(command.client, command.session)
+                self.page_watches.renew_watch(command.client, command.session)
                 if command.pings:
                     self._presence.heard(command.client, command.session)
                 if command.cells:
@@ -222,7 +226,7 @@ class Channel:
             case Prepare():
                 self.prepare(command.session)
             case Unwatch():
-                self.watches.end(command.client, command.session)
+                self.page_watches.end_watch(command.client, command.session)
                 self._presence.gone(command.client)
                 self.cells.gone(command.client)
             case _:
@@ -232,10 +236,10 @@ class Channel:
     async def _run_slow_part(self, command: CommandBase) -> Any:
         match command:
             case TellCells():
-                await self.cells.take(command)
+                await self.cells.add_piece(command)
                 return None
             case Resync():
-                return await self._resync(command)
+                return await self._send_again(command)
             case RenameNotebook():
                 return await self._rename(command)
             case PromptBase() if "/" in command.text:
@@ -279,7 +283,7 @@ class Channel:
             return answer
         lines = operation.output(answer)
         if isinstance(answer, Done) and answer.late:
-            raise UserError(panel_words(joined_output(lines).plain))
+            raise UserError(panel_words(joined_output(lines).plain_text))
         # An answer without text, such as a turn, is shown in the transcript.
         has_no_text = isinstance(lines, BaseModel)
         return TypedAnswer(
@@ -297,7 +301,7 @@ class Channel:
             raise UserError(answer.error.message)
         return SessionAnswer(session=head_of(session))
 
-    async def _resync(self, command: Resync) -> None:
+    async def _send_again(self, command: Resync) -> None:
         session = await self._session(command.session)
         for notice in await missed_notices(session, command.after, command.id):
             self._send_to_pages(notice)
@@ -370,8 +374,8 @@ class Channel:
     def _notebook(self) -> str | None:
         return current_notebook(self._shell)
 
-    def _forward(self, session_id: str, records: Sequence[Record]) -> None:
-        if self.watches.is_watched(session_id):
+    def _forward_records(self, session_id: str, records: Sequence[Record]) -> None:
+        if self.page_watches.is_watched(session_id):
             for notice in new_records(session_id, records):
                 self._send_to_pages(notice)
 
@@ -381,7 +385,7 @@ class Channel:
 
     def _send_to_pages(self, notice: BaseModel) -> None:
         """Send a notice to all pages if one watches; from any thread."""
-        if self.watches.is_watched():
+        if self.page_watches.is_watched():
             self._send(notice)
 
     def _send(self, notice: BaseModel) -> None:
@@ -398,7 +402,7 @@ def _validated_command(content: dict[str, Any]) -> CommandBase:
     """Return the command of a message; raises UserError for an unknown type, and ValidationError."""
     kind = str(content.get("type"))
     kind = FORMER_TYPES.get(kind, kind)
-    command_type = CONNECTION_COMMANDS.get(kind) or TABLE.find(kind)
+    command_type = CONNECTION_COMMANDS.get(kind) or TABLE.operation_type(kind)
     if command_type is None or not getattr(command_type, "in_page", True):
         known = ", ".join((*CONNECTION_COMMANDS, *TABLE.in_page))
         raise UserError(f"Unknown command {content.get('type')!r}. Known commands: {known}.")
@@ -408,7 +412,7 @@ def _validated_command(content: dict[str, Any]) -> CommandBase:
 def _answer_text(command: CommandBase, answer: Any) -> str | None:
     """Return the text of an answer to a button's operation; None for other operations."""
     if isinstance(command, Operation) and any(form.button for form in command.forms):
-        return joined_output(command.output(answer)).plain
+        return joined_output(command.output(answer)).plain_text
     return None
 
 

@@ -25,9 +25,9 @@ class _CellsRequest:
     """A question to the pages, and their answers so far."""
 
     def __init__(self, clients: frozenset[str]) -> None:
-        self.waiting = set(clients)
-        self.pieces: dict[str, list[PageNotebook]] = {}
-        self.complete: list[str] = []
+        self.waiting_clients = set(clients)
+        self.pieces_by_client: dict[str, list[PageNotebook]] = {}
+        self.complete_clients: list[str] = []
         """The pages that have answered completely, in that order."""
         self.changed = asyncio.Event()
 
@@ -67,7 +67,9 @@ class PageCells:
             if now - heard_at < FORGOTTEN_SECONDS and self._silent_seconds.get(page, 0.0) < seconds
         )
 
-    async def read(self, request: CellsWanted, seconds: float) -> Sequence[PageNotebook] | None:
+    async def page_notebooks(
+        self, request: CellsWanted, seconds: float
+    ) -> Sequence[PageNotebook] | None:
         """Return the notebooks that pages show; None where no page answers within this time."""
         clients = self.clients(seconds)
         if not clients:
@@ -80,10 +82,10 @@ class PageCells:
             await self._wait_for_answers(cells_request, seconds)
         finally:
             del self._requests[request_id]
-        if not cells_request.complete:
+        if not cells_request.complete_clients:
             return None
         notebooks = _merged_notebooks(
-            [cells_request.pieces[page] for page in cells_request.complete]
+            [cells_request.pieces_by_client[page] for page in cells_request.complete_clients]
         )
         if request.cell is not None:
             return notebooks
@@ -101,26 +103,26 @@ class PageCells:
         """Wait until the pages have answered or the time has passed, and record those that were silent."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
-        while cells_request.waiting and loop.time() < deadline:
+        while cells_request.waiting_clients and loop.time() < deadline:
             cells_request.changed.clear()
             try:
                 await asyncio.wait_for(cells_request.changed.wait(), deadline - loop.time())
             except TimeoutError:
                 break
-            if cells_request.complete:
+            if cells_request.complete_clients:
                 deadline = min(deadline, loop.time() + OTHER_PAGES_SECONDS)
-        self._silent_seconds.update(dict.fromkeys(cells_request.waiting, seconds))
+        self._silent_seconds.update(dict.fromkeys(cells_request.waiting_clients, seconds))
 
-    async def take(self, command: TellCells) -> None:
+    async def add_piece(self, command: TellCells) -> None:
         """Add a piece of an answer; also a late one shows that the page can answer."""
         self.heard(command.client)
         cells_request = self._requests.get(command.request)
         if cells_request is None:
             return
-        cells_request.pieces.setdefault(command.client, []).extend(command.notebooks)
+        cells_request.pieces_by_client.setdefault(command.client, []).extend(command.notebooks)
         if command.last:
-            cells_request.waiting.discard(command.client)
-            cells_request.complete.append(command.client)
+            cells_request.waiting_clients.discard(command.client)
+            cells_request.complete_clients.append(command.client)
             cells_request.changed.set()
 
 

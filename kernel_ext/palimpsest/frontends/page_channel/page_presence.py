@@ -78,14 +78,14 @@ class PageWatches:
         self._clock = clock
         self._watch_ends: dict[tuple[str, str | None], float] = {}
 
-    def renew(self, client: str, session: str | None, seconds: float = WATCH_SECONDS) -> None:
+    def renew_watch(self, client: str, session: str | None, seconds: float = WATCH_SECONDS) -> None:
         """Record that a page watches a session for some seconds from now on."""
         now = self._clock()
         watches = {key: until for key, until in self._watch_ends.items() if until > now}
         watches[client, session] = max(now + seconds, watches.get((client, session), 0.0))
         self._watch_ends = watches
 
-    def end(self, client: str, session: str | None) -> None:
+    def end_watch(self, client: str, session: str | None) -> None:
         """End a page's watch of a session; None ends all its watches."""
         self._watch_ends = {
             key: until
@@ -93,7 +93,7 @@ class PageWatches:
             if key[0] != client or session not in (None, key[1])
         }
 
-    def newest(self) -> str | None:
+    def newest_client(self) -> str | None:
         """Return the page that watches now and renewed its watch last; None where none does."""
         now = self._clock()
         active = [(until, client) for (client, _), until in self._watch_ends.items() if until > now]

@@ -39,7 +39,7 @@ class Piece:
 
     def __init__(self, code: str = "") -> None:
         self.refusals: list[str] = []
-        self.ended = False
+        self.has_ended = False
         self.loop: object = None
         """The event loop on which the kernel runs the piece; None without one."""
         self._code = code
@@ -51,7 +51,7 @@ class Piece:
         """The task of the cell or kernel that waits for the piece; the piece must not cancel it."""
         self.listeners: weakref.WeakSet[Any] = weakref.WeakSet()
         """The listeners of IPython's events that the piece registered."""
-        self._late: set[str] = set()
+        self._late_names: set[str] = set()
         self._pid = os.getpid()
 
     @property
@@ -59,17 +59,17 @@ class Piece:
         """Whether this process was forked by the piece, so that it may exit."""
         return os.getpid() != self._pid
 
-    def owns(self, loop: object) -> bool:
+    def owns_loop(self, loop: object) -> bool:
         """Return whether the running piece created this loop itself, and so may stop it."""
-        return not self.ended and loop is not self.loop
+        return not self.has_ended and loop is not self.loop
 
     def refuse(self, sentence: str) -> None:
         """Record the sentence for a refused call, once."""
-        if not self.ended:
+        if not self.has_ended:
             if sentence not in self.refusals:
                 self.refusals.append(sentence)
-        elif sentence not in self._late:
-            self._late.add(sentence)
+        elif sentence not in self._late_names:
+            self._late_names.add(sentence)
             late_text = LATE_REFUSAL.format(code=_first_code_line(self._code), sentence=sentence)
             _LATE_SENTENCES.append(late_text)
             del _LATE_SENTENCES[:-MAX_LATE_SENTENCES]

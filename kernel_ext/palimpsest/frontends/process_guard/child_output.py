@@ -51,7 +51,7 @@ class _Pipe:
                     self._log(data)
         return "".join(texts)
 
-    def restore(self) -> None:
+    def restore_descriptor(self) -> None:
         """Restore the descriptor that the pipe replaced."""
         os.dup2(self._original_fd, self._target_fd)
         os.close(self._original_fd)
@@ -87,7 +87,7 @@ class ChildOutput:
                 Context().run(reader.start)
             except RuntimeError:  # no thread can be started: as without a free descriptor
                 for pipe in self._pipes.values():
-                    pipe.restore()
+                    pipe.restore_descriptor()
                     os.close(pipe.read_fd)
                 self._pipes = {}
 
@@ -97,10 +97,10 @@ class ChildOutput:
             self._store_new()
             self._store(name, text)
 
-    def end(self) -> None:
+    def end_capture(self) -> None:
         """Store the output so far, and restore the descriptors."""
         for pipe in self._pipes.values():
-            pipe.restore()
+            pipe.restore_descriptor()
         with self._lock:
             self._store_new()
             self._has_ended = True

@@ -100,7 +100,7 @@ def end_code(piece: Piece, sentence: str) -> NoReturn:
     if not on_main_thread():
         piece.refuse(sentence)
         raise SystemExit(sentence)  # exactly this class ends a thread without a traceback
-    if piece.ended:
+    if piece.has_ended:
         piece.refuse(sentence)
     raise KernelEndRefused(sentence)
 
@@ -226,7 +226,7 @@ def _refuse_signal(piece: Piece, number: Any) -> None:
     with suppress(ValueError, TypeError):
         signal_number = signal.Signals(number)
         handler = signal.getsignal(signal_number)
-        if signal_number is signal.SIGINT and (piece.ended or not on_main_thread()):
+        if signal_number is signal.SIGINT and (piece.has_ended or not on_main_thread()):
             end_code(piece, INTERRUPT_REFUSED)
         if signal_number is signal.SIGINT and handler is not signal.SIG_IGN:
             raise OwnInterrupt
@@ -241,14 +241,14 @@ def _set_handler(set_handler: Callable[..., Any], piece: Piece, number: Any, han
     """Set a handler; for a timer's default handler, which ends the process, a running piece keeps the temporary one."""
     is_default = handler in (signal.SIG_DFL, int(signal.SIG_DFL))
     is_timer = any(number == getattr(signal, name, None) for name, _ in TIMERS)
-    if is_default and is_timer and not piece.ended and TEMPORARY_HANDLERS:
+    if is_default and is_timer and not piece.has_ended and TEMPORARY_HANDLERS:
         handler = TEMPORARY_HANDLERS[-1]
     return set_handler(number, handler)
 
 
 def _set_timer(set_timer: Callable[..., Any], piece: Piece, *arguments: Any) -> Any:
     """Set a timer; refuse one without a handler after the piece's end, since only a running piece catches it."""
-    if piece.ended and arguments:
+    if piece.has_ended and arguments:
         which = signal.ITIMER_REAL if len(arguments) == 1 else arguments[0]
         names = [name for name, timer in TIMERS if getattr(signal, timer, None) == which]
         is_set = bool(arguments[-1 if len(arguments) == 1 else 1])
@@ -275,14 +275,14 @@ def _guard_shell(shell: Any) -> None:
 
 
 def _refuse_exit(_exit: object, piece: Piece, *_arguments: Any, **_options: Any) -> NoReturn:
-    end_code(piece, CODE_ENDED if on_main_thread() and not piece.ended else SHUTDOWN_REFUSED)
+    end_code(piece, CODE_ENDED if on_main_thread() and not piece.has_ended else SHUTDOWN_REFUSED)
 
 
 def _refuse_reset(
     _reset: object, piece: Piece, *_arguments: Any, name: str = "reset", **_: Any
 ) -> NoReturn:
     sentence = NO_RESET.format(name=name)
-    if piece.ended or not on_main_thread():
+    if piece.has_ended or not on_main_thread():
         end_code(piece, sentence)
     raise usage_error(sentence)
 
@@ -303,7 +303,7 @@ def _register_listener(
 def _write_payload(
     write: Callable[..., None], piece: Piece, data: Any, *arguments: Any, **options: Any
 ) -> None:
-    if piece.ended:
+    if piece.has_ended:
         source = data.get("source") if isinstance(data, dict) else ""
         piece.refuse(LATE_PAYLOAD_REFUSED.format(source=source))
     else:

@@ -42,7 +42,7 @@ def guard_callbacks() -> None:
             # The context was copied when the main thread, during a piece, gave work to the engine.
             self._context.run(PIECE.set, None)
             return run(self)
-        if piece is None or piece.in_child or not on_main_thread() or piece.owns(self._loop):
+        if piece is None or piece.in_child or not on_main_thread() or piece.owns_loop(self._loop):
             return run(self)
         task = getattr(self._callback, "__self__", None)
         if isinstance(task, asyncio.Task) and task is not piece.waiting_task:
@@ -79,7 +79,7 @@ class LateFunction:
         While another piece runs, it is called as code of that piece, to which its outputs, such as a figure, then belong.
         """
         running_piece = current_piece()
-        is_running = running_piece is not None and not running_piece.ended
+        is_running = running_piece is not None and not running_piece.has_ended
         token = PIECE.set(running_piece if is_running else self._piece)
         try:
             return self._function(*arguments, **options)
@@ -117,7 +117,7 @@ class LateHandler:
                 self._handler(number, frame)
         except BaseException as raised:
             name = signal.Signals(number).name
-            is_running = within is not None and not within.ended
+            is_running = within is not None and not within.has_ended
             if is_running or (name == "SIGINT" and isinstance(raised, KeyboardInterrupt)):
                 raise
             words = HANDLER_RAISED.format(signal=name, name=type(raised).__name__)

@@ -72,7 +72,7 @@ def _after_cell(*_: object) -> None:
 
 
 def _after_late_work(piece: Piece) -> None:
-    if piece.ended and not piece.in_child:
+    if piece.has_ended and not piece.in_child:
         _recently_ended.append(piece)
         del _recently_ended[:-1]
         _restore_streams()

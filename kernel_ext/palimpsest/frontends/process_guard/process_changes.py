@@ -48,7 +48,7 @@ class ProcessState:
     """
 
     def __init__(self) -> None:
-        self._plain = dict(single_settings())
+        self._settings_before = dict(single_settings())
         self._hooks = interpreter_hooks()
         self._path = list(sys.path)
         self._environment = dict(os.environ)
@@ -66,7 +66,7 @@ class ProcessState:
                 recording_seed = self._recording_seed(name, module.seed)
                 self._seed_patches.enter_context(patched_attribute(module, "seed", recording_seed))
 
-    def changes(self) -> list[str]:
+    def changed_settings(self) -> list[str]:
         """Return a line for each changed setting, and restore the figure backend."""
         self._seed_patches.close()
         sentences: list[str] = []
@@ -96,7 +96,7 @@ class ProcessState:
 
     def _plain_changes(self) -> Iterator[str]:
         for (setting, undo), value in single_settings():
-            before = self._plain.get((setting, undo), value)
+            before = self._settings_before.get((setting, undo), value)
             if value != before:
                 yield _change_text(
                     f"left {setting} at {_short_repr(value)} (was {_short_repr(before)})",

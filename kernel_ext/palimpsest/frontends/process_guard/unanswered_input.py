@@ -116,7 +116,7 @@ class _NoKeys(io.TextIOBase):
     """Replaces standard input during a run; code outside the piece reads the original."""
 
     def __init__(self, original: Any) -> None:
-        self._original = original
+        self._original_stdin = original
 
     def readable(self) -> bool:
         return True
@@ -125,7 +125,7 @@ class _NoKeys(io.TextIOBase):
         return False
 
     def fileno(self) -> int:
-        number: int = self._original.fileno()
+        number: int = self._original_stdin.fileno()
         return number
 
     def read(self, *arguments: Any) -> str:
@@ -144,11 +144,11 @@ class _NoKeys(io.TextIOBase):
         __tracebackhide__ = True
         if (piece := current_piece()) is not None:
             refuse_input(piece, f"sys.stdin.{name}()")
-        text: str = getattr(self._original, name)(*arguments)
+        text: str = getattr(self._original_stdin, name)(*arguments)
         return text
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._original, name)
+        return getattr(self._original_stdin, name)
 
 
 @contextmanager

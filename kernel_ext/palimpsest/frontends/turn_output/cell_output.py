@@ -37,7 +37,7 @@ from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.transcript.messages import AssistantMessage, Message, parts_of
 from palimpsest.transcript.parts import ToolPart, ToolPending, ToolRunning
 from palimpsest.transcript.session_record.sessions import Busy, Retrying
-from palimpsest.transcript.visible_text import visible
+from palimpsest.transcript.visible_text import visible_text
 
 FAST_SECONDS = 0.25
 SLOW_SECONDS = 1.0
@@ -65,11 +65,11 @@ class CellOutput:
         clock: Callable[[], float] = time.monotonic,
         now_ms: Callable[[], int] = lambda: int(time.time() * 1000),
     ) -> None:
-        self._feed = feed
+        self._turn_feed = feed
         self._publish = publish
         self._scrub = scrub
         self._is_watched = is_watched
-        self._quiet = quiet
+        self._is_quiet = quiet
         self._clock = clock
         self._now_ms = now_ms
         self._prefix = f"palimpsest-{uuid.uuid4().hex[:12]}"
@@ -103,11 +103,11 @@ class CellOutput:
         Where a page watches, the page shows the card, and only the output's place is needed. The agent's
         text is also saved when the steps have doubled, since the code may end the kernel.
         """
-        if not self._quiet:
-            if (snapshot := self._feed.snapshot()) is not None:
+        if not self._is_quiet:
+            if (snapshot := self._turn_feed.snapshot()) is not None:
                 self._close_long_segment(self._messages(snapshot), snapshot)
             has_output = self._segment.index <= self._newest_displayed
-            steps = self._feed.steps + 1
+            steps = self._turn_feed.steps + 1
             is_update_due = self._has_room() and (
                 not self._is_watched() or self._has_doubled(steps)
             )
@@ -117,7 +117,7 @@ class CellOutput:
 
     def prepare_native_output(self, call_id: str) -> bool:
         """Close the segment after the card of a call, so that a native output follows it there."""
-        if self._quiet:
+        if self._is_quiet:
             return False
         if not self._has_room():
             self._refused_count += 1
@@ -128,15 +128,15 @@ class CellOutput:
 
     def prepare_question(self, call_id: str) -> None:
         """Close the segment after the card of a call, so that a typed question appears below it."""
-        if not self._quiet and self._has_room():
+        if not self._is_quiet and self._has_room():
             self._output_count += 1
             self._cut_after(call_id)
 
     def warn_stuck(self, sentence: str) -> None:
         """Show a warning that code does not stop; on the engine thread, since the main thread is blocked."""
         self._stuck_warning = sentence
-        snapshot = self._feed.snapshot()
-        if snapshot is None or self._quiet:
+        snapshot = self._turn_feed.snapshot()
+        if snapshot is None or self._is_quiet:
             return
         messages = self._messages(snapshot)
         self._context.run(
@@ -147,15 +147,15 @@ class CellOutput:
 
     def refresh(self, *, force: bool = False) -> None:
         """Show new content if a refresh is due or forced."""
-        if self._quiet:
+        if self._is_quiet:
             return
         if not force and not self._is_update_due():
             return
-        self._refreshed_at_counts = (self._feed.changes, self._feed.notable)
-        self._steps_shown = self._feed.steps
+        self._refreshed_at_counts = (self._turn_feed.change_count, self._turn_feed.notable_count)
+        self._steps_shown = self._turn_feed.steps
         self._refreshed_at = self._clock()
-        snapshot = self._feed.snapshot()
-        if snapshot is None or (self._feed.turn_id is None and snapshot.status.type == "idle"):
+        snapshot = self._turn_feed.snapshot()
+        if snapshot is None or (self._turn_feed.turn_id is None and snapshot.status.type == "idle"):
             return
         self._counts_down = (
             isinstance(snapshot.status, Retrying) or _loading_since(snapshot) is not None
@@ -173,18 +173,18 @@ class CellOutput:
 
     def finish(self, answer: Answer) -> None:
         """Show the final state of the turn."""
-        snapshot = self._feed.snapshot()
+        snapshot = self._turn_feed.snapshot()
         if snapshot is None:
             return
         messages = self._messages(snapshot, answer)
-        if self._quiet:
+        if self._is_quiet:
             messages = _last_text(messages)
         self._update_closed_segments(messages, snapshot)
         self._close_long_segment(messages, snapshot)
         self._show_segment(messages, self._segment, snapshot, "", seq_end=answer.seq[1])
-        if self._refused_count and not self._quiet:
+        if self._refused_count and not self._is_quiet:
             sentence = f"{self._refused_count} more figures or tables were made; a cell shows {MAX_OUTPUTS} outputs."
-            data = {"text/markdown": status_line(sentence), "text/plain": visible(sentence)}
+            data = {"text/markdown": status_line(sentence), "text/plain": visible_text(sentence)}
             self._publish(terminal.fitting_output(data), {})
 
     # Internals
@@ -202,10 +202,10 @@ class CellOutput:
         )
 
     def _messages(self, snapshot: Snapshot, answer: Answer | None = None) -> list[Message]:
-        return shown_messages(self._feed.messages(snapshot, answer))
+        return shown_messages(self._turn_feed.messages(snapshot, answer))
 
     def _is_update_due(self) -> bool:
-        changes, notable = self._feed.changes, self._feed.notable
+        changes, notable = self._turn_feed.change_count, self._turn_feed.notable_count
         elapsed = self._clock() - self._refreshed_at
         if self._counts_down and elapsed >= SLOW_SECONDS:
             return True
@@ -215,9 +215,9 @@ class CellOutput:
             return elapsed >= FIRST_SECONDS
         if self._is_watched():
             return elapsed >= SLOW_SECONDS and (
-                self._has_doubled(self._feed.steps) or self._is_too_long()
+                self._has_doubled(self._turn_feed.steps) or self._is_too_long()
             )
-        return self._has_doubled(self._feed.steps) or elapsed >= self._interval()
+        return self._has_doubled(self._turn_feed.steps) or elapsed >= self._interval()
 
     def _is_too_long(self) -> bool:
         """Return whether the open segment can be closed because of its length; checked once a second.
@@ -229,7 +229,7 @@ class CellOutput:
         if now - self._length_checked_at < SLOW_SECONDS or self._output_count + 1 >= MAX_OUTPUTS:
             return False
         self._length_checked_at = now
-        snapshot = self._feed.snapshot()
+        snapshot = self._turn_feed.snapshot()
         return (
             snapshot is not None
             and cut_when_long(self._messages(snapshot), self._segment) is not None
@@ -260,7 +260,7 @@ class CellOutput:
 
     def _cut_after(self, call_id: str) -> None:
         """Close the open segment below a call; later content goes to the next segment."""
-        snapshot = self._feed.snapshot()
+        snapshot = self._turn_feed.snapshot()
         if snapshot is not None:
             messages = self._messages(snapshot)
             closed = cut_after_call(messages, self._segment, call_id)
@@ -276,7 +276,7 @@ class CellOutput:
         else:
             self._end_updates(messages, closed)
         self._segment = segment_after(messages, closed)
-        self._first_step = self._feed.steps
+        self._first_step = self._turn_feed.steps
         self._steps_shown = self._first_step - 1  # no step of it was shown yet
 
     def _update_closed_segments(self, messages: Sequence[Message], snapshot: Snapshot) -> None:
@@ -299,7 +299,7 @@ class CellOutput:
 
     def _may_change(self, messages: Sequence[Message], closed: Segment, snapshot: Snapshot) -> bool:
         """Return whether a call of a closed segment runs, or its outcome may not have been received yet."""
-        return _has_running_call(messages, closed) or not self._feed.has_received(snapshot)
+        return _has_running_call(messages, closed) or not self._turn_feed.has_received(snapshot)
 
     def _end_updates(self, messages: Sequence[Message], closed: Segment) -> None:
         """Stop updating a closed segment, except once more when its message is complete."""
@@ -319,20 +319,24 @@ class CellOutput:
         status: str,
         seq_end: int = 0,
     ) -> None:
-        session = self._feed.session
+        session = self._turn_feed.session
         calls = {getattr(part, "call_id", None) for message in messages for part in message.parts}
         frame = Frame(
             session=session.id if session is not None else "",
-            turn=self._feed.turn_id or "",
-            seq=(self._feed.first_seq, seq_end or snapshot.seq),
+            turn=self._turn_feed.turn_id or "",
+            seq=(self._turn_feed.first_seq, seq_end or snapshot.seq),
             asks=tuple(ask for ask in snapshot.asks if ask.call_id in calls) if status else (),
             questions=tuple(q for q in snapshot.questions if q.call_id in calls) if status else (),
             status=status,
             mode=shown_mode(snapshot),
             density=session.density if session is not None else "quiet",
-            changes=() if status else turn_changes(snapshot.messages, self._feed.turn_id or ""),
+            changes=()
+            if status
+            else turn_changes(snapshot.messages, self._turn_feed.turn_id or ""),
         )
-        data = segment_bundle(messages, segment, frame, notes=self._feed.notes, scrub=self._scrub)
+        data = segment_bundle(
+            messages, segment, frame, notes=self._turn_feed.notes, scrub=self._scrub
+        )
         if not data["text/markdown"]:
             if segment.index > self._newest_displayed:
                 return
@@ -366,7 +370,7 @@ class CellOutput:
             return f"{LOADING} {max(0, round((self._now_ms() - since) / 1000))} s"
         if snapshot.asks or snapshot.questions:
             return "waits for your answer"
-        if self._feed.turn_id is None and snapshot.status.type == "busy":
+        if self._turn_feed.turn_id is None and snapshot.status.type == "busy":
             return "waits for the turn that runs"
         if _is_summarising(messages):
             return "compacts older turns"

@@ -39,7 +39,7 @@ def closed_bundle(
         index=0,
         start=start,
         end=end,
-        tail=end.joint if end is not None else "",
+        closing_text=end.joint if end is not None else "",
         caps=Caps().caps_after(earlier_parts),
         first_step=command.first_step,
     )

@@ -27,7 +27,7 @@ from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.session_record.events import QuestionAsked
 from palimpsest.transcript.session_record.reverts import FileDiff
 from palimpsest.transcript.values import Ask, Density, Value
-from palimpsest.transcript.visible_text import visible
+from palimpsest.transcript.visible_text import visible_text
 
 SEGMENT_MIME = "application/vnd.palimpsest.segment+json"
 SEGMENT_VERSION = 1
@@ -102,10 +102,10 @@ def segment_bundle(
             **({"mode": frame.mode} if frame.mode else {}),
             "status": status,
             "start": _cut_position(segment.start, segment.start.joint),
-            "end": _cut_position(segment.end, segment.tail),
+            "end": _cut_position(segment.end, segment.closing_text),
         },
         "text/markdown": joined_blocks([above, written_by(markdown.WRITER), below]),
-        "text/plain": visible(
+        "text/plain": visible_text(
             joined_blocks([above.strip("*"), written_by(text.WRITER), below.strip("*")])
         ),
     }
@@ -203,25 +203,26 @@ def _cap_call(part: dict[str, Any], room: int) -> int:
         del state["attachments"]
     metadata = state.get("metadata") or {}
     state["metadata"] = {
-        key: _shortened(value, room if key in ("output", "diff") else LINE_CHARS)
+        key: _shortened_value(value, room if key in ("output", "diff") else LINE_CHARS)
         for key, value in metadata.items()
     }
     used = 0
     arguments = state.get("input") or {}
     if len(json.dumps(arguments, ensure_ascii=False)) > max(room // 2, 0):
         arguments = {
-            key: _shortened(value, room // (2 * len(arguments))) for key, value in arguments.items()
+            key: _shortened_value(value, room // (2 * len(arguments)))
+            for key, value in arguments.items()
         }
     state["input"] = arguments
     used += len(json.dumps(arguments, ensure_ascii=False))
     for key in ("output", "error", "raw"):
         if isinstance(state.get(key), str):
-            state[key] = _shortened(state[key], max(room - used, 0))
+            state[key] = _shortened_value(state[key], max(room - used, 0))
             used += len(state[key])
     return min(used, max(room, 0))
 
 
-def _shortened(value: Any, max_chars: int) -> Any:
+def _shortened_value(value: Any, max_chars: int) -> Any:
     """Return the head and tail of a long text; a note in place of a large value."""
     if isinstance(value, str):
         if len(value) <= max_chars:

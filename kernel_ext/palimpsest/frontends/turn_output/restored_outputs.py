@@ -29,7 +29,7 @@ from palimpsest.transcript.messages import Message, parts_of
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 from palimpsest.transcript.session_record.events import PromptDelivered, Record
 from palimpsest.transcript.values import Density
-from palimpsest.transcript.visible_text import visible
+from palimpsest.transcript.visible_text import visible_text
 
 Output = dict[str, Any]
 """One output of a cell, as a notebook saves it."""
@@ -150,15 +150,15 @@ def _recorded_figures(part: ToolPart, read_image: Callable[[str], str]) -> list[
                 attachment.url if attachment.url.startswith("data:") else read_image(attachment.url)
             )
         except UserError as problem:
-            outputs.append({"text/plain": visible(f"{label} {problem}")})
+            outputs.append({"text/plain": visible_text(f"{label} {problem}")})
             continue
         mime, _, content = address.removeprefix("data:").partition(";base64,")
         # The log may come from anybody: content other than an image, such as HTML, must not become a trusted output.
         if mime in PICTURES and _is_base64(content):
-            outputs.append({mime: content, "text/plain": visible(label)})
+            outputs.append({mime: content, "text/plain": visible_text(label)})
         else:
             outputs.append(
-                {"text/plain": visible(f"{label} This is no picture, so it is not shown.")}
+                {"text/plain": visible_text(f"{label} This is no picture, so it is not shown.")}
             )
     return outputs
 

@@ -32,7 +32,7 @@ class Segment:
     index: int
     start: SegmentCut
     end: SegmentCut | None = None
-    tail: str = ""
+    closing_text: str = ""
     """Text to append where the cut fell inside a code fence."""
     caps: Caps = field(default_factory=Caps)
     first_step: int = 1
@@ -86,7 +86,7 @@ def cut_when_long(messages: Sequence[Message], segment: Segment) -> Segment | No
             cut = _cut_text(part.text, start, SEGMENT_CHARS - chars)
             if cut is not None:
                 end_offset, tail, lead = cut
-                return replace(segment, end=SegmentCut(number, end_offset, lead), tail=tail)
+                return replace(segment, end=SegmentCut(number, end_offset, lead), closing_text=tail)
         if chars > 0 and not isinstance(part, TextPart):
             return replace(segment, end=SegmentCut(number))
         chars += length
@@ -123,7 +123,7 @@ def _part_inside(part: Part, number: int, segment: Segment) -> Part | None:
     text = (
         (start.joint if is_continued else "")
         + part.text[first:last]
-        + (segment.tail if is_last else "")
+        + (segment.closing_text if is_last else "")
     )
     return part.model_copy(update={"text": text})
 

@@ -54,7 +54,7 @@ from palimpsest.transcript.retry_runs import is_notice
 from palimpsest.transcript.session_record.sessions import Busy
 from palimpsest.transcript.user_notices import user_notice_text
 from palimpsest.transcript.values import Density
-from palimpsest.transcript.visible_text import visible
+from palimpsest.transcript.visible_text import visible_text
 
 
 class TerminalOutput:
@@ -72,9 +72,9 @@ class TerminalOutput:
         quiet: bool = False,
         density: Density = "quiet",
     ) -> None:
-        self._feed = feed
-        self._scrub: Callable[[str], str] = lambda text: visible(scrub(text))
-        self._quiet = quiet
+        self._turn_feed = feed
+        self._scrub: Callable[[str], str] = lambda text: visible_text(scrub(text))
+        self._is_quiet = quiet
         self._density = density
         self._refreshed_at_counts = (-1, 0)
         self._printed_chars: dict[str, int] = {}
@@ -100,7 +100,7 @@ class TerminalOutput:
 
     def prepare_question(self, call_id: str) -> None:  # noqa: ARG002  # a terminal grows at its end
         """Print the text before a question, which follows in the same terminal."""
-        if not self._quiet:
+        if not self._is_quiet:
             self._print_folded()
 
     def warn_stuck(self, sentence: str) -> None:
@@ -110,17 +110,17 @@ class TerminalOutput:
 
     def refresh(self) -> None:
         """Print new content."""
-        counts = (self._feed.changes, self._feed.problems)
-        if self._quiet or counts == self._refreshed_at_counts:
+        counts = (self._turn_feed.change_count, self._turn_feed.problems)
+        if self._is_quiet or counts == self._refreshed_at_counts:
             return
         self._refreshed_at_counts = counts
-        snapshot = self._feed.snapshot()
+        snapshot = self._turn_feed.snapshot()
         if snapshot is None:
             return
         self._print_problem(snapshot)
         self._print_loading(snapshot)
-        has_received = self._feed.has_received(snapshot)
-        for message in shown_messages(self._feed.messages(snapshot)):
+        has_received = self._turn_feed.has_received(snapshot)
+        for message in shown_messages(self._turn_feed.messages(snapshot)):
             has_failed = any(self._is_unprinted_failure(part) for part in message.parts)
             if has_failed and not has_received:
                 # A call is printed once only, so not before the record of who refused it has arrived.
@@ -131,11 +131,11 @@ class TerminalOutput:
     def finish(self, answer: Answer) -> None:
         """Print the remaining content, and the turn's error."""
         messages = shown_messages(answer.messages)
-        if self._quiet:
+        if self._is_quiet:
             self._print_line(self._scrub(answer.text))
-        for message in () if self._quiet else messages:
+        for message in () if self._is_quiet else messages:
             self._print_message(message, is_final=True)
-        if not self._quiet:
+        if not self._is_quiet:
             self._print_folded()
             self._print_reductions()
         if answer.error is not None:
@@ -143,7 +143,7 @@ class TerminalOutput:
             notice = outline_error(answer.error, self._scrub)
             self._print_line(f"{notice.sign} {notice.sentence} {notice.advice}".rstrip())
         figures = figures_item(messages)
-        if self._density == "quiet" and not self._quiet and figures is not None:
+        if self._density == "quiet" and not self._is_quiet and figures is not None:
             self._print_line(figures.summary)
         self._end_line()
 
@@ -197,7 +197,7 @@ class TerminalOutput:
             self._end_line()
 
     def _outline_items(self, part: Part) -> Sequence[Item]:
-        notes = self._feed.notes
+        notes = self._turn_feed.notes
         self._printed_decisions |= {
             decision.id for decision in notes.decisions if decision.part_id == part.id
         }
@@ -209,7 +209,7 @@ class TerminalOutput:
     def _print_reductions(self) -> None:
         """Print the decisions about outputs that were printed before, equal decisions in one line."""
         groups: dict[tuple[str, str, str], list[Decision]] = {}
-        for decision in self._feed.notes.decisions:
+        for decision in self._turn_feed.notes.decisions:
             if (
                 decision.id in self._printed_decisions
                 or decision.part_id not in self._printed_chars

@@ -43,32 +43,32 @@ class TurnFeed:
         self.session: KernelSession | None = None
         self.turn_id: str | None = None
         self.first_seq = 0
-        self.changes = 0
+        self.change_count = 0
         """Number of records of this session so far; an output is refreshed when it has grown."""
         self.steps = 0
         """Number of steps that have ended."""
-        self.notable = 0
+        self.notable_count = 0
         """Number of questions, answers and status changes; outputs show these at once."""
         self.problems = 0
         """Number of times that the disk stopped responding or resumed."""
         self.notes = OutlineNotes()
-        self.asking: frozenset[str] = frozenset()
+        self.open_question_ids: frozenset[str] = frozenset()
         """Ids of the open questions, by the records received."""
-        self.wake: Callable[[], None] = lambda: None
+        self.on_change: Callable[[], None] = lambda: None
         """Called on the writer thread when records arrived."""
         self._received_seq = 0
         self._awaited_record: tuple[int, Callable[[], None]] | None = None
         """The number of the record for which the end of the turn waits, and the callback that wakes it."""
         self._unsubscribe: Callable[[], object] | None = None
 
-    def attach(self, session: KernelSession) -> None:
+    def subscribe_to(self, session: KernelSession) -> None:
         """Subscribe to a session's records."""
         self.session = session
         snapshot = session.snapshot()
         self.first_seq = snapshot.seq + 1
         self._received_seq = snapshot.seq
         self._older_message_ids = frozenset(message.id for message in snapshot.messages)
-        self.asking = frozenset(ask.id for ask in snapshot.asks) | frozenset(
+        self.open_question_ids = frozenset(ask.id for ask in snapshot.asks) | frozenset(
             question.question_id for question in snapshot.questions
         )
         unsubscribe = session.subscribe(self._on_records)
@@ -92,7 +92,7 @@ class TurnFeed:
         """Return whether all records of a snapshot were received; they arrive up to a tick after it."""
         return self._received_seq >= snapshot.seq
 
-    def detach(self) -> None:
+    def unsubscribe(self) -> None:
         """Unsubscribe from the session."""
         if self._unsubscribe is not None:
             self._unsubscribe()
@@ -141,18 +141,18 @@ class TurnFeed:
         """Process a batch of records; on the writer thread."""
         for record in records:
             self._process(record)
-        self.changes += len(records)
+        self.change_count += len(records)
         if records:
             self._received_seq = records[-1].seq
             if (awaited := self._awaited_record) is not None and self._received_seq >= awaited[0]:
                 awaited[1]()
-            self.wake()
+            self.on_change()
 
     def _count_problem(self) -> None:
         """Count a change in whether the disk responds, so that it is shown at once."""
         self.problems += 1
-        self.notable += 1
-        self.wake()
+        self.notable_count += 1
+        self.on_change()
 
     def _process(self, record: Record) -> None:
         event = record.event
@@ -163,23 +163,23 @@ class TurnFeed:
                 self.first_seq = record.seq
             case PermissionAsked():
                 self.notes = replace(notes, asks=(*notes.asks, event.ask))
-                self.asking |= {event.ask.id}
-                self.notable += 1
+                self.open_question_ids |= {event.ask.id}
+                self.notable_count += 1
             case PermissionReplied():
                 replied = (event.ask_id, event.reply)
                 self.notes = replace(notes, replies=(*notes.replies, replied))
-                self.asking -= {event.ask_id}
-                self.notable += 1
+                self.open_question_ids -= {event.ask_id}
+                self.notable_count += 1
             case QuestionAsked():
-                self.asking |= {event.question_id}
-                self.notable += 1
+                self.open_question_ids |= {event.question_id}
+                self.notable_count += 1
             case QuestionReplied() | QuestionRejected():
-                self.asking -= {event.question_id}
-                self.notable += 1
+                self.open_question_ids -= {event.question_id}
+                self.notable_count += 1
             case DecisionMade():
                 self.notes = replace(notes, decisions=(*notes.decisions, event.decision))
             case SessionStatus():
-                self.notable += 1
+                self.notable_count += 1
             case PartUpdated(part=StepFinishPart()):
                 self.steps += 1
             case _:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, Literal, get_args
 
-from palimpsest.frontends.typed_input.typed_values import amounts, policy_words
+from palimpsest.frontends.typed_input.typed_values import parse_amounts, policy_words
 from palimpsest.render.reports.held_request import held_request_text
 from palimpsest.session.controls.context_edits import ContextEditAction
 from palimpsest.session.open_sessions.followed_session import KernelSession
@@ -99,7 +99,7 @@ def _change_request(
 
 
 def _set_limit(text: str, session: KernelSession) -> None:
-    parsed = amounts(text)
+    parsed = parse_amounts(text)
     if not parsed and text.lower() not in ("off", "none"):
         raise UserError(
             f"{text!r} is no amount. Write budget 2usd, budget 500k tokens, or budget off."

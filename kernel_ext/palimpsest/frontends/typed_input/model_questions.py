@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 from palimpsest.transcript.values import Question
-from palimpsest.transcript.visible_text import visible, visible_line
+from palimpsest.transcript.visible_text import visible_line, visible_text
 
 _NUMBERS = re.compile(r"\s*\d{1,2}(?:[\s,;]+\d{1,2})*\s*")
 
@@ -17,7 +17,7 @@ def interview_text(
 ) -> str:
     """Return a question as text, with numbered options and a hint on how to answer."""
     position = f" ({number} of {total})" if total > 1 else ""
-    first, *rest = visible(question.question).split("\n")
+    first, *rest = visible_text(question.question).split("\n")
     lines = [f"The agent asks{position}: {first}", *(f"  {line}".rstrip() for line in rest)]
     for option_number, option in enumerate(question.options, 1):
         description = f": {visible_line(option.description)}" if option.description else ""

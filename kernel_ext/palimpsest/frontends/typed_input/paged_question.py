@@ -34,7 +34,7 @@ AnswerT = TypeVar("AnswerT")
 class AnswerRules(Generic[AnswerT]):
     """The rules for parsing the answer that is typed below a page."""
 
-    parse: Callable[[str], AnswerT | None]
+    parse_answer: Callable[[str], AnswerT | None]
     """Parses a line; returns None where it is no answer."""
     is_refusal: Callable[[AnswerT], bool]
     """Returns whether an answer is a refusal, which is possible before all was shown."""
@@ -60,7 +60,7 @@ class PagedQuestion(Generic[AnswerT]):
         closing_rows = sum(len(line) // size.columns + 1 for line in closing.split("\n"))
         room = max(size.lines - closing_rows, size.lines // 2)
         self._answers = answers
-        self._closing = closing
+        self._closing_event = closing
         self._pages = [rows[at : at + room] for at in range(0, len(rows), room)]
         self._page = 0
         self._too_long = ""
@@ -74,7 +74,7 @@ class PagedQuestion(Generic[AnswerT]):
 
     def answer_in(self, line: str) -> AnswerT | None:
         """Return the answer in a line; None if the question stays open."""
-        answer = self._answers.parse(line)
+        answer = self._answers.parse_answer(line)
         if answer is not None and (self._answers.is_refusal(answer) or self._is_last_page()):
             return answer
         if self._too_long:
@@ -98,7 +98,7 @@ class PagedQuestion(Generic[AnswerT]):
         if self._too_long:
             return f"{page}\n{self._too_long}"
         if self._is_last_page():
-            return f"{page}\n{self._closing}"
+            return f"{page}\n{self._closing_event}"
         footer = NEXT_PAGE.format(
             page=self._page + 1, pages=len(self._pages), no=self._answers.no_meaning
         )

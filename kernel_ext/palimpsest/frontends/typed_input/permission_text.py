@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from palimpsest.transcript.values import Ask
-from palimpsest.transcript.visible_text import visible, visible_code, visible_line
+from palimpsest.transcript.visible_text import visible_code, visible_line, visible_text
 
 Scrub = Callable[[str], str]
 MAX_TITLE_CHARS = 160
@@ -34,7 +34,7 @@ def _question_body(ask: Ask, scrub: Scrub) -> str:
     title = visible_line(ask.title, MAX_TITLE_CHARS)
     lines = [f"The agent wants to use {name}: {title}" if title else f"May {name} run?"]
     if ask.permission in SENTENCE_PERMISSIONS:
-        lines = [visible(ask.title)]
+        lines = [visible_text(ask.title)]
     if ask.changed:
         lines += quoted_lines(ask.changed, scrub)
     for key, value in ask.input.items():

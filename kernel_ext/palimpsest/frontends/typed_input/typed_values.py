@@ -17,7 +17,7 @@ def policy_words(text: str) -> list[str]:
     return _POLICY_WORD.findall(text)
 
 
-def amounts(text: str) -> dict[str, float]:
+def parse_amounts(text: str) -> dict[str, float]:
     """Parse amounts such as ``2usd``, ``$2``, ``500k tokens`` or both, by unit; empty for other text."""
     numbers: dict[str, float] = {}
     rest = text.strip()

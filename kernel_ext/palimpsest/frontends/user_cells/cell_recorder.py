@@ -73,7 +73,7 @@ class _Output:
     error: tuple[str, str] | None = None
 
     def value(self, hidden: HiddenCells) -> RecordedOutput:
-        text, markup = hidden.mask(self.text.text()), hidden.mask(self.markup)
+        text, markup = hidden.masked_text(self.text.shown_text()), hidden.masked_text(self.markup)
         return RecordedOutput(self.kind, text, markup, self.mimes, self.image, self.error)
 
 
@@ -111,19 +111,19 @@ class CellRecorder:
         self.kernel = uuid.uuid4().hex[:12]
         """Identifies this start of the kernel, since runs are numbered from 1 after a restart."""
         self._lock = threading.RLock()
-        self._runs: OrderedDict[int, _Run] = OrderedDict()
+        self._runs_by_serial: OrderedDict[int, _Run] = OrderedDict()
         self._by_request: OrderedDict[str, _Run] = OrderedDict()
         self._comms: OrderedDict[str, _Run] = OrderedDict()
         """The run in which each widget was created, by the id of its comm."""
         self._displays: OrderedDict[str, tuple[_Run, _Output]] = OrderedDict()
-        self._current: _Run | None = None
+        self._current_run: _Run | None = None
         self._depth = 0
         self._run_count = 0
         self._image_bytes = 0
         self._deleted_cells: set[str] = set()
         self._cells_before_recording: tuple[tuple[int, str], ...] = ()
         self._hidden_cells = HiddenCells(shell)
-        self._undo = ExitStack()
+        self._undo_stack = ExitStack()
         self.is_agent_code: Callable[[], bool] = lambda: False
         """Returns whether the agent wrote the calling code, whose outputs belong to its tool call."""
         self._is_next_hidden = False
@@ -146,19 +146,19 @@ class CellRecorder:
             return
         send = session.send
         session.send = self._recording_send(send)
-        self._undo.callback(_restore_method, session, "send", send)
+        self._undo_stack.callback(_restore_method, session, "send", send)
         handlers = getattr(kernel, "shell_handlers", {})
         on_comm = handlers.get("comm_msg")
         if on_comm is not None:
             handlers["comm_msg"] = self._recording_comm_handler(on_comm)
-            self._undo.callback(handlers.__setitem__, "comm_msg", on_comm)
+            self._undo_stack.callback(handlers.__setitem__, "comm_msg", on_comm)
 
     def unregister(self) -> None:
         """Stop recording."""
         self._hidden_cells.end_recording(max((at for at, _ in _history(self._shell)), default=0))
         self._shell.events.unregister("pre_run_cell", self.begin)
         self._shell.events.unregister("post_run_cell", self.end)
-        self._undo.close()
+        self._undo_stack.close()
 
     def hide_next(self) -> None:
         """Hide the next cell from the agent (``%agent private``)."""
@@ -169,9 +169,11 @@ class CellRecorder:
         with self._lock:
             self._read_terminal_outputs()
             return NotebookRuns(
-                runs=tuple(run.as_value(self._hidden_cells) for run in self._runs.values()),
+                runs=tuple(
+                    run.as_value(self._hidden_cells) for run in self._runs_by_serial.values()
+                ),
                 deleted=frozenset(self._deleted_cells),
-                forgotten=self._run_count - len(self._runs),
+                forgotten=self._run_count - len(self._runs_by_serial),
                 earlier=self._cells_before_recording,
             )
 
@@ -195,7 +197,7 @@ class CellRecorder:
             data = CellRun(
                 serial=self._run_count,
                 version=1,
-                source=shortened(source, MAX_SOURCE_CHARS),
+                source=shortened_middle(source, MAX_SOURCE_CHARS),
                 cell_id=cell_id,
                 status="running",
                 hidden=self._hidden_by(metadata, source),
@@ -205,8 +207,8 @@ class CellRecorder:
             if data.hidden:
                 self._hidden_cells.hide(source)
             else:
-                self._hidden_cells.reveal(source)
-            self._runs[data.serial] = self._current = run
+                self._hidden_cells.reveal_source(source)
+            self._runs_by_serial[data.serial] = self._current_run = run
             request_id = (message.get("header") or {}).get("msg_id")
             if isinstance(request_id, str):
                 _store_bounded(self._by_request, request_id, run)
@@ -222,11 +224,11 @@ class CellRecorder:
         if self._depth == 0:
             return
         self._depth -= 1
-        run = self._current
+        run = self._current_run
         if self._depth or run is None:
             return
         with self._lock:
-            self._current = None
+            self._current_run = None
             number = getattr(result, "execution_count", None)
             number = number if isinstance(number, int) else None
             if run.data.hidden and number is not None:
@@ -392,10 +394,10 @@ class CellRecorder:
         return None
 
     def _forget_old(self) -> None:
-        while len(self._runs) > MAX_RUNS:
-            _, oldest = self._runs.popitem(last=False)
+        while len(self._runs_by_serial) > MAX_RUNS:
+            _, oldest = self._runs_by_serial.popitem(last=False)
             self._drop_images(oldest)
-        for run in self._runs.values():
+        for run in self._runs_by_serial.values():
             if self._image_bytes <= MAX_ALL_IMAGE_BYTES:
                 return
             if self._drop_images(run):
@@ -417,7 +419,7 @@ class CellRecorder:
             return
         outputs = getattr(getattr(self._shell, "history_manager", None), "outputs", {})
         exceptions = getattr(getattr(self._shell, "history_manager", None), "exceptions", {})
-        for run in self._runs.values():
+        for run in self._runs_by_serial.values():
             number = run.data.number
             if run.outputs or run.data.hidden or number is None:
                 continue
@@ -436,7 +438,7 @@ class CellRecorder:
             self._add_output(run, kind, {"data": bundle})
 
 
-def shortened(text: str, chars: int) -> str:
+def shortened_middle(text: str, chars: int) -> str:
     """Return a text shortened to about ``chars`` characters in its middle."""
     if len(text) <= chars:
         return text
@@ -463,7 +465,7 @@ def _earlier_cells(shell: Any) -> tuple[tuple[int, str], ...]:
     # Without the last one, the running cell, which loads the extension.
     cells = _history(shell)[:-1][-MAX_EARLIER_CELLS:]
     return tuple(
-        (number, "" if may_have_tags else shortened(source, 2_000))
+        (number, "" if may_have_tags else shortened_middle(source, 2_000))
         for number, source in cells
         if not _AGENT_CELL.match(source) and "%load_ext palimpsest" not in source
     )

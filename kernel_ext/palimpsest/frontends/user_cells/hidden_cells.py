@@ -81,7 +81,7 @@ class HiddenCells:
         """Record that the cell with this number is the last recorded one."""
         self._last_recorded_number = number
 
-    def reveal(self, source: str) -> None:
+    def reveal_source(self, source: str) -> None:
         """Add a source that the agent may see: a cell of the user, or the agent's own code."""
         for line in source.splitlines():
             if len(key := _comparable_line(line)) >= MIN_LINE_CHARS:
@@ -100,7 +100,7 @@ class HiddenCells:
             number is not None and int(number) in self._hidden_numbers
         )
 
-    def mask(self, text: str) -> str:
+    def masked_text(self, text: str) -> str:
         """Return a text with masked lines of hidden cells and masked frames of their code in tracebacks."""
         if not self._hidden_numbers and not self._hidden_lines:
             return text

@@ -15,35 +15,42 @@ class TextBuffer:
     ``head_chars`` and ``tail_chars`` are the most characters of each.
     """
 
-    __slots__ = ("_dropped", "_head", "_room", "_tail", "_tail_chars", "_tail_limit")
+    __slots__ = (
+        "_dropped_chars",
+        "_head_pieces",
+        "_room",
+        "_tail_chars",
+        "_tail_limit",
+        "_tail_pieces",
+    )
 
     def __init__(self, head_chars: int, tail_chars: int) -> None:
-        self._head: list[str] = []
+        self._head_pieces: list[str] = []
         self._room = head_chars
-        self._tail: deque[str] = deque()
+        self._tail_pieces: deque[str] = deque()
         self._tail_limit = tail_chars
         self._tail_chars = 0
-        self._dropped = 0
+        self._dropped_chars = 0
 
     def write(self, text: str) -> None:
         """Add text."""
         if self._room > 0:
-            self._head.append(text[: self._room])
+            self._head_pieces.append(text[: self._room])
             text = text[self._room :]
-            self._room -= len(self._head[-1])
+            self._room -= len(self._head_pieces[-1])
         if text:
-            self._tail.append(text[-self._tail_limit :])
-            self._tail_chars += len(self._tail[-1])
-            self._dropped += len(text) - len(self._tail[-1])
+            self._tail_pieces.append(text[-self._tail_limit :])
+            self._tail_chars += len(self._tail_pieces[-1])
+            self._dropped_chars += len(text) - len(self._tail_pieces[-1])
         while self._tail_chars > self._tail_limit:
-            dropped = len(self._tail.popleft())
+            dropped = len(self._tail_pieces.popleft())
             self._tail_chars -= dropped
-            self._dropped += dropped
+            self._dropped_chars += dropped
 
-    def text(self) -> str:
+    def shown_text(self) -> str:
         """Return the text as a terminal would show it, without colours and overwritten lines."""
-        gap = f"\n[{self._dropped} characters left out]\n" if self._dropped else ""
-        return terminal_text("".join(self._head) + gap + "".join(self._tail))
+        gap = f"\n[{self._dropped_chars} characters left out]\n" if self._dropped_chars else ""
+        return terminal_text("".join(self._head_pieces) + gap + "".join(self._tail_pieces))
 
 
 def terminal_text(text: str) -> str:

@@ -34,7 +34,7 @@ def input_checksums(
     for name in _read_names(code)[:MAX_NAMES]:
         if name not in variables:
             continue
-        fingerprint = fingerprints.of(variables[name])
+        fingerprint = fingerprints.fingerprint_of(variables[name])
         if fingerprint.is_complete:
             checksums[name] = f"{fingerprint.checksum & 0xFFFFFFFF:08x}"
     return checksums

@@ -30,16 +30,16 @@ class _PlainCheck:
     """The check of one value, which ends after ``MAX_VALUES`` values."""
 
     def __init__(self) -> None:
-        self._remaining = MAX_VALUES
+        self._remaining_values = MAX_VALUES
 
     def check(self, value: Any, depth: int = MAX_DEPTH) -> None:
         """Raise NotCounted unless a value is plain."""
-        self._remaining -= 1
+        self._remaining_values -= 1
         value_type = type(value)
-        if self._remaining < 0 or depth == 0:
+        if self._remaining_values < 0 or depth == 0:
             raise NotCounted
         if value_type in _ATOMS:
-            self._remaining -= len(value) // 1_000 if value_type in (str, bytes) else 0
+            self._remaining_values -= len(value) // 1_000 if value_type in (str, bytes) else 0
         elif value_type is dict:
             for key, item in list(value.items()):
                 self.check(key, depth - 1)
@@ -60,7 +60,7 @@ class _PlainCheck:
         elif value_type is not BuiltinFunctionType and not is_of_library(value):
             raise NotCounted
 
-    def describable(self, value: Any) -> Any:
+    def describable_value(self, value: Any) -> Any:
         """Return the value, or the beginning of a long one; raises NotCounted unless it is plain."""
         value_type = type(value)
         if value_type in (str, bytes):
@@ -130,7 +130,7 @@ def describable_value(value: Any) -> Any:
 
     For a long text, list or frame this is its beginning, whose description has about the same length.
     """
-    return _PlainCheck().describable(value)
+    return _PlainCheck().describable_value(value)
 
 
 def is_plain(value: Any) -> bool:

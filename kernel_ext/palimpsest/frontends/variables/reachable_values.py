@@ -131,7 +131,7 @@ def _follow_step(value: Any, step: "re.Match[str]") -> Any:
         if name.startswith("_"):
             raise _NoSuchPart
         return _attribute(value, name)
-    return _item(value, int(step["index"]) if step["index"] else step["key"])
+    return _item_at(value, int(step["index"]) if step["index"] else step["key"])
 
 
 def _attribute(value: Any, name: str) -> Any:
@@ -181,7 +181,7 @@ def _all_members(kind: type) -> frozenset[str]:
     return frozenset(name for base in _MRO.__get__(kind) for name in _MEMBERS.__get__(base))
 
 
-def _item(value: Any, key: str | int) -> Any:
+def _item_at(value: Any, key: str | int) -> Any:
     if is_frame(value) or is_series(value):
         return _labelled_value(value, key)
     if is_array(value):

@@ -74,14 +74,14 @@ class ValueText:
     def long_text(self, value: Any, chars: int) -> str:
         """Return a value as text of about ``chars`` characters."""
         self._remaining_chars = 2 * chars + 200
-        return self._text(value, MAX_DEPTH)
+        return self._value_text(value, MAX_DEPTH)
 
     def summary_line(self, value: Any, chars: int = SUMMARY_CHARS) -> str:
         """Return one line about a value: its shape, its number of items and the first ones, or its text."""
         if value in self._kernel_objects:
             return KERNEL_PART
         if is_routine(value) or is_class(value):
-            return cut_text(self.signature(value), chars)
+            return cut_text(self.signature_text(value), chars)
         if is_frame(value) or is_series(value) or is_array(value):
             return shape_of(value)[:chars]
         if container_of(value) is not None:
@@ -89,7 +89,7 @@ class ValueText:
             return f"{length} items: {self.short_text(value, chars - 20)}" if length else "empty"
         return self.short_text(value, chars)
 
-    def signature(self, value: Any) -> str:
+    def signature_text(self, value: Any) -> str:
         """Return the name and parameters of a function or class, with plain defaults."""
         if is_class(value):
             function = _class_member(value, "__init__")
@@ -117,7 +117,7 @@ class ValueText:
             return ""
         return inspect.cleandoc(documentation_text) if type(documentation_text) is str else ""
 
-    def _text(self, value: Any, depth: int) -> str:
+    def _value_text(self, value: Any, depth: int) -> str:
         if value in self._kernel_objects:
             return self._count_chars(KERNEL_PART)
         kind = type(value)
@@ -133,7 +133,7 @@ class ValueText:
             return self._count_chars(repr(value))
         if is_routine(value) or is_class(value):
             return self._count_chars(
-                f"<{'class' if is_class(value) else 'function'} {self.signature(value).partition('(')[0]}>"
+                f"<{'class' if is_class(value) else 'function'} {self.signature_text(value).partition('(')[0]}>"
             )
         if is_module(value):
             return self._count_chars("<module>")
@@ -150,7 +150,7 @@ class ValueText:
                 is_cut = True
                 break
             pieces.append(
-                self._pair_text(item, depth) if base is dict else self._text(item, depth - 1)
+                self._pair_text(item, depth) if base is dict else self._value_text(item, depth - 1)
             )
         items_text = ", ".join([*pieces, "..."] if is_cut else pieces)
         if base is tuple and len(pieces) == 1 and not is_cut:
@@ -162,10 +162,10 @@ class ValueText:
 
     def _pair_text(self, pair: tuple[Any, Any], depth: int) -> str:
         key, value = pair
-        key_text = self._text(key, depth - 1)
+        key_text = self._value_text(key, depth - 1)
         if type(key) is str and is_secret_variable(key):
             return f"{key_text}: {REDACTED!r}"
-        return f"{key_text}: {self._text(value, depth - 1)}"
+        return f"{key_text}: {self._value_text(value, depth - 1)}"
 
     def _count_chars(self, text: str) -> str:
         self._remaining_chars -= len(text)

@@ -65,17 +65,17 @@ class Fingerprints:
     ) -> None:
         """``kernel_objects`` are objects that are not read: a checksum of a hidden cell's source could reveal it."""
         self._kernel_objects = kernel_objects
-        self._lasting = lasting
-        self._hash: Callable[[Any], int] = _lasting_hash if lasting else hash
+        self._is_lasting = lasting
+        self._hash_value: Callable[[Any], int] = _lasting_hash if lasting else hash
         self._deadline = time.perf_counter() + seconds
         self._is_complete = True
-        self._items = 0
+        self._item_count = 0
 
-    def of(self, value: Any) -> Fingerprint:
+    def fingerprint_of(self, value: Any) -> Fingerprint:
         """Return the fingerprint of a value; incomplete where the time limit was reached."""
         if time.perf_counter() > self._deadline:
             return NO_FINGERPRINT
-        self._is_complete, self._items = True, 0
+        self._is_complete, self._item_count = True, 0
         try:
             checksum = self._checksum(value, MAX_DEPTH)
         except Exception:  # noqa: BLE001  # a half-made array, a container that another thread changes
@@ -84,14 +84,14 @@ class Fingerprints:
 
     def _identity(self, value: Any) -> int:
         """Return the identity of a value; raises _NoLastingChecksum for lasting fingerprints."""
-        if self._lasting:
+        if self._is_lasting:
             raise _NoLastingChecksum
         return id(value)
 
     def _checksum(self, value: Any, depth: int) -> int:
         kind = type(value)
         if kind in _ATOMS:
-            return self._hash((kind.__name__, value))
+            return self._hash_value((kind.__name__, value))
         if kind in _IMMUTABLE:
             return self._identity(value)
         if value in self._kernel_objects:
@@ -111,13 +111,15 @@ class Fingerprints:
         kind = type(value)
         if not value or depth == 0:
             self._is_complete = self._is_complete and not value
-            return self._hash((kind.__name__, len(value), self._identity(value) if value else 0))
+            return self._hash_value(
+                (kind.__name__, len(value), self._identity(value) if value else 0)
+            )
         checksums = []
         # Copy the container first, since another thread may change it meanwhile.
         items = list(value.items()) if kind is dict else list(value)
         for position, item in enumerate(items):
-            self._items += 1
-            if self._items > MAX_ITEMS or (
+            self._item_count += 1
+            if self._item_count > MAX_ITEMS or (
                 position % 512 == 511 and time.perf_counter() > self._deadline
             ):
                 self._is_complete = False
@@ -131,32 +133,32 @@ class Fingerprints:
                 checksums.append(self._checksum(item, depth - 1))
         if kind in (set, frozenset):
             checksums.sort()
-        return self._hash((kind.__name__, len(items), tuple(checksums)))
+        return self._hash_value((kind.__name__, len(items), tuple(checksums)))
 
     def _array_checksum(self, value: Any, depth: int) -> int:
         numpy = sys.modules["numpy"]
         head = (value.shape, str(value.dtype), value.strides)
         if value.dtype.hasobject:
-            return self._hash((head, self._object_array_checksum(value, depth)))
+            return self._hash_value((head, self._object_array_checksum(value, depth)))
         if value.nbytes == 0:
-            return self._hash(head)
+            return self._hash_value(head)
         if not value.flags.c_contiguous and not value.flags.f_contiguous:
             if value.nbytes > WHOLE_BYTES:
                 self._is_complete = False
                 value = value[tuple(slice(None, None, max(1, n // 64)) for n in value.shape)]
-            return self._hash((head, zlib.crc32(numpy.ascontiguousarray(value).tobytes())))
-        return self._hash(
+            return self._hash_value((head, zlib.crc32(numpy.ascontiguousarray(value).tobytes())))
+        return self._hash_value(
             (head, self._memory_checksum(value.__array_interface__["data"][0], value.nbytes))
         )
 
     def _object_array_checksum(self, value: Any, depth: int) -> int:
         """Return a checksum of an array of Python objects: of the items of a small array, else of their identities."""
         if value.size <= MAX_ITEMS and depth > 0:
-            return self._hash(
+            return self._hash_value(
                 tuple(self._checksum(item, depth - 1) for item in value.ravel().tolist())
             )
         self._is_complete = False
-        if not self._lasting and (value.flags.c_contiguous or value.flags.f_contiguous):
+        if not self._is_lasting and (value.flags.c_contiguous or value.flags.f_contiguous):
             return self._memory_checksum(value.__array_interface__["data"][0], value.nbytes)
         return self._identity(value)
 
@@ -187,12 +189,12 @@ class Fingerprints:
             ]
         if manager is None:
             self._is_complete = False
-        return self._hash(tuple(checksums))
+        return self._hash_value(tuple(checksums))
 
     def _label_checksum(self, index: Any) -> int:
         if len(index) > 2_000 or type(index).__name__ not in ("Index", "RangeIndex"):
             return self._identity(index)
-        return self._hash(tuple(self._checksum(label, 1) for label in index.tolist()))
+        return self._hash_value(tuple(self._checksum(label, 1) for label in index.tolist()))
 
     def _block_checksum(self, values: Any, depth: int) -> int:
         """Return a checksum of a block of a frame: a NumPy array, or an array of pandas."""
@@ -214,11 +216,11 @@ class Fingerprints:
         # Arrow's arrays are immutable; other contents mean another object.
         arrow = getattr(values, "_pa_array", None)
         if arrow is not None:
-            checksums.append(self._arrow_checksum(arrow) if self._lasting else id(arrow))
+            checksums.append(self._arrow_checksum(arrow) if self._is_lasting else id(arrow))
         if not checksums:
             self._is_complete = False
             checksums.append(self._identity(values))
-        return self._hash(tuple(checksums))
+        return self._hash_value(tuple(checksums))
 
     def _arrow_checksum(self, value: Any) -> int:
         """Return a checksum of an Arrow array's buffers; an instance of another class has no lasting one."""
@@ -228,7 +230,7 @@ class Fingerprints:
             buffer for chunk in value.chunks for buffer in chunk.buffers() if buffer is not None
         ]
         sums = [self._memory_checksum(buffer.address, buffer.size) for buffer in buffers]
-        return self._hash((str(value.type), len(value), *sums))
+        return self._hash_value((str(value.type), len(value), *sums))
 
     def _instance_checksum(self, value: Any, depth: int) -> int:
         """Return a checksum of an object: its identity, and its attributes."""
@@ -238,7 +240,7 @@ class Fingerprints:
             return self._identity(value)
         # The object may have more state than attributes (a C extension, slots).
         self._is_complete = False
-        return self._hash(
+        return self._hash_value(
             (self._identity(value), self._container_checksum(attributes, 2) if attributes else 0)
         )
 

@@ -65,14 +65,14 @@ class _ValueDescriber:
     def __init__(self, shell: Any) -> None:
         self.hidden = hidden_cells(shell)
         self.kernel_objects = KernelObjects(shell)
-        self.text = ValueText(self.kernel_objects, self.hidden.hides_file)
+        self.value_text = ValueText(self.kernel_objects, self.hidden.hides_file)
         self._key = getattr(getattr(getattr(shell, "kernel", None), "session", None), "key", b"")
 
     def scrub(self, text: str) -> str:
         """Return a text without secrets, the key of the kernel's messages, and lines of hidden cells."""
         if type(self._key) is bytes and len(self._key) >= MIN_KEY_BYTES:
             text = text.replace(self._key.decode("ascii", "backslashreplace"), REDACTED)
-        return self.hidden.mask(scrub(text, _SECRETS()))
+        return self.hidden.masked_text(scrub(text, _SECRETS()))
 
 
 def list_variables(shell: Any, shown: ShownVariables = NAMES_AND_TYPES) -> Sequence[VariableInfo]:
@@ -83,7 +83,7 @@ def list_variables(shell: Any, shown: ShownVariables = NAMES_AND_TYPES) -> Seque
     for name, value in sorted(user_variables(shell), key=lambda info: info[0]):
         info = _variable_info(describer, name, value, shown)
         if shown.with_fingerprints:
-            fingerprint = fingerprints.of(value)
+            fingerprint = fingerprints.fingerprint_of(value)
             checksum = fingerprint.checksum or None
             info = replace(
                 info, fingerprint=checksum, is_complete_fingerprint=fingerprint.is_complete
@@ -113,7 +113,7 @@ def _has_secret_key(value: Any) -> bool:
     )
 
 
-def describe(shell: Any, name: str, max_chars: int = 4_000) -> str:
+def describe_variable(shell: Any, name: str, max_chars: int = 4_000) -> str:
     """Return a long description of one variable, or of the value at a dotted or indexed path."""
     return describe_value(shell, name, value_at(shell, name), max_chars)
 
@@ -132,7 +132,7 @@ def describe_value(shell: Any, name: str, value: Any, max_chars: int) -> str:
 def _named_variable_line(describer: _ValueDescriber, value: Any) -> str:
     value = as_plain_table(value)
     if is_writable(value) or value in describer.kernel_objects:
-        return describer.text.summary_line(value)
+        return describer.value_text.summary_line(value)
     return cut_text(" ".join(_own_text(describer, value).split()), SUMMARY_CHARS)
 
 
@@ -144,31 +144,31 @@ def _long_text(describer: _ValueDescriber, value: Any) -> str:
     if is_table(value):
         return table_text(value)
     if is_routine(value) or is_class(value):
-        return f"{describer.text.signature(value)}\n{describer.text.documentation(value)}"
+        return f"{describer.value_text.signature_text(value)}\n{describer.value_text.documentation(value)}"
     if is_module(value):
-        return f"module\n{describer.text.documentation(value)}"
+        return f"module\n{describer.value_text.documentation(value)}"
     base = container_of(value)
     if base is dict:
         rows = [
-            f"  {describer.text.short_text(key, 60)}: {kind_of(item)} {_item_text(describer, key, item)}"
+            f"  {describer.value_text.short_text(key, 60)}: {kind_of(item)} {_item_text(describer, key, item)}"
             for key, item in items_of(value, MAX_ITEMS)
         ]
         return "\n".join([f"{length_of(value)} items", *rows])
     if base in (list, tuple):
         lines = [
-            f"  [{number}] {kind_of(item)} {describer.text.summary_line(item)}"
+            f"  [{number}] {kind_of(item)} {describer.value_text.summary_line(item)}"
             for number, item in enumerate(items_of(value, MAX_ITEMS))
         ]
         return "\n".join([f"{length_of(value)} items", *lines])
     if is_writable(value):
-        return cut_text(describer.text.long_text(value, MAX_REPR_CHARS), MAX_REPR_CHARS)
+        return cut_text(describer.value_text.long_text(value, MAX_REPR_CHARS), MAX_REPR_CHARS)
     return cut_text(_own_text(describer, value), MAX_REPR_CHARS)
 
 
 def _item_text(describer: _ValueDescriber, key: Any, value: Any) -> str:
     if type(key) is str and is_secret_variable(key):
         return REDACTED
-    return describer.text.summary_line(value)
+    return describer.value_text.summary_line(value)
 
 
 def _own_text(describer: _ValueDescriber, value: Any) -> str:

@@ -119,7 +119,7 @@ def _is_settled(
         return effective.reduction(name, message.id) is None and not effective.pinned(
             name, message.id
         )
-    if name in effective.restored or effective.pinned(name, message.id):
+    if name in effective.restored_ids or effective.pinned(name, message.id):
         return True
     current_reduction = effective.reduction(name, message.id)
     if hook_answer.action == "truncate":

@@ -22,7 +22,7 @@ from palimpsest.transcript.errors import (
     ModelFailed,
     UnknownError,
 )
-from palimpsest.transcript.ids import short
+from palimpsest.transcript.ids import short_id
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo, Messages
 from palimpsest.transcript.parts import RetryPart, Span
 from palimpsest.transcript.session_record.events import PartUpdated, SessionStatus
@@ -76,7 +76,7 @@ def too_large_error(
         largest = max(pins, key=pins.__getitem__)
         advice = (
             f"What is pinned takes about {pinned_tokens:,} of it: take the largest pin off with "
-            f"%agent unpin {short(largest)}, and ask again."
+            f"%agent unpin {short_id(largest)}, and ask again."
         )
     elif failed:
         advice = f"No summary could make room for it: {failed}"

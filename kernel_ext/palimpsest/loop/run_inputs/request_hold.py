@@ -35,8 +35,8 @@ class PostponedPruning:
 class RequestHold(Protocol):
     """Holds the requests of one session.
 
-    Contract: while ``on`` is true every request waits in ``hold`` before any of its decisions, or the request itself, is
-    journaled. ``hold`` raises Aborted when the turn is stopped; it writes nothing.
+    Contract: while ``is_on`` is true every request waits in ``await_release`` before any of its decisions, or the request itself, is
+    journaled. ``await_release`` raises Aborted when the turn is stopped; it writes nothing.
     """
 
     @property

@@ -131,7 +131,7 @@ class LitellmLoader:
     def _load(self, loaded: Future[Any], openai: bool) -> None:  # noqa: FBT001 - a thread's argument
         try:
             loaded.set_result(self._import())
-        except BaseException as error:  # noqa: BLE001 - ``get`` and ``wait`` raise it
+        except BaseException as error:  # noqa: BLE001 - ``get`` and ``wait_for_litellm`` raise it
             loaded.set_exception(error)
         else:
             _import_late(openai)

@@ -14,13 +14,13 @@ from typing import Any
 from palimpsest.model.errors.exception_details import NotAStream
 from palimpsest.model.wire.server_events import MAX_EVENT_BYTES
 
-FIELDS = ("data", "event", "id", "retry", ":")
+LINE_BEGINNINGS = ("data", "event", "id", "retry", ":")
 """Beginnings of the lines of an event stream."""
-MARK = "\ufeff"
+BYTE_ORDER_MARK = "\ufeff"
 """The byte order mark that some servers send first."""
 RECOGNISABLE_CHARS = 8
 """Characters of the first line that are enough to recognise a stream."""
-END = re.compile(rb"data: ?\[DONE\]\s*$")
+END_MARKER = re.compile(rb"data: ?\[DONE\]\s*$")
 """The end marker of a stream that was not cut."""
 TAIL_BYTES = 64
 IGNORED_LINES = (b":", b"id:", b"retry:")
@@ -29,7 +29,7 @@ IGNORED_LINES = (b":", b"id:", b"retry:")
 
 def is_stream(head: bytes) -> bool:
     """Return whether the first bytes of an answer are enough to show that it is an event stream."""
-    text = head.decode("utf-8", "ignore").lstrip(MARK).lstrip()
+    text = head.decode("utf-8", "ignore").lstrip(BYTE_ORDER_MARK).lstrip()
     return begins_stream(text) and (len(text) >= RECOGNISABLE_CHARS or "\n" in text)
 
 
@@ -39,23 +39,23 @@ def begins_stream(text: str) -> bool:
     >>> begins_stream("data: {"), begins_stream(": ping"), begins_stream('{"error": 1}')
     (True, True, False)
     """
-    return text.lstrip(MARK).lstrip().startswith(FIELDS)
+    return text.lstrip(BYTE_ORDER_MARK).lstrip().startswith(LINE_BEGINNINGS)
 
 
 async def checked_bytes(
-    pieces: AsyncIterable[bytes], response: Any = None, done: Callable[[], None] = lambda: None
+    pieces: AsyncIterable[bytes], response: Any = None, on_end: Callable[[], None] = lambda: None
 ) -> AsyncGenerator[bytes, None]:
     """Yield the bytes of a stream; raises NotAStream for anything else.
 
-    ``done`` is called when the stream's end marker arrives.
+    ``on_end`` is called when the stream's end marker arrives.
     """
     head = b""
     tail = b""
     is_a_stream = False
     async for piece in pieces:
         tail = (tail + piece)[-TAIL_BYTES:]
-        if END.search(tail):
-            done()
+        if END_MARKER.search(tail):
+            on_end()
         head += piece
         is_a_stream = is_a_stream or is_stream(head)
         if is_a_stream:
@@ -68,74 +68,74 @@ async def checked_bytes(
         return
     text = head.decode("utf-8", "replace")
     if text.strip():
-        for line in events(text, response):
+        for line in stream_lines(text, response):
             yield f"{line}\n".encode()
 
 
-def _complete_lines(held: bytes) -> tuple[bytes, bytes]:
+def _complete_lines(received: bytes) -> tuple[bytes, bytes]:
     """Return the complete lines, and the incomplete rest.
 
     Event ids, retry delays and comments are left out: after an id, OpenAI's client takes each empty
     line as an event without data, and fails.
     """
-    whole, end, rest = held.rpartition(b"\n")
+    whole, end, rest = received.rpartition(b"\n")
     lines = (line for line in whole.split(b"\n") if not line.startswith(IGNORED_LINES))
     return (b"\n".join(lines) + end if end else b""), rest
 
 
 async def checked_lines(lines: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
     """Yield the lines of a stream; raises NotAStream for anything else."""
-    held: list[str] = []
+    unchecked_lines: list[str] = []
     is_a_stream = False
     async with aclosing(lines):
         async for line in lines:
             if not isinstance(line, str):
                 is_a_stream = True
-            if not is_a_stream and not held and line.strip():
+            if not is_a_stream and not unchecked_lines and line.strip():
                 is_a_stream = begins_stream(line) or _is_line_of_objects(line)
-            if is_a_stream or not (held or line.strip()):
+            if is_a_stream or not (unchecked_lines or line.strip()):
                 yield line
                 continue
-            held.append(line)
-        if held:
-            for line in events("\n".join(held)):
+            unchecked_lines.append(line)
+        if unchecked_lines:
+            for line in stream_lines("\n".join(unchecked_lines)):
                 yield line
 
 
-def events(text: str, response: Any = None) -> Iterator[str]:
+def stream_lines(text: str, response: Any = None) -> Iterator[str]:
     """Return an unstreamed answer as the lines of an equivalent stream."""
-    value = _json(text)
+    value = _parsed_json(text)
     if isinstance(value, dict) and isinstance(value.get("choices"), list) and value["choices"]:
-        return _openai(value)
+        return _openai_lines(value)
     if isinstance(value, dict) and isinstance(value.get("content"), list):
-        return _anthropic(value)
+        return _anthropic_lines(value)
     answers = value if isinstance(value, list) else [value]
     if answers and all(isinstance(answer, dict) and "candidates" in answer for answer in answers):
-        return (line for answer in answers for line in _event(answer))
+        return (line for answer in answers for line in _event_lines(answer))
     raise NotAStream(text, response)
 
 
-def _json(text: str) -> Any:
+def _parsed_json(text: str) -> Any:
     try:
-        return json.loads(text.lstrip(MARK))
+        return json.loads(text.lstrip(BYTE_ORDER_MARK))
     except (ValueError, RecursionError):
         return None
 
 
 def _is_line_of_objects(line: str) -> bool:
     """Return whether a line belongs to a stream with one JSON object in each line, such as Ollama's."""
-    value = _json(line)
+    value = _parsed_json(line)
     return isinstance(value, dict) and "done" in value and "error" not in value
 
 
-def _event(value: Any, name: str | None = None) -> Iterator[str]:
+def _event_lines(value: Any, name: str | None = None) -> Iterator[str]:
     if name is not None:
         yield f"event: {name}"
     yield f"data: {value if isinstance(value, str) else json.dumps(value)}"
     yield ""
 
 
-def _openai(value: dict[str, Any]) -> Iterator[str]:
+def _openai_lines(value: dict[str, Any]) -> Iterator[str]:
     choice = value["choices"][0]
     message = dict(choice.get("message") or choice.get("delta") or {"content": choice.get("text")})
     calls = message.get("tool_calls")
@@ -144,34 +144,38 @@ def _openai(value: dict[str, Any]) -> Iterator[str]:
     chunk = {name: value.get(name) for name in ("id", "created", "model")}
     chunk["object"] = "chat.completion.chunk"
     finish = choice.get("finish_reason") or "stop"
-    yield from _event(chunk | {"choices": [{"index": 0, "delta": message}]})
-    yield from _event(chunk | {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
+    yield from _event_lines(chunk | {"choices": [{"index": 0, "delta": message}]})
+    yield from _event_lines(
+        chunk | {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]}
+    )
     if value.get("usage"):
-        yield from _event(chunk | {"choices": [], "usage": value["usage"]})
-    yield from _event("[DONE]")
+        yield from _event_lines(chunk | {"choices": [], "usage": value["usage"]})
+    yield from _event_lines("[DONE]")
 
 
-def _anthropic(value: dict[str, Any]) -> Iterator[str]:
+def _anthropic_lines(value: dict[str, Any]) -> Iterator[str]:
     first_message = {**value, "content": [], "stop_reason": None}
-    yield from _event({"type": "message_start", "message": first_message}, "message_start")
+    yield from _event_lines({"type": "message_start", "message": first_message}, "message_start")
     for index, block in enumerate(value["content"]):
-        start, deltas = _block(block)
+        start, deltas = _start_and_deltas(block)
         block_start = {"type": "content_block_start", "index": index, "content_block": start}
-        yield from _event(block_start, "content_block_start")
+        yield from _event_lines(block_start, "content_block_start")
         for delta in deltas:
             block_delta = {"type": "content_block_delta", "index": index, "delta": delta}
-            yield from _event(block_delta, "content_block_delta")
-        yield from _event({"type": "content_block_stop", "index": index}, "content_block_stop")
+            yield from _event_lines(block_delta, "content_block_delta")
+        yield from _event_lines(
+            {"type": "content_block_stop", "index": index}, "content_block_stop"
+        )
     last_message = {
         "type": "message_delta",
         "delta": {"stop_reason": value.get("stop_reason") or "end_turn", "stop_sequence": None},
         "usage": value.get("usage") or {},
     }
-    yield from _event(last_message, "message_delta")
-    yield from _event({"type": "message_stop"}, "message_stop")
+    yield from _event_lines(last_message, "message_delta")
+    yield from _event_lines({"type": "message_stop"}, "message_stop")
 
 
-def _block(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _start_and_deltas(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return a block of an answer as its start and the deltas that are added to it."""
     match block.get("type"):
         case "text":

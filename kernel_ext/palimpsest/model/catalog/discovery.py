@@ -81,7 +81,7 @@ def choose_model(
 def expected_model(
     environment: Mapping[str, str], overrides: Overrides | None = None
 ) -> ModelRef | None:
-    """Return the model that ``choose`` will probably choose, without querying a server.
+    """Return the model that ``choose_model`` will probably choose, without querying a server.
 
     None where an Ollama or the rehearsal model will answer. The model of a server with unknown models is named
     ``UNKNOWN_NAME``.

@@ -7,10 +7,10 @@ Border: bytes in, JSON values out, without their meaning; ``wire/server_events``
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterator
 from typing import Any
 
-from palimpsest.model.adapter.unstreamed_answer import MARK, events, is_stream
+from palimpsest.model.adapter.unstreamed_answer import BYTE_ORDER_MARK, is_stream, stream_lines
 from palimpsest.model.wire.server_events import MAX_EVENT_BYTES, EventDecoder
 
-BYTE_MARK = MARK.encode()
+BYTE_MARK = BYTE_ORDER_MARK.encode()
 
 
 async def stream_values(
@@ -49,5 +49,5 @@ def _unstreamed(head: bytes, response: Any, decoder: EventDecoder) -> Iterator[A
     """Yield the values of an answer that was sent at once."""
     text = head.decode("utf-8", "replace")
     if text.strip():
-        for line in events(text, response):
+        for line in stream_lines(text, response):
             yield from decoder.decode_piece(f"{line}\n".encode())

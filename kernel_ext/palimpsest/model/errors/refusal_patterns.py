@@ -30,7 +30,7 @@ class BillingPatterns:
     status: Words = ()
     """Status 402 in the text; in a long text only this counts."""
     beginnings: Words = ()
-    """Beginnings of a message about billing, if ``tail`` matches it too."""
+    """Beginnings of a message about billing, if ``continuations`` matches it too."""
     continuations: Words = ()
     max_chars: int = 512
 
@@ -39,12 +39,12 @@ class BillingPatterns:
 class RefusalPatterns:
     """The patterns by which one agent recognises that a request was too long.
 
-    It matches when none of ``first`` and ``never`` and one of ``sure`` matches; or else, when none of ``unlike``
-    and one of ``likely`` matches.
+    It matches when none of ``excluded_first`` and ``excluded`` and one of ``sure`` matches; or else, when
+    none of ``excluding_likely`` and one of ``likely`` matches.
     """
 
     sure: Words = ()
-    """Patterns that are certain, unless one of ``first`` matches too."""
+    """Patterns that are certain, unless one of ``excluded_first`` matches too."""
     excluded_first: Words = ()
     excluded: Words = ()
     likely: tuple[Words, ...] = ()

@@ -14,7 +14,7 @@ from palimpsest.store.disk import NOFOLLOW, temporary_folder, write_fully
 from palimpsest.store.interface import Store
 from palimpsest.transcript.redaction.secret_patterns import scrub
 from palimpsest.transcript.strings.disk_words import disk_reason
-from palimpsest.transcript.visible_text import visible, visible_line
+from palimpsest.transcript.visible_text import visible_line, visible_text
 
 FILE = "errors.log"
 MAX_BYTES = 1_000_000
@@ -74,4 +74,4 @@ def _entry(importer: Recogniser, source: Path, error: BaseException) -> str:
     head = HEAD.format(at=logged_at, version=__version__, name=_name_of(importer), path=str(source))
     # A long message must not push the lines of code out of the log.
     lines = "".join(line[:LINE_CHARS] for line in traceback.format_exception(error))
-    return visible(scrub(f"{head}{lines[-MAX_CHARS:]}\n"))
+    return visible_text(scrub(f"{head}{lines[-MAX_CHARS:]}\n"))

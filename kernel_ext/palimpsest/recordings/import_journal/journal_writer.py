@@ -151,7 +151,7 @@ class RecordingImport:
         while (value := self._next(values)) is not None:
             # A document that is read as a whole also reports progress while its messages are written.
             count(0)
-            if self._control.cancelled():
+            if self._control.is_cancelled():
                 self._log.is_stopped = True
                 self._report("", STOPPED)
                 break

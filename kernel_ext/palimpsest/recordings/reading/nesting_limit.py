@@ -47,7 +47,7 @@ class NestingLimit:
             self._value_size.add(piece)
             self._track_nesting(piece)
             if self._lowest <= self._value_level:
-                self._value_size.begin()
+                self._value_size.restart_count()
         return piece
 
     def _track_nesting(self, piece: bytes) -> None:

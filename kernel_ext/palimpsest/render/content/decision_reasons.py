@@ -25,7 +25,7 @@ from palimpsest.transcript.context_values.decisions import (
     is_of_own_policy,
 )
 from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE, is_prune_rule, why_pruned
-from palimpsest.transcript.ids import short
+from palimpsest.transcript.ids import short_id
 from palimpsest.transcript.strings.number_words import (
     Numbers,
     count,
@@ -271,7 +271,9 @@ def _summary_request(numbers: Numbers) -> str:
         )
     first, last = str(numbers.get("first") or ""), str(numbers.get("last") or "")
     messages = (
-        f"the messages from {short(first)} to {short(last)}" if first and last else "no message"
+        f"the messages from {short_id(first)} to {short_id(last)}"
+        if first and last
+        else "no message"
     )
     place = f"Part {count(round(stage))} of the history, {'the last' if numbers.get('final') else 'more follow'}"
     continuation = ", and the summary of the parts before it" if numbers.get("prior") else ""

@@ -388,7 +388,7 @@ class _OutlineBuilder:
         return items
 
     def _retry_items(self, part: RetryPart) -> list[Item]:
-        if part.id in self.retries.merged:
+        if part.id in self.retries.merged_ids:
             return []
         run = self.retries.runs.get(part.id)
         if run is None:  # The next attempt began at once, as with another model.
@@ -397,7 +397,7 @@ class _OutlineBuilder:
         run = replace(
             run, reasons=tuple(dict.fromkeys(self._reason(reason) for reason in run.reasons))
         )
-        sent_again = run.failed if run.ended == "answered" else 0
+        sent_again = run.failed_count if run.outcome == "answered" else 0
         return [NoticeItem("↻", retry_words(run), sent_again=sent_again)]
 
     def _reason(self, message: str) -> str:

@@ -212,6 +212,6 @@ _WRITER = ItemWriter(
     separator="\n",
     default_caps=PAGE_CAPS,
 )
-render_item = _WRITER.write_row
+render_item = _WRITER.render_row
 render_message = _WRITER.message
 render_turns = _WRITER.messages

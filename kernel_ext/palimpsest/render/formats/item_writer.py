@@ -127,14 +127,14 @@ def _without_content(message: Message) -> Message:
 class ItemWriter:
     """Writes parts and messages in one format."""
 
-    write_text: Callable[[TextItem], str]
-    write_reasoning: Callable[[ReasoningItem], str]
+    render_text: Callable[[TextItem], str]
+    render_reasoning: Callable[[ReasoningItem], str]
     call: Callable[[OutlineCall], str]
     step: Callable[[OutlineStep], str]
     reduction: Callable[[str], str]
     notice: Callable[[NoticeItem], str]
     work: Callable[[WorkRow], str]
-    write_turn_end: Callable[[TurnEnd], str]
+    render_turn_end: Callable[[TurnEnd], str]
     framed: Callable[[Message, str], str]
     """Returns a message, given its items."""
     separator: str = "\n\n"
@@ -144,13 +144,13 @@ class ItemWriter:
     default_caps: Caps | None = None
     """Default caps."""
 
-    def write_row(self, item: Row) -> str:
+    def render_row(self, item: Row) -> str:
         """Return one row."""
         match item:
             case TextItem():
-                return self.write_text(item)
+                return self.render_text(item)
             case ReasoningItem():
-                return self.write_reasoning(item)
+                return self.render_reasoning(item)
             case OutlineCall():
                 return self.call(item)
             case OutlineStep():
@@ -162,7 +162,7 @@ class ItemWriter:
             case WorkRow():
                 return self.work(item)
             case TurnEnd():
-                return self.write_turn_end(item)
+                return self.render_turn_end(item)
 
     def parts(
         self,
@@ -221,7 +221,7 @@ class ItemWriter:
     def rows(self, rows: Iterable[Row]) -> str:
         """Return rows, one below the other."""
         return joined_blocks(
-            (self.make_visible(self.write_row(row)) for row in rows), self.separator
+            (self.make_visible(self.render_row(row)) for row in rows), self.separator
         )
 
     def _scrub_of(self, scrub: Scrub) -> Scrub:

@@ -155,5 +155,5 @@ WRITER = ItemWriter(
 render_parts = WRITER.parts
 render_message = WRITER.message
 render_turn = WRITER.turn
-OPENING_WRITER = replace(WRITER, work=_work_opened, write_turn_end=_end_opened)
+OPENING_WRITER = replace(WRITER, work=_work_opened, render_turn_end=_end_opened)
 """Writes a row of work as a ``details`` element, which Markdown cells of a notebook can open."""

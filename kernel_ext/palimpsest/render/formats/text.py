@@ -28,7 +28,7 @@ from palimpsest.render.content.work_rows import TurnEnd, WorkRow
 from palimpsest.render.formats.item_writer import ItemWriter, joined_blocks
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.values import Density
-from palimpsest.transcript.visible_text import visible, visible_line
+from palimpsest.transcript.visible_text import visible_line, visible_text
 
 TITLE_CHARS = 160
 
@@ -118,7 +118,7 @@ WRITER = ItemWriter(
     _work,
     _turn_end_text,
     _quoted_prompt,
-    make_visible=visible,
+    make_visible=visible_text,
 )
 render_parts = WRITER.parts
 render_message = WRITER.message

@@ -15,7 +15,7 @@ from palimpsest.render.reports.context_window import (
 )
 from palimpsest.render.safety.escaping import code_span, escape_inline, one_line
 from palimpsest.transcript.context_values.request_items import RequestItem
-from palimpsest.transcript.visible_text import visible
+from palimpsest.transcript.visible_text import visible_text
 
 BAR = 64
 """Characters of the bar, which with its border fits a terminal of 80 columns."""
@@ -64,7 +64,7 @@ def to_text(sheet: ContextReportView) -> str:
         "\n".join([sheet.entries_title, *_entry_lines(sheet.entries)]) if sheet.entries else "",
         sheet.more_entries,
     ]
-    return "\n\n".join(visible(block) for block in blocks if block)
+    return "\n\n".join(visible_text(block) for block in blocks if block)
 
 
 def to_markdown(sheet: ContextReportView) -> str:

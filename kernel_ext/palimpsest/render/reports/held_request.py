@@ -11,7 +11,7 @@ from palimpsest.render.safety.escaping import one_line
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.proposed_request import CacheForecast, ProposedRequest
 from palimpsest.transcript.context_values.request_items import RequestItem
-from palimpsest.transcript.ids import short
+from palimpsest.transcript.ids import short_id
 
 MAX_LINES = 8
 """Maximum new items, and decisions, that are listed; further ones are counted."""
@@ -98,7 +98,7 @@ def _new_summary(proposal: ProposedRequest) -> Iterator[str]:
     ways = ["older uses the summary that was put aside"] if older is not None else []
     if report is not None and report.message_id is not None:
         ways.append("another asks for another summary")
-        ways.append(f"restore {short(report.message_id)} keeps the older context instead")
+        ways.append(f"restore {short_id(report.message_id)} keeps the older context instead")
     if ways:
         yield f"    {'; '.join(ways)}."
 

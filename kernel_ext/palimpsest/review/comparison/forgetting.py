@@ -42,7 +42,7 @@ def find_forgotten(
     first_not_whole = {item: group[0].request for item, group in timeline.by_item.items()}
     repeated = sum(
         request >= first_not_whole.get(result, after_all)
-        and timeline.at(result, request) is not None
+        and timeline.transition_at(result, request) is not None
         for request, result in timeline.of_items("repeated calls", _repeated_calls)
     )
     lost_uses = [*chain.from_iterable(_lost_uses(timeline, references, first_not_whole))]
@@ -92,7 +92,7 @@ def _lost_uses(
     names = _NamesShown(timeline, first_not_whole, texts_again)
 
     rows: GrownRows[Sequence[NameUse]] = timeline.earlier.setdefault("lost uses", GrownRows())
-    return rows.of(
+    return rows.grown_rows(
         lambda request, _: [
             use
             for newest_source, use in uses.get(request, ())
@@ -150,7 +150,7 @@ class _NamesShown:
 
 def _any_summary_contains(timeline: Timeline, summaries: Iterable[int], use: NameUse) -> bool:
     """Return whether any summary in the request contains the name."""
-    states = (timeline.at(summary, use.request) for summary in summaries)
+    states = (timeline.transition_at(summary, use.request) for summary in summaries)
     return any(state is not None and state.shown and use.name in state.shown for state in states)
 
 
@@ -158,7 +158,7 @@ def _repeated_calls(timeline: Timeline) -> tuple[tuple[int, int], ...]:
     """Return, for each call that repeats the input of an earlier one, its request and the earlier call's result."""
     items = timeline.items
     kinds: GrownColumns = timeline.earlier.setdefault("results and calls", GrownColumns())
-    columns = kinds.of(
+    columns = kinds.grown_columns(
         items,
         {
             "result": lambda item: item.kind == "output",

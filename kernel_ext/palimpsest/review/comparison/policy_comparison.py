@@ -253,7 +253,7 @@ def reported_figures(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> P
     """Return the figures that the session reported; None where it reported no usage."""
     grown: GrownColumns = timeline.earlier.setdefault("usage", GrownColumns())
     reporting = [request for request in timeline.requests if request.usage is not None]
-    usage = grown.of(
+    usage = grown.grown_columns(
         reporting,
         {
             "prompt": attrgetter("usage.prompt"),
@@ -274,7 +274,9 @@ def reported_figures(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> P
         return None
     peak = max(usage["prompt"])
     read = sum(usage["read"])
-    breaks = timeline.derived(f"breaks {price}", lambda timeline: cache_breaks(timeline, price))
+    breaks = timeline.derived_value(
+        f"breaks {price}", lambda timeline: cache_breaks(timeline, price)
+    )
     totals = request_totals(timeline, ruler, price)
     end = "." if totals.cost_is_fact else "; the cost is an estimate."
     return PolicyFigures(

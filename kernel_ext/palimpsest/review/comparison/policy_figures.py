@@ -58,7 +58,7 @@ def policy_figures(
 def request_costs(simulation: Simulation, price: PriceProfile) -> Mapping[str, tuple[float, ...]]:
     """Return the billed tokens (``total``, ``read``) and the costs of each request, a column each."""
     columns: GrownColumns = simulation.timeline.earlier.setdefault("costs", GrownColumns())
-    return columns.of(
+    return columns.grown_columns(
         simulation.sizes,
         {
             "total": lambda size: size.total if size.is_billed else 0.0,

@@ -20,7 +20,7 @@ from palimpsest.store.project_folder.layout import (
     FOLDER,
     find_project,
     foreign_folder_reason,
-    prepare,
+    open_project_folder,
 )
 from palimpsest.transcript.errors import PalimpsestError
 
@@ -76,7 +76,7 @@ def default_folder() -> Path | None:
         if foreign_folder_reason(project):
             return None
         if not (project / FOLDER).is_dir():
-            prepare(project)
+            open_project_folder(project)
     except (OSError, PalimpsestError):
         return None
     folder = project / FOLDER / "review"

@@ -64,7 +64,7 @@ def _reductions(review: SessionReview, request: int, scrub: Scrub) -> Iterator[R
     timeline, factor = review.timeline, review.ruler.factor
     weights = timeline.weights(review.ruler.estimator)
     for item in timeline.items[: timeline.requests[request].items]:
-        transition = timeline.at(item.index, request)
+        transition = timeline.transition_at(item.index, request)
         if transition is None or transition.state == "whole":
             continue
         before = weights[item.index] * factor

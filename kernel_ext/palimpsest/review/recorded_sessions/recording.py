@@ -259,7 +259,9 @@ def _import_into_memory(reading: _Reading) -> _Opened | None:
             return count() > MAX_MEMORY_BYTES
 
         control = reading.control
-        limited_control = replace(control, cancelled=lambda: is_too_large() or control.cancelled())
+        limited_control = replace(
+            control, is_cancelled=lambda: is_too_large() or control.is_cancelled()
+        )
         report = reading.import_into(store, limited_control)
     if not is_too_large():
         return store, report, store.clear

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from palimpsest.store.disk import storage_errors
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import Layout, prepare
+from palimpsest.store.project_folder.layout import Layout, open_project_folder
 from palimpsest.store.project_folder.layout_file import read_layout
 from palimpsest.store.project_folder.migration_run import refuse_newer
 from palimpsest.store.project_folder.migrations import STEPS, is_older, newest_version
@@ -17,7 +17,7 @@ from palimpsest.transcript.errors import NotFound, UserError
 def temporary_store(folder: Path) -> JsonlStore:
     """Return a store in a folder that is removed after use; raises StorageFailed."""
     with storage_errors(folder):
-        return _TemporaryStore(prepare(folder))
+        return _TemporaryStore(open_project_folder(folder))
 
 
 class _TemporaryStore(JsonlStore):

@@ -538,7 +538,7 @@ def _summary(simulation: Simulation, replaced: _ShownSummary) -> tuple[str, floa
     if replaced.is_item:
         tokens = timeline.weights(ruler.estimator)[replaced.place]
         return timeline.read(replaced.place), tokens * ruler.factor
-    transition = timeline.at(replaced.place, replaced.request)
+    transition = timeline.transition_at(replaced.place, replaced.request)
     if transition is None:
         return "", 0
     return transition.shown or "", (transition.tokens or 0) * ruler.factor

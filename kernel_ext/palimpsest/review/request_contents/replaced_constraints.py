@@ -83,7 +83,7 @@ def constraints_table(title: str, constraints: Sequence[ReplacedConstraint]) -> 
 
 
 def _call_with(timeline: Timeline, request: int, words: frozenset[str]) -> int | None:
-    for call_request, said_words in timeline.derived("words of calls", _words_of_calls):
+    for call_request, said_words in timeline.derived_value("words of calls", _words_of_calls):
         if call_request >= request and words & said_words:
             return call_request
     return None

@@ -90,7 +90,7 @@ def sent_blocks(
                 blocks.append(_block(message.role, kind, text))
                 continue
             # Pinned items are quoted after the summary that replaced them; the replay counts them with the summary.
-            unshown = ShownItem(timeline.items[index], timeline.at(index, request), 0)
+            unshown = ShownItem(timeline.items[index], timeline.transition_at(index, request), 0)
             blocks.append(_of_item(shown_by_index.get(index, unshown), text, message.role))
     sent = {sent_block.item for sent_block in blocks}
     missing = [shown_item for shown_item in shown if shown_item.item.index not in sent]

@@ -90,7 +90,7 @@ def items_with_tokens(
     timeline = simulation.timeline
     weights = timeline.weights(simulation.ruler.estimator)
     for index in items:
-        transition = timeline.at(index, request)
+        transition = timeline.transition_at(index, request)
         yield (
             timeline.items[index],
             transition,
@@ -131,7 +131,7 @@ def _system_text(text: str) -> str:
 
 def shows_name(timeline: Timeline, item: int, request: int, name: str) -> bool:
     """Return whether a request showed a name in an item: in its whole text, or in the text that replaced it."""
-    transition = timeline.at(item, request)
+    transition = timeline.transition_at(item, request)
     if transition is None:
         return True
     return transition.shown is not None and name in transition.shown

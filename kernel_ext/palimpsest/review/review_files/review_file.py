@@ -146,7 +146,7 @@ class ReviewFile:
         digest = hashlib.blake2b(self._session_id.encode(), digest_size=20)
         total = 0
         try:
-            for piece in self._store.segments.pieces(self._session_id):
+            for piece in self._store.segments.segment_ranges(self._session_id):
                 for _, line in lines_forward(piece):
                     if type_of(line) in TIMELINE_EVENTS:
                         digest.update(line + b"\n")
@@ -165,7 +165,7 @@ def _exact_weights(timeline: Timeline) -> dict[str, tuple[int, ...]]:
     """Return the weights without those of estimators that count only roughly on this computer."""
     return {
         estimator: weights
-        for estimator, weights in timeline.counted.items()
+        for estimator, weights in timeline.counted_weights.items()
         if not rough_words([estimator])
     }
 

@@ -18,7 +18,7 @@ from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.session_notes.note_places import FoundPlace, found_place
 from palimpsest.review.tables.links import link_to
 from palimpsest.store.interface import Problem
-from palimpsest.transcript.ids import short
+from palimpsest.transcript.ids import short_id
 from palimpsest.transcript.session_record.notes import VERDICTS, Note, Verdict, verdict_counts
 from palimpsest.transcript.timeline import Timeline
 
@@ -67,7 +67,7 @@ class SessionNotes(ShownAsTable):
                 (TableColumn("tag", "tag"), lambda row: row[0].tag or None),
                 (TableColumn("note", "note"), lambda row: row[0].text or None),
                 (TableColumn("by", "by"), lambda row: _author_words(row[0])),
-                (TableColumn("id", "id"), lambda row: short(row[0].id)),
+                (TableColumn("id", "id"), lambda row: short_id(row[0].id)),
             ),
             [*zip(self.notes, self.places, strict=True)],
             tuple(problem.sentence for problem in self.problems),

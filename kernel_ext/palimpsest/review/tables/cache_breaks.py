@@ -171,7 +171,7 @@ def cache_breaks(timeline: Timeline, price: PriceProfile) -> CacheBreaks:
     """
     reporting, losses = known_requests(timeline), cache_losses(timeline)
     grown: GrownRows[_FollowingRequest] = timeline.earlier.setdefault("followers", GrownRows())
-    rows = grown.of(
+    rows = grown.grown_rows(
         lambda index, _: _follower(timeline, reporting[index], losses[index], price),
         reporting,
         losses,

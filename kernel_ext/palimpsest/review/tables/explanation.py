@@ -62,7 +62,7 @@ def why(
         if entered >= len(timeline.requests):
             return f"{name} is not in {where}: it came after the last request."
         return f"{name} is not in {where}: it came later, before request {entered + 1}{_time_text(timeline, entered)}."
-    transition = timeline.at(item, request)
+    transition = timeline.transition_at(item, request)
     weights = timeline.weights()
     if transition is None:
         since = _since_text(timeline, item, request, factor)

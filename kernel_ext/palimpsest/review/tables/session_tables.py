@@ -101,7 +101,9 @@ def adding_up_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
 def items_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
     """Return a table with a row for each item: kind, size, first request, and last state."""
     weights, last = timeline.weights(ruler.estimator), len(timeline.requests)
-    final_transitions = {item.index: timeline.at(item.index, last) for item in timeline.items}
+    final_transitions = {
+        item.index: timeline.transition_at(item.index, last) for item in timeline.items
+    }
 
     def at_end(
         cell_of: Callable[[Transition], Cell], whole: Cell

@@ -220,7 +220,7 @@ def _runs(
         result = _result_item(parent, child, calls)
         started_at = started_by_request if request is None else request
         child_ruler, profile = measures_of(child)
-        costs, totals = child.derived(
+        costs, totals = child.derived_value(
             f"totals {child_ruler} {profile}", partial(_totals, ruler=child_ruler, profile=profile)
         )
         yield SubagentRun(
@@ -252,7 +252,7 @@ def _calls(parent: Timeline, child: Timeline) -> list[TimelineItem]:
 
 def _items_of_groups(timeline: Timeline, groups: Collection[str]) -> list[TimelineItem]:
     """Return the items of some groups, in their order."""
-    by_group = timeline.derived("items by group", _by_group)
+    by_group = timeline.derived_value("items by group", _by_group)
     items = [item for group in groups for item in by_group.get(group, ())]
     return sorted(items, key=lambda item: item.index)
 
@@ -292,7 +292,7 @@ def _result_item(
     result_messages = {
         name for name, child_id in parent.subagents.items() if child_id == child.session
     }
-    messages = parent.derived(
+    messages = parent.derived_value(
         "messages", lambda timeline: {item.message for item in timeline.items}
     )
     results = (

@@ -150,7 +150,7 @@ def _cache_breaks(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCan
 
 
 def _breaks_of(timeline: Timeline, price: PriceProfile) -> CacheBreaks:
-    return timeline.derived(f"breaks {price}", lambda timeline: cache_breaks(timeline, price))
+    return timeline.derived_value(f"breaks {price}", lambda timeline: cache_breaks(timeline, price))
 
 
 def _aborted_requests(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCandidate]:
@@ -232,7 +232,7 @@ def _needless_results(
         tokens = weights[item.index] * factor
         earlier = newest_by_hash.get(item.hash)
         newest_by_hash[item.hash] = item
-        if earlier is not None and timeline.at(earlier.index, item.entered) is None:
+        if earlier is not None and timeline.transition_at(earlier.index, item.entered) is None:
             kind, written, read = "again", 1, max(_times_shown(timeline, item) - 1, 0)
             words = partial(repeated_sentence, item, tokens, earlier)
         elif needless_use := _needless_use(
@@ -283,7 +283,7 @@ def _large_results(timeline: Timeline, ruler: Ruler) -> Iterator[TimelineItem]:
     """Yield the results of at least MIN_TOKENS; items of a growing session are checked once."""
     items, weights = timeline.items, timeline.weights(ruler.estimator)
     grown: GrownRows[bool] = timeline.earlier.setdefault("large results", GrownRows())
-    large = grown.of(
+    large = grown.grown_rows(
         lambda at, _: items[at].kind == "output" and weights[at] * ruler.factor >= MIN_TOKENS,
         items,
         weights,

@@ -142,7 +142,9 @@ def _later_fields(
 def _events(timeline: Timeline) -> tuple[EventView, ...]:
     rows: GrownRows[EventView] = timeline.earlier.setdefault("view of events", GrownRows())
     events = timeline.events
-    return rows.of(lambda at, _: EventView.model_validate(events[at], from_attributes=True), events)
+    return rows.grown_rows(
+        lambda at, _: EventView.model_validate(events[at], from_attributes=True), events
+    )
 
 
 def _breaks(
@@ -163,7 +165,7 @@ def _breaks(
         for cache_break in breaks
     ]
     rows: GrownRows[BreakView] = timeline.earlier.setdefault("view of breaks", GrownRows())
-    return rows.of(view, breaks, pairs, about=profile)
+    return rows.grown_rows(view, breaks, pairs, about=profile)
 
 
 def _subagents(runs: Sequence[SubagentRun]) -> Iterator[SubagentView]:
@@ -194,8 +196,8 @@ def _items(timeline: Timeline, weights: Sequence[int]) -> tuple[tuple[str, ...],
         "is_error",
         "pinned",
     )
-    columns = rows.of(timeline.items, {name: attrgetter(name) for name in names})
-    places, order = range(len(timeline.items)), timeline.order
+    columns = rows.grown_columns(timeline.items, {name: attrgetter(name) for name in names})
+    places, order = range(len(timeline.items)), timeline.sent_order
     kinds = tuple(dict.fromkeys([*KINDS, *columns["kind"]]))
     place = {kind: index for index, kind in enumerate(kinds)}
     return kinds, ItemColumns.model_construct(
@@ -243,7 +245,7 @@ def _requests(
 
     rows: GrownColumns = timeline.earlier.setdefault("view of requests", GrownColumns())
     columns = {
-        **rows.of(
+        **rows.grown_columns(
             timeline.requests,
             {
                 **{name: attrgetter(name) for name in COPIED_FIELDS},

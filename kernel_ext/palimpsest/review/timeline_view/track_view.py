@@ -62,7 +62,7 @@ def track_of(
             round(cost + of_summaries, 6)
             for cost, of_summaries in zip(costs["cost"], costs["summaries"], strict=True)
         ),
-        **grown.of(
+        **grown.grown_columns(
             sizes,
             {
                 "total": lambda size: round(size.total),
@@ -78,7 +78,9 @@ def _moves(timeline: Timeline) -> Mapping[str, Any]:
     """Return the columns of a track's transitions."""
     grown: GrownColumns = timeline.earlier.setdefault("transitions", GrownColumns())
     getters = {name: attrgetter(name) for name in ("item", "request", "state")}
-    return grown.of(timeline.transitions, {**getters, "tokens": lambda move: move.tokens or 0})
+    return grown.grown_columns(
+        timeline.transitions, {**getters, "tokens": lambda move: move.tokens or 0}
+    )
 
 
 def _transition_texts(review: SessionReview, simulation: Simulation) -> tuple[str, ...]:
@@ -90,7 +92,7 @@ def _transition_texts(review: SessionReview, simulation: Simulation) -> tuple[st
     before = [*map(weights.__getitem__, _moves(timeline)["item"])]
     factor = review.ruler.factor
     texts: GrownRows[str] = timeline.earlier.setdefault("words", GrownRows())
-    return texts.of(
+    return texts.grown_rows(
         lambda at, _: transition_words(decisions[at], before[at], decisions[at].tokens, factor),
         decisions,
         before,

@@ -155,7 +155,7 @@ class ViewAnswers:
     def _item(self, query: AskItem, policies: ChosenPolicies) -> ItemText:
         timeline = self._simulation(query, policies).timeline
         self._check(query.request, query.item)
-        transition = timeline.at(query.item, query.request)
+        transition = timeline.transition_at(query.item, query.request)
         text = timeline.read(query.item)
         return ItemText(
             item=query.item,

@@ -96,7 +96,7 @@ class ConfiguredPolicy:
     """The policy computed from the settings, and its values that an administrator fixed."""
 
     policy: Policy
-    fixed: Mapping[str, str] = field(default_factory=dict)
+    fixed_by: Mapping[str, str] = field(default_factory=dict)
     """Dotted name of each fixed value, and who fixed it."""
 
     def policy_of(self, session: SessionInfo | None) -> Policy:
@@ -113,7 +113,7 @@ class ConfiguredPolicy:
                 f"%agent policy {DEFAULT} goes back to the configured one."
             ) from None
 
-    def choose(
+    def changed_policy(
         self, session: SessionInfo | None, changes: tuple[str | Policy, ...]
     ) -> Policy | None:
         """Return a session's policy changed by presets, values or whole policies; None for the configured one.
@@ -128,7 +128,7 @@ class ConfiguredPolicy:
         if policy is not None:
             check_estimator(policy.estimator)
             configured, chosen = policy_numbers(self.policy), policy_numbers(policy)
-            for key, origin in self.fixed.items():
+            for key, origin in self.fixed_by.items():
                 if chosen[key] != configured[key]:
                     fixed_value = value_text(configured[key])
                     raise ConfigError(f"{key} is fixed to {fixed_value} by the {origin}.")
@@ -137,8 +137,8 @@ class ConfiguredPolicy:
     def _with_fixed_values(self, policy: Policy) -> Policy:
         """Return a policy with the fixed values set as configured."""
         configured = policy_numbers(self.policy)
-        if self.fixed:
-            return policy_with_changes(policy, {key: configured[key] for key in self.fixed})
+        if self.fixed_by:
+            return policy_with_changes(policy, {key: configured[key] for key in self.fixed_by})
         return policy
 
 
@@ -169,7 +169,7 @@ def _policy_after_changes(
 def configured_policy(config: Config, locked: Mapping[str, str] | None = None) -> ConfiguredPolicy:
     """Compute the policy from the settings; ``locked`` maps dotted setting names to who locked them."""
     base = preset_policy(config.policy.base)
-    policy = policy_with_changes(base, dict(_changes(config.policy)))
+    policy = policy_with_changes(base, dict(_changed_values(config.policy)))
     policy = policy_with_changes(policy, _short_name_values(config, policy))
     return ConfiguredPolicy(policy, _locked_values(locked or {}, policy))
 
@@ -196,13 +196,13 @@ def check_estimator(name: str) -> None:
         raise ConfigError(f"There is no token estimator {name!r}. Known: {', '.join(supported)}.")
 
 
-def _changes(table: PolicyPart, path: str = "") -> dict[str, Any]:
+def _changed_values(table: PolicyPart, path: str = "") -> dict[str, Any]:
     """Return the values that a table sets, by dotted name."""
     changes: dict[str, Any] = {}
     for name in type(table).model_fields:
         value = getattr(table, name)
         if isinstance(value, PolicyPart):
-            changes |= _changes(value, f"{path}{name}.")
+            changes |= _changed_values(value, f"{path}{name}.")
         elif value is not None and f"{path}{name}" != "base":
             changes[f"{path}{name}"] = value
     return changes
@@ -210,7 +210,7 @@ def _changes(table: PolicyPart, path: str = "") -> dict[str, Any]:
 
 def _short_name_values(config: Config, policy: Policy) -> dict[str, Any]:
     """Return the policy values that the short names set."""
-    short_changes = _changes(config.compaction, "compaction.") | _changes(
+    short_changes = _changed_values(config.compaction, "compaction.") | _changed_values(
         config.tool_output, "tool_output."
     )
     values: dict[str, Any] = {}

@@ -63,7 +63,7 @@ class LayerMerge:
         """The permission tables that were in force when permissions were locked."""
         self.held: list[UntrustedSetting] = []
         """Settings from a project's files that take effect only once the user trusts the project."""
-        self.limited: set[tuple[str, int]] = set()
+        self.limited_settings: set[tuple[str, int]] = set()
         """Settings of an untrusted project that apply, each with the index of its permission table."""
 
     def add(self, layer: Layer) -> None:
@@ -89,7 +89,7 @@ class LayerMerge:
         if split_name(name)[0] == "permission" and not self.locked_rules:
             self.locked_rules = tuple(self.data.get("permission", ()))
 
-    def value(self) -> Config:
+    def merged_config(self) -> Config:
         """Return the merged settings."""
         return Config.model_validate(self.data)
 
@@ -111,9 +111,9 @@ class LayerMerge:
                 self._report_unknown(name, key, settings)
             elif not self._is_locked(key):
                 expected = _constrained_type(settings.model_fields[name])
-                self._setting(value, expected, key, into, name)
+                self._merge_setting(value, expected, key, into, name)
 
-    def _setting(
+    def _merge_setting(
         self, value: Any, annotation: Any, key: str, into: dict[str, Any], name: str
     ) -> None:
         path = tuple(split_name(key))

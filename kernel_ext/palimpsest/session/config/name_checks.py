@@ -31,15 +31,15 @@ def wrong_names(value: Config, origins: Mapping[str, str]) -> Iterator[str]:
             if model not in value.models and not model_info.holds_address(model):
                 _check_provider(model)
         except ConfigError as problem:
-            yield _sentence(origins, key, problem)
+            yield _problem_sentence(origins, key, problem)
     for key, variant in _model_and_effort_settings(value, "variant", {"variant": value.variant}):
         try:
             model_check.check_effort(variant)
         except ConfigError as problem:
-            yield _sentence(origins, key, problem)
+            yield _problem_sentence(origins, key, problem)
     for file in value.instructions:
         if "*" not in file and "?" not in file and not _exists(file):
-            yield _sentence(origins, "instructions", f"There is no file {file!r}.")
+            yield _problem_sentence(origins, "instructions", f"There is no file {file!r}.")
 
 
 def _exists(file: str) -> bool:
@@ -73,5 +73,5 @@ def _model_and_effort_settings(
     yield from ((key, value) for key, value in {**top_level, **inner}.items() if value)
 
 
-def _sentence(origins: Mapping[str, str], key: str, problem: object) -> str:
+def _problem_sentence(origins: Mapping[str, str], key: str, problem: object) -> str:
     return f"{origins.get(key) or origins.get(key.split('.')[0], 'settings')}: {key}: {problem}"

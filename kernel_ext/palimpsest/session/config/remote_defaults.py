@@ -37,7 +37,7 @@ class RemoteConfig:
 class _Attempt:
     content: bytes = b""
     problem: str = ""
-    done: threading.Event = field(default_factory=threading.Event)
+    done_event: threading.Event = field(default_factory=threading.Event)
 
 
 def fetch_text(url: str, cache: Path | None, *, seconds: float = TIMEOUT_SECONDS) -> RemoteConfig:
@@ -51,7 +51,7 @@ def fetch_text(url: str, cache: Path | None, *, seconds: float = TIMEOUT_SECONDS
         return RemoteConfig(_cached_text(cache_file))
     attempt = _Attempt()
     threading.Thread(target=_download, args=(url, seconds, attempt), daemon=True).start()
-    if not attempt.done.wait(seconds):
+    if not attempt.done_event.wait(seconds):
         attempt.problem = f"no answer in {seconds:g} seconds"
     if not attempt.problem:
         try:
@@ -102,7 +102,7 @@ def _download(url: str, seconds: float, attempt: _Attempt) -> None:
         if isinstance(reason, TimeoutError):
             reason = f"no answer in {seconds:g} seconds"
         attempt.problem = " ".join(str(reason).split())
-    attempt.done.set()
+    attempt.done_event.set()
 
 
 def _age(path: Path) -> float:

@@ -74,7 +74,7 @@ class Layer:
 class ConfigFolders:
     """The folders that hold configuration of the organisation and of the user, lowest precedence first."""
 
-    organisation: tuple[Path, ...]
+    organisation_folders: tuple[Path, ...]
     user: tuple[Path, ...]
     home: Path
     admin: tuple[Path, ...] = ()
@@ -95,12 +95,12 @@ class ConfigFolders:
         return self.user[0] if self.user else None
 
     @classmethod
-    def usual(cls, environment: Mapping[str, str]) -> "ConfigFolders":
+    def of_platform(cls, environment: Mapping[str, str]) -> "ConfigFolders":
         """Return the folders where Jupyter and the platform keep configuration."""
         home = Path(environment.get("HOME") or Path.home())
         jupyter = environment.get("JUPYTER_CONFIG_DIR") or jupyter_config_dir()
         return cls(
-            organisation=tuple(
+            organisation_folders=tuple(
                 Path(folder) / "palimpsest"
                 for folder in (*reversed(SYSTEM_CONFIG_PATH), *ENV_CONFIG_PATH)
             ),
@@ -134,7 +134,7 @@ def setting_layers(
     ):
         yield Layer(origin, defaults, folder)
         yield Layer(origin, locked, folder, may_lock=True)
-    for folder in places.organisation:
+    for folder in places.organisation_folders:
         for name in NAMES:
             for layer in reader.file(folder / name, "organisation's file", may_lock=True):
                 yield from _with_remote_defaults(layer, places, reader)
@@ -164,7 +164,7 @@ def _with_remote_defaults(
             reader.problems.append(f"{layer.origin}: {remote.problem}")
         if remote.text is not None:
             is_json = remote.text.lstrip().startswith("{")
-            for remote_layer in reader.text(
+            for remote_layer in reader.layers_of_text(
                 remote.text, f"organisation's {url}", layer.base, is_json=is_json
             ):
                 yield Layer(remote_layer.origin, remote_layer.data, layer.base, may_lock=True)
@@ -177,13 +177,13 @@ def _from_environment(
     start: Path, environment: Mapping[str, str], reader: "_ConfigReader"
 ) -> Iterator[Layer]:
     if text := environment.get("PALIMPSEST_CONFIG_CONTENT", "").strip():
-        yield from reader.text(
+        yield from reader.layers_of_text(
             text, "PALIMPSEST_CONFIG_CONTENT", start, is_json=text.startswith("{")
         )
     if text := environment.get("PALIMPSEST_PERMISSION", "").strip():
         origin = "PALIMPSEST_PERMISSION"
         if text.startswith("{"):
-            for layer in reader.text(text, origin, start, is_json=True):
+            for layer in reader.layers_of_text(text, origin, start, is_json=True):
                 yield Layer(origin, {"permission": layer.data}, start)
         else:
             yield Layer(origin, {"permission": text}, start)
@@ -253,10 +253,14 @@ class _ConfigReader:
             reason = getattr(error, "strerror", None) or str(error)
             self.problems.append(f"{origin} was not read: {reason}.")
             return
-        for layer in self.text(content, origin, path.parent, is_json=path.suffix in KINDS[1:]):
+        for layer in self.layers_of_text(
+            content, origin, path.parent, is_json=path.suffix in KINDS[1:]
+        ):
             yield Layer(origin, layer.data, path.parent, within is not None, may_lock)
 
-    def text(self, content: str, origin: str, base: Path, *, is_json: bool) -> Iterator[Layer]:
+    def layers_of_text(
+        self, content: str, origin: str, base: Path, *, is_json: bool
+    ) -> Iterator[Layer]:
         """Yield the layer that a text holds, when it can be parsed."""
         try:
             data = json.loads(_without_comments(content)) if is_json else tomllib.loads(content)

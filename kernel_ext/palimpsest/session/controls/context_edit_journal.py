@@ -50,4 +50,4 @@ def journal_context_edit(
 def _state_for_edit(state: State) -> tuple[Messages, tuple[Decision, ...], bool, ModelRef]:
     session = state.session
     model = session.model if session is not None and session.model is not None else NO_MODEL
-    return state.messages(), state.decisions, state.partial, model
+    return state.messages(), state.decisions, state.is_partial, model

@@ -24,7 +24,7 @@ from palimpsest.transcript.context_values.decisions import (
     undone_compactions,
 )
 from palimpsest.transcript.errors import NotFound, UserError
-from palimpsest.transcript.ids import short
+from palimpsest.transcript.ids import short_id
 from palimpsest.transcript.messages import Message, Messages, UserMessage, is_summary
 from palimpsest.transcript.parts import FilePart, ReasoningPart, TextPart, ToolPart
 
@@ -60,7 +60,7 @@ class ContextEditor:
     _count_tokens: Callable[[Messages], int]
 
     def __post_init__(self) -> None:
-        self._effective = EffectiveDecisions(self._decisions)
+        self._effective_decisions = EffectiveDecisions(self._decisions)
 
     def edit_context(self, action: ContextEditAction, name: str) -> ContextEdit:
         """Return the decisions of an edit; raises UserError or NotFound when it cannot be made."""
@@ -81,11 +81,13 @@ class ContextEditor:
         """Exempt a part, or every part of a message, from every reduction."""
         target = self._editable_target(target, "kept")
         what = describe_target(target)
-        if all(self._effective.pinned(part.id, target.message.id) for part in target.parts):
+        if all(
+            self._effective_decisions.pinned(part.id, target.message.id) for part in target.parts
+        ):
             return ContextEdit(target.id, f"{_capitalized(what)} is pinned already.")
         return ContextEdit(
             target.id,
-            f"Pinned {what}: it stays in every later request. %agent unpin {short(target.id)} "
+            f"Pinned {what}: it stays in every later request. %agent unpin {short_id(target.id)} "
             "takes the pin off.",
             self._edit_decisions(target, "pin"),
         )
@@ -94,12 +96,12 @@ class ContextEditor:
         """Remove a pin."""
         target = self._editable_target(target, "unpinned")
         what = describe_target(target)
-        edit = self._effective.edit(target.id)
+        edit = self._effective_decisions.edit(target.id)
         if edit is not None and edit.action == "pin":
             decisions = (self._decision(target, "restore", UNPIN),)
             return ContextEdit(target.id, f"{_capitalized(what)} is no longer pinned.", decisions)
-        if target.part and self._effective.pinned(target.part.id, target.message.id):
-            message_name = short(target.message.id)
+        if target.part and self._effective_decisions.pinned(target.part.id, target.message.id):
+            message_name = short_id(target.message.id)
             return ContextEdit(
                 target.id, f"Its whole message is pinned: %agent unpin {message_name}."
             )
@@ -120,7 +122,7 @@ class ContextEditor:
             when = "once there is a newer prompt; until then it is what is answered"
         return ContextEdit(
             target.id,
-            f"Left out {what}, {when}. %agent restore {short(target.id)} brings it back.",
+            f"Left out {what}, {when}. %agent restore {short_id(target.id)} brings it back.",
             decisions,
         )
 
@@ -139,7 +141,7 @@ class ContextEditor:
             sentence = f"Restored {what}: the model sees it again from the next request on."
             return ContextEdit(target.id, sentence, decisions)
         if target.part is not None and self._is_excluded(target):
-            message_name = short(target.message.id)
+            message_name = short_id(target.message.id)
             return ContextEdit(
                 target.id, f"Its whole message is left out: %agent restore {message_name}."
             )
@@ -161,7 +163,7 @@ class ContextEditor:
         if target_summary is not None and target_summary.id != newest.id:
             raise UserError(
                 "A newer summary stands for that one too. Restore the newer one first: %agent "
-                f"restore {short(newest.id)}."
+                f"restore {short_id(newest.id)}."
             )
         return ContextEdit(
             newest.id,
@@ -220,7 +222,7 @@ class ContextEditor:
         self, target: Target, action: Literal["pin", "drop"]
     ) -> tuple[Decision, ...]:
         """Return a pin or an exclusion; an opposite edit of the same target is reversed first."""
-        before = self._effective.edit(target.id)
+        before = self._effective_decisions.edit(target.id)
         decisions = [self._decision(target, action, RULE_OF_ACTION[action])]
         if before is not None and before.action != action:
             rule = UNPIN if before.action == "pin" else RESTORE
@@ -230,11 +232,11 @@ class ContextEditor:
     def _restoring_decisions(self, target: Target) -> Iterator[Decision]:
         """Yield a restoring decision for each reduction that hides part of the target."""
         if target.part is None:
-            edit = self._effective.edit(target.id)
+            edit = self._effective_decisions.edit(target.id)
             if edit is not None and edit.action == "drop":
                 yield self._decision(target, "restore", RESTORE)
         for part in target.parts:
-            reduction = self._effective.reduction(part.id, target.message.id)
+            reduction = self._effective_decisions.reduction(part.id, target.message.id)
             is_cut = reduction is not None and reduction.action == "truncate"
             if reduction is None or reduction.part_id is None or (is_cut and target.part is None):
                 continue
@@ -266,7 +268,7 @@ class ContextEditor:
 
     def _is_excluded(self, target: Target) -> bool:
         return all(
-            _is_exclusion(self._effective.reduction(part.id, target.message.id))
+            _is_exclusion(self._effective_decisions.reduction(part.id, target.message.id))
             for part in target.parts
         )
 
@@ -276,7 +278,7 @@ class ContextEditor:
         return any(
             isinstance(part, REACHES_MODEL)
             and part.id not in target_ids
-            and not _is_exclusion(self._effective.reduction(part.id, target.message.id))
+            and not _is_exclusion(self._effective_decisions.reduction(part.id, target.message.id))
             for part in target.message.parts
         )
 

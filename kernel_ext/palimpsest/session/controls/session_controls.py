@@ -45,7 +45,7 @@ class SessionControls:
     _on_loop: OnLoop
 
     def __post_init__(self) -> None:
-        self.shown = is_named_whole(self._log.state.session)
+        self.named_whole = is_named_whole(self._log.state.session)
         """Whether the user was shown everything that was withheld from the session's log."""
 
     @property
@@ -68,16 +68,17 @@ class SessionControls:
             if session is not None and mode is not None:
                 grants.put("mode", mode, session.id)
             elif session is not None:
-                grants.drop(session.id, "mode")
+                grants.drop_grants(session.id, "mode")
         update = {"mode": mode or self._effective_rules.mode, "mode_own": True if mode else None}
-        self._on_loop(self._change, update, "mode")
+        self._on_loop(self._change_session, update, "mode")
         return self.mode
 
     @property
     def allowances(self) -> tuple[Allowance, ...]:
         """The rules that were always allowed, first of this session, then of this project."""
         of_session = [
-            Allowance(0, rule, "session", 0, self._asks.session_id) for rule in self._asks.approved
+            Allowance(0, rule, "session", 0, self._asks.session_id)
+            for rule in self._asks.approved_rules
         ]
         allowances = [*of_session, *self._effective_rules.approvals.list()]
         return tuple(
@@ -90,7 +91,9 @@ class SessionControls:
         """Sentences about stored approvals that are unusable or no longer apply; empty when there are none."""
         approvals = self._effective_rules.approvals
         approvals.rules()
-        return " ".join(problem for problem in (approvals.problem, approvals.earlier) if problem)
+        return " ".join(
+            problem for problem in (approvals.problem, approvals.earlier_sentence) if problem
+        )
 
     @property
     def unwritten(self) -> str:
@@ -117,10 +120,10 @@ class SessionControls:
         """Grant in this session what was withheld from its log; returns what was granted, as short texts."""
         claims = self.withheld
         with self._reporting_unwritten():
-            self._on_loop(self._trust)
+            self._on_loop(self._grant_withheld)
         return tuple(claim for claim in claims if claim not in self.withheld)
 
-    def _trust(self) -> None:
+    def _grant_withheld(self) -> None:
         session = self._log.state.session
         if session is None or session.claimed is None:
             return
@@ -135,7 +138,7 @@ class SessionControls:
         built_in = len(DEFAULT_RULES) if base[: len(DEFAULT_RULES)] == DEFAULT_RULES else 0
         return (
             *((rule, "built in" if at < built_in else "settings") for at, rule in enumerate(base)),
-            *((rule, "fixed") for rule in effective.fixed),
+            *((rule, "fixed") for rule in effective.fixed_rules),
             *((rule, f"mode {self.mode}") for rule in DENY_RULES_BY_MODE[self.mode]),
             *((rule, f"mode {self.mode}, for questions") for rule in MODE_APPROVALS[self.mode]),
         )
@@ -188,10 +191,10 @@ class SessionControls:
                 f"A spending limit is more than nothing and less than {MAX_SPENT:.0e}: 2usd, or 500000 tokens."
             )
         with self._reporting_unwritten():
-            self._on_loop(self._spending_limit.choose, Budget(usd=usd, tokens=tokens, own=True))
+            self._on_loop(self._spending_limit.set_limit, Budget(usd=usd, tokens=tokens, own=True))
         return self.budget
 
-    def _change(self, fields: dict[str, Any], *claims: str) -> None:
+    def _change_session(self, fields: dict[str, Any], *claims: str) -> None:
         session = self._log.state.session
         if session is not None:
             claimed = without_claims(session, *claims).claimed

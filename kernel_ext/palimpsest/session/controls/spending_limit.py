@@ -3,7 +3,7 @@
 A child session spends from the limit of its parent session, and the question is asked there. A refusal
 holds for the turn, so that it stops everything that runs in it.
 
-Border: the loop calls ``afford`` before each request and ``add_spending`` with what the request cost.
+Border: the loop calls ``wait_for_budget`` before each request and ``add_spending`` with what the request cost.
 """
 
 from collections.abc import Callable
@@ -79,29 +79,29 @@ class SpendingLimit:
         if budget != (session.budget or Budget()):
             self._log.change_session(budget=budget, sync=True)
 
-    def choose(self, budget: Budget) -> None:
+    def set_limit(self, budget: Budget) -> None:
         """Set another limit, from the next request on."""
         session = self._log.state.session
         if session is not None:
             self._refusal = ""
-            self._grant(session, budget)
+            self._grant_limit(session, budget)
 
-    async def afford(self, info: ModelInfo, abort: Abort) -> None:
+    async def wait_for_budget(self, info: ModelInfo, abort: Abort) -> None:
         """Return when the next request may be sent; raises GuardStopped or Aborted."""
         parent = self._parent()
         if parent is not None:
-            await parent.afford(info, abort)
+            await parent.wait_for_budget(info, abort)
             return
-        measure = self._measure(info)
+        measure = self._reached_measure(info)
         while measure is not None:
             if self._refusal:
                 raise GuardStopped(self._refusal, "budget")
-            await self._ask(measure, info, abort)
-            measure = self._measure(info)
+            await self._ask_for_more(measure, info, abort)
+            measure = self._reached_measure(info)
 
     def is_affordable(self, info: ModelInfo) -> bool:
         """Return whether a request may be sent without asking the user."""
-        return self._measure(info) is None
+        return self._reached_measure(info) is None
 
     def add_from_child(self, spent: Spent) -> None:
         """Add what a child session has spent."""
@@ -118,14 +118,14 @@ class SpendingLimit:
         if parent is not None:
             parent.add_from_child(spent)
 
-    def _measure(self, info: ModelInfo) -> Measure | None:
+    def _reached_measure(self, info: ModelInfo) -> Measure | None:
         budget = self.budget
-        reached = budget.reached(self.spent)
+        reached = budget.reached_limit(self.spent)
         if reached is None and budget.usd is not None and not is_priced(info):
             return None if info.ref.id in budget.unpriced else "price"
         return reached
 
-    async def _ask(self, measure: Measure, info: ModelInfo, abort: Abort) -> None:
+    async def _ask_for_more(self, measure: Measure, info: ModelInfo, abort: Abort) -> None:
         budget, spent = self.budget, self.spent
         values = {
             "limit": reached_limit_text(budget, measure),
@@ -141,14 +141,14 @@ class SpendingLimit:
             raise Aborted(abort.reason or "Stopped.")
         session = self._log.state.session
         if reply.answer != "reject" and session is not None:
-            self._grant(session, _raised_limit(self.budget, measure, self.spent, info))
+            self._grant_limit(session, _raised_limit(self.budget, measure, self.spent, info))
             return
         self._refusal = (STOPPED_PRICE if measure == "price" else STOPPED).format(**values)
         self._refusal += NOBODY if reply.by == "headless" else ""
         self._refusal += SET_PRICE.format(**values) if measure == "price" else RAISE
         raise GuardStopped(self._refusal, "budget")
 
-    def _grant(self, session: SessionInfo, budget: Budget) -> None:
+    def _grant_limit(self, session: SessionInfo, budget: Budget) -> None:
         """Grant a limit that the user chose, and write it into the record, which alone would not be trusted."""
         value = budget.model_dump(exclude_none=True)
         self._effective_rules.grants.put("budget", value, session.id)
@@ -172,7 +172,7 @@ def is_priced(info: ModelInfo) -> bool:
 def _raised_limit(budget: Budget, measure: Measure, spent: Spent, info: ModelInfo) -> Budget:
     if measure == "price":
         return budget.model_copy(update={"unpriced": (*budget.unpriced, info.ref.id)})
-    return budget.further(measure, spent)
+    return budget.with_raised_limit(measure, spent)
 
 
 def reached_limit_text(budget: Budget, measure: Measure) -> str:

@@ -67,24 +67,24 @@ class _HeldRequest:
         self.id = f"hold_{uuid.uuid4().hex}"
         self.session = session
         self.proposal: ProposedRequest | None = None
-        self.release: Release | None = None
+        self.chosen_release: Release | None = None
         self.changed = asyncio.Event()
-        self.stopped = asyncio.Event()
+        self.stopped_event = asyncio.Event()
         self._loop = asyncio.get_running_loop()
 
-    def wake(self) -> None:
+    def wake_task(self) -> None:
         """Wake the waiting task, so that it checks the request again; from any thread."""
         self._loop.call_soon_threadsafe(self.changed.set)
 
     def stop(self) -> None:
         """End the wait for a proposal or a decision; from any thread."""
-        self._loop.call_soon_threadsafe(self.stopped.set)
-        self.wake()
+        self._loop.call_soon_threadsafe(self.stopped_event.set)
+        self.wake_task()
 
     def on_records(self, records: Sequence[Record]) -> None:
         """Propose again after records that change what would be sent; on the writer thread."""
         if any(isinstance(record.event, CHANGING_EVENTS) for record in records):
-            self.wake()
+            self.wake_task()
 
     def differs(self, proposal: ProposedRequest) -> bool:
         """Return whether a proposal differs from the newest one in more than its time."""
@@ -100,7 +100,7 @@ async def _proposal_or_stop(
 ) -> ProposedRequest | None:
     """Return a proposal; None at a stop, which does not wait for the user's own policy or hook."""
     proposing = asyncio.ensure_future(propose())
-    stopped = asyncio.ensure_future(request.stopped.wait())
+    stopped = asyncio.ensure_future(request.stopped_event.wait())
     try:
         await asyncio.wait({proposing, stopped}, return_when=asyncio.FIRST_COMPLETED)
         return proposing.result() if proposing.done() and not abort.is_set() else None
@@ -119,13 +119,13 @@ class StepMode:
 
     _session_id: Callable[[], str]
     _session: HeldSession
-    _grants: Grants
+    _stored_grants: Grants
     subscribe: Callable[[Callable[[Sequence[Record]], None]], Callable[[], None]]
     """Calls back with the records of this session; returns a function that ends that."""
     _parent: Callable[[], "StepMode | None"] = lambda: None
     """Returns the step mode of the parent session of a subagent's session; else None."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _held: dict[str, _HeldRequest] = field(default_factory=dict)
+    _held_requests: dict[str, _HeldRequest] = field(default_factory=dict)
     _side_requests: list[asyncio.Future[None]] = field(default_factory=list)
     _listeners: tuple[Callable[[], None], ...] = ()
     _is_notice_shown: bool = False
@@ -136,22 +136,22 @@ class StepMode:
         parent = self._parent()
         if parent is not None:
             return parent.is_on
-        return self._grants.newest_value(self._session_id(), KEY) is True
+        return self._stored_grants.newest_value(self._session_id(), KEY) is True
 
     def switch(self, *, on: bool) -> None:
         """Hold requests from the next one on if ``on``; else release the held ones."""
         if on:
-            self._grants.put(KEY, value=True, session=self._session_id())
+            self._stored_grants.put(KEY, value=True, session=self._session_id())
         else:
-            self._grants.drop(self._session_id(), KEY)
+            self._stored_grants.drop_grants(self._session_id(), KEY)
         with self._lock:
             self._is_notice_shown = False
-            held_requests = tuple(self._held.values())
+            held_requests = tuple(self._held_requests.values())
             for request in held_requests if not on else ():
                 # They are released even if step mode is switched on again at once.
-                request.release = request.release or "send"
+                request.chosen_release = request.chosen_release or "send"
         for request in held_requests:
-            request.wake()
+            request.wake_task()
         self._notify_listeners()
 
     @property
@@ -159,12 +159,14 @@ class StepMode:
         """The newest proposals of the held requests, oldest request first."""
         with self._lock:
             return tuple(
-                request.proposal for request in self._held.values() if request.proposal is not None
+                request.proposal
+                for request in self._held_requests.values()
+                if request.proposal is not None
             )
 
     def release(self, hold_id: str) -> bool:
         """Release a request, which is decided again and sent; False when it is no longer held."""
-        return self._decide(hold_id, "send")
+        return self._decide_held(hold_id, "send")
 
     def another_summary(self, hold_id: str) -> bool:
         """Set aside the new summary that a request would be the first to use, and request another.
@@ -182,26 +184,26 @@ class StepMode:
 
     def _decide_summary(self, hold_id: str, release: Release, needed: str, missing: str) -> bool:
         with self._lock:
-            request = self._held.get(hold_id)
+            request = self._held_requests.get(hold_id)
         if request is not None and getattr(request.proposal, needed, None) is None:
             raise UserError(missing)
-        return self._decide(hold_id, release)
+        return self._decide_held(hold_id, release)
 
     def session_of(self, hold_id: str) -> HeldSession:
         """Return the session that a held request belongs to, such as a subagent's; raises UserError when it is no longer held."""
         with self._lock:
-            request = self._held.get(hold_id)
-            if request is None or request.release is not None:
+            request = self._held_requests.get(hold_id)
+            if request is None or request.chosen_release is not None:
                 raise UserError(HELD_NO_LONGER)
             return request.session
 
-    def _decide(self, hold_id: str, release: Release) -> bool:
+    def _decide_held(self, hold_id: str, release: Release) -> bool:
         with self._lock:
-            request = self._held.get(hold_id)
-            if request is None or request.release is not None:
+            request = self._held_requests.get(hold_id)
+            if request is None or request.chosen_release is not None:
                 return False
-            request.release = release
-        request.wake()
+            request.chosen_release = release
+        request.wake_task()
         return True
 
     def release_unattended(self, hold_id: str) -> str:
@@ -227,17 +229,17 @@ class StepMode:
 
     async def await_release(self, propose: Propose, abort: Abort) -> Release:
         """Return the user's decision about the request, ``send`` when step mode ends; raises Aborted at a stop."""
-        shown_in = self._top()
+        shown_in = self._topmost()
         request = _HeldRequest(self._session)
         # The limit of a subagent's request is that of the parent session.
         forget = [step_mode.subscribe(request.on_records) for step_mode in {self, shown_in}]
         unregister = abort.on_abort(request.stop)
         try:
-            while shown_in.is_on and request.release is None:
+            while shown_in.is_on and request.chosen_release is None:
                 request.changed.clear()
                 proposal = await _proposal_or_stop(propose, request, abort)
                 if proposal is not None:
-                    shown_in.show(request, proposal)
+                    shown_in.show_proposal(request, proposal)
                     await request.changed.wait()
                 if abort.is_set():
                     raise Aborted(abort.reason or "Stopped.")
@@ -248,7 +250,7 @@ class StepMode:
             shown_in.remove(request)
         for session in {self, shown_in}:
             session.release_side_requests()
-        return request.release or "send"
+        return request.chosen_release or "send"
 
     async def wait_for_release(self) -> None:
         """Wait until the next request is released, or step mode is off."""
@@ -257,12 +259,12 @@ class StepMode:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._side_requests.append(future)
         with self._lock:
-            held_requests = tuple(self._held.values())
+            held_requests = tuple(self._held_requests.values())
         for request in held_requests:
-            request.wake()
+            request.wake_task()
         await future
 
-    def show(self, request: _HeldRequest, proposal: ProposedRequest) -> None:
+    def show_proposal(self, request: _HeldRequest, proposal: ProposedRequest) -> None:
         """Show a proposal in this session, unless it equals the one that is shown."""
         is_waited_for = any(not future.done() for future in self._side_requests)
         budget = self._session.budget
@@ -278,13 +280,13 @@ class StepMode:
         version = request.proposal.version + 1 if request.proposal is not None else 1
         with self._lock:
             request.proposal = proposal.model_copy(update={"version": version})
-            self._held[request.id] = request
+            self._held_requests[request.id] = request
         self._notify_listeners()
 
     def remove(self, request: _HeldRequest) -> None:
         """Remove a request from those that are shown."""
         with self._lock:
-            removed = self._held.pop(request.id, None)
+            removed = self._held_requests.pop(request.id, None)
         if removed is not None:
             self._notify_listeners()
 
@@ -295,10 +297,10 @@ class StepMode:
             if not future.done():
                 future.set_result(None)
 
-    def _top(self) -> "StepMode":
+    def _topmost(self) -> "StepMode":
         """Return the step mode of the topmost parent session, where held requests are shown."""
         parent = self._parent()
-        return parent._top() if parent is not None else self  # noqa: SLF001  its own class
+        return parent._topmost() if parent is not None else self  # noqa: SLF001  its own class
 
     def _notify_listeners(self) -> None:
         for listener in self._listeners:

@@ -35,7 +35,7 @@ class UserQuestions:
     def __init__(self, log: SessionLog) -> None:
         self._log = log
         self._lock = threading.Lock()
-        self._waiting: dict[str, tuple[QuestionAsked, asyncio.Future[Answers | By]]] = {}
+        self._open_questions: dict[str, tuple[QuestionAsked, asyncio.Future[Answers | By]]] = {}
 
     async def ask(
         self, questions: tuple[Question, ...], *, message_id: str, call_id: str, abort: Abort
@@ -53,10 +53,13 @@ class UserQuestions:
                 raise Aborted(abort.reason or "Stopped.")
             case "headless":
                 raise PermissionDenied(
-                    HEADLESS, stops=False, by="engine", why="nobody was there to answer"
+                    HEADLESS,
+                    stops_turn=False,
+                    denied_by="engine",
+                    reason="nobody was there to answer",
                 )
             case "person":
-                raise PermissionDenied(DECLINED, stops=False, by="person")
+                raise PermissionDenied(DECLINED, stops_turn=False, denied_by="person")
             case _:
                 return answer
 
@@ -66,29 +69,29 @@ class UserQuestions:
         Raises UserError when questions are more answers than questions, or one is not a list of texts.
         """
         with self._lock:
-            waiting = self._waiting.get(question_id)
+            waiting = self._open_questions.get(question_id)
             valid_answers = _validated_answers(waiting[0], answers) if waiting is not None else ()
-            if waiting is None or self._waiting.pop(question_id, None) is None:
+            if waiting is None or self._open_questions.pop(question_id, None) is None:
                 return False
         self._log.append(QuestionReplied(question_id=question_id, answers=valid_answers), sync=True)
-        self._wake(waiting[1], valid_answers)
+        self._resolve_future(waiting[1], valid_answers)
         return True
 
     def decline(self, question_id: str, by: By = "person") -> bool:
         """Decline a question; returns False when it is already answered or declined."""
         with self._lock:
-            waiting = self._waiting.pop(question_id, None)
+            waiting = self._open_questions.pop(question_id, None)
         if waiting is None:
             return False
         self._log.append(QuestionRejected(question_id=question_id, by=by), sync=True)
-        self._wake(waiting[1], by)
+        self._resolve_future(waiting[1], by)
         return True
 
     async def _wait_for_answer(self, question_event: QuestionAsked, abort: Abort) -> Answers | By:
         future: asyncio.Future[Answers | By] = asyncio.get_running_loop().create_future()
         identifier = question_event.question_id
         with self._lock:
-            self._waiting[identifier] = (question_event, future)
+            self._open_questions[identifier] = (question_event, future)
         self._log.append(question_event, sync=True)
         unregister = abort.on_abort(partial(self.decline, identifier, "cancel"))
         try:
@@ -98,7 +101,7 @@ class UserQuestions:
             if not future.done():
                 self.decline(identifier, "cancel")
 
-    def _wake(self, future: "asyncio.Future[Answers | By]", answer: Answers | By) -> None:
+    def _resolve_future(self, future: "asyncio.Future[Answers | By]", answer: Answers | By) -> None:
         def wake() -> None:
             if not future.done():
                 future.set_result(answer)

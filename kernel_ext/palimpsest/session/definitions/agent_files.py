@@ -78,8 +78,8 @@ class _AgentMerge:
 
     def add(self, file: DefinitionFile) -> None:
         """Add or change the agent of a file; raises ConfigError for one that is not valid."""
-        agents, head, name = self.agents, file.document.head, file.name
-        if file.folder.family in (".claude", ".agents"):
+        agents, head, name = self.agents, file.document.fields, file.name
+        if file.folder.tool_folder in (".claude", ".agents"):
             name = text_field(head, "name") or name
         if not file.folder.is_project:
             self.names_outside.add(name)
@@ -113,14 +113,14 @@ class _AgentMerge:
             "origin": file.origin,
         }
         rules = () if locked_by(dotted_name("agent", name, "permission")) else self._rules(file)
-        given = self.trust.agent(
+        given = self.trust.applied_agent_fields(
             file, name, given, agents.get(name), is_defined_outside=is_defined_outside
         )
         agents[name] = changed_agent(agents, name, given, rules)
 
     def _rules(self, file: DefinitionFile) -> Rules:
         """Return the rules of a file; those of a project's file, trusted or not, only tighten."""
-        head = file.document.head
+        head = file.document.fields
         # A list of tools hides the other tools; kept within the base rules, it approves no call.
         tools = rules_within(_tools(head.get("tools")), self.base)
         rules = _rules(head, self.home)
@@ -132,7 +132,7 @@ class _AgentMerge:
 def _mode(head: Mapping[str, Any], file: DefinitionFile, *, known: bool) -> str | None:
     mode = text_field(head, "mode")
     if mode is None:
-        return "subagent" if file.folder.family == ".claude" and not known else None
+        return "subagent" if file.folder.tool_folder == ".claude" and not known else None
     if mode not in _MODES:
         raise ConfigError(f"mode is {mode!r}; it is one of {', '.join(_MODES)}")
     return mode
@@ -140,7 +140,7 @@ def _mode(head: Mapping[str, Any], file: DefinitionFile, *, known: bool) -> str 
 
 def _model(head: Mapping[str, Any], file: DefinitionFile) -> str | None:
     model = text_field(head, "model")
-    if model is None or (file.folder.family == ".claude" and "/" not in model):
+    if model is None or (file.folder.tool_folder == ".claude" and "/" not in model):
         return None
     return None if model in CLAUDE_MODEL_NAMES else model
 

@@ -66,7 +66,7 @@ class Agent(Value):
         parameters = {"temperature": self.temperature, "top_p": self.top_p}
         return {name: value for name, value in parameters.items() if value is not None}
 
-    def declares(self, permission: str) -> bool:
+    def names_permission(self, permission: str) -> bool:
         """Return whether one of its rules names exactly this permission, instead of a pattern that matches it."""
         return any(rule.permission == permission for rule in self.rules)
 

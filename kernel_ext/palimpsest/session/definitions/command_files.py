@@ -65,7 +65,7 @@ def read_commands(
 
 
 def _command_from_file(file: DefinitionFile, trust: DefinitionTrust) -> CustomCommand:
-    head = file.document.head
+    head = file.document.fields
     if by := trust.locked_settings.locked_by(dotted_name("command", file.name)):
         raise ConfigError(f"command.{file.name} is fixed by the {by}")
     if not file.document.body:
@@ -76,7 +76,9 @@ def _command_from_file(file: DefinitionFile, trust: DefinitionTrust) -> CustomCo
     model = text_field(head, "model")
     given = {
         "agent": text_field(head, "agent"),
-        "model": model if model and (file.folder.family != ".claude" or "/" in model) else None,
+        "model": model
+        if model and (file.folder.tool_folder != ".claude" or "/" in model)
+        else None,
         "variant": text_field(head, "variant"),
     }
     unless_locked = trust.locked_settings.unless_locked
@@ -91,5 +93,5 @@ def _command_from_file(file: DefinitionFile, trust: DefinitionTrust) -> CustomCo
         subtask=subtask,
         origin=file.origin,
         arguments=text_field(head, "argument-hint"),
-        **trust.command(file, given),
+        **trust.applied_command_fields(file, given),
     )

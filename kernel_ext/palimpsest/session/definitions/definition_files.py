@@ -25,11 +25,11 @@ class Folder:
     path: Path
     is_project: bool
     """Whether it came with the project, so that another person may have written it."""
-    within: Path | None = None
+    links_stay_within: Path | None = None
     """The folder out of which no link to its files may lead: the repository, or its parent; None for no limit."""
 
     @property
-    def family(self) -> str:
+    def tool_folder(self) -> str:
         """Name of the folder's tool, such as ``.claude``."""
         return self.path.name if self.path.name in FAMILIES else ".palimpsest"
 

@@ -28,7 +28,7 @@ class DefinitionTrust:
     trusts: Callable[[str], bool] = lambda _digest: False
     """Returns whether the user trusted the file with this digest."""
     locked_settings: LockedSettings = field(default_factory=LockedSettings)
-    held: list[UntrustedSetting] = field(default_factory=list)
+    held_settings: list[UntrustedSetting] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
     """The files from which something is held back: digest to path."""
 
@@ -36,12 +36,12 @@ class DefinitionTrust:
         """Return whether a file came with the project and the user has not trusted it."""
         return file.folder.is_project and not self.trusts(file.digest)
 
-    def hold(self, file: DefinitionFile, key: str, value: Any) -> None:
+    def hold_back(self, file: DefinitionFile, key: str, value: Any) -> None:
         """Record that a setting is held back."""
-        self.held.append(UntrustedSetting(file.origin, key, value))
+        self.held_settings.append(UntrustedSetting(file.origin, key, value))
         self.files[file.digest] = str(file.path)
 
-    def agent(
+    def applied_agent_fields(
         self,
         file: DefinitionFile,
         name: str,
@@ -69,10 +69,12 @@ class DefinitionTrust:
                 applied[key] = value
             else:
                 shown_value = "…" if key == "prompt" else value
-                self.hold(file, f"agent.{name}.{key}", shown_value)
+                self.hold_back(file, f"agent.{name}.{key}", shown_value)
         return applied
 
-    def command(self, file: DefinitionFile, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def applied_command_fields(
+        self, file: DefinitionFile, fields: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """Return the fields of a command that apply."""
         if not self.is_untrusted(file):
             return dict(fields)
@@ -83,7 +85,7 @@ class DefinitionTrust:
             ("agent", fields.get("agent") in SAFE_AGENTS),
         ):
             if fields.get(key) is not None and not is_safe:
-                self.hold(file, f"command.{file.name}.{key}", fields[key])
+                self.hold_back(file, f"command.{file.name}.{key}", fields[key])
                 applied[key] = None
         return applied
 
@@ -92,7 +94,7 @@ class DefinitionTrust:
     ) -> bool:
         """Hold an untrusted file back that would replace one from outside the project; return whether it was held."""
         if is_defined_outside and self.is_untrusted(file):
-            self.hold(file, key, "…")
+            self.hold_back(file, key, "…")
             return True
         return False
 

@@ -23,7 +23,7 @@ _UNQUOTED_VALUE = re.compile(
 class Document:
     """A Markdown file: its frontmatter, and the text below it."""
 
-    head: dict[str, Any] = field(default_factory=dict)
+    fields: dict[str, Any] = field(default_factory=dict)
     body: str = ""
 
 

@@ -60,7 +60,7 @@ class DefinitionSources:
     """The sources of one project's definitions."""
 
     start: Path
-    places: ConfigFolders
+    config_folders: ConfigFolders
     agents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The table ``agent`` of the settings, without rules."""
     agent_rules: Mapping[str, Rules] = field(default_factory=dict)
@@ -85,29 +85,29 @@ class ProjectDefinitions:
         """Sentences about files that are left out."""
         self.left_out: tuple[str, ...] = ()
         """Those of ``problems`` about files that lead out of the project, hold keys or are no regular files."""
-        self.trust = DefinitionTrust()
+        self.definition_trust = DefinitionTrust()
         """What the user trusts, and the settings of the project's files that are held back until then."""
         self._sources = sources
         self._base = base
-        self._signature: object = None
+        self._files_signature: object = None
         self._lock = threading.Lock()
         self._change_listeners: list[Callable[[], None]] = []
         self.refresh()
 
-    def forget(self) -> None:
+    def read_again(self) -> None:
         """Read everything again at the next refresh, as after the user trusted or distrusted a file."""
         with self._lock:
-            self._signature = None
+            self._files_signature = None
 
     def refresh(self) -> bool:
         """Read the files if one changed since the last time; returns whether it did. From any thread."""
         sources = self._sources
         with self._lock:
-            folders = definition_folders(sources.start, sources.places)
+            folders = definition_folders(sources.start, sources.config_folders)
             signature = folders_signature(folders, KINDS)
-            if signature == self._signature:
+            if signature == self._files_signature:
                 return False
-            self._signature = signature
+            self._files_signature = signature
             self._read_folders(folders)
         for callback in self._change_listeners:
             callback()
@@ -128,7 +128,7 @@ class ProjectDefinitions:
             return answering[0] if answering else "build"
 
     def _read_folders(self, folders: tuple[Folder, ...]) -> None:
-        sources, home = self._sources, self._sources.places.home
+        sources, home = self._sources, self._sources.config_folders.home
         problems: list[str] = []
         left_out: list[str] = []
         trust = DefinitionTrust(sources.trusts, sources.locked_settings)
@@ -165,7 +165,7 @@ class ProjectDefinitions:
         _update_in_place(self.skills, skills)
         self.problems = (*left_out, *problems)
         self.left_out = tuple(left_out)
-        self.trust = trust
+        self.definition_trust = trust
 
 
 def skill_rules(skills: Mapping[str, Skill]) -> Rules:
@@ -323,17 +323,17 @@ def _files(folder: Folder, base: Path, outside: list[Path], depth: int = 0) -> l
 
 
 def _is_within_bounds(folder: Folder, base: Path) -> bool:
-    if folder.within is None:
+    if folder.links_stay_within is None:
         return True
     try:
-        return base.resolve().is_relative_to(folder.within.resolve())
+        return base.resolve().is_relative_to(folder.links_stay_within.resolve())
     except (OSError, RuntimeError):
         return False
 
 
 def _content(folder: Folder, path: Path) -> str:
     """Return a file's text; raises UnreadableForPrompt, ConfigError, OSError and UnicodeDecodeError."""
-    data = read_for_prompt(path, folder.within, MAX_BYTES + 1)
+    data = read_for_prompt(path, folder.links_stay_within, MAX_BYTES + 1)
     if folder.is_project and is_writable_by_others(path.stat(), path.parent):
         raise ConfigError("it belongs to another user, in a folder open to everybody")
     if len(data) > MAX_BYTES:

@@ -43,7 +43,7 @@ def read_skills(
 
 
 def _skill_from_file(file: DefinitionFile) -> Skill:
-    head = file.document.head
+    head = file.document.fields
     description = text_field(head, "description")
     if not description:
         raise ConfigError(
@@ -60,7 +60,7 @@ def _skill_from_file(file: DefinitionFile) -> Skill:
         folder=file.path.parent,
         origin=file.origin,
         is_in_project=file.folder.is_project,
-        files=tuple(skill_file_names(file.path.parent, file.folder.within)),
+        files=tuple(skill_file_names(file.path.parent, file.folder.links_stay_within)),
     )
 
 

@@ -46,7 +46,7 @@ class HookPoints(SessionHooks):
         """Call the hooks that add text to a prompt; returns the rule of the hook and its text, for each text."""
         additions: list[tuple[str, str]] = []
         for hook in self.registry.hooks_of("prompt"):
-            answer = await self.ask(hook, event, hook_answers.validate_texts)
+            answer = await self.call_hook(hook, event, hook_answers.validate_texts)
             additions += [(hook.rule, text) for text in answer or ()]
         return tuple(additions)
 
@@ -61,7 +61,7 @@ class HookPoints(SessionHooks):
                 event, texts=with_further_instructions(texts, joined_sections(added), "")
             )
             validate = functools.partial(hook_answers.validate_system, earlier_texts=current.texts)
-            answer = await self.ask(hook, current, validate)
+            answer = await self.call_hook(hook, current, validate)
             if not isinstance(answer, SystemPrompt):
                 added += answer or ()
             elif fixed:
@@ -75,7 +75,7 @@ class HookPoints(SessionHooks):
         decisions: list[HookDecision] = []
         for hook in self.registry.hooks_of("decide"):
             validate = functools.partial(hook_answers.validate_decisions, rule=hook.rule)
-            decisions += await self.ask(hook, event, validate) or ()
+            decisions += await self.call_hook(hook, event, validate) or ()
         return decisions
 
     async def compacting(self, event: CompactingEvent) -> Compacting | None:
@@ -83,7 +83,7 @@ class HookPoints(SessionHooks):
         context: list[str] = []
         prompt: str | None = None
         for hook in self.registry.hooks_of("compacting"):
-            answer = await self.ask(hook, event, hook_answers.validate_compacting)
+            answer = await self.call_hook(hook, event, hook_answers.validate_compacting)
             if answer is not None:
                 context += answer.context
                 prompt = answer.prompt or prompt
@@ -101,7 +101,7 @@ class HookPoints(SessionHooks):
             current = rewritten[1] if rewritten is not None else messages
             copies = tuple(copy.deepcopy(dict(message)) for message in current)
             event = RequestEvent(self.session_id(), model, copies)
-            answer = await self.ask(hook, event, hook_answers.validate_messages)
+            answer = await self.call_hook(hook, event, hook_answers.validate_messages)
             if answer is not None and list(answer) != [dict(message) for message in current]:
                 rewritten = (hook.rule, answer)
         return rewritten
@@ -111,18 +111,18 @@ class HookedTools:
     """The tools of one step, with hooks called before and after each tool call."""
 
     def __init__(self, inner: ToolLookup, hooks: HookPoints) -> None:
-        self._inner = inner
+        self._inner_tools = inner
         self._hooks = hooks
 
     def resolve(self, name: str) -> Tool | str:
         """Return the tool of a name, or a sentence for the model where it cannot be called."""
-        tool = self._inner.resolve(name)
-        return tool if isinstance(tool, str) else HookedTool(tool, self._inner, self._hooks)
+        tool = self._inner_tools.resolve(name)
+        return tool if isinstance(tool, str) else HookedTool(tool, self._inner_tools, self._hooks)
 
     def validate(self, tool: Tool, tool_input: Any) -> Any:
         """Return the validated arguments, or a sentence for the model about what is wrong with them."""
-        return self._inner.validate(
-            tool.inner if isinstance(tool, HookedTool) else tool, tool_input
+        return self._inner_tools.validate(
+            tool.inner_tool if isinstance(tool, HookedTool) else tool, tool_input
         )
 
 
@@ -133,7 +133,7 @@ class HookedTool:
     """
 
     def __init__(self, inner: Tool, offer: ToolLookup, hooks: HookPoints) -> None:
-        self.inner = inner
+        self.inner_tool = inner
         self._offer = offer
         self._hooks = hooks
         self.name = inner.name
@@ -150,7 +150,7 @@ class HookedTool:
         arguments, notes = await self._call_before_hooks(arguments, context)
         if notes:
             context.metadata(None, notes)
-        outcome = await self.inner.run(arguments, context)
+        outcome = await self.inner_tool.run(arguments, context)
         outcome, more = await self._call_after_hooks(arguments, outcome, context)
         if not (notes or more):
             return outcome
@@ -169,13 +169,13 @@ class HookedTool:
                 self.name,
                 _json_arguments(arguments),
             )
-            answer = await self._hooks.ask(hook, event, hook_answers.validate_arguments)
+            answer = await self._hooks.call_hook(hook, event, hook_answers.validate_arguments)
             if isinstance(answer, Refuse):
                 reason = answer.reason.strip() or "it gave no reason"
                 raise UserError(f"The hook {hook.label} did not let this call run: {reason}")
             if answer is None or answer == _json_arguments(arguments):
                 continue
-            checked = self._offer.validate(self.inner, answer)
+            checked = self._offer.validate(self.inner_tool, answer)
             if isinstance(checked, str):
                 self._hooks.note_skipped(hook.rule, checked.rstrip("."))
                 continue
@@ -200,7 +200,7 @@ class HookedTool:
                 outcome.output,
                 copy.deepcopy(outcome.metadata),
             )
-            answer = await self._hooks.ask(hook, event, hook_answers.validate_output)
+            answer = await self._hooks.call_hook(hook, event, hook_answers.validate_output)
             if answer is None or answer == outcome.output:
                 continue
             outcome = replace(outcome, output=answer)

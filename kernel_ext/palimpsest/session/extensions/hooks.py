@@ -48,7 +48,7 @@ class HookSource:
     name: HookName | None = None
     """The kind of hook; None where the function itself names it."""
     origin: str = ""
-    refused: str = ""
+    refusal: str = ""
     """Why it must not be loaded although it is configured; empty where it may be."""
 
 
@@ -89,19 +89,19 @@ class HookRegistry:
     """The hooks of a kernel: configured and installed ones, loaded once, and those of cells; each call has a timeout."""
 
     sources: Sequence[HookSource] = ()
-    installed: bool = True
+    with_packages: bool = True
     """Whether the hooks of installed packages are loaded too."""
     changed: Callable[[str], str] = lambda _origin: ""
     """Returns, for the origin of a hook, why it must not be loaded any more; empty where it may be."""
-    fixed: str = ""
+    fixed_by: str = ""
     """The origin of an administrator's lock on the hooks, under which neither cells nor packages add any."""
     seconds: float = HOOK_SECONDS
     hooks: list[Hook] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     """Sentences about hooks that could not be loaded; a turn reports each once, ``%agent hooks`` lists them all."""
-    _reported: int = 0
+    _reported_count: int = 0
     """Number of ``problems`` that a turn has reported."""
-    _loaded: bool = False
+    _is_loaded: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _running_threads: int = 0
     """Threads of hooks that have not returned, those past their timeout included."""
@@ -123,8 +123,8 @@ class HookRegistry:
 
     def refuse_fixed(self) -> None:
         """Raise UserError where an administrator fixed the hooks."""
-        if self.fixed:
-            raise UserError(f"The hooks are fixed by the {self.fixed}.")
+        if self.fixed_by:
+            raise UserError(f"The hooks are fixed by the {self.fixed_by}.")
 
     def remove(self, label: str) -> bool:
         """Remove the hooks of this label; returns whether there were any."""
@@ -147,15 +147,15 @@ class HookRegistry:
 
     def take_problems(self) -> Sequence[str]:
         """Return the loading problems that no turn has reported yet, and mark them as reported."""
-        problems = self.problems[self._reported :]
-        self._reported += len(problems)
+        problems = self.problems[self._reported_count :]
+        self._reported_count += len(problems)
         return problems
 
     async def load(self) -> None:
         """Import configured and installed hooks in a thread; a second call does nothing."""
-        if self._loaded:
+        if self._is_loaded:
             return
-        self._loaded = True
+        self._is_loaded = True
         try:
             async with asyncio.timeout(self.seconds):
                 await asyncio.to_thread(self._load)
@@ -213,7 +213,7 @@ class HookRegistry:
 
     def _load(self) -> None:
         for source in self.sources:
-            why = source.refused or self.changed(source.origin)
+            why = source.refusal or self.changed(source.origin)
             if why:
                 self.problems.append(f"The hook {source.target!r} is not used: {why}")
                 continue
@@ -222,7 +222,7 @@ class HookRegistry:
             if source.origin.startswith(PROJECT_FILE):
                 load = functools.partial(_import_from_anywhere, source.target)
             self._add_or_report(source.target, source.name, source.origin, load)
-        if self.installed and not self.fixed:
+        if self.with_packages and not self.fixed_by:
             for entry in entry_points(group=GROUP):
                 if entry.dist is not None and is_in_current_folder(
                     str(entry.dist.locate_file("x"))
@@ -263,7 +263,7 @@ class SessionHooks:
     def __init__(self, registry: HookRegistry, session_id: Callable[[], str]) -> None:
         self.registry = registry
         self.session_id = session_id
-        self._reported: set[str] = set()
+        self._reported_problems: set[str] = set()
         """Rules of the hooks whose failure was reported in this turn."""
         self._notices: list[tuple[str, str]] = []
 
@@ -273,7 +273,7 @@ class SessionHooks:
 
     async def turn_began(self) -> None:
         """Begin a turn: load hooks where that is still to be done, and allow each failure to be reported again."""
-        self._reported.clear()
+        self._reported_problems.clear()
         await self.registry.load()
         self.notify("hook", *self.registry.take_problems())
 
@@ -286,7 +286,7 @@ class SessionHooks:
         notices, self._notices = tuple(self._notices), []
         return notices
 
-    async def ask(self, hook: Hook, event: Any, validate: Callable[[Any], Any]) -> Any:
+    async def call_hook(self, hook: Hook, event: Any, validate: Callable[[Any], Any]) -> Any:
         """Call one hook and validate its answer; None where it returned none or was skipped."""
         try:
             answer = await self.registry.call(hook, event)
@@ -309,8 +309,8 @@ class SessionHooks:
     def _skip(self, hook: Hook, why: str) -> None:
         hook.failures += 1
         hook.problem = why
-        if hook.rule not in self._reported:
-            self._reported.add(hook.rule)
+        if hook.rule not in self._reported_problems:
+            self._reported_problems.add(hook.rule)
             self.notify("hook", f"The hook {hook.label} ({hook.name}) {why}. It was skipped.")
 
 
@@ -408,7 +408,7 @@ def open_registry(
     sources: Sequence[HookSource], fixed: str, changed: Callable[[str], str]
 ) -> HookRegistry:
     """Return the hook registry of a kernel that opens; cells' hooks are included unless hooks are fixed."""
-    registry = HookRegistry(sources, changed=changed, fixed=fixed)
+    registry = HookRegistry(sources, changed=changed, fixed_by=fixed)
     for name, function in CELL_HOOKS if not fixed else ():
         registry.add(name, function, CELL_ORIGIN)
     REGISTRIES.append(registry)

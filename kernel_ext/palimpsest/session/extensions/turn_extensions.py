@@ -36,27 +36,27 @@ class TurnExtensions:
     def __init__(
         self, registry: HookRegistry | None, servers: McpServers | None, log: SessionLog, ids: Ids
     ) -> None:
-        self.hooks = HookPoints(registry or HookRegistry(installed=False), self._session_id)
+        self.hooks = HookPoints(registry or HookRegistry(with_packages=False), self._session_id)
         self._servers = servers
         self._log = log
         self._ids = ids
-        self._due = True
+        self._is_due = True
         self._extended_prompts: set[str] = set()
 
     def mark_run_begin(self) -> None:
-        """Mark that a turn begins, so that ``begin`` prepares it before the next request."""
-        self._due = True
+        """Mark that a turn begins, so that ``prepare_turn`` prepares it before the next request."""
+        self._is_due = True
 
-    async def begin(self) -> None:
+    async def prepare_turn(self) -> None:
         """Prepare a turn, once: load hooks and connect the MCP servers that are not connected.
 
         For a further step of the turn, only update which tools the servers offer.
         """
-        if not self._due:
+        if not self._is_due:
             if self._servers is not None:
                 self.hooks.notify(MCP, *await self._servers.step_began())
             return
-        self._due = False
+        self._is_due = False
         await self.hooks.turn_began()
         if self._servers is not None:
             self.hooks.notify(MCP, *await self._servers.turn_began())

@@ -41,7 +41,7 @@ class PromptOptions:
     """Set by the sender, so that sending the same prompt twice has no effect."""
 
     @classmethod
-    def of(cls, choices: Any, **others: Any) -> "PromptOptions":
+    def of_choices(cls, choices: Any, **others: Any) -> "PromptOptions":
         """Return the options that a cell or page chose for a prompt, with other options by name."""
         return cls(**{name: getattr(choices, name) for name in CHOSEN_BY_NAME}, **others)
 

@@ -22,11 +22,11 @@ class QuietNamespace(Namespace, Protocol):
     """Reads the user's variables while a prompt is typed.
 
     Contract: runs none of the user's code and never waits for a cell. ``describe`` returns the note that the prompt
-    would get, or raises NotFound, NotCounted or KernelIsBusy; ``names`` and ``brief`` may be called from any thread.
+    would get, or raises NotFound, NotCounted or KernelIsBusy; ``names`` and ``type_and_shape`` may be called from any thread.
     """
 
     def names(self) -> Sequence[tuple[str, str]]:
         """Return each variable's name, and its type and shape; the newest first, functions and classes last."""
 
-    def brief(self, path: str) -> str:
+    def type_and_shape(self, path: str) -> str:
         """Return type and shape of the value at a path, empty where that is not known without its code."""

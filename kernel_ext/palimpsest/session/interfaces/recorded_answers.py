@@ -20,7 +20,7 @@ class RecordedTurn:
     """A turn that a cell began."""
 
     session_id: str
-    begun: Message
+    user_message: Message
     """The user message that began it."""
     info: UserMessage
     """The same message, without its parts."""
@@ -58,13 +58,13 @@ class FoundAnswer:
     """The recorded answer of a prompt, or the reason why there is none."""
 
     turn: RecordedTurn | None = None
-    why: Unanswered = "new"
+    unanswered_reason: Unanswered = "new"
     session_id: str = ""
     """The session to which the cell sent a prompt before; empty where it never did."""
     has_history: bool = False
     """Whether cells sent prompts to this session before this run of the notebook; also True where a session that
     may have such prompts was not read."""
-    earlier: str = ""
+    earlier_turn_id: str = ""
     """The cell's newest turn in that session, whose answer does not apply; empty where there is none."""
 
 

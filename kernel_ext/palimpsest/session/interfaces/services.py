@@ -66,7 +66,7 @@ class AgentServices:
     """The agents with their tools, and what every system prompt and turn is given."""
 
     registry: Registry
-    known: dict[str, Agent]
+    known_agents: dict[str, Agent]
     default_agent: str
     definitions: ProjectDefinitions | None = None
     """Agents, commands and skills from files; None where there are none."""
@@ -92,7 +92,7 @@ class RuleServices:
     """Defaults, mode and configuration; an agent's own rules come after."""
     policy: Policy
     """The configured context policy; a session may choose another."""
-    effective: EffectiveRules = field(default_factory=EffectiveRules)
+    effective_rules: EffectiveRules = field(default_factory=EffectiveRules)
     """Rules, mode and spending limit as configured, and the approvals for the project."""
     locked: LockedSettings = field(default_factory=LockedSettings)
     """The settings that an administrator locked."""
@@ -131,11 +131,11 @@ class KernelServices:
 class ChildSessionFactory:
     """Creates, resumes and releases child sessions; the workspace sets its functions."""
 
-    begin: Callable[[SessionInfo], Awaitable[Any]] | None = None
+    create_session: Callable[[SessionInfo], Awaitable[Any]] | None = None
     """Create a session with this record, and return it as a ``LiveSession``."""
-    resume: Callable[[str], Awaitable[Any]] | None = None
+    open_session: Callable[[str], Awaitable[Any]] | None = None
     """Open a session by id, and return it as a ``LiveSession``; raises UserError."""
-    end: Callable[[str], object] = lambda _session_id: None
+    report_end: Callable[[str], object] = lambda _session_id: None
     """Report that a task's work in a session that was created or resumed has ended."""
     runner: Callable[[Any, Run], SubagentRunner | None] = lambda _session, _run: None
     """Returns the runner of subagent tasks for one run of a ``LiveSession``; None where no subagent is available."""

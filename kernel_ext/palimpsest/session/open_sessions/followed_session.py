@@ -86,15 +86,15 @@ class FollowedSession:
         self._lease = LeaseFile(store.layout.session(session_id))
         self._lock = threading.Lock()
         self._subscribers: list[RecordsCallback] = []
-        self._moved: dict[int, Callable[[], None]] = {}
+        self._on_moved: dict[int, Callable[[], None]] = {}
         """Functions that end subscriptions made here and moved to the session that was taken over."""
         self._listeners: list[Callable[[], None]] = []
-        self._ends: dict[int, Callable[[], None]] = {}
-        self._ended = threading.Event()
+        self._on_end: dict[int, Callable[[], None]] = {}
+        self._ended_event = threading.Event()
         self._follower = Follower(store, session_id, after=state.seq)
-        self._resets = self._follower.resets
+        self._seen_resets = self._follower.reset_count
         self._thread = threading.Thread(
-            target=self._follow, name=f"palimpsest-follow-{session_id[-6:]}", daemon=True
+            target=self._follow_log, name=f"palimpsest-follow-{session_id[-6:]}", daemon=True
         )
         self._thread.start()
 
@@ -244,12 +244,12 @@ class FollowedSession:
         with self._lock:
             self._subscribers = [*self._subscribers, callback]
             if self._taken_over is not None:
-                self._moved[id(callback)] = self._taken_over.subscribe(callback)
+                self._on_moved[id(callback)] = self._taken_over.subscribe(callback)
 
         def unsubscribe() -> None:
             with self._lock:
                 self._subscribers = [known for known in self._subscribers if known is not callback]
-                moved = self._moved.pop(id(callback), None)
+                moved = self._on_moved.pop(id(callback), None)
             if moved is not None:
                 moved()
 
@@ -260,12 +260,12 @@ class FollowedSession:
         with self._lock:
             self._listeners = [*self._listeners, callback]
             if self._taken_over is not None:
-                self._ends[id(callback)] = self._taken_over.on_problem(callback)
+                self._on_end[id(callback)] = self._taken_over.on_problem(callback)
 
         def forget() -> None:
             with self._lock:
                 self._listeners = [known for known in self._listeners if known is not callback]
-                ends = self._ends.pop(id(callback), None)
+                ends = self._on_end.pop(id(callback), None)
             if ends is not None:
                 ends()
 
@@ -276,7 +276,7 @@ class FollowedSession:
         if self._taken_over is not None:
             return self._taken_over.snapshot(messages=messages)
         with self._lock:
-            return Snapshot.of(self._state, messages=messages)
+            return Snapshot.of_state(self._state, messages=messages)
 
     def message_page(self, count: int, before: str = "") -> Messages:
         """Return ``count`` messages before ``before``, or the newest, in order; raises NotFound for an unknown id."""
@@ -299,7 +299,7 @@ class FollowedSession:
         with self._lock:
             messages = self._state.messages()
             decisions = self._state.decisions
-            older = self._state.older
+            older = self._state.older_count
         steps = (
             record.event.request
             for record in self._store.read(self.id)
@@ -319,7 +319,7 @@ class FollowedSession:
 
     async def close(self, _why: str = "", *, deleted: bool = False) -> None:  # noqa: ARG002
         """Stop following the log, to which this kernel writes nothing."""
-        self._ended.set()
+        self._ended_event.set()
 
     # Continuing it here
 
@@ -341,7 +341,7 @@ class FollowedSession:
 
     def catch_up(self) -> None:
         """Deliver the last records of the other kernel, and stop following; in a thread."""
-        self._ended.set()
+        self._ended_event.set()
         self._thread.join()
         self._deliver_records()
 
@@ -349,20 +349,20 @@ class FollowedSession:
         """Move the subscribers to this kernel's journal."""
         with self._lock:
             for callback in self._subscribers:
-                self._moved[id(callback)] = journal.subscribe(callback)
+                self._on_moved[id(callback)] = journal.subscribe(callback)
 
     def go_on(self, live: LiveSession) -> None:
         """Delegate to the session that this kernel writes from now on."""
         with self._lock:
             self._taken_over = live
             listeners = self._listeners
-            self._ends = {id(callback): live.on_problem(callback) for callback in listeners}
+            self._on_end = {id(callback): live.on_problem(callback) for callback in listeners}
         for listener in listeners:
             listener()
 
-    def _follow(self) -> None:
+    def _follow_log(self) -> None:
         reads = 0
-        while not self._ended.wait(POLL_SECONDS):
+        while not self._ended_event.wait(POLL_SECONDS):
             self._deliver_records()
             reads += 1
             if reads % CHECK_LEASE_EVERY == 0:
@@ -370,7 +370,7 @@ class FollowedSession:
 
     def _check_lease(self) -> None:
         """Check whether a kernel writes the session, and notify the listeners when that changed."""
-        lease = self._lease.read()
+        lease = self._lease.current_lease()
         is_free = self._reopen is not None and (lease is None or is_dead(lease))
         if is_free is not self._is_free:
             self._is_free = is_free
@@ -380,15 +380,15 @@ class FollowedSession:
     def _deliver_records(self) -> None:
         """Fold new records and notify the subscribers."""
         try:
-            records = self._follower.poll()
+            records = self._follower.new_records()
         except (OSError, NotFound):
             return  # its disk is unavailable, or it is being deleted: it may come back
         if not records:
             return
         with self._lock:
-            if self._follower.resets != self._resets:
+            if self._follower.reset_count != self._seen_resets:
                 # A take-over cut off records that were already delivered: they come again from the beginning.
-                self._resets = self._follower.resets
+                self._seen_resets = self._follower.reset_count
                 self._state = State()
             for record in records:
                 self._state.apply(record)

@@ -107,7 +107,9 @@ class LiveSession:
         self, services: Services, journal: Journal, loop: asyncio.AbstractEventLoop
     ) -> None:
         self._services = services
-        self._configured = ConfiguredPolicy(services.rules.policy, services.rules.policy_fixed)
+        self._configured_policy = ConfiguredPolicy(
+            services.rules.policy, services.rules.policy_fixed
+        )
         self._loop = loop
         self.journal = journal
         session = journal.state.session
@@ -126,8 +128,10 @@ class LiveSession:
             path=MessagePath(cwd=str(services.cwd), root=str(services.root)),
             clean=services.secrets.clean,
         )
-        effective_rules = services.rules.effective
-        self._find = effective_rules.open[session.id] = lambda: self.log.state.session
+        effective_rules = services.rules.effective_rules
+        self._find_session = effective_rules.open_sessions[session.id] = lambda: (
+            self.log.state.session
+        )
         self.archive = SessionArchive(self.journal, services.store)
         self.asks = Asks(session.id, self.log, effective_rules)
         self.spending_limit = SpendingLimit(
@@ -149,21 +153,21 @@ class LiveSession:
         self.interview: Interview = self.user_questions
         """Asks the user the model's questions; a task's session asks them in its parent session."""
         self._todos = JournaledTodos(self.log)
-        self._prompt_resolver = PromptResolver(services, journal, self.log, self._configured)
+        self._prompt_resolver = PromptResolver(services, journal, self.log, self._configured_policy)
         self.runner = Runner(
             session.id,
             self.log,
             services.ids,
             services.clock,
             self._run_context,
-            self._prompt_resolver.accept,
+            self._prompt_resolver.accept_options,
             self._prompt_resolver.recovery,
             self._turn_ended,
         )
         self._left_running = LeftRunningCalls(journal) if services.kernel.python else None
         self.title_writer = TitleWriter(services, self.log)
         self.reverts = live_reverts(
-            services, journal, self.log, lambda: self.runner.busy, self._own_notebook
+            services, journal, self.log, lambda: self.runner.is_busy, self._own_notebook
         )
         self.auto_share = AutoShare(services, journal, self.log, loop)
         self.turn_summaries = TurnSummaries(
@@ -171,17 +175,17 @@ class LiveSession:
         )
         self.policy_stage: PolicyStage | None = None
         """The user's own policy, which acts before the context policy."""
-        self._expander = Expander(services, self._tool_gate.announce)
+        self._expander = Expander(services, self._tool_gate.record_input)
         self.mentions = MentionPreviews(
             services,
             self._expander,
-            self._tool_gate.verdicts,
+            self._tool_gate.verdict_function,
             session.id,
             lambda: self.log.state.messages(),
         )
         self._request_cache = RequestCache()
         prunes_until = effective_rules.grants.newest_value(session.id, PRUNES_UNTIL)
-        self._postponed = PostponedPruning(prunes_until or "", self._store_postponed)
+        self._postponed_pruning = PostponedPruning(prunes_until or "", self._store_postponed)
         self.opening_words = ""
         """A notice for the user when the session is opened: code that ran when a kernel ended, withheld claims of its
         log, and changes of its notebook; empty once a cell or a prompt from the panel has taken it."""
@@ -189,7 +193,7 @@ class LiveSession:
         self.subscribe = journal.subscribe
         self.wait_compaction = self.runner.wait_compaction
         self.wait_stopped = self.runner.wait_stopped
-        journal.moved = self._stop_moved
+        journal.on_moved = self._stop_moved
 
     @property
     def id(self) -> str:
@@ -202,7 +206,7 @@ class LiveSession:
     def step_mode(self) -> StepMode:
         """Holds the session's requests until the user releases them; made when it is first used."""
         if self._step_mode is None:
-            grants = self._services.rules.effective.grants
+            grants = self._services.rules.effective_rules.grants
             self._step_mode = StepMode(
                 lambda: self.id, self, grants, self.journal.subscribe, self._parent_step_mode
             )
@@ -396,13 +400,13 @@ class LiveSession:
         session = self.log.state.session
         if session is not None and changes:
             before = self.policy().compact.model
-            policy = self._configured.choose(session, changes)
+            policy = self._configured_policy.changed_policy(session, changes)
             choice = policy_choice(policy) if policy is not None else None
             self.log.change_session(policy_choice=choice, policy=None)
             if policy is not None and policy.compact.model not in (None, before):
                 with contextlib.suppress(ConfigError):  # reported when it is needed
                     info = self._services.models.info(policy.compact.model, None)
-                    self._services.rules.effective.use(
+                    self._services.rules.effective_rules.record_choice(
                         self._services.agents.default_agent, info.ref
                     )
         return self.policy()
@@ -419,7 +423,7 @@ class LiveSession:
         self._on_loop(self._answer_with, model)
 
     def _answer_with(self, model: str) -> None:
-        _, ref = self._prompt_resolver.accept({"model": model})
+        _, ref = self._prompt_resolver.accept_options({"model": model})
         user = newest_user(self.log.state.messages())
         self.log.change_session(model=ref)
         if user is not None:
@@ -428,17 +432,17 @@ class LiveSession:
     async def record(self, change: Callable[[State], Sequence[Event]]) -> None:
         """Append the events that ``change`` returns for the whole state; raises SessionBusy while a turn runs."""
         self.runner.check_idle()
-        if self.journal.read_state(lambda state: state.partial):
+        if self.journal.read_state(lambda state: state.is_partial):
             load = functools.partial(self._services.store.load, self.id)
             await off_loop(functools.partial(self.journal.load_whole, load))
             self.runner.check_idle()
         self.journal.append(*self.journal.read_state(change), sync=True)
         if not await self.journal.flush(sync=True):
-            raise StorageFailed(self.journal.failed or UNWRITTEN)
+            raise StorageFailed(self.journal.failure or UNWRITTEN)
 
     def on_problem(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call back, on any thread, when a write hangs and when it continues, and when a held request changes."""
-        ends = self.journal.stall.listen(callback), self.step_mode.listen(callback)
+        ends = self.journal.stall.on_change(callback), self.step_mode.listen(callback)
 
         def forget() -> None:
             for end in ends:
@@ -454,7 +458,7 @@ class LiveSession:
     @property
     def stepping(self) -> bool:
         """Whether step mode holds its requests."""
-        return self._hold() is not None
+        return self._active_step_mode() is not None
 
     @property
     def held(self) -> tuple[ProposedRequest, ...]:
@@ -463,7 +467,9 @@ class LiveSession:
 
     def snapshot(self, *, messages: bool = True) -> Snapshot:
         """Return an immutable snapshot of the newest state; without messages if ``messages`` is False."""
-        snapshot = self.journal.read_state(lambda state: Snapshot.of(state, messages=messages))
+        snapshot = self.journal.read_state(
+            lambda state: Snapshot.of_state(state, messages=messages)
+        )
         problem = self.journal.problem
         return dataclasses.replace(snapshot, problem=problem) if problem else snapshot
 
@@ -496,11 +502,11 @@ class LiveSession:
         ``why`` is the error of an answer that is cut off; with ``deleted``, the deletion is journaled first.
         """
         self.runner.compactions.close()
-        self.title_writer.end()
-        self.turn_summaries.end()
+        self.title_writer.cancel_request()
+        self.turn_summaries.cancel_request()
         self.runner.cancel(why, "interrupted")
         await self.runner.wait_idle()
-        await self.auto_share.settle()
+        await self.auto_share.wait_until_shared()
         if deleted:
             session = self.log.state.session
             self.log.append(SessionDeleted(session_id=self.id, session=session), sync=True)
@@ -511,8 +517,8 @@ class LiveSession:
         if services.sessions.spending_limits.get(known_as) is self.spending_limit:
             del services.sessions.spending_limits[known_as]
         services.sessions.step_modes.pop(known_as, None)
-        if services.rules.effective.open.get(known_as) is self._find:
-            del services.rules.effective.open[known_as]
+        if services.rules.effective_rules.open_sessions.get(known_as) is self._find_session:
+            del services.rules.effective_rules.open_sessions[known_as]
 
     def _on_loop(self, call: Callable[..., T], *arguments: Any) -> T:
         """Run a short call on the engine's loop and return its result; waits at most 5 seconds."""
@@ -537,7 +543,7 @@ class LiveSession:
         run = self.runner.run
         if run is not None:
             run.abort.set(
-                self.journal.failed or "Another kernel took this session over.", "interrupted"
+                self.journal.failure or "Another kernel took this session over.", "interrupted"
             )
 
     # Called by the runner and the loop
@@ -555,7 +561,7 @@ class LiveSession:
             root=services.root,
             cwd=services.cwd,
             ask=functools.partial(self._tool_gate.asker, run),
-            guard_call=functools.partial(self._tool_gate.guard, run),
+            guard_call=functools.partial(self._tool_gate.guard_repetition, run),
             python=self._python(),
             namespace=self._prompt_resolver.namespace(),
             notebook=services.kernel.notebook,
@@ -571,19 +577,19 @@ class LiveSession:
         )
 
         async def setup(user: UserMessage) -> StepSetup:
-            await self._expander.expand(tools)
+            await self._expander.expand_prompts(tools)
             step_setup = await self._prompt_resolver.setup(user)
             self.turn_summaries.setup = step_setup
             # The first step requests a title.
-            self.title_writer.begin(requests, step_setup)
+            self.title_writer.begin_request(requests, step_setup)
             return step_setup
 
         requests = RequestServices(
             log=self.log,
             abort=run.abort,
             setup=setup,
-            request_hold=self._hold,
-            wait_for_budget=lambda info: self._afford(info, run.abort),
+            request_hold=self._active_step_mode,
+            wait_for_budget=lambda info: self._wait_for_budget(info, run.abort),
             on_spending=self.spending_limit.add_spending,
             jitter=services.jitter,
             first_time=services.models.first_time,
@@ -594,7 +600,7 @@ class LiveSession:
         )
         turn = TurnServices(
             deliver=lambda: self.runner.deliver_steers(run),
-            postponed_pruning=self._postponed,
+            postponed_pruning=self._postponed_pruning,
             compactions=self.runner.compactions,
             files=self.reverts.files,
         )
@@ -604,15 +610,15 @@ class LiveSession:
         services, left_running = self._services, self._left_running
         if services.kernel.python is None or left_running is None:
             return None
-        return left_running.watch(services.kernel.python(self.id))
+        return left_running.watched_runner(services.kernel.python(self.id))
 
     def _store_postponed(self, until: str) -> None:
         """Store, beside the switch of step mode, where a postponed pruning ends, so that a restart continues it."""
-        grants = self._services.rules.effective.grants
+        grants = self._services.rules.effective_rules.grants
         if until:
             grants.put(PRUNES_UNTIL, until, self.id)
         else:
-            grants.drop(self.id, PRUNES_UNTIL)
+            grants.drop_grants(self.id, PRUNES_UNTIL)
 
     def _own_notebook(self) -> frozenset[str]:
         """Return the notebook's file, which no revert may touch: the page writes it at any moment, with outputs."""
@@ -629,7 +635,7 @@ class LiveSession:
         if self._services.models.turn_summaries:
             self.turn_summaries.turn_ended(run_context.requests)
 
-    async def _afford(self, info: ModelInfo, abort: Abort) -> None:
+    async def _wait_for_budget(self, info: ModelInfo, abort: Abort) -> None:
         """Return when the next request may be sent; a moved project first asks the user about its grants.
 
         Everything appended before is written then. Raises StorageFailed, Aborted, or GuardStopped at the limit.
@@ -639,22 +645,24 @@ class LiveSession:
             raise Aborted(abort.reason or "Stopped.")
         if unwritten:
             raise StorageFailed(NOT_SENT.format(problem=unwritten))
-        project_move = self._services.rules.effective.project_move
+        project_move = self._services.rules.effective_rules.project_move
         if project_move is not None and not self.read_only:
-            async with project_move.asking:
+            async with project_move.ask_lock:
                 move = await project_move.undecided_move()
                 if move is not None:
                     reply = await self.asks.question(
-                        MOVED, (str(move.before),), title=move.question, abort=abort
+                        MOVED, (str(move.previous_path),), title=move.question, abort=abort
                     )
                     if reply.by == "cancel":
                         raise Aborted(abort.reason or "Stopped.")
                     session = self.log.state.session
                     if project_move.apply_reply(reply) and session is not None:
-                        granted = with_granted_rights(session, self._services.rules.effective, ())
+                        granted = with_granted_rights(
+                            session, self._services.rules.effective_rules, ()
+                        )
                         self.log.append(SessionUpdated(session=granted), sync=True)
                         self.asks.approve(granted.permission)
-        await self.spending_limit.afford(info, abort)
+        await self.spending_limit.wait_for_budget(info, abort)
 
     def _parent_spending_limit(self) -> SpendingLimit | None:
         """Return the spending limit of the parent session, where this kernel has it open."""
@@ -668,12 +676,16 @@ class LiveSession:
     @property
     def _parent_id(self) -> str:
         session = self.log.state.session
-        return self._services.rules.effective.began.get(session.id, "") if session else ""
+        return (
+            self._services.rules.effective_rules.parent_of_child.get(session.id, "")
+            if session
+            else ""
+        )
 
-    def _hold(self) -> StepMode | None:
+    def _active_step_mode(self) -> StepMode | None:
         """Return the step mode that holds the session's requests; None where it is off."""
         parent = self._parent_step_mode()
         if parent is not None:
             return self.step_mode if parent.is_on else None
-        grants = self._services.rules.effective.grants
+        grants = self._services.rules.effective_rules.grants
         return self.step_mode if grants.newest_value(self.id, STEP_MODE) is True else None

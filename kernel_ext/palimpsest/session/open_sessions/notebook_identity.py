@@ -86,7 +86,7 @@ def read_notebook(path: Path) -> NotebookFile | None:
             changed = max(file_stat.st_mtime_ns, file_stat.st_ctime_ns) // 1_000_000
             notebook = NotebookFile(changed)
             reader = _CellReader(notebook)
-            reader.read(ijson.basic_parse(file, use_float=True))
+            reader.read_events(ijson.basic_parse(file, use_float=True))
     except (OSError, ValueError, RecursionError, ijson.JSONError):
         return None
     return notebook if reader.found_cells else None
@@ -103,7 +103,7 @@ class _CellReader:
         self._session = ""
         self.found_cells = False
 
-    def read(self, events: Iterable[tuple[str, Any]]) -> None:
+    def read_events(self, events: Iterable[tuple[str, Any]]) -> None:
         """Read to the end."""
         for count, (event, value) in enumerate(events):
             if (
@@ -117,7 +117,7 @@ class _CellReader:
             if event == "map_key":
                 self._path[-1] = value
             elif event == "string":
-                self._text(value)
+                self._add_text(value)
             elif self._path == CELL:
                 self._cell(event)
             if event in ("start_map", "start_array"):
@@ -133,7 +133,7 @@ class _CellReader:
             if self._id:
                 self._notebook.cells[self._id] = text
 
-    def _text(self, value: str) -> None:
+    def _add_text(self, value: str) -> None:
         path = self._path
         if path == [*CELL, "id"]:
             self._id = value

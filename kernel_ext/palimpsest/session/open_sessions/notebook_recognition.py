@@ -48,9 +48,9 @@ class RecognisedNotebook:
 
     of_other_notebooks: frozenset[str] = frozenset()
     """Ids of the sessions that have its name but belong to another notebook."""
-    moved: tuple[str, ...] = ()
+    moved_session_ids: tuple[str, ...] = ()
     """Ids of the sessions that take its name, the newest first."""
-    words: str = ""
+    sentence: str = ""
     """One sentence for the user; empty where nothing is unusual."""
 
 
@@ -61,15 +61,15 @@ class NotebookRecognition:
         self._store = store
         self._root = root
         self._files = functools.cache(lambda name: read_notebook(root / name))
-        self._marks = functools.cache(self._read_marks)
+        self._marks_of_notebook = functools.cache(self._read_marks)
 
-    def look(self, name: str, listed: Sequence[SessionSummary]) -> RecognisedNotebook:
+    def recognise_sessions(self, name: str, listed: Sequence[SessionSummary]) -> RecognisedNotebook:
         """Recognise the sessions of a notebook by its file; ``listed`` are the project's sessions, newest first."""
         file: NotebookFile | None = self._files(name)
         if file is None:  # it was never saved, or cannot be read
             return RecognisedNotebook()
         sessions = [summary for summary in listed if _may_be_continued(summary)]
-        verdicts = self._verdicts(
+        verdicts = self._session_verdicts(
             file, [summary for summary in sessions if summary.notebook == name]
         )
         if "same" in verdicts.values():
@@ -83,15 +83,15 @@ class NotebookRecognition:
             )
         if verdicts and "unknown" not in verdicts.values():
             sentence = REPLACED.format(name=repr(name), id=next(iter(verdicts)))
-            return RecognisedNotebook(_sessions_of_others(verdicts), words=sentence)
+            return RecognisedNotebook(_sessions_of_others(verdicts), sentence=sentence)
         return RecognisedNotebook(_sessions_of_others(verdicts))
 
-    def _verdicts(
+    def _session_verdicts(
         self, file: NotebookFile, sessions: Sequence[SessionSummary]
     ) -> dict[str, Verdict]:
         verdicts: dict[str, Verdict] = {}
         for session in sessions[:MAX_SESSIONS]:
-            verdicts[session.id] = notebook_verdict(file, self._marks(session.id))
+            verdicts[session.id] = notebook_verdict(file, self._marks_of_notebook(session.id))
             if (
                 verdicts[session.id] != "other"
             ):  # it is the notebook's session: older ones do not matter
@@ -112,7 +112,7 @@ class NotebookRecognition:
             before = other.notebook or ""
             if moved and before != moved[0].notebook:
                 continue
-            marks: SessionMarks = self._marks(other.id)
+            marks: SessionMarks = self._marks_of_notebook(other.id)
             if is_recognised(file, marks) and not self._has_own_file(before, name, marks):
                 moved.append(other)
             if time.monotonic() > end:

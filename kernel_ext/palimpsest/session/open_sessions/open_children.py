@@ -17,27 +17,27 @@ class OpenChildren:
 
     def __init__(self, close: Callable[[str], Awaitable[None]]) -> None:
         self._close = close
-        self._working: Counter[str] = Counter()
+        self._work_counts: Counter[str] = Counter()
         self._viewed: set[str] = set()
-        self._closing: set[asyncio.Future[None]] = set()
+        self._closing_futures: set[asyncio.Future[None]] = set()
 
-    def begin(self, session_id: str) -> None:
+    def begin_work(self, session_id: str) -> None:
         """Record that a task begins to work in a session."""
-        self._working[session_id] += 1
+        self._work_counts[session_id] += 1
 
-    def end(self, session_id: str) -> None:
+    def end_work(self, session_id: str) -> None:
         """Record that a task's work ended, and close the session when it is not needed any more.
 
         The close is not awaited: closing the parent session waits for the end of this call, while it
         holds the lock needed to close another session.
         """
-        self._working[session_id] -= 1
+        self._work_counts[session_id] -= 1
         if self.is_needed(session_id):
             return
-        del self._working[session_id]
+        del self._work_counts[session_id]
         closing = asyncio.ensure_future(self._close(session_id))
-        self._closing.add(closing)
-        closing.add_done_callback(self._closing.discard)
+        self._closing_futures.add(closing)
+        closing.add_done_callback(self._closing_futures.discard)
 
     def mark_viewed(self, session_id: str) -> None:
         """Record that a front end has a session open, from now on."""
@@ -45,4 +45,4 @@ class OpenChildren:
 
     def is_needed(self, session_id: str) -> bool:
         """Return whether a session has to stay open."""
-        return self._working[session_id] > 0 or session_id in self._viewed
+        return self._work_counts[session_id] > 0 or session_id in self._viewed

@@ -45,7 +45,7 @@ class Pruned:
 async def measure_storage(workspace: "Workspace", retention: RetentionSettings) -> StorageUse:
     """Measure the folder; raises UserError where sessions are in memory only."""
     sizes, sessions = await workspace.storage()
-    sweep, _ = await workspace.sweep(retention.texts)
+    sweep, _ = await workspace.sweep_texts(retention.texts)
     return StorageUse(sizes, tuple(sessions), sweep)
 
 
@@ -71,7 +71,7 @@ async def prune_storage(
         planned, deleted = await workspace.prune(limits)
     else:
         planned, deleted = await workspace.plan(limits), None
-    swept, texts = await workspace.sweep(retention.texts, delete=delete)
+    swept, texts = await workspace.sweep_texts(retention.texts, delete=delete)
     return Pruned(planned, swept, deleted, tuple(texts) if delete else None)
 
 

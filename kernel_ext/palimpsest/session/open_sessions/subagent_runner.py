@@ -52,7 +52,7 @@ class ChildSessionRunner:
         known_as = child.id
         try:
             caller = Caller(context.message_id, context.call_id, "task")
-            child.asks.relay = _relay(self._parent, caller)
+            child.asks.relay_question = _relay_to_parent(self._parent, caller)
             child.archive.caller = self._parent.archive
             child.interview = RelayedInterview(self._parent.user_questions, caller)
             await child.settle_reverts()
@@ -76,31 +76,31 @@ class ChildSessionRunner:
                 progress.close()
             return _report(child.id, answer, progress.card_metadata() | _cost(answer))
         finally:
-            self._services.sessions.child_sessions.end(known_as)
+            self._services.sessions.child_sessions.report_end(known_as)
 
     async def _child(
         self, task: SubagentTask, context: ToolContext
     ) -> tuple[LiveSession, Agent, ModelRef]:
         services, factory = self._services, self._services.sessions.child_sessions
         parent = self._parent.log.state.session
-        if factory.begin is None or factory.resume is None or parent is None:
+        if factory.create_session is None or factory.open_session is None or parent is None:
             raise UserError("No other agent can work in this session. Do the task yourself.")
         if depth_of(parent) >= factory.depth:
             raise UserError(
                 f"Work may be handed on {factory.depth} deep here, and this session is. Do the task yourself."
             )
-        agent = find_agent(task.agent, services.agents.known)
+        agent = find_agent(task.agent, services.agents.known_agents)
         if not agent.takes_tasks:
             raise UserError(f"The agent {agent.name!r} does not work for others.")
         model = task.model or self._model(agent, context)
-        effective_rules = services.rules.effective
-        effective_rules.use(agent.name, model)
-        caller = services.agents.known.get(context.agent) or find_agent(
-            "build", services.agents.known
+        effective_rules = services.rules.effective_rules
+        effective_rules.record_choice(agent.name, model)
+        caller = services.agents.known_agents.get(context.agent) or find_agent(
+            "build", services.agents.known_agents
         )
         if task.task_id is not None:
-            child = await self._resume(task.task_id, parent)
-            effective_rules.began[child.id] = parent.id
+            child = await self._resume_child(task.task_id, parent)
+            effective_rules.parent_of_child[child.id] = parent.id
             child.asks.approve(outside_rules(caller))
             return child, agent, model
         is_deepest = depth_of(parent) + 1 >= factory.depth
@@ -114,12 +114,12 @@ class ChildSessionRunner:
             permission=outside_rules(caller),
             limits=(*(parent.limits or ()), *handed_limits(caller, agent, last=is_deepest)),
         )
-        effective_rules.began[session.id] = parent.id
-        effective_rules.approvals.lend(session.permission, session.id)
-        return await factory.begin(session), agent, model
+        effective_rules.parent_of_child[session.id] = parent.id
+        effective_rules.approvals.approve_for_kernel(session.permission, session.id)
+        return await factory.create_session(session), agent, model
 
-    async def _resume(self, task_id: str, parent: SessionInfo) -> LiveSession:
-        resume = self._services.sessions.child_sessions.resume
+    async def _resume_child(self, task_id: str, parent: SessionInfo) -> LiveSession:
+        resume = self._services.sessions.child_sessions.open_session
         try:
             child: LiveSession | None = await resume(task_id) if resume is not None else None
         except NotFound:
@@ -128,12 +128,12 @@ class ChildSessionRunner:
         problem = ""
         if child is None or session is None or session.parent_id != parent.id:
             problem = f"There is no task {task_id!r} of this session. Leave task_id out to begin a new one."
-        elif child.runner.busy:
+        elif child.runner.is_busy:
             problem = f"The task {task_id!r} still works. Wait for it, or begin a new one."
         if child is not None and not problem:
             return child
         if child is not None:
-            self._services.sessions.child_sessions.end(child.id)
+            self._services.sessions.child_sessions.report_end(child.id)
         raise UserError(problem)
 
     def _model(self, agent: Agent, context: ToolContext) -> ModelRef:
@@ -159,9 +159,9 @@ def _stop_callback(child: LiveSession, abort: Abort) -> Callable[[], None]:
     return stop
 
 
-def _relay(parent: LiveSession, caller: Caller) -> Any:
+def _relay_to_parent(parent: LiveSession, caller: Caller) -> Any:
     def relay(pending: PendingAsk, answered: "asyncio.Future[Reply]", abort: Abort) -> Any:
-        return parent.asks.forward(pending, caller, answered, abort)
+        return parent.asks.forward_question(pending, caller, answered, abort)
 
     return relay
 
@@ -193,8 +193,8 @@ class ChildProgress:
         self._context = context
         self._child = child
         self._title = task.description
-        self._head = {"task": child.id, "agent": agent.name}
-        self._before = child.log.state.newest_message()
+        self._head_fields = {"task": child.id, "agent": agent.name}
+        self._message_before = child.log.state.newest_message()
         self._loop = asyncio.get_running_loop()
         self._is_update_due = False
         self._is_closed = False
@@ -207,7 +207,9 @@ class ChildProgress:
             for record in records
         ):
             self._is_update_due = True
-            self._loop.call_soon_threadsafe(self._loop.call_later, PROGRESS_SECONDS, self._show)
+            self._loop.call_soon_threadsafe(
+                self._loop.call_later, PROGRESS_SECONDS, self._show_progress
+            )
 
     def close(self) -> None:
         """Stop updating the card."""
@@ -215,7 +217,7 @@ class ChildProgress:
 
     def card_metadata(self) -> dict[str, Any]:
         """Return the metadata of the card as of now."""
-        calls = calls_of(messages_after(self._child.log.state.messages(), self._before))
+        calls = calls_of(messages_after(self._child.log.state.messages(), self._message_before))
         newest = calls[-MAX_SHOWN_CALLS:]
         lines = [
             f"{CALL_SIGNS[call['state']]} {call['tool']} {call['title']}".rstrip()
@@ -223,9 +225,14 @@ class ChildProgress:
         ]
         if len(calls) > len(newest):
             lines.insert(0, f"({len(calls) - len(newest)} earlier calls)")
-        return {**self._head, "calls": newest, "count": len(calls), "output": "\n".join(lines)}
+        return {
+            **self._head_fields,
+            "calls": newest,
+            "count": len(calls),
+            "output": "\n".join(lines),
+        }
 
-    def _show(self) -> None:
+    def _show_progress(self) -> None:
         self._is_update_due = False
         if not self._is_closed:
             self._context.metadata(self._title, self.card_metadata())

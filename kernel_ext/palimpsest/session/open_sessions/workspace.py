@@ -112,18 +112,18 @@ class Workspace:
         self._store: Store = services.store
         self._owner = owner
         self._project_id = project_id
-        self._open: dict[str, LiveSession | FollowedSession] = {}
-        self._current: dict[str | None, str] = {}
-        self._recognised: dict[str, RecognisedNotebook] = {}
+        self._open_sessions: dict[str, LiveSession | FollowedSession] = {}
+        self._current_ids: dict[str | None, str] = {}
+        self._recognised_notebooks: dict[str, RecognisedNotebook] = {}
         """The recognition of each notebook's file, from when this kernel first used its name."""
         self._lock = asyncio.Lock()
         self._open_children = OpenChildren(self._close_child)
-        services.rules.effective.default_model = services.models.default_model
-        services.rules.effective.default_agent = services.agents.default_agent
+        services.rules.effective_rules.default_model = services.models.default_model
+        services.rules.effective_rules.default_agent = services.agents.default_agent
         factory = services.sessions.child_sessions
-        factory.begin = self._create_child
-        factory.resume = self._resume
-        factory.end = self._open_children.end
+        factory.create_session = self._create_child
+        factory.open_session = self._resume_session
+        factory.report_end = self._open_children.end_work
         factory.runner = functools.partial(ChildSessionRunner, services)
         self.sharing = SharingService(services, self._flushed_id, self._note_share)
         self.replay = RecordedAnswers(services, self._flushed_id, self._live_state)
@@ -131,7 +131,7 @@ class Workspace:
     async def current(self, notebook: str | None) -> KernelSession:
         """Return the notebook's session: the one used here last, its newest one, or a new one."""
         async with self._lock:
-            name = self._name(notebook)
+            name = self._notebook_name(notebook)
             return await self._find_session(name) or self._report_unusual_notebook(
                 name, await self._create_session(name)
             )
@@ -139,12 +139,12 @@ class Workspace:
     async def recognise(self, notebook: str | None) -> None:
         """Compare a notebook's file with the sessions' records, once in a kernel; a moved file keeps its sessions."""
         async with self._lock:
-            await self._recognise(self._name(notebook))
+            await self._recognise(self._notebook_name(notebook))
 
     async def current_session(self, notebook: str | None) -> KernelSession | None:
         """Return the notebook's session if it has one; none is created."""
         async with self._lock:
-            return await self._find_session(self._name(notebook))
+            return await self._find_session(self._notebook_name(notebook))
 
     async def new(
         self,
@@ -175,12 +175,14 @@ class Workspace:
         async with self._lock:
             if parent is not None:
                 return await self._create_child_of(self._full_id(parent), title, rules)
-            return await self._create_session(self._name(notebook), title, rules)
+            return await self._create_session(self._notebook_name(notebook), title, rules)
 
     async def open(self, session_id: str, notebook: str | None = None) -> KernelSession:
         """Open a session by its id, or a piece that names only it, and make it current."""
         async with self._lock:
-            session = await self._open_session(self._full_id(session_id), self._name(notebook))
+            session = await self._open_session(
+                self._full_id(session_id), self._notebook_name(notebook)
+            )
             self._open_children.mark_viewed(session.id)
             return session
 
@@ -192,11 +194,11 @@ class Workspace:
 
     async def rename(self, before: str, after: str) -> None:
         """Move the sessions of a renamed notebook to its new name."""
-        before, after = self._name(before) or before, self._name(after) or after
+        before, after = self._notebook_name(before) or before, self._notebook_name(after) or after
         async with self._lock:
-            current = self._current.pop(before, None)
+            current = self._current_ids.pop(before, None)
             if current is not None:
-                self._current[after] = current
+                self._current_ids[after] = current
             for summary in await self.every_session():
                 if summary.notebook == before:
                     await self._write_new_name(summary.id, after)
@@ -217,7 +219,7 @@ class Workspace:
         """
         async with self._lock:
             parent_id = self._full_id(session_id)
-            await self._flush(parent_id)
+            await self._flush_session(parent_id)
             services = self._services
             if model is not None:
                 # An unknown one raises before there is a fork.
@@ -230,7 +232,7 @@ class Workspace:
                 services.clock(),
                 message=message_id,
                 request=request,
-                notebook=self._name(notebook),
+                notebook=self._notebook_name(notebook),
             )
             opened = await self._open_session(session.id, session.notebook, is_new=True)
             if model is not None and isinstance(opened, LiveSession):
@@ -241,7 +243,7 @@ class Workspace:
         """Write the pending records of a session into its log, and return its whole id."""
         async with self._lock:
             full = self._full_id(session_id)
-            await self._flush(full)
+            await self._flush_session(full)
             return full
 
     async def records(self, session_id: str) -> Sequence[Record]:
@@ -255,12 +257,12 @@ class Workspace:
 
     def _live_state(self, session_id: str) -> State | None:
         """Return the state of a session that this kernel writes; None for another one."""
-        opened = self._open.get(session_id)
+        opened = self._open_sessions.get(session_id)
         return opened.journal.state if isinstance(opened, LiveSession) else None
 
     async def _note_share(self, session_id: str, share: dict[str, Any] | None) -> None:
         async with self._lock:
-            await self._change(session_id, share=share)
+            await self._change_session(session_id, share=share)
 
     async def children(self, session_id: str) -> Sequence[SessionSummary]:
         """List the child sessions that ``task`` calls of a session created, oldest first."""
@@ -276,7 +278,7 @@ class Workspace:
         if not line:
             raise UserError("A title has at least one letter.")
         async with self._lock:
-            await self._change(self._full_id(session_id), title=line)
+            await self._change_session(self._full_id(session_id), title=line)
         return line
 
     async def archive(self, session_id: str, *, archived: bool = True) -> str:
@@ -290,10 +292,10 @@ class Workspace:
             if state.session is not None:
                 moment = self._services.clock() if archived else None
                 time = state.session.time.model_copy(update={"archived": moment})
-                await self._change(full, time=time)
+                await self._change_session(full, time=time)
             if archived:
-                self._current = {
-                    name: current for name, current in self._current.items() if current != full
+                self._current_ids = {
+                    name: current for name, current in self._current_ids.items() if current != full
                 }
             return full
 
@@ -304,7 +306,7 @@ class Workspace:
         """
         async with self._lock:
             self._follow_moved(session_id)
-            opened = self._open.get(session_id)
+            opened = self._open_sessions.get(session_id)
             if isinstance(opened, LiveSession):
                 await opened.record(change)
                 return
@@ -315,11 +317,11 @@ class Workspace:
             finally:
                 await asyncio.to_thread(journal.close)
             if not is_written:
-                raise StorageFailed(journal.failed or UNWRITTEN)
+                raise StorageFailed(journal.failure or UNWRITTEN)
 
     def journal_of(self, session_id: str) -> Journal | None:
         """Return the journal of a session that this kernel writes; from any thread."""
-        opened = self._open.get(session_id)
+        opened = self._open_sessions.get(session_id)
         return opened.journal if isinstance(opened, LiveSession) else None
 
     async def delete(self, session_id: str) -> tuple[str, ...]:
@@ -335,13 +337,15 @@ class Workspace:
             family = with_children(await self.every_session(), full)
             for member in family:
                 self._follow_moved(member)
-                await self._claim(member)
+                await self._check_writable(member)
             for member in family:
-                opened = self._open.pop(member, None)
+                opened = self._open_sessions.pop(member, None)
                 if opened is not None:
                     await opened.close(deleted=True)
-            self._current = {
-                name: current for name, current in self._current.items() if current not in family
+            self._current_ids = {
+                name: current
+                for name, current in self._current_ids.items()
+                if current not in family
             }
             await asyncio.to_thread(self._delete, family)
             return family
@@ -354,7 +358,7 @@ class Workspace:
             return (Problem("", GONE.format(why=why)),)
         return await asyncio.to_thread(self._store.problems, full)
 
-    async def family(self, session_id: str) -> tuple[SessionSummary, ...]:
+    async def session_and_children(self, session_id: str) -> tuple[SessionSummary, ...]:
         """Return a session and its descendants, which are deleted together, the session's own row last."""
         listed = await self.every_session()
         by_id = {summary.id: summary for summary in listed}
@@ -369,7 +373,7 @@ class Workspace:
     async def plan(self, limits: RetentionLimits) -> PrunePlan:
         """Return which sessions would be deleted under limits of age and size, and which never are."""
         sizes, listed = await self.storage()
-        opened = frozenset(self._open)
+        opened = frozenset(self._open_sessions)
         is_pinned = functools.partial(holds_pins, self._store)
         now = self._services.clock()
         return await asyncio.to_thread(
@@ -391,7 +395,7 @@ class Workspace:
         texts_of = functools.partial(prompt_texts, self._store)
         if not query.words and query.cursor is None:
             newest = max(NEWEST, 2 * query.number * query.limit)
-            listed, unread = await asyncio.to_thread(self._store.recent, newest)
+            listed, unread = await asyncio.to_thread(self._store.recent_sessions, newest)
             page = search_page(listed, query, texts_of, unread)
             if not unread or len(page.sessions) == query.limit:
                 return page
@@ -405,45 +409,45 @@ class Workspace:
 
     def current_id(self, notebook: str | None) -> str:
         """Return the id of the notebook's session without opening it; empty when it has none yet."""
-        name = self._name(notebook)
-        if name is None or name in self._current:
-            return self._current.get(name, "")
-        listed = self._store.recent(NEWEST)[0]
+        name = self._notebook_name(notebook)
+        if name is None or name in self._current_ids:
+            return self._current_ids.get(name, "")
+        listed = self._store.recent_sessions(NEWEST)[0]
         return next((summary.id for summary in listed if self._belongs_to(summary, name)), "")
 
     def sessions(self) -> Sequence[SessionSummary]:
         """List the sessions of the project, newest first; while the list is built, only the newest ones."""
-        return self._store.recent(NEWEST)[0]
+        return self._store.recent_sessions(NEWEST)[0]
 
     async def every_session(self) -> Sequence[SessionSummary]:
         """List all sessions of the project, newest first, however long that takes."""
         return await asyncio.to_thread(self._store.list)
 
-    async def sweep(
+    async def sweep_texts(
         self, days: float, *, delete: bool = False
     ) -> tuple[Sweep, tuple[UnneededBlob, ...]]:
         """Find long stored texts that no session has needed for ``days``, and delete them if ``delete``."""
-        return await asyncio.to_thread(_sweep, self._layout(), days, delete=delete)
+        return await asyncio.to_thread(_sweep_texts, self._layout(), days, delete=delete)
 
     async def close(self) -> None:
         """Close every open session when the kernel ends; an unfinished answer gets an error that names the reason."""
         async with self._lock:
-            opened, self._open = list(self._open.values()), {}
-            self._current.clear()
+            opened, self._open_sessions = list(self._open_sessions.values()), {}
+            self._current_ids.clear()
             await asyncio.gather(*(session.close(INTERRUPTED) for session in opened))
 
-    def _name(self, notebook: str | None) -> str | None:
+    def _notebook_name(self, notebook: str | None) -> str | None:
         return in_project(notebook, self._services.cwd, self._services.root)
 
     # With the lock held
 
     async def _find_session(self, notebook: str | None) -> LiveSession | FollowedSession | None:
-        current = self._current.get(notebook)
-        if current is not None and current in self._open:
+        current = self._current_ids.get(notebook)
+        if current is not None and current in self._open_sessions:
             return await self._open_session(current, notebook)
         if notebook is not None:
             await self._recognise(notebook)
-            listed, unread = await asyncio.to_thread(self._store.recent, NEWEST)
+            listed, unread = await asyncio.to_thread(self._store.recent_sessions, NEWEST)
             newest = next(
                 (summary for summary in listed if self._belongs_to(summary, notebook)), None
             )
@@ -461,38 +465,45 @@ class Workspace:
         return None
 
     async def _recognise(self, notebook: str | None) -> None:
-        if notebook is None or notebook in self._recognised or notebook in self._current:
+        if (
+            notebook is None
+            or notebook in self._recognised_notebooks
+            or notebook in self._current_ids
+        ):
             return
         recognition = NotebookRecognition(self._store, self._services.root)
-        listed, _ = await asyncio.to_thread(self._store.recent, NEWEST)
-        recognised = await asyncio.to_thread(recognition.look, notebook, listed)
-        self._recognised[notebook] = recognised
+        listed, _ = await asyncio.to_thread(self._store.recent_sessions, NEWEST)
+        recognised = await asyncio.to_thread(recognition.recognise_sessions, notebook, listed)
+        self._recognised_notebooks[notebook] = recognised
         for summary in listed:
-            if summary.id in recognised.moved or summary.parent_id in recognised.moved:
+            if (
+                summary.id in recognised.moved_session_ids
+                or summary.parent_id in recognised.moved_session_ids
+            ):
                 await self._write_new_name(summary.id, notebook)
 
     def _belongs_to(self, summary: SessionSummary, notebook: str) -> bool:
         """Return whether a notebook continues a session without being asked."""
-        recognised = self._recognised.get(notebook, RecognisedNotebook())
+        recognised = self._recognised_notebooks.get(notebook, RecognisedNotebook())
         # Another kernel may write its record, with the old name.
-        is_moved = summary.id in recognised.moved
+        is_moved = summary.id in recognised.moved_session_ids
         return (
             _is_continued_by(summary, notebook) or is_moved
         ) and summary.id not in recognised.of_other_notebooks
 
     def _report_unusual_notebook(self, notebook: str | None, session: Opened) -> Opened:
         """Add the sentence about a moved or replaced notebook to the session's notice, once."""
-        recognised = self._recognised.get(notebook or "")
-        if recognised is not None and recognised.words and isinstance(session, LiveSession):
+        recognised = self._recognised_notebooks.get(notebook or "")
+        if recognised is not None and recognised.sentence and isinstance(session, LiveSession):
             session.opening_words = " ".join(
-                filter(None, (session.opening_words, recognised.words))
+                filter(None, (session.opening_words, recognised.sentence))
             )
-            self._recognised[notebook or ""] = replace(recognised, words="")
+            self._recognised_notebooks[notebook or ""] = replace(recognised, sentence="")
         return session
 
     async def _newest_of_folder(self) -> LiveSession | None:
         """Return the newest session that scripts in this folder used, unless another process writes it."""
-        listed, _ = await asyncio.to_thread(self._store.recent, NEWEST)
+        listed, _ = await asyncio.to_thread(self._store.recent_sessions, NEWEST)
         for summary in listed:
             if not _is_continued_by(summary, None):
                 continue
@@ -503,7 +514,7 @@ class Workspace:
             if isinstance(opened, LiveSession):
                 return opened
             await opened.close()
-            del self._open[summary.id], self._current[None]
+            del self._open_sessions[summary.id], self._current_ids[None]
             return None
         return None
 
@@ -527,7 +538,7 @@ class Workspace:
         self, parent_id: str, title: str | None, rules: Rules
     ) -> LiveSession:
         services = self._services
-        await self._flush(parent_id)
+        await self._flush_session(parent_id)
         state = await asyncio.to_thread(self._store.open_live, parent_id)
         parent = state.session
         if parent is None:
@@ -542,14 +553,14 @@ class Workspace:
             title or default_title(now, child=True),
             limits=parent.limits,
         )
-        services.rules.effective.began[session.id] = parent.id
+        services.rules.effective_rules.parent_of_child[session.id] = parent.id
         return await self._create_with_rules(session, rules)
 
     async def _create_with_rules(self, session: SessionInfo, rules: Rules) -> LiveSession:
         if rules:
             session = with_own_rules(session, rules)
             allowed = tuple(rule for rule in rules if rule.action == "allow")
-            self._services.rules.effective.approvals.add_to(allowed, session.id)
+            self._services.rules.effective_rules.approvals.add_to(allowed, session.id)
         return await self._create(session)
 
     async def _create(self, session: SessionInfo) -> LiveSession:
@@ -564,39 +575,39 @@ class Workspace:
         live.opening_words = (
             self._store.take_notice() if isinstance(self._store, JsonlStore) else ""
         )
-        self._open[session.id] = live
+        self._open_sessions[session.id] = live
         return live
 
     async def _create_child(self, session: SessionInfo) -> LiveSession:
         """Create the session of a task, and count its work."""
         begun = await self._create(session)
-        self._open_children.begin(session.id)
+        self._open_children.begin_work(session.id)
         return begun
 
     async def _close_child(self, session_id: str) -> None:
         """Close the session of a task that is not needed any more."""
         async with self._lock:
-            opened = self._open.get(session_id)
+            opened = self._open_sessions.get(session_id)
             needed = self._open_children.is_needed(session_id)
             if isinstance(opened, LiveSession) and opened.read_only and not needed:
-                del self._open[session_id]
+                del self._open_sessions[session_id]
                 await opened.close()
 
-    async def _resume(self, session_id: str) -> LiveSession:
+    async def _resume_session(self, session_id: str) -> LiveSession:
         """Open the session of a task again; raises NotFound or SessionHeld."""
         resumed = await self._take_over(self._full_id(session_id))
-        self._open_children.begin(resumed.id)
+        self._open_children.begin_work(resumed.id)
         return resumed
 
     async def _write_new_name(self, session_id: str, notebook: str) -> None:
         """Write a notebook's new name into a session, unless another kernel writes that session."""
         with suppress(SessionHeld):
-            await self._change(session_id, notebook=notebook)
+            await self._change_session(session_id, notebook=notebook)
 
-    async def _change(self, session_id: str, **fields: Any) -> None:
+    async def _change_session(self, session_id: str, **fields: Any) -> None:
         """Change fields of a session's own record; raises SessionHeld."""
         self._follow_moved(session_id)
-        opened = self._open.get(session_id)
+        opened = self._open_sessions.get(session_id)
         if isinstance(opened, LiveSession):
             opened.log.change_session(**fields)
             await opened.journal.flush()  # session lists are made from the log
@@ -619,14 +630,14 @@ class Workspace:
             if session is not None:
                 with suppress(UserError, OSError):
                     remove_page(self._store, session)
-            self._services.rules.effective.grants.drop(member)
-            self._services.rules.approved_code.forget(member)
+            self._services.rules.effective_rules.grants.drop_grants(member)
+            self._services.rules.approved_code.forget_session(member)
         for member in family:
             self._store.delete(member)
 
-    async def _flush(self, session_id: str) -> None:
+    async def _flush_session(self, session_id: str) -> None:
         """Wait until everything this kernel appended to a session is written to its log."""
-        opened = self._open.get(session_id)
+        opened = self._open_sessions.get(session_id)
         if isinstance(opened, LiveSession):
             await opened.journal.flush()
 
@@ -639,16 +650,16 @@ class Workspace:
 
     def _follow_moved(self, session_id: str) -> None:
         """Store an open session under its new id after another kernel took it over and it became a fork."""
-        opened = self._open.get(session_id)
+        opened = self._open_sessions.get(session_id)
         if opened is not None and opened.id != session_id:
-            self._open[opened.id] = self._open.pop(session_id)
-            for notebook, current in self._current.items():
+            self._open_sessions[opened.id] = self._open_sessions.pop(session_id)
+            for notebook, current in self._current_ids.items():
                 if current == session_id:
-                    self._current[notebook] = opened.id
+                    self._current_ids[notebook] = opened.id
 
-    async def _claim(self, session_id: str) -> None:
+    async def _check_writable(self, session_id: str) -> None:
         """Raise SessionHeld unless this kernel may write a session."""
-        opened = self._open.get(session_id)
+        opened = self._open_sessions.get(session_id)
         if isinstance(opened, FollowedSession):
             raise SessionHeld(opened.reason)
         if opened is None:
@@ -663,10 +674,10 @@ class Workspace:
     async def _open_session(
         self, session_id: str, notebook: str | None, *, is_new: bool = False
     ) -> LiveSession | FollowedSession:
-        opened = self._open.get(session_id)
+        opened = self._open_sessions.get(session_id)
         if opened is not None and opened.id != session_id:
             # Another kernel took it over; records that this kernel wrote since continue as a fork.
-            self._open.pop(session_id)
+            self._open_sessions.pop(session_id)
             return self._register(opened, notebook)
         if isinstance(opened, LiveSession):
             return self._register(opened, notebook)
@@ -707,13 +718,13 @@ class Workspace:
     async def _take_over(self, session_id: str) -> LiveSession:
         """Continue a session that another kernel had; raises SessionHeld while that kernel writes it."""
         async with self._lock:
-            names = [name for name, current in self._current.items() if current == session_id]
-            before = self._current.get(None)
+            names = [name for name, current in self._current_ids.items() if current == session_id]
+            before = self._current_ids.get(None)
             opened = await self._open_session(session_id, names[0] if names else None)
             if not names:  # a task works in it, or a front end only watches it, so it does not become a current session
-                self._current.pop(None, None)
+                self._current_ids.pop(None, None)
                 if before is not None:
-                    self._current[None] = before
+                    self._current_ids[None] = before
         if isinstance(opened, LiveSession):
             return opened
         raise SessionHeld(opened.reason)
@@ -739,7 +750,7 @@ class Workspace:
         # The id is that of the folder: a record that names another session must not get that session's rights.
         own_record = session.model_copy(update={"id": journal.session_id})
         reduced = await asyncio.to_thread(
-            with_granted_rights, own_record, self._services.rules.effective, infos, counted
+            with_granted_rights, own_record, self._services.rules.effective_rules, infos, counted
         )
         if reduced == session:
             return ""
@@ -761,13 +772,15 @@ class Workspace:
             raise
 
     def _register(self, session: Opened, notebook: str | None) -> Opened:
-        self._open[session.id] = session
+        self._open_sessions[session.id] = session
         if not (isinstance(session, LiveSession) and session.read_only):
-            self._current[notebook] = session.id
+            self._current_ids[notebook] = session.id
         return session
 
     def _full_id(self, session_id: str) -> str:
-        if session_id in self._open or session_id in [session.id for session in self.sessions()]:
+        if session_id in self._open_sessions or session_id in [
+            session.id for session in self.sessions()
+        ]:
             return session_id  # an open session is found even if its log was deleted
         listed = [summary.id for summary in self._store.list()]
         if session_id in listed:
@@ -787,8 +800,12 @@ def _is_continued_by(summary: SessionSummary, notebook: str | None) -> bool:
     return summary.notebook == notebook and summary.archived is None and summary.parent_id is None
 
 
-def _sweep(layout: Layout, days: float, *, delete: bool) -> tuple[Sweep, tuple[UnneededBlob, ...]]:
+def _sweep_texts(
+    layout: Layout, days: float, *, delete: bool
+) -> tuple[Sweep, tuple[UnneededBlob, ...]]:
     with storage_errors(layout.root):
         files = sweep_snapshots(layout, time.time(), days, delete=delete)
-        plan = replace(find_unneeded(layout, time.time(), days), snapshot_bytes=files.unneeded)
+        plan = replace(
+            find_unneeded(layout, time.time(), days), snapshot_bytes=files.unneeded_bytes
+        )
         return plan, delete_blobs(layout, plan.due) if delete else ()

@@ -62,17 +62,17 @@ class ApprovedCode:
         with self._lock:
             if (session_id, checksum) in self._in_this_kernel:
                 return
-            is_known = self.has(session_id, code)
+            is_known = self.is_approved(session_id, code)
             self._in_this_kernel.add((session_id, checksum))
             if is_known:
                 return
             with suppress(OSError):
-                self._append(session_id, checksum, ".txt")
+                self._append_line(session_id, checksum, ".txt")
                 text = scrub(code, secret_values(os.environ))
                 if len(text) <= MAX_TEXT_CHARS:
-                    self._append(session_id, json.dumps(text), ".texts")
+                    self._append_line(session_id, json.dumps(text), ".texts")
 
-    def observe(self, runner: PythonRunner, session_id: str) -> PythonRunner:
+    def observed_runner(self, runner: PythonRunner, session_id: str) -> PythonRunner:
         """Return a Python runner of a session that records code that ran to its end; it was approved before it ran."""
 
         def ended(code: str, _call_id: str, outcome: PythonOutcome) -> None:
@@ -81,7 +81,7 @@ class ApprovedCode:
 
         return ObservedRunner(runner, ended)
 
-    def texts(self, session_id: str) -> tuple[str, ...]:
+    def approved_texts(self, session_id: str) -> tuple[str, ...]:
         """Return the newest code that ran in a session with the user's approval, without keys, oldest first."""
         with suppress(OSError, ValueError):
             lines = self._read_file(session_id, ".texts").splitlines()[-MAX_TEXTS:]
@@ -89,7 +89,7 @@ class ApprovedCode:
             return tuple(text for text in texts if isinstance(text, str))
         return ()
 
-    def has(self, session_id: str, code: str) -> bool:
+    def is_approved(self, session_id: str, code: str) -> bool:
         """Return whether exactly this code ran in the session with the user's approval."""
         checksum = code_checksum(code)
         if (session_id, checksum) in self._in_this_kernel:
@@ -98,7 +98,7 @@ class ApprovedCode:
             return checksum in self._read_file(session_id, ".txt").split()
         return False
 
-    def forget(self, session_id: str) -> None:
+    def forget_session(self, session_id: str) -> None:
         """Remove the records of a session that is deleted."""
         self._in_this_kernel = {entry for entry in self._in_this_kernel if entry[0] != session_id}
         for suffix in (".txt", ".texts"):
@@ -108,13 +108,13 @@ class ApprovedCode:
                     path.unlink()
 
     def _path(self, session_id: str, suffix: str, *, number: str = "") -> Path | None:
-        number = number or (self._number.known() if self._number is not None else "")
+        number = number or (self._number.known_number() if self._number is not None else "")
         if self._project is None or not number or not session_id.replace("_", "").isalnum():
             return None
         project = hashlib.sha256(os.fsencode(self._project)).hexdigest()
         return self._folder / f"{project[:32]}-{number}" / f"{session_id}{suffix}"
 
-    def _append(self, session_id: str, line: str, suffix: str) -> None:
+    def _append_line(self, session_id: str, line: str, suffix: str) -> None:
         if self._number is None:
             return
         path = self._path(session_id, suffix, number=self._number.make())
@@ -132,9 +132,9 @@ class ApprovedCode:
                 return
             file.write(f"{line}\n".encode())
         if status.st_size > MAX_FILE_BYTES:
-            self._shorten(session_id, suffix, path)
+            self._shorten_file(session_id, suffix, path)
 
-    def _shorten(self, session_id: str, suffix: str, path: Path) -> None:
+    def _shorten_file(self, session_id: str, suffix: str, path: Path) -> None:
         """Keep the newest half of a file; code that another kernel adds in this moment is asked about again."""
         lines = self._read_file(session_id, suffix).splitlines(keepends=True) or [""]
         newest = [lines.pop()]

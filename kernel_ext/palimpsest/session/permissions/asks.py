@@ -36,7 +36,7 @@ from palimpsest.transcript.session_record.events import (
     SessionError,
 )
 from palimpsest.transcript.strings.changed_lines import changed_lines
-from palimpsest.transcript.strings.deceptive_text import deceptions
+from palimpsest.transcript.strings.deceptive_text import deception_sentences
 from palimpsest.transcript.values import Ask, Reply, Rule
 
 
@@ -55,7 +55,7 @@ class PendingAsk:
 class AppliedReply:
     """The result of a reply: the questions it answers, and the rules approved from now on."""
 
-    approved: Rules
+    approved_rules: Rules
     replies: tuple[tuple[str, Reply], ...]
     """Ask id and reply, the answered question first."""
     new: Rules = ()
@@ -73,7 +73,7 @@ def apply_reply(
     approved = tuple(approved)
     pending_question = next((question for question in pending if question.ask.id == ask_id), None)
     if pending_question is None:
-        return AppliedReply(approved=approved, replies=())
+        return AppliedReply(approved_rules=approved, replies=())
     others = [
         question
         for question in pending
@@ -89,7 +89,9 @@ def apply_reply(
         ]
     elif reply.answer == "reject":
         others_replies = [(other.ask.id, reply) for other in others]
-    return AppliedReply(approved=approved, replies=((ask_id, reply), *others_replies), new=new)
+    return AppliedReply(
+        approved_rules=approved, replies=((ask_id, reply), *others_replies), new=new
+    )
 
 
 def _is_allowed_by(question: PendingAsk, approved: Rules) -> bool:
@@ -102,17 +104,17 @@ def permission_refusal(reply: Reply) -> PermissionDenied:
     if reply.feedback:
         return PermissionDenied(
             f"The user rejected this call with this feedback: {reply.feedback}",
-            stops=False,
-            by=reply.by,
-            why=reply.feedback,
+            stops_turn=False,
+            denied_by=reply.by,
+            reason=reply.feedback,
         )
     if reply.by == "headless":
         return PermissionDenied(
             "This call needs a person's permission and nobody is here to give it, so it was refused.",
-            stops=False,
-            by=reply.by,
+            stops_turn=False,
+            denied_by=reply.by,
         )
-    return PermissionDenied("The user rejected this call.", stops=True, by=reply.by)
+    return PermissionDenied("The user rejected this call.", stops_turn=True, denied_by=reply.by)
 
 
 def _with_diff(error: PermissionDenied | Aborted, diff: str | None) -> PermissionDenied | Aborted:
@@ -171,28 +173,28 @@ class Asks:
         self.session_id = session_id
         self._effective_rules = effective_rules or EffectiveRules()
         session = log.state.session
-        self.approved: Rules = (
+        self.approved_rules: Rules = (
             self._effective_rules.held_rules(session) if session is not None else ()
         )
         """The rules that were always allowed in this session."""
         self._log = log
-        self.relay: Relay | None = None
+        self.relay_question: Relay | None = None
         """Asks a question in the parent session too; None unless this is the session of a task."""
         self._relaying: set[asyncio.Task[None]] = set()
         self._lock = threading.Lock()
-        self._waiting: dict[str, tuple[PendingAsk, asyncio.Future[Reply]]] = {}
-        self._allowed: deque[tuple[str | None, dict[str, Any]]] = deque(maxlen=MAX_ALLOWED)
+        self._waiting_asks: dict[str, tuple[PendingAsk, asyncio.Future[Reply]]] = {}
+        self._allowed_inputs: deque[tuple[str | None, dict[str, Any]]] = deque(maxlen=MAX_ALLOWED)
         """Tool and input of calls that the user allowed in this kernel; a log's claim of it is not trusted."""
 
-    def verdicts(self, rules: Rules) -> Callable[[str, Sequence[str]], Verdict]:
+    def verdict_function(self, rules: Rules) -> Callable[[str, Sequence[str]], Verdict]:
         """Return a function that decides by rules and earlier answers alone, from a permission and its patterns."""
         answers = self._answers()
         return lambda permission, patterns: decide_call(permission, patterns, rules, answers)
 
     def _answers(self) -> Rules:
-        return (*self._effective_rules.answers_of(self._log.state.session), *self.approved)
+        return (*self._effective_rules.answers_of(self._log.state.session), *self.approved_rules)
 
-    async def ask(
+    async def ask_permission(
         self,
         caller: Caller,
         permission: str,
@@ -229,7 +231,8 @@ class Asks:
                     return await self._wait_until_on_disk(permission, abort)
             case Denied() as denied:
                 raise _with_diff(
-                    PermissionDenied(denied.message, stops=False, why=denied.description), diff
+                    PermissionDenied(denied.message, stops_turn=False, reason=denied.description),
+                    diff,
                 )
             case MustAsk():
                 locked = verdict.locked
@@ -251,7 +254,7 @@ class Asks:
             tool=caller.tool,
         )
         pending = PendingAsk(ask, self.session_id, rules, bound_to)
-        reply = await self._answer(pending, abort, yes=yes and not locked)
+        reply = await self._wait_for_reply(pending, abort, yes=yes and not locked)
         if reply.answer == "reject":
             is_by_stop = reply.by == "cancel"
             raise _with_diff(Aborted("Stopped.") if is_by_stop else permission_refusal(reply), diff)
@@ -276,9 +279,9 @@ class Asks:
             title=title,
             input={},
         )
-        return await self._answer(PendingAsk(ask, self.session_id), abort, yes=False)
+        return await self._wait_for_reply(PendingAsk(ask, self.session_id), abort, yes=False)
 
-    async def forward(
+    async def forward_question(
         self,
         pending: PendingAsk,
         caller: Caller,
@@ -299,61 +302,64 @@ class Asks:
 
         answered.add_done_callback(close)
         own_ask = PendingAsk(ask, self.session_id, pending.rules, pending.bound_to)
-        return await self._answer(own_ask, abort, yes=False)
+        return await self._wait_for_reply(own_ask, abort, yes=False)
 
     def revoke(self, rules: Rules) -> None:
         """Remove rules that were always allowed in this session; on the engine's loop."""
         for rule in rules:
             self._effective_rules.approvals.remove(rule, self.session_id)
         with self._lock:
-            self.approved = tuple(rule for rule in self.approved if rule not in rules)
+            self.approved_rules = tuple(rule for rule in self.approved_rules if rule not in rules)
         self._journal_approved()
 
     def approve(self, rules: Rules) -> None:
         """Add rules that were granted elsewhere, from the next call on; on the engine's loop."""
         with self._lock:
-            new = tuple(rule for rule in rules if rule not in self.approved)
-            self.approved = (*self.approved, *new)
+            new = tuple(rule for rule in rules if rule not in self.approved_rules)
+            self.approved_rules = (*self.approved_rules, *new)
         self._journal_approved()
 
     def reply(self, ask_id: str, reply: Reply) -> bool:
         """Answer a question from any thread; returns False when it is already answered."""
         with self._lock:
-            waiting = self._waiting.get(ask_id)
+            waiting = self._waiting_asks.get(ask_id)
             if waiting is not None and waiting[0].ask.permission in IN_SESSION_ONLY:
                 reply = reply.model_copy(update={"scope": None})
             settled = apply_reply(
-                [pending for pending, _ in self._waiting.values()], ask_id, reply, self.approved
+                [pending for pending, _ in self._waiting_asks.values()],
+                ask_id,
+                reply,
+                self.approved_rules,
             )
             answered = [
-                (self._waiting.pop(identifier), settled_reply)
+                (self._waiting_asks.pop(identifier), settled_reply)
                 for identifier, settled_reply in settled.replies
             ]
             # A rule for the project can be revoked for all sessions, so it is not kept as this session's.
             bound_to = waiting[0].bound_to if waiting is not None else None
-            if settled.new and not self._grant(settled.new, reply, bound_to):
-                self.approved = settled.approved
+            if settled.new and not self._grant_rules(settled.new, reply, bound_to):
+                self.approved_rules = settled.approved_rules
         if not answered:
             return False
         for (pending, future), settled_reply in answered:
             if settled_reply.by == "person" and settled_reply.answer != "reject":
-                self._allowed.append((pending.ask.tool, pending.ask.input))
+                self._allowed_inputs.append((pending.ask.tool, pending.ask.input))
             self._log.append(
                 PermissionReplied(ask_id=pending.ask.id, reply=settled_reply), sync=True
             )
-            future.get_loop().call_soon_threadsafe(self._resolve, future, settled_reply)
+            future.get_loop().call_soon_threadsafe(self._resolve_reply, future, settled_reply)
         return True
 
     def _was_always_allowed(self, permission: str, patterns: Sequence[str]) -> bool:
         """Return whether the user answered this very question with "always"; no other rule and no mode counts."""
         allowed = {
             rule.pattern
-            for rule in self.approved
+            for rule in self.approved_rules
             if (rule.permission, rule.action) == (permission, "allow")
         }
         return allowed.issuperset(patterns)
 
-    async def _answer(self, pending: PendingAsk, abort: Abort, *, yes: bool) -> Reply:
+    async def _wait_for_reply(self, pending: PendingAsk, abort: Abort, *, yes: bool) -> Reply:
         identifier = pending.ask.id
         question_event = PermissionAsked(ask=pending.ask)
         if yes and pending.ask.permission not in NEVER_BY_YES:
@@ -365,7 +371,7 @@ class Asks:
             return reply
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         with self._lock:
-            self._waiting[identifier] = (pending, future)
+            self._waiting_asks[identifier] = (pending, future)
         self._log.append(question_event, sync=True)
         cancel = partial(self.reply, identifier, Reply(answer="reject", by="cancel"))
         unregister = abort.on_abort(cancel)
@@ -379,8 +385,8 @@ class Asks:
 
     def _pass_on(self, pending: PendingAsk, future: "asyncio.Future[Reply]", abort: Abort) -> None:
         """Ask in the parent session too, unless the question is already answered."""
-        relay = self.relay
-        if relay is None or pending.ask.id not in self._waiting:
+        relay = self.relay_question
+        if relay is None or pending.ask.id not in self._waiting_asks:
             return
 
         async def ask() -> None:
@@ -392,7 +398,7 @@ class Asks:
         self._relaying.add(task)
         task.add_done_callback(self._relaying.discard)
 
-    def _resolve(self, future: "asyncio.Future[Reply]", reply: Reply) -> None:
+    def _resolve_reply(self, future: "asyncio.Future[Reply]", reply: Reply) -> None:
         """Record the rules that "always" allowed, and resolve the call's future; on the engine's loop."""
         self._journal_approved()
         if not future.done():
@@ -400,8 +406,8 @@ class Asks:
 
     def _journal_approved(self) -> None:
         session = self._log.state.session
-        if session is not None and self.approved != session.permission:
-            self._log.change_session(permission=self.approved)
+        if session is not None and self.approved_rules != session.permission:
+            self._log.change_session(permission=self.approved_rules)
 
     def _description_change(self, permission: str, bound_to: str | None) -> str | None:
         """Return how a description differs from one that was approved here, or in a parent session."""
@@ -412,7 +418,7 @@ class Asks:
             permission, bound_to, [ancestor.id for ancestor in sessions]
         )
 
-    def _grant(self, rules: Rules, reply: Reply, bound_to: str | None) -> bool:
+    def _grant_rules(self, rules: Rules, reply: Reply, bound_to: str | None) -> bool:
         """Grant rules in the scope of the reply; returns whether that is the whole project."""
         approvals, before = self._effective_rules.approvals, self._effective_rules.approvals.problem
         in_project = reply.scope == "project"
@@ -427,10 +433,10 @@ class Asks:
         self, permission: str, tool: str, tool_input: dict[str, Any]
     ) -> tuple[str, ...] | None:
         """Return warnings about a call's input: first its changes against inputs that were allowed before."""
-        before = [allowed for name, allowed in tuple(self._allowed) if name == tool]
+        before = [allowed for name, allowed in tuple(self._allowed_inputs) if name == tool]
         warnings = (
             *changed_lines(tool_input, before),
-            *deceptions(tool_input, command=permission == "bash"),
+            *deception_sentences(tool_input, command=permission == "bash"),
         )
         return warnings or None
 

@@ -63,13 +63,13 @@ class Allowance:
     """Its number in the list, by which it is revoked."""
     rule: Rule
     scope: Literal["session", "project"]
-    at: int = 0
+    allowed_at: int = 0
     """Milliseconds since 1970; 0 where it is unknown."""
     session_id: str = ""
     """The session in which it was approved."""
 
     @property
-    def words(self) -> str:
+    def rule_text(self) -> str:
         """The rule as a short text."""
         return f"{self.rule.permission}: {self.rule.pattern}"
 
@@ -99,7 +99,7 @@ class Approvals:
     def list(self) -> tuple[Allowance, ...]:
         """Return the rules that are always allowed in the project, in the order of their approval."""
         return tuple(
-            Allowance(0, rule, "project", grant.at, _session_of_approval(grant))
+            Allowance(0, rule, "project", grant.granted_at, _session_of_approval(grant))
             for grant in self.grants.list(None, KEY)
             for rule in granted_rules([grant.value])
         )
@@ -107,7 +107,7 @@ class Approvals:
     def add(self, rules: Rules, session_id: str, bound_to: str | None = None) -> None:
         """Approve rules in every session of the project; ``bound_to`` describes what they allow."""
         grants = [
-            self.grants.new_grant(KEY, _value(rule, bound_to) | {"said_in": session_id}, None)
+            self.grants.new_grant(KEY, _grant_value(rule, bound_to) | {"said_in": session_id}, None)
             for rule in rules
             if rule not in self.rules()
         ]
@@ -116,7 +116,10 @@ class Approvals:
     def add_to(self, rules: Rules, session_id: str, bound_to: str | None = None) -> None:
         """Approve rules in one session; ``bound_to`` describes what they allow."""
         self.grants.add(
-            *(self.grants.new_grant(KEY, _value(rule, bound_to), session_id) for rule in rules)
+            *(
+                self.grants.new_grant(KEY, _grant_value(rule, bound_to), session_id)
+                for rule in rules
+            )
         )
 
     def change_of(self, permission: str, bound_to: str, session_ids: Iterable[str]) -> str | None:
@@ -139,25 +142,25 @@ class Approvals:
         same = [
             grant for grant in texts if _first_line(grant.value[DESCRIBED]) == _first_line(bound_to)
         ]
-        newest = max(same or texts, key=lambda grant: grant.at)
+        newest = max(same or texts, key=lambda grant: grant.granted_at)
         return f"{CHANGED}\n{description_change(newest.value[DESCRIBED], bound_to)}"
 
-    def lend(self, rules: Rules, session_id: str) -> None:
+    def approve_for_kernel(self, rules: Rules, session_id: str) -> None:
         """Approve rules in one session until this kernel ends."""
         allowed = [rule for rule in rules if rule.action == "allow"]
-        self.grants.lend(*(Grant(KEY, rule_as_dict(rule), session_id) for rule in allowed))
+        self.grants.lend_grants(*(Grant(KEY, rule_as_dict(rule), session_id) for rule in allowed))
 
     def remove(self, rule: Rule, session_id: str | None = None) -> bool:
         """Remove an approved rule; returns False when there is none like it."""
         removed = [
-            self.grants.drop(session_id, KEY, grant.value)
+            self.grants.drop_grants(session_id, KEY, grant.value)
             for grant in self.grants.list(session_id, KEY)
             if rule in granted_rules([grant.value])
         ]
         return any(removed)
 
     @property
-    def earlier(self) -> str:
+    def earlier_sentence(self) -> str:
         """One sentence on the approvals that an earlier version stored in the project; empty without any."""
         names = _names(self._file) if self._file is not None else []
         if not names:
@@ -165,7 +168,7 @@ class Approvals:
         return EARLIER.format(path=self._file, names=first_names(names, MAX_NAMED))
 
 
-def _value(rule: Rule, bound_to: str | None) -> dict[str, str]:
+def _grant_value(rule: Rule, bound_to: str | None) -> dict[str, str]:
     described = {DESCRIBED: stored_description(bound_to)} if bound_to is not None else {}
     return rule_as_dict(rule) | described
 
@@ -203,7 +206,7 @@ class EffectiveRules:
 
     rules: Rules | None = None
     """Configured rules with the defaults; None uses those that the caller passes."""
-    fixed: Rules = ()
+    fixed_rules: Rules = ()
     """Rules that an administrator fixed, placed after those of any agent: they only tighten."""
     mode: Mode = "ask"
     """The mode of sessions for which none was chosen."""
@@ -215,7 +218,7 @@ class EffectiveRules:
     """The file that fixes the spending limit; empty where none does."""
     approvals: Approvals = field(default_factory=Approvals)
     """The rules that the user always allows in this project."""
-    granted: Callable[[], Rules] = tuple
+    granted_rules: Callable[[], Rules] = tuple
     """Returns rules that hold in any session without a question: the folders of the user's own skills."""
     default_model: Callable[[], str] = str
     """Returns the default model, which any session may use."""
@@ -223,9 +226,9 @@ class EffectiveRules:
     """Name of the default agent, which any session may use."""
     project_move: ProjectMoveWatch | None = None
     """Detects that the project was moved here; None where nothing is stored on disk."""
-    began: dict[str, str] = field(default_factory=dict)
+    parent_of_child: dict[str, str] = field(default_factory=dict)
     """Child session id to parent session id, for the task sessions that worked in this kernel."""
-    open: dict[str, Find] = field(default_factory=dict)
+    open_sessions: dict[str, Find] = field(default_factory=dict)
     """The sessions that this kernel writes, by id."""
 
     @property
@@ -260,7 +263,7 @@ class EffectiveRules:
         """Return whether a model named in a journal is the user's choice in this project, the default or rehearsal."""
         if model.provider == "rehearsal":
             return True
-        if model.id in self.grants.values("model", session_id):
+        if model.id in self.grants.granted_values("model", session_id):
             return True
         with suppress(ConfigError):
             return model.id == self.default_model()
@@ -268,9 +271,11 @@ class EffectiveRules:
 
     def may_answer(self, agent: str, session_id: str | None = None) -> bool:
         """Return whether an agent named in a journal is the user's choice in this project or the default."""
-        return agent == self.default_agent or agent in self.grants.values("agent", session_id)
+        return agent == self.default_agent or agent in self.grants.granted_values(
+            "agent", session_id
+        )
 
-    def use(self, agent: str | None, model: ModelRef) -> None:
+    def record_choice(self, agent: str | None, model: ModelRef) -> None:
         """Record that the user chose a model in this project, and an agent, so that sessions may continue with them."""
         new = [] if self.may_use(model) else [self.grants.new_grant("model", model.id, None)]
         if agent is not None and not self.may_answer(agent):
@@ -286,7 +291,7 @@ class EffectiveRules:
             *base,
             *agent,
             *session_rules,
-            *self.fixed,
+            *self.fixed_rules,
             *DENY_RULES_BY_MODE[self.mode_of(session)],
         )
 
@@ -295,7 +300,7 @@ class EffectiveRules:
         parents = list(self.with_parents(session))[1:]
         of_parents = [rule for parent in parents for rule in self.held_rules(parent)]
         mode = MODE_APPROVALS[self.mode_of(session)]
-        return (*mode, *self.granted(), *self.approvals.rules(), *of_parents)
+        return (*mode, *self.granted_rules(), *self.approvals.rules(), *of_parents)
 
     def with_parents(self, session: SessionInfo | None) -> Iterator[SessionInfo]:
         """Yield a session, its parent, and so on up."""
@@ -303,5 +308,5 @@ class EffectiveRules:
             if session is None:
                 return
             yield session
-            find = self.open.get(self.began.get(session.id, ""))
+            find = self.open_sessions.get(self.parent_of_child.get(session.id, ""))
             session = find() if find is not None else None

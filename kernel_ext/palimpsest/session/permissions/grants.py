@@ -75,8 +75,8 @@ class Grant:
     value: Any
     session: str | None = None
     """The session in which it applies; None for every session of the project."""
-    by: str = ""
-    at: int = 0
+    granted_by: str = ""
+    granted_at: int = 0
     """Milliseconds since 1970."""
 
     def is_same_as(self, other: "Grant") -> bool:
@@ -105,8 +105,8 @@ class Grants:
         self.folder = folder or state_folder() / "grants"
         self._path = grants_file(self.folder, self.project) if self.project is not None else None
         self._lock = threading.RLock()
-        self._signature: tuple[object, ...] | None = None
-        self._stored: tuple[Grant, ...] = ()
+        self._file_signature: tuple[object, ...] | None = None
+        self._stored_grants: tuple[Grant, ...] = ()
         self._has_file = False
         self._lent: tuple[Grant, ...] = ()
         self._in_memory = self._path is None or number is None
@@ -121,15 +121,15 @@ class Grants:
             self._refresh()
             return tuple(
                 grant
-                for grant in (*self._lent, *self._stored)
+                for grant in (*self._lent, *self._stored_grants)
                 if grant.session == session and key in (None, grant.key)
             )
 
-    def values(self, key: str, session: str | None) -> tuple[Any, ...]:
+    def granted_values(self, key: str, session: str | None) -> tuple[Any, ...]:
         """Return the values that were granted under a key, for the whole project or for this session."""
         with self._lock:
             self._refresh()
-            grants = (*self._lent, *self._stored)
+            grants = (*self._lent, *self._stored_grants)
             return tuple(
                 grant.value
                 for grant in grants
@@ -150,7 +150,7 @@ class Grants:
 
     def add(self, *new: Grant) -> None:
         """Add grants; one that is already given keeps its time and author."""
-        self._change(
+        self._change_stored(
             lambda stored: [
                 *stored,
                 *(n for n in new if not any(n.is_same_as(grant) for grant in stored)),
@@ -160,9 +160,11 @@ class Grants:
     def put(self, key: str, value: Any, session: str) -> None:
         """Grant a value in one session, replacing what was granted there under this key."""
         grant = self.new_grant(key, value, session)
-        self._change(lambda stored: [*(k for k in stored if not _is_under(k, session, key)), grant])
+        self._change_stored(
+            lambda stored: [*(k for k in stored if not _is_under(k, session, key)), grant]
+        )
 
-    def drop(self, session: str | None, key: str | None = None, value: Any = None) -> bool:
+    def drop_grants(self, session: str | None, key: str | None = None, value: Any = None) -> bool:
         """Remove grants: all of a session, all under a key, or one value; returns whether stored ones were removed."""
 
         def is_removed(grant: Grant) -> bool:
@@ -171,12 +173,12 @@ class Grants:
         with self._lock:
             self._refresh()
             self._lent = tuple(grant for grant in self._lent if not is_removed(grant))
-            if not any(is_removed(grant) for grant in self._stored):
+            if not any(is_removed(grant) for grant in self._stored_grants):
                 return False
-            self._change(lambda stored: [grant for grant in stored if not is_removed(grant)])
+            self._change_stored(lambda stored: [grant for grant in stored if not is_removed(grant)])
             return True
 
-    def lend(self, *new: Grant) -> None:
+    def lend_grants(self, *new: Grant) -> None:
         """Add grants until this kernel ends, such as those that a child session has from its parent."""
         with self._lock:
             self._lent += new
@@ -185,17 +187,17 @@ class Grants:
         """Return a grant with this user and the present time."""
         return Grant(key, value, session, self.by, time.time_ns() // 1_000_000)
 
-    def replace(self, grants: Sequence[Grant]) -> None:
+    def replace_grants(self, grants: Sequence[Grant]) -> None:
         """Replace all grants, such as with those carried over from the path where the project was before."""
-        self._change(lambda _stored: grants)
+        self._change_stored(lambda _stored: grants)
 
     # Storage
 
-    def _change(self, change: Change) -> None:
+    def _change_stored(self, change: Change) -> None:
         """Apply a change to the newest stored grants, which another kernel may have written, and write all."""
         with self._lock:
             if self._in_memory:
-                self._stored = tuple(change(self._stored))
+                self._stored_grants = tuple(change(self._stored_grants))
             else:
                 self._unwritten_changes.append(change)
                 self._write_changes()
@@ -211,15 +213,15 @@ class Grants:
             )
             reason = with_path if error.errno else error.strerror or str(error)
             self._load()
-            self._stored = self._with_unwritten_changes()
-            self._signature = None
+            self._stored_grants = self._with_unwritten_changes()
+            self._file_signature = None
             self.problem = UNWRITTEN.format(reason=reason)
         else:
             self._unwritten_changes.clear()
 
     def _with_unwritten_changes(self) -> tuple[Grant, ...]:
         """Return the grants as read, with the unwritten changes applied."""
-        grants = self._stored
+        grants = self._stored_grants
         for change in self._unwritten_changes:
             grants = tuple(change(grants))
         return grants
@@ -243,7 +245,7 @@ class Grants:
             if reason := state_folder_problem(folder, self.project):
                 raise OSError(0, reason)
         with locked_file(path):
-            self._signature = None
+            self._file_signature = None
             self.problem = ""
             self._load()
             if self.problem:
@@ -257,7 +259,7 @@ class Grants:
                 "grants": [_record(grant, str(self.project)) for grant in grants],
             }
             write_atomically(path, json.dumps(data, indent=1).encode())
-            self._signature = None
+            self._file_signature = None
             self._load()
 
     def _refresh(self) -> None:
@@ -273,22 +275,22 @@ class Grants:
             return
         try:
             status = path.stat()
-            project_number = number.known()
+            project_number = number.known_number()
             signature = (status.st_mtime_ns, status.st_size, status.st_ino, project_number)
-            if signature == self._signature:
+            if signature == self._file_signature:
                 return
-            self._stored, self.problem = (), ""
+            self._stored_grants, self.problem = (), ""
             grants = _read_stored(path, self.project, project_number)
-            self._stored, self._has_file = grants or (), grants is not None
-            self._signature = signature
+            self._stored_grants, self._has_file = grants or (), grants is not None
+            self._file_signature = signature
         except FileNotFoundError:
-            self._stored, self.problem, self._signature = (), "", None
+            self._stored_grants, self.problem, self._file_signature = (), "", None
             self._has_file = False
         except UntrustedGrantsError as error:
-            self._stored, self._signature = (), None
+            self._stored_grants, self._file_signature = (), None
             self.problem = f"{error}; what you allowed before is asked again."
         except (OSError, ValueError) as error:
-            self._stored, self._signature = (), None
+            self._stored_grants, self._file_signature = (), None
             reason = getattr(error, "strerror", None) or str(error)
             self.problem = BROKEN.format(path=path, reason=reason)
 
@@ -307,7 +309,7 @@ def _read_stored(path: Path, project: Path | None, number: str) -> tuple[Grant, 
     data = read_grants(path, project)
     if not number or data.get("number") != number or data.get("project") != str(project):
         return None
-    return tuple(_grants(data, str(project)))
+    return tuple(_valid_grants(data, str(project)))
 
 
 def read_grants(path: Path, project: Path | None) -> dict[str, Any]:
@@ -333,10 +335,10 @@ def read_grants(path: Path, project: Path | None) -> dict[str, Any]:
 
 def grants_of(data: dict[str, Any]) -> tuple[Grant, ...]:
     """Return the grants in a file's data for the project that the data names."""
-    return tuple(_grants(data, str(data.get("project"))))
+    return tuple(_valid_grants(data, str(data.get("project"))))
 
 
-def _grants(data: dict[str, Any], project: str) -> Iterator[Grant]:
+def _valid_grants(data: dict[str, Any], project: str) -> Iterator[Grant]:
     for entry in data["grants"]:
         if not isinstance(entry, dict) or entry.get("project") != project:
             continue
@@ -348,7 +350,12 @@ def _grants(data: dict[str, Any], project: str) -> Iterator[Grant]:
 
 def _record(grant: Grant, project: str) -> dict[str, Any]:
     where = {"project": project, "session": grant.session}
-    return where | {"key": grant.key, "value": grant.value, "by": grant.by, "at": grant.at}
+    return where | {
+        "key": grant.key,
+        "value": grant.value,
+        "by": grant.granted_by,
+        "at": grant.granted_at,
+    }
 
 
 def _is_under(grant: Grant, session: str | None, key: str | None) -> bool:
@@ -380,7 +387,7 @@ def locked_file(path: Path) -> Iterator[None]:
 class ProjectMove:
     """The path where a project was before, and the grants given there."""
 
-    before: Path
+    previous_path: Path
     file: Path
     grants: tuple[Grant, ...]
 
@@ -388,7 +395,9 @@ class ProjectMove:
     def question(self) -> str:
         """The question for the user, with the old path and the grants."""
         names = [grant_text(grant) for grant in self.grants[:MAX_NAMED]]
-        text = MOVE_QUESTION.format(before=one_line(str(self.before), 200), names="; ".join(names))
+        text = MOVE_QUESTION.format(
+            before=one_line(str(self.previous_path), 200), names="; ".join(names)
+        )
         more = len(self.grants) - MAX_NAMED
         return text + (MOVE_LEFT.format(count=more) if more > 0 else "")
 
@@ -397,27 +406,27 @@ class ProjectMoveWatch:
     """Detects that the project of this kernel was moved, until the user has decided about its grants."""
 
     def __init__(self, grants: Grants) -> None:
-        self.asking = asyncio.Lock()
+        self.ask_lock = asyncio.Lock()
         """Lock held while one session asks, so that the question is asked once even if several sessions continue."""
-        self._grants = grants
+        self._stored_grants = grants
         self._is_searched = False
-        self._move: ProjectMove | None = None
+        self._project_move: ProjectMove | None = None
 
     async def undecided_move(self) -> ProjectMove | None:
         """Return the move that the user has not decided about yet; None where there is none."""
         if not self._is_searched:
             self._is_searched = True
-            self._move = await off_loop(functools.partial(find_move, self._grants))
-        return self._move
+            self._project_move = await off_loop(functools.partial(find_move, self._stored_grants))
+        return self._project_move
 
     def apply_reply(self, reply: Reply) -> bool:
         """Apply the user's answer; returns whether grants were carried over."""
-        move, self._move = self._move, None
+        move, self._project_move = self._project_move, None
         if move is None or reply.by == "headless":
             return False  # the user has not decided, so the next kernel asks again
         carried_over = move.grants[:MAX_NAMED] if reply.answer != "reject" else ()
-        self._grants.replace(carried_over)
-        if carried_over and not self._grants.problem:
+        self._stored_grants.replace_grants(carried_over)
+        if carried_over and not self._stored_grants.problem:
             with suppress(OSError):
                 move.file.unlink()
         return bool(carried_over)
@@ -430,14 +439,14 @@ def find_move(grants: Grants) -> ProjectMove | None:
         return None
     with suppress(OSError):
         for file in sorted(grants.folder.glob("*.json"))[:MAX_GRANT_FILES]:
-            project_number = number.known()
-            move = _move(file, project, project_number) if project_number else None
+            project_number = number.known_number()
+            move = _project_move(file, project, project_number) if project_number else None
             if move is not None:
                 return move
     return None
 
 
-def _move(file: Path, project: Path, project_number: str) -> ProjectMove | None:
+def _project_move(file: Path, project: Path, project_number: str) -> ProjectMove | None:
     try:
         data = read_grants(file, project)
     except (OSError, ValueError, UntrustedGrantsError):

@@ -56,12 +56,12 @@ def held_budget(session: SessionInfo, configured: Budget, granted: Any) -> Budge
     granted_limit = granted_budget(granted)
     if claimed.own:
         base = _allowed_own_budget(claimed, configured, granted_limit)
-    elif _amounts(claimed) == _amounts(configured):
+    elif _limit_amounts(claimed) == _limit_amounts(configured):
         base = configured
     else:
         return configured
-    is_same = granted_limit is not None and (*_amounts(granted_limit), granted_limit.own) == (
-        *_amounts(base),
+    is_same = granted_limit is not None and (*_limit_amounts(granted_limit), granted_limit.own) == (
+        *_limit_amounts(base),
         base.own,
     )
     if not is_same or granted_limit is None:
@@ -154,15 +154,15 @@ def _mode(word: Any) -> Mode | None:
 def _allowed_own_budget(claimed: Budget, configured: Budget, granted: Budget | None) -> Budget:
     usd = _limit(claimed.usd)
     tokens = _limit(claimed.tokens)
-    if granted is not None and granted.own and _amounts(granted) == (usd, tokens):
+    if granted is not None and granted.own and _limit_amounts(granted) == (usd, tokens):
         return Budget(usd=usd, tokens=_as_int(tokens), own=True)
     least = (_smaller_amount(usd, configured.usd), _smaller_amount(tokens, configured.tokens))
-    if least == _amounts(configured):
+    if least == _limit_amounts(configured):
         return configured
     return Budget(usd=least[0], tokens=_as_int(least[1]), own=True)
 
 
-def _amounts(budget: Budget) -> tuple[float | None, float | None]:
+def _limit_amounts(budget: Budget) -> tuple[float | None, float | None]:
     return budget.usd, budget.tokens
 
 

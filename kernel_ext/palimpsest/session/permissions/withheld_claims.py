@@ -75,7 +75,7 @@ def with_granted_rights(
         changed["mode"] = effective_rules.mode
     if claiming.budget is not None and claiming.budget != budget:
         changed["budget"] = budget
-    return claiming.model_copy(update=changed | _spent(claiming, infos, counted))
+    return claiming.model_copy(update=changed | _spending_fields(claiming, infos, counted))
 
 
 def withheld_text(session: SessionInfo) -> str:
@@ -138,7 +138,7 @@ def _claims_more(claimed: Budget | None, applied: Budget, configured: Budget) ->
     return claimed.own or is_current
 
 
-def _spent(
+def _spending_fields(
     session: SessionInfo, infos: Iterable[MessageInfo], counted: Spent | None
 ) -> dict[str, Any]:
     """Return the changed fields of a record's spending: never less than the journal's answers report."""

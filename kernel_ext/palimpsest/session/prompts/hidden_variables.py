@@ -41,7 +41,7 @@ class HiddenNames:
             if name in self:
                 raise HiddenVariable(HIDDEN.format(name=name))
 
-    def visible(self, variables: Sequence[VariableInfo]) -> list[VariableInfo]:
+    def visible_variables(self, variables: Sequence[VariableInfo]) -> list[VariableInfo]:
         """Return the variables that are not hidden, and record the names of the others."""
         self.left_out = frozenset(variable.name for variable in variables if variable.name in self)
         return [variable for variable in variables if variable.name not in self]
@@ -51,18 +51,20 @@ class HidingNamespace:
     """Reads the user's variables without the hidden ones (tools.tool.Namespace)."""
 
     def __init__(self, inner: Namespace, hidden: HiddenNames) -> None:
-        self._inner = inner
+        self._inner_namespace = inner
         self._hidden = hidden
 
     async def list(self, detail: ShownVariables = NAMES_AND_TYPES) -> Sequence[VariableInfo]:
         """Return the descriptions of all variables that are not hidden."""
         visible = frozenset(name for name in detail.readable_names if name not in self._hidden)
-        return self._hidden.visible(await self._inner.list(replace(detail, readable_names=visible)))
+        return self._hidden.visible_variables(
+            await self._inner_namespace.list(replace(detail, readable_names=visible))
+        )
 
     async def description_of(self, name: str, max_chars: int = 4_000) -> str:
         """Return a long description of one variable; raises HiddenVariable for a hidden one."""
         self._hidden.check(name)
-        return await self._inner.description_of(name, max_chars)
+        return await self._inner_namespace.description_of(name, max_chars)
 
 
 class HidingQuietNamespace(HidingNamespace):
@@ -70,13 +72,13 @@ class HidingQuietNamespace(HidingNamespace):
 
     def __init__(self, inner: QuietNamespace, hidden: HiddenNames) -> None:
         super().__init__(inner, hidden)
-        self._quiet = inner
+        self._quiet_namespace = inner
 
     def names(self) -> Sequence[tuple[str, str]]:
         """Return name and brief description of each variable that is not hidden."""
-        return [entry for entry in self._quiet.names() if entry[0] not in self._hidden]
+        return [entry for entry in self._quiet_namespace.names() if entry[0] not in self._hidden]
 
-    def brief(self, path: str) -> str:
+    def type_and_shape(self, path: str) -> str:
         """Return type and shape of the value at a path; raises HiddenVariable for a hidden one."""
         self._hidden.check(path)
-        return self._quiet.brief(path)
+        return self._quiet_namespace.type_and_shape(path)

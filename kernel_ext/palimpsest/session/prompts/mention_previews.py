@@ -64,7 +64,7 @@ class MentionPreviews:
 
     _services: Services
     _expander: Expander
-    _decided: Callable[[str | None], PolicyResult]
+    _policy_result: Callable[[str | None], PolicyResult]
     _session_id: str
     _messages: Callable[[], Messages]
     _token_cache: dict[tuple[str, int, int], int | None] = field(default_factory=dict)
@@ -75,13 +75,13 @@ class MentionPreviews:
 
     async def list_mentions(self, query: str = "", agent: str | None = None) -> MentionList:
         """Return the files, cells and variables that a prompt may name and no rule denies; ``query`` filters files."""
-        return await asyncio.to_thread(self._mention_list, query, self._decided(agent))
+        return await asyncio.to_thread(self._mention_list, query, self._policy_result(agent))
 
     async def previews(self, text: str, agent: str | None = None) -> tuple[MentionPreview, ...]:
         """Return a preview of what each mention adds to a prompt, in order."""
         if "@" not in text or not self._expander.is_plain(text):
             return ()
-        decided = self._decided(agent)
+        decided = self._policy_result(agent)
         by_start = {start: preview async for start, preview in self._file_previews(text, decided)}
         async for start, preview in self._notebook_previews(text, decided):
             by_start.setdefault(start, preview)
@@ -159,7 +159,7 @@ class MentionPreviews:
     def _variable_brief(self, path: str) -> tuple[str, MentionState]:
         namespace = self._namespace()
         try:
-            return (namespace.brief(path) if namespace is not None else ""), "sent"
+            return (namespace.type_and_shape(path) if namespace is not None else ""), "sent"
         except HiddenVariable:
             return "", "hidden"
         except NotFound:

@@ -56,7 +56,7 @@ def pasted_file(services: Services, file: Attachment, model: str | None) -> Past
         raise UserError(TOO_LARGE.format(name=name, bytes=len(data), most=MAX_BYTES))
     kind = image_type(data)
     if kind is None:
-        text = services.secrets.clean(_text(data, name))
+        text = services.secrets.clean(_decoded_text(data, name))
         fitted = FittedImage(TEXT, text.encode())
         count = services.models.count(services.rules.policy.estimator)
         tokens = count(ATTACHED_TEXT.format(name=name, text=text))
@@ -74,7 +74,7 @@ def attached_text(store: Store, part: FilePart) -> str | None:
         return None
     name = file_name(part)
     try:
-        text = _text(_content(store, part, name), name)
+        text = _decoded_text(_content(store, part, name), name)
     except UserError as problem:
         return f"The user attached {name}, which cannot be read: {problem}"
     return ATTACHED_TEXT.format(name=name, text=text)
@@ -96,7 +96,7 @@ def _content(store: Store, file: Attachment | FilePart, name: str) -> bytes:
     return decoded_data_url(file.url) if file.url.partition(",")[2] else b""
 
 
-def _text(data: bytes, name: str) -> str:
+def _decoded_text(data: bytes, name: str) -> str:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:

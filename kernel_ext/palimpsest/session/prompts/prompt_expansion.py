@@ -82,11 +82,11 @@ class Expander:
         self._commands: Mapping[str, CustomCommand] = (
             definitions.commands if definitions is not None else {}
         )
-        self._agents: Mapping[str, Agent] = services.agents.known
+        self._agents: Mapping[str, Agent] = services.agents.known_agents
         self._registry = services.agents.registry
         self._info = services.models.info
         self._locks = services.rules.locked
-        self._announce = announce
+        self._announce_call = announce
         self._notebook = NotebookMentions(services)
 
     def options(self, text: str, options: PromptOptions) -> PromptOptions:
@@ -109,10 +109,10 @@ class Expander:
             or (None if options.model else unless_locked("variant", command.variant)),
         )
 
-    async def expand(self, tools: RunTools) -> None:
+    async def expand_prompts(self, tools: RunTools) -> None:
         """Expand the prompts that are not answered; each prompt once."""
         for message in unanswered_messages(tools.log.state.messages()):
-            await self._expand(tools, message)
+            await self._expand_message(tools, message)
 
     def is_plain(self, text: str) -> bool:
         """Return whether a prompt is neither a command nor a task for an agent; only then can it name files and cells."""
@@ -145,7 +145,7 @@ class Expander:
         agent = self._agents.get(command.agent or "")
         return agent is not None and agent.mode == "subagent"
 
-    async def _expand(self, tools: RunTools, message: Message) -> None:
+    async def _expand_message(self, tools: RunTools, message: Message) -> None:
         typed = next(
             (p for p in message.parts if isinstance(p, TextPart) and not p.synthetic), None
         )
@@ -300,7 +300,7 @@ class Expander:
     ) -> ToolOutcome:
         """Run a tool as the user's own call."""
         call_id = f"call_{tools.log.ids.new('prt')}"
-        self._announce(call_id, tool_input)
+        self._announce_call(call_id, tool_input)
         ask = tools.ask(user.id, call_id, name)
         context = tools.context(
             user.id, call_id, user.agent, ask, metadata=lambda _title, _data: None

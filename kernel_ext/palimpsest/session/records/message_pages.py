@@ -36,6 +36,6 @@ def message_page(
 
 def _loaded_page(state: State, count: int, before: str) -> Messages | None:
     page = state.page(count, before)
-    if before and page == () and state.message(before) is None and not state.partial:
+    if before and page == () and state.message(before) is None and not state.is_partial:
         raise NotFound(f"There is no message {before!r} in this session.")
     return page

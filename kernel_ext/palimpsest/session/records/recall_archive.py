@@ -16,7 +16,7 @@ from palimpsest.store.log.journal import Journal
 from palimpsest.tools.tool import ArchivedText
 from palimpsest.transcript.context_values.decisions import Decision, EffectiveDecisions
 from palimpsest.transcript.errors import NotFound, UserError
-from palimpsest.transcript.ids import short
+from palimpsest.transcript.ids import short_id
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import (
     NotebookPart,
@@ -75,7 +75,9 @@ class SessionArchive:
                 "The user left this out of the conversation, so it can't be recalled. If it is needed, ask "
                 "them to restore it."
             )
-        return ArchivedText(short(target.id), _title(target), self._text(target, recallable_parts))
+        return ArchivedText(
+            short_id(target.id), _title(target), self._text_of_target(target, recallable_parts)
+        )
 
     def _hidden_texts(self) -> list[ArchivedText]:
         messages, decisions = self._whole_history()
@@ -87,7 +89,9 @@ class SessionArchive:
                 if reduction is not None and reduction.action in {"truncate", "clear"}:
                     target = Target(message, part)
                     texts.append(
-                        ArchivedText(short(part.id), _title(target), self._text(target, (part,)))
+                        ArchivedText(
+                            short_id(part.id), _title(target), self._text_of_target(target, (part,))
+                        )
                     )
         return [archived for archived in texts if archived is not None]
 
@@ -116,7 +120,7 @@ class SessionArchive:
             EARLIER_MESSAGES, "Earlier messages", serialize_messages(full_messages, ALL_CHARS)
         )
 
-    def _text(self, target: Target, parts: Sequence[Part]) -> str:
+    def _text_of_target(self, target: Target, parts: Sequence[Part]) -> str:
         if target.part is None:
             full_message = target.message.model_copy(
                 update={"parts": tuple(self._full_part(part) for part in parts)}
@@ -156,7 +160,7 @@ class SessionArchive:
     def _whole_history(self) -> tuple[Messages, tuple[Decision, ...]]:
         """Return all messages and decisions, including those before the live window."""
         messages, decisions, partial = self._journal.read_state(
-            lambda state: (state.messages(), state.decisions, state.partial)
+            lambda state: (state.messages(), state.decisions, state.is_partial)
         )
         if not partial:
             return messages, decisions

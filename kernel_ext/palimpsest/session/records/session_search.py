@@ -47,11 +47,11 @@ class Page:
     sessions: tuple[SessionSummary, ...]
     total: int
     """Number of all sessions that were found."""
-    first: int = 1
+    first_number: int = 1
     """Number of the first session on this page, from 1."""
     cursor: str | None = None
     """Pass it to get the next page; None on the last one."""
-    unread: int = 0
+    unread_count: int = 0
     """How many of the total were not examined yet, while the session list is being built."""
 
 

@@ -58,7 +58,7 @@ class RecordedAnswers:
     """Writes the pending records of a session into its log, and returns its whole id."""
     _live_state: Callable[[str], State | None]
     """Returns the state of a session that this kernel writes."""
-    _loaded: dict[str, "_LoadedTurns"] = field(default_factory=dict)
+    _loaded_turns: dict[str, "_LoadedTurns"] = field(default_factory=dict)
     _notes: dict[str, list[Record]] = field(default_factory=dict)
 
     def mode(self, notebook: str | None) -> ReplayMode:
@@ -67,24 +67,24 @@ class RecordedAnswers:
         fixed = mode != "ask" or self._services.rules.locked.locked_by("replay")
         return "never" if not fixed and self._is_switched_off(notebook) else mode
 
-    def switch(self, notebook: str | None, *, on: bool) -> None:
+    def switch_replay(self, notebook: str | None, *, on: bool) -> None:
         """Switch the recorded answers of a notebook's cells on, or have its cells send their prompts each time."""
-        grants = self._services.rules.effective.grants
-        name = self._name(notebook)
+        grants = self._services.rules.effective_rules.grants
+        name = self._notebook_name(notebook)
         if on:
-            grants.drop(None, SWITCH, name)
+            grants.drop_grants(None, SWITCH, name)
         else:
             grants.add(grants.new_grant(SWITCH, name, None))
 
     def _is_switched_off(self, notebook: str | None) -> bool:
-        name = self._name(notebook)
-        grants = self._services.rules.effective.grants
+        name = self._notebook_name(notebook)
+        grants = self._services.rules.effective_rules.grants
         return any(grant.value == name for grant in grants.list(None, SWITCH))
 
-    def _name(self, notebook: str | None) -> str:
+    def _notebook_name(self, notebook: str | None) -> str:
         return in_project(notebook, self._services.cwd, self._services.root) or ""
 
-    async def find(
+    async def find_answer(
         self,
         prompt: CellPrompt,
         notebook: str | None,
@@ -110,17 +110,22 @@ class RecordedAnswers:
         newest = FoundAnswer()
         if current and not anew:
             newest = await self._find_in_session(current, prompt, reached.get(current, 0), began)
-            if newest.turn is not None or newest.why != "new" or only_this or reached.get(current):
+            if (
+                newest.turn is not None
+                or newest.unanswered_reason != "new"
+                or only_this
+                or reached.get(current)
+            ):
                 return newest
         end = time.monotonic() + SEARCH_SECONDS
         for summary in await self._other_sessions(
-            self._name(notebook), current if not anew else ""
+            self._notebook_name(notebook), current if not anew else ""
         ):
             if time.monotonic() > end:
                 return replace(newest, has_history=True)
             since = reached.get(summary.id, 0)
             answer = await self._find_in_session(summary.id, prompt, since, began, first=anew)
-            if answer.turn is not None or (answer.why != "new" and not anew):
+            if answer.turn is not None or (answer.unanswered_reason != "new" and not anew):
                 return answer
         return newest
 
@@ -138,12 +143,12 @@ class RecordedAnswers:
         """
         services = self._services
         session = await self._session(call.session_id)
-        agent_definition = services.agents.known.get(agent)
+        agent_definition = services.agents.known_agents.get(agent)
         agent_rules = agent_definition.rules if agent_definition is not None else ()
-        rules = services.rules.effective.rules_of(session, services.rules.base, agent_rules)
-        answers = services.rules.effective.answers_of(session)
+        rules = services.rules.effective_rules.rules_of(session, services.rules.base, agent_rules)
+        answers = services.rules.effective_rules.answers_of(session)
         if session is not None:
-            answers = (*answers, *services.rules.effective.held_rules(session))
+            answers = (*answers, *services.rules.effective_rules.held_rules(session))
         verdicts = [decide_call("python", [call.code], rules, answers)]
         if commands := shell_commands(call.code):
             verdicts.append(decide_call("bash", commands, rules, answers))
@@ -152,12 +157,16 @@ class RecordedAnswers:
         asking = [verdict for verdict in verdicts if isinstance(verdict, MustAsk)]
         if any(must_ask.locked for must_ask in asking):
             return "locked"
-        approved = not asking or yes or services.rules.approved_code.has(call.session_id, call.code)
+        approved = (
+            not asking
+            or yes
+            or services.rules.approved_code.is_approved(call.session_id, call.code)
+        )
         return "yes" if approved else "ask"
 
     def approved_texts(self, call: RecordedCall) -> tuple[str, ...]:
         """Return the newest code of the call's session that the user approved on this machine, without keys."""
-        return self._services.rules.approved_code.texts(call.session_id)
+        return self._services.rules.approved_code.approved_texts(call.session_id)
 
     def approve(self, call: RecordedCall) -> None:
         """Record that the user approved a recorded call on this machine."""
@@ -223,9 +232,9 @@ class RecordedAnswers:
         reading ten thousand takes seconds.
         """
         live = self._live_state(session_id)
-        if live is not None and not live.partial:
+        if live is not None and not live.is_partial:
             return _visible_turns(recorded_turns(session_id, live.messages()), live)
-        loaded = self._loaded.get(session_id)
+        loaded = self._loaded_turns.get(session_id)
         revert = _reverted_message(live)
         if live is None or loaded is None or loaded.revert != revert:
             state = await self._loaded_state(session_id)
@@ -234,7 +243,7 @@ class RecordedAnswers:
             turns = await asyncio.to_thread(lambda: recorded_turns(session_id, state.messages()))
             if live is None:
                 return _visible_turns(turns, state)
-            loaded = self._loaded[session_id] = _LoadedTurns(turns, revert)
+            loaded = self._loaded_turns[session_id] = _LoadedTurns(turns, revert)
         newer = {turn.id: turn for turn in recorded_turns(session_id, live.messages())}
         turns_by_id = {turn.id: turn for turn in loaded.turns} | newer
         return _visible_turns(tuple(turns_by_id.values()), live)
@@ -250,7 +259,7 @@ class RecordedAnswers:
 
     async def _state(self, session_id: str) -> State | None:
         live = self._live_state(session_id)
-        if live is not None and not live.partial:
+        if live is not None and not live.is_partial:
             return live
         return await self._loaded_state(session_id)
 

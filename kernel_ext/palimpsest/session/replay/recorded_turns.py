@@ -20,7 +20,7 @@ COMPACT = "%agent compact"
 
 def answer_of(turn: RecordedTurn) -> Answer:
     """Return the answer of a turn, as the prompt returned it."""
-    return collect_answer(turn.session_id, (turn.begun, *turn.messages), turn.id, None)
+    return collect_answer(turn.session_id, (turn.user_message, *turn.messages), turn.id, None)
 
 
 def is_same(prompt: CellPrompt, turn: RecordedTurn) -> bool:

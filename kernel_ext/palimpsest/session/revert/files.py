@@ -38,7 +38,7 @@ class SnapshotReader:
 
     def __init__(self, snapshots: Snapshots) -> None:
         self._snapshots = snapshots
-        self.unusable: dict[str, str] = {}
+        self.unusable_reasons: dict[str, str] = {}
         """Snapshot name to the reason why it is not used."""
 
     def tree(self, name: str | None) -> Tree | None:
@@ -46,9 +46,9 @@ class SnapshotReader:
         if name is None:
             return None
         try:
-            return self._snapshots.read(name)
+            return self._snapshots.snapshot_tree(name)
         except UnsafeTree as problem:
-            self.unusable[name] = str(problem)
+            self.unusable_reasons[name] = str(problem)
             return None
         except NotFound:
             return None
@@ -80,7 +80,7 @@ def wanted_files(
             if standing.snapshot is not None:
                 restore_from.setdefault(path, standing.snapshot)
     wanted, impossible = _wanted_files(trees, restore_from, left_by_agent, changed_between)
-    unseen = [path for path in plan.written if path not in restore_from]
+    unseen = [path for path in plan.written_files if path not in restore_from]
     return wanted, impossible + _files_without_snapshot(snapshots, trees, messages, unseen)
 
 
@@ -101,7 +101,7 @@ def _files_without_snapshot(
     for path in written_paths:
         if path.startswith("/") or Path(path).is_absolute():
             paths.append((path, OUTSIDE))
-        elif (problem := path_problem(path, snapshots.never)) is not None:
+        elif (problem := path_problem(path, snapshots.excluded_folders)) is not None:
             paths.append((path, problem))
         elif tree is not None and tree.get(path) is None and tree.left_out(path):
             paths.append((path, LEFT_OUT))
@@ -137,7 +137,7 @@ def _wanted_files(
     for path, name in restore_from.items():
         tree = trees.tree(name)
         if tree is None:
-            impossible.append((path, trees.unusable.get(name, GONE)))
+            impossible.append((path, trees.unusable_reasons.get(name, GONE)))
         else:
             wanted.append(
                 wanted_file(path, tree, left_by_agent[path], disturbed=path in changed_between)
@@ -162,13 +162,13 @@ def revert_files(
     moves = plan_restores(snapshots, files[0])
     reverted = {file.file: file for file in (_reverted_file(snapshots, move) for move in moves)}
     done = perform_restores(snapshots, moves, overwrite)
-    for path, problem in done.failed:
+    for path, problem in done.failed_paths:
         reverted[path] = reverted[path].model_copy(
             update={"action": "impossible", "reason": problem}
         )
     for move in moves:
         if move.action == "conflict" and move.path in done.files:
-            action = "delete" if move.wanted is None else "restore"
+            action = "delete" if move.wanted_entry is None else "restore"
             reverted[move.path] = reverted[move.path].model_copy(
                 update={"action": action, "reason": None}
             )
@@ -186,7 +186,7 @@ def changed_by(files: Iterable[RevertedFile]) -> tuple[str, ...]:
 def _reverted_file(snapshots: Snapshots, move: FileRestore) -> RevertedFile:
     diff = None
     if move.action in {"write", "delete", "conflict"}:
-        diff = file_diff(snapshots, move.path, snapshots.store_entry(move.path), move.wanted)
+        diff = file_diff(snapshots, move.path, snapshots.store_entry(move.path), move.wanted_entry)
     action = {"write": "restore"}.get(move.action, move.action)
     return RevertedFile.model_validate(
         {"file": move.path, "action": action, "reason": move.reason or None, "diff": diff}

@@ -56,13 +56,13 @@ def forked_session(
     live = store.open_live(parent_id) if message is not None else None
     parent = live.session if live is not None else _newest_record(store, parent_id)
     state = live
-    if live is not None and live.partial:
+    if live is not None and live.is_partial:
         # The fork's revert and its summary texts depend on all messages before it.
         needs_all = message is None or parent is None or bool(parent.revert or parent.summary)
         state = store.open_messages(parent_id, "" if needs_all else (message or "").strip())
     if parent is None:
         raise NotFound(f"Session {parent_id!r} has no readable beginning.")
-    slot = _slot(state, message) if state is not None and message is not None else None
+    slot = _message_slot(state, message) if state is not None and message is not None else None
     update = {
         "id": new_id(),
         "title": _title(store, parent.title),
@@ -85,10 +85,10 @@ def forked_session(
     return store.fork(parent_id, session, seq=seq)
 
 
-def _slot(state: State, name: str) -> MessageSlot:
+def _message_slot(state: State, name: str) -> MessageSlot:
     """Return the slot of a named message; all messages are read only where ``name`` is no whole id."""
     message = state.message(name.strip()) or find_part(state.messages(), name).message
-    return next(slot for slot in state.slots() if slot.id == message.id)
+    return next(slot for slot in state.message_slots() if slot.id == message.id)
 
 
 def _title(store: Store, title: str) -> str:
@@ -191,5 +191,5 @@ def _revert(parent: SessionInfo, state: State | None, slot: MessageSlot | None) 
     if parent.revert is None or state is None or slot is None:
         return parent.revert
     hidden = str(parent.revert.get("message_id") or parent.revert.get("messageID") or "")
-    before = takewhile(lambda earlier: earlier.id != slot.id, state.slots())
+    before = takewhile(lambda earlier: earlier.id != slot.id, state.message_slots())
     return parent.revert if any(earlier.id == hidden for earlier in before) else None

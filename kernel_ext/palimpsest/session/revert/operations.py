@@ -70,7 +70,7 @@ class LiveReverts:
     _journal: Journal
     _log: SessionLog
     _load: Callable[[], State]
-    _busy: Callable[[], bool]
+    _is_busy: Callable[[], bool]
     files: ProjectFiles | None
     """Takes the snapshots of the session's steps; None where none are taken."""
     _why_not: str = SNAPSHOTS_OFF
@@ -103,7 +103,7 @@ class LiveReverts:
             revert_state = RevertState(
                 message_id=plan.message_id,
                 part_id=plan.part_id,
-                snapshot=plan.restore or before,
+                snapshot=plan.restore_from or before,
                 left=after,
                 files=tuple(sorted(changed)),
                 diff=tuple(_diff_without_lines(file) for file in files if file.diff is not None),
@@ -266,12 +266,12 @@ class LiveReverts:
         )
 
     def _check_idle(self) -> None:
-        if self._busy():
+        if self._is_busy():
             raise SessionBusy(BUSY)
 
     async def _load_whole_session(self) -> None:
         """Load the whole session if part of it is only in the log."""
-        if self._journal.read_state(lambda state: state.partial):
+        if self._journal.read_state(lambda state: state.is_partial):
             await asyncio.to_thread(self._journal.load_whole, self._load)
 
 

@@ -21,11 +21,11 @@ class RevertPlan:
 
     message_id: str
     part_id: str | None
-    restore: str | None
+    restore_from: str | None
     """The snapshot of a revert that is already in effect: its files are restored first."""
     patches: tuple[PatchPart, ...]
     """Steps whose file changes are undone, oldest first; the first that names a file holds the state to restore."""
-    written: tuple[str, ...] = ()
+    written_files: tuple[str, ...] = ()
     """The files that hidden calls of the file tools wrote, including those that no snapshot holds."""
 
 
@@ -59,7 +59,7 @@ def plan_revert(
         part,
         standing.snapshot if standing is not None else None,
         tuple(patch for message in hidden for patch in _patches(message)),
-        tuple(dict.fromkeys(name for message in hidden for name in _written(message))),
+        tuple(dict.fromkeys(name for message in hidden for name in _written_files(message))),
     )
 
 
@@ -127,7 +127,7 @@ def _target(
     return None
 
 
-def _written(message: Message) -> list[str]:
+def _written_files(message: Message) -> list[str]:
     """Return the files that completed calls of the file tools wrote: relative, or absolute outside the project."""
     return [
         part.state.title

@@ -68,7 +68,7 @@ def handed_limits(caller: Agent, agent: Agent, *, last: bool) -> tuple[Rules, ..
     denials = tuple(
         Rule(permission=name, action="deny")
         for name in NOT_INHERITED
-        if not agent.declares(name) or (last and name == "task")
+        if not agent.names_permission(name) or (last and name == "task")
     )
     return tuple(
         rules for rules in (caller.rules, denials) if any(r.action == "deny" for r in rules)
@@ -82,7 +82,7 @@ def refuse_beyond(
     for rules in limits:
         verdict = decide_call(permission, patterns, (*base, *rules))
         if isinstance(verdict, Denied):
-            raise PermissionDenied(verdict.message, stops=False, why=verdict.description)
+            raise PermissionDenied(verdict.message, stops_turn=False, reason=verdict.description)
 
 
 def tools_hidden_by_limits(

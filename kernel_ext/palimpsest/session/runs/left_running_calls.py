@@ -33,7 +33,7 @@ class LeftRunningCalls:
         """Ids of calls whose work has ended before their record was seen here."""
         journal.subscribe(self._on_records)
 
-    def watch(self, runner: PythonRunner) -> PythonRunner:
+    def watched_runner(self, runner: PythonRunner) -> PythonRunner:
         """Return a runner that reports here when the work left running by its code has ended."""
 
         def ended(_code: str, call_id: str, outcome: PythonOutcome) -> None:

@@ -105,8 +105,8 @@ class Runner:
     """Called after each run without an internal error, when its prompts were answered."""
     compactions: CompactionState = field(default_factory=CompactionState)
     """Tracks compactions; callers wait for one with it."""
-    _waiting: dict[str, asyncio.Future[Answer]] = field(default_factory=dict)
-    _answered: OrderedDict[str, Answer] = field(default_factory=OrderedDict)
+    _waiting_prompts: dict[str, asyncio.Future[Answer]] = field(default_factory=dict)
+    _answered_prompts: OrderedDict[str, Answer] = field(default_factory=OrderedDict)
     _callers: Counter[str] = field(default_factory=Counter)
     """How many callers await each answer."""
     _compacting: str = ""
@@ -120,9 +120,9 @@ class Runner:
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
         """Add a prompt to the inbox and await its own answer; a repeated prompt id joins the first."""
         prompt_id = options.prompt_id or self._ids.new("pmt")
-        if prompt_id in self._answered:
-            return self._answered[prompt_id]
-        if prompt_id not in self._waiting:
+        if prompt_id in self._answered_prompts:
+            return self._answered_prompts[prompt_id]
+        if prompt_id not in self._waiting_prompts:
             journaled = journaled_options(options)
             self._resolve(journaled)
             self._create_future(prompt_id)
@@ -138,7 +138,7 @@ class Runner:
                 ),
                 sync=True,
             )
-            if not self.busy:
+            if not self.is_busy:
                 self._start_task(self._run_prompts())
         return await self._wait_for_answer(prompt_id)
 
@@ -148,7 +148,7 @@ class Runner:
         All callers that join get the same answer. A run that is started answers what was left: the newest message, if
         it has no answer yet, and the prompts that wait. Raises UserError when the session has neither.
         """
-        begins = not self.busy
+        begins = not self.is_busy
         if begins:
             if newest_user(self._log.state.messages()) is not None:
                 self._start_task(self._run_prompts(lambda _run: None))
@@ -168,13 +168,13 @@ class Runner:
             raise
 
     @property
-    def busy(self) -> bool:
+    def is_busy(self) -> bool:
         """Whether a run is active."""
         return self._task is not None and not self._task.done()
 
     def check_idle(self) -> None:
         """Raise SessionBusy while a run is active."""
-        if self.busy:
+        if self.is_busy:
             raise SessionBusy(RUN_ACTIVE)
 
     def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
@@ -182,15 +182,19 @@ class Runner:
 
     def _create_future(self, key: str) -> None:
         """Create the future of an answer, which ``_set_answer`` resolves."""
-        self._waiting[key] = asyncio.get_running_loop().create_future()
+        self._waiting_prompts[key] = asyncio.get_running_loop().create_future()
 
     async def _wait_for_answer(self, key: str) -> Answer:
         """Await an answer; a cancelled wait withdraws its prompt, unless other callers await the same answer."""
         self._callers[key] += 1
         try:
-            return await asyncio.shield(self._waiting[key])
+            return await asyncio.shield(self._waiting_prompts[key])
         except asyncio.CancelledError:
-            if self._callers[key] == 1 and key in self._waiting and not self._is_kernel_ending:
+            if (
+                self._callers[key] == 1
+                and key in self._waiting_prompts
+                and not self._is_kernel_ending
+            ):
                 self._withdraw_or_stop(key)
             raise
         finally:
@@ -206,7 +210,11 @@ class Runner:
     def _withdraw_or_stop(self, key: str) -> None:
         """Withdraw a prompt that waits, or stop the turn that it began; a turn that it only joined continues."""
         run = self.run
-        if not self.withdraw(key) and run is not None and next(iter(run.delivered), None) == key:
+        if (
+            not self.withdraw(key)
+            and run is not None
+            and next(iter(run.delivered_prompts), None) == key
+        ):
             run.abort.set(STOPPED)
 
     def _stop_unawaited(self) -> None:
@@ -215,7 +223,7 @@ class Runner:
         if (
             run is not None
             and not self._is_kernel_ending
-            and self._waiting.keys().isdisjoint(run.delivered)
+            and self._waiting_prompts.keys().isdisjoint(run.delivered_prompts)
         ):
             run.abort.set(STOPPED)
 
@@ -226,7 +234,11 @@ class Runner:
             return
         ends: set[asyncio.Future[Any]] = {task}
         if run is not None and self._log.state.inbox:  # other prompts follow it
-            ends = {self._waiting[key] for key in run.delivered if key in self._waiting}
+            ends = {
+                self._waiting_prompts[key]
+                for key in run.delivered_prompts
+                if key in self._waiting_prompts
+            }
         if ends:
             await asyncio.wait(ends, timeout=seconds)
 
@@ -249,7 +261,7 @@ class Runner:
         answered = newest.parent_id
 
         def start(run: Run) -> None:
-            run.delivered[key] = answered
+            run.delivered_prompts[key] = answered
 
         self._start_task(self._run_prompts(start, again=True))
         return await self._wait_for_answer(key)
@@ -260,7 +272,7 @@ class Runner:
         for prompt_id in waiting:
             self.withdraw(prompt_id, stopped=True)
         if self.run is not None:
-            self.run.withdrawn += [prompt.text for prompt in waiting.values()]
+            self.run.withdrawn_prompts += [prompt.text for prompt in waiting.values()]
             self.run.abort.set(reason, by)
         return bool(waiting) or self.run is not None
 
@@ -286,7 +298,7 @@ class Runner:
 
         Raises SessionBusy while a turn runs, and UserError when there is nothing to summarise.
         """
-        if self._compacting in self._waiting:
+        if self._compacting in self._waiting_prompts:
             return await self._wait_for_answer(self._compacting)
         if self.compactions.in_flight:
             return await self._join_compaction()
@@ -302,7 +314,7 @@ class Runner:
             marker_message = write_marker(
                 self._log, user, auto=False, options=options, origin=origin
             )
-            run.delivered[key] = marker_message.id
+            run.delivered_prompts[key] = marker_message.id
 
         self._start_task(self._run_prompts(start))
         return await self._wait_for_answer(key)
@@ -365,7 +377,7 @@ class Runner:
             while self._log.state.inbox:
                 await self._turn()
         except Exception as broken:  # noqa: BLE001  callers that wait must get an answer, whatever failed
-            for prompt_id in list(self._waiting):
+            for prompt_id in list(self._waiting_prompts):
                 problem = defect_error(broken)
                 by = stop_reason_of_error(problem)
                 self._set_answer(
@@ -392,7 +404,7 @@ class Runner:
                 self._deliver(run, next(iter(self._log.state.inbox.values())))
             else:
                 start(run)
-            if start is not None or run.delivered:
+            if start is not None or run.delivered_prompts:
                 self._journal_end(run, await run_turn(run_context, again=again))
         except asyncio.CancelledError:
             run.abort.set("The kernel ends.", "interrupted")
@@ -403,14 +415,14 @@ class Runner:
             if not ends_runner(broken):
                 # Otherwise nothing is journaled: the next kernel reports that this one ended before the answer.
                 self._journal_defect(run, problem, begun=run_context is not None)
-            if start is None and not run.delivered:
+            if start is None and not run.delivered_prompts:
                 self.withdraw(next(iter(self._log.state.inbox), ""), problem)
         finally:
             watching.cancel()
             self.run = None
             self.compactions.turn_ended()
             unwritten = await self._log.wait_until_written()
-            for prompt_id, message_id in run.delivered.items():
+            for prompt_id, message_id in run.delivered_prompts.items():
                 answer = self._collect(run, message_id, problem)
                 self._set_answer(
                     prompt_id, _answer_not_written(answer, unwritten) if unwritten else answer
@@ -420,7 +432,9 @@ class Runner:
 
     def _is_compaction(self, run: Run) -> bool:
         """Return whether a run only wrote a summary that was requested."""
-        delivered = (self._log.state.message(message_id) for message_id in run.delivered.values())
+        delivered = (
+            self._log.state.message(message_id) for message_id in run.delivered_prompts.values()
+        )
         return any(message is not None and marker(message) is not None for message in delivered)
 
     def _journal_end(self, run: Run, guard: StoppedBy | None) -> None:
@@ -442,11 +456,11 @@ class Runner:
             write_stop_error(self._log, self._log.state.messages(), run.abort.reason)
             answers = self._answers(run)
         if answers:
-            journal_stop_reason(self._log, by, answers, withdrawn=run.withdrawn)
+            journal_stop_reason(self._log, by, answers, withdrawn=run.withdrawn_prompts)
 
     def _answers(self, run: Run) -> Messages:
         """Return the answers of the turn so far."""
-        first = next(iter(run.delivered.values()), "")
+        first = next(iter(run.delivered_prompts.values()), "")
         return answers_after(self._log.state.messages(), first)
 
     def _journal_defect(self, run: Run, problem: ErrorValue, *, begun: bool) -> None:
@@ -486,12 +500,12 @@ class Runner:
             format=journaled_format(prompt.options) or self._format_of_turn(run),
             origin=prompt.origin,
             max_steps=prompt.options.get("max_steps"),
-            joins=True if run.delivered else None,
+            joins=True if run.delivered_prompts else None,
         )
         new = partial(self._ids.part, self._session_id, message.id)
         part = TextPart(**new(), text=prompt.text)
         files = [FilePart(**new(), **file.model_dump()) for file in files_of(prompt.options)]
-        run.delivered[prompt.prompt_id] = message.id
+        run.delivered_prompts[prompt.prompt_id] = message.id
         run.yes = run.yes or prompt.prompt_id in self._yes
         self._yes.discard(prompt.prompt_id)
         self._log.append(
@@ -504,15 +518,15 @@ class Runner:
 
     def _format_of_turn(self, run: Run) -> dict[str, Any] | None:
         """Return the format of the turn's structured answer, which a prompt that joins the turn keeps."""
-        began = self._log.state.message(next(iter(run.delivered.values()), ""))
+        began = self._log.state.message(next(iter(run.delivered_prompts.values()), ""))
         return began.info.format if began and isinstance(began.info, UserMessage) else None
 
     def _set_answer(self, prompt_id: str, answer: Answer) -> None:
-        future = self._waiting.pop(prompt_id, None)
+        future = self._waiting_prompts.pop(prompt_id, None)
         if future is not None and not future.done():
-            self._answered[prompt_id] = answer
-            while len(self._answered) > MAX_ANSWERS_KEPT:
-                self._answered.popitem(last=False)
+            self._answered_prompts[prompt_id] = answer
+            while len(self._answered_prompts) > MAX_ANSWERS_KEPT:
+                self._answered_prompts.popitem(last=False)
             future.set_result(answer)
 
     def _collect(self, run: Run, message_id: str, problem: ErrorValue | None) -> Answer:

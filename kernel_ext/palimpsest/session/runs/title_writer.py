@@ -78,17 +78,17 @@ class TitleWriter:
         if self._services.models.titles and session.parent_id is None:
             self._provisional_title = title
 
-    def end(self) -> None:
+    def cancel_request(self) -> None:
         """Cancel the request."""
         if self._task is not None:
             self._task.cancel()
 
-    async def wait(self) -> None:
+    async def wait_until_idle(self) -> None:
         """Wait until no title is being requested."""
         if self._task is not None:
             await asyncio.wait({self._task})
 
-    def begin(self, requests: RequestServices, setup: StepSetup) -> None:
+    def begin_request(self, requests: RequestServices, setup: StepSetup) -> None:
         """Request the title beside the first step."""
         provisional_title, self._provisional_title = self._provisional_title, None
         if provisional_title is None or len(real_prompts(self._log.state.messages())) != 1:
@@ -104,7 +104,7 @@ class TitleWriter:
                 return
             info = self._services.models.small_model(setup.info)
             model = setup.model if info is setup.info else self._services.models.model(info)
-            agent = self._services.agents.known.get("title")
+            agent = self._services.agents.known_agents.get("title")
             hold = requests.request_hold()
             if hold is not None:
                 await hold.wait_for_release()

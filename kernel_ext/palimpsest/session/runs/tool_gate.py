@@ -43,21 +43,21 @@ class ToolGate:
     def __init__(self, services: Services, log: SessionLog, asks: Asks) -> None:
         self._services = services
         self._log = log
-        self._asks = asks
+        self._pending_asks = asks
         self._allowed_loops: set[frozenset[str]] = set()
-        self._refused: dict[frozenset[str], str] = {}
+        self._refused_loops: dict[frozenset[str], str] = {}
         """Loops that the user could not be asked about, and the message in which each was refused."""
         self._guard_lock = asyncio.Lock()
         self._announced_inputs: dict[str, dict[str, Any]] = {}
 
-    def announce(self, call_id: str, tool_input: dict[str, Any]) -> None:
+    def record_input(self, call_id: str, tool_input: dict[str, Any]) -> None:
         """Record the input of a call that is in no message, so that a question about it can show it."""
         self._announced_inputs[call_id] = tool_input
 
     def begin_turn(self) -> None:
         """Forget the loops of the turn before."""
         self._allowed_loops.clear()
-        self._refused.clear()
+        self._refused_loops.clear()
 
     def asker(self, run: Run, message_id: str, call_id: str, tool: str) -> AskFunction:
         """Return the function by which the tool of a call asks for permission."""
@@ -73,19 +73,19 @@ class ToolGate:
             session = self._log.state.session
             if session is not None and session.limits:
                 rules = self._services.rules
-                base = rules.effective.rules_of(session, rules.base, ())
+                base = rules.effective_rules.rules_of(session, rules.base, ())
                 for name, texts in {permission: patterns, **(also or {})}.items():
                     refuse_beyond(session.limits, base, name, texts)
             more |= {"rules": self._rules(message_id), "abort": run.abort, "yes": run.yes}
-            await self._asks.ask(caller, permission, patterns, also=also, **more)
+            await self._pending_asks.ask_permission(caller, permission, patterns, also=also, **more)
 
         return ask
 
-    def verdicts(self, agent: str | None) -> Callable[[str, Sequence[str]], Verdict]:
+    def verdict_function(self, agent: str | None) -> Callable[[str, Sequence[str]], Verdict]:
         """Return the function that decides about calls of an agent as of now; None means the session's agent."""
         session = self._log.state.session
         name = agent or (session.agent if session is not None else None)
-        return self._asks.verdicts(self._rules_of(name))
+        return self._pending_asks.verdict_function(self._rules_of(name))
 
     def _rules(self, message_id: str) -> Rules:
         message = self._log.state.message(message_id)
@@ -93,14 +93,14 @@ class ToolGate:
         return self._rules_of(name)
 
     def _rules_of(self, name: str | None) -> Rules:
-        agent = self._services.agents.known.get(name or self._services.agents.default_agent)
+        agent = self._services.agents.known_agents.get(name or self._services.agents.default_agent)
         agent_rules = agent.rules if agent is not None else ()
         services = self._services
-        return services.rules.effective.rules_of(
+        return services.rules.effective_rules.rules_of(
             self._log.state.session, services.rules.base, agent_rules
         )
 
-    async def guard(self, run: Run, message_id: str, call: ToolCalled) -> None:
+    async def guard_repetition(self, run: Run, message_id: str, call: ToolCalled) -> None:
         """Ask the user before a call that continues a loop of repeated calls; raises PermissionDenied.
 
         The answer "once" applies to the turn, "always" to the tool in this session. Where no user can be asked, the
@@ -116,7 +116,7 @@ class ToolGate:
             if loop in self._allowed_loops:
                 return
             words = "the same call" if len(loop) == 1 else f"the same {len(loop)} calls"
-            if self._refused.get(loop, message_id) != message_id:
+            if self._refused_loops.get(loop, message_id) != message_id:
                 raise _denied_at_end(words)
             ask = self.asker(run, message_id, call.id, call.tool)
             try:
@@ -127,16 +127,16 @@ class ToolGate:
                     always=[call.tool],
                 )
             except PermissionDenied as denied:
-                if denied.by == "person":
+                if denied.denied_by == "person":
                     raise
-                self._refused[loop] = message_id
-                if len(self._refused) > MAX_LOOPS:
+                self._refused_loops[loop] = message_id
+                if len(self._refused_loops) > MAX_LOOPS:
                     raise _denied_at_end(words) from None
                 raise PermissionDenied(
                     LOOP_REFUSED.format(words=words),
-                    stops=False,
-                    by="engine",
-                    why=REPEATED.format(words),
+                    stops_turn=False,
+                    denied_by="engine",
+                    reason=REPEATED.format(words),
                 ) from None
             self._allowed_loops.add(loop)
 
@@ -144,9 +144,9 @@ class ToolGate:
 def _denied_at_end(words: str) -> PermissionDenied:
     return PermissionDenied(
         TURN_ENDED.format(words=words),
-        stops=True,
-        by="engine",
-        why=REPEATED.format(words),
+        stops_turn=True,
+        denied_by="engine",
+        reason=REPEATED.format(words),
         guard="circle",
     )
 

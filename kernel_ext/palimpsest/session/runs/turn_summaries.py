@@ -61,7 +61,7 @@ class TurnSummaries:
         if self._is_ended or setup is None:
             return
         turn = newest_turn(self._log.state.messages())
-        answer = _answer_of(turn)
+        answer = _answer_id(turn)
         if (
             session is None
             or session.parent_id is not None
@@ -74,13 +74,13 @@ class TurnSummaries:
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._write_summaries(requests))
 
-    def end(self) -> None:
+    def cancel_request(self) -> None:
         """Cancel the request, and make no more."""
         self._is_ended = True
         if self._task is not None:
             self._task.cancel()
 
-    async def wait(self) -> None:
+    async def wait_until_idle(self) -> None:
         """Wait until no summary is being requested."""
         if self._task is not None:
             await asyncio.wait({self._task})
@@ -89,7 +89,7 @@ class TurnSummaries:
         while self._turns:
             turns, self._turns = tuple(self._turns[-MAX_TURNS:]), []
             try:
-                side_answer = await self._ask(requests, turns)
+                side_answer = await self._request_summary(requests, turns)
             except (PalimpsestError, TimeoutError) as problem:
                 LOGGER.debug("No turn summary for session %s: %s", self._log.session_id, problem)
             except Exception:
@@ -98,7 +98,9 @@ class TurnSummaries:
                 if side_answer is not None:
                     self._set_summary(side_answer, turns[-1])
 
-    async def _ask(self, requests: RequestServices, turns: tuple[str, ...]) -> SideAnswer | None:
+    async def _request_summary(
+        self, requests: RequestServices, turns: tuple[str, ...]
+    ) -> SideAnswer | None:
         setup = self.setup
         if setup is None or await self._log.wait_until_written():
             return None
@@ -125,7 +127,7 @@ class TurnSummaries:
         summary_text = read_turn_summary(side_answer.text)
         message = self._log.state.message(prompt_id)
         if message is not None and isinstance(message.info, UserMessage):
-            fields = _fields(summary_text)
+            fields = _summary_fields(summary_text)
             if fields:
                 summary = {**(message.info.summary or {}), **fields}
                 info = message.info.model_copy(update={"summary": summary})
@@ -138,7 +140,7 @@ class TurnSummaries:
             self._on_summary()
 
 
-def _fields(summary_text: TurnSummaryText) -> dict[str, Any]:
+def _summary_fields(summary_text: TurnSummaryText) -> dict[str, Any]:
     """Return the summary fields of a prompt; fields that the model left out keep their value."""
     return {
         name: text
@@ -147,7 +149,7 @@ def _fields(summary_text: TurnSummaryText) -> dict[str, Any]:
     }
 
 
-def _answer_of(turn: Messages) -> str:
+def _answer_id(turn: Messages) -> str:
     """Return the id of the answer that a turn ended with; empty where it failed or is empty."""
     for message in reversed(turn):
         info = message.info

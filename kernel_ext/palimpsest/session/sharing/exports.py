@@ -88,7 +88,7 @@ def export_session(
             size = sum(file.stat().st_size for file in target.rglob("*.json"))
         else:
             size = _write(
-                target, _pieces(store, session_id, form_name, environment, prompts, density)
+                target, _export_pieces(store, session_id, form_name, environment, prompts, density)
             )
     except FileExistsError:
         raise UserError(f"{str(target)!r} is there already; name another file.") from None
@@ -152,7 +152,7 @@ def _write(path: Path, pieces: Iterable[str]) -> int:
     return path.stat().st_size
 
 
-def _pieces(
+def _export_pieces(
     store: Store,
     session_id: str,
     form: Form,
@@ -192,7 +192,7 @@ def _notebook(
         facts_of(session, state),
         messages_of(store, state),
         scrub=clean,
-        embed=Attachments(store, clean).embed,
+        embed=Attachments(store, clean).embed_file,
         notes=OutlineNotes(decisions=state.decisions, answers=state.replies),
         prompts=prompts,
         density=density,

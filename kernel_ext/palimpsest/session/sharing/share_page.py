@@ -228,7 +228,7 @@ def page_html(
         ),
         messages_of(store, state),
         scrub=clean,
-        embed=attachments.embed,
+        embed=attachments.embed_file,
         when=_date_and_time,
         notes=OutlineNotes(decisions=state.decisions, answers=state.replies),
         density=density,
@@ -245,7 +245,7 @@ class _Survey:
     steps: int = 0
     tokens: Usage = field(default_factory=Usage)
     cost: float = 0.0
-    unpriced: int = 0
+    unpriced_count: int = 0
     """Number of answers of unknown price."""
     last_change: int = 0
     """Time of the newest message, in milliseconds since 1970."""
@@ -254,8 +254,8 @@ class _Survey:
 def _survey(state: State) -> _Survey:
     """Collect facts about all messages; only prompts are read whole."""
     survey = _Survey()
-    for slot in state.slots():
-        info = slot.info.read(_ignore_line)
+    for slot in state.message_slots():
+        info = slot.info.newest_value(_ignore_line)
         if info is None:
             continue
         survey.last_change = max(survey.last_change, info.time.created)
@@ -277,7 +277,7 @@ def _add_answer(survey: _Survey, info: AssistantMessage) -> None:
     survey.steps += 1
     survey.tokens = survey.tokens.plus(info.tokens)
     survey.cost += info.cost or 0
-    survey.unpriced += info.cost is None
+    survey.unpriced_count += info.cost is None
     survey.last_change = max(survey.last_change, info.time.completed or 0)
 
 
@@ -326,16 +326,16 @@ def _facts(session: SessionInfo, survey: _Survey) -> Iterator[tuple[str, str]]:
 
 
 def _cost(survey: _Survey) -> str:
-    if not survey.unpriced:
+    if not survey.unpriced_count:
         return money(survey.cost)
     return f"at least {money(survey.cost)}" if survey.cost else money(None)
 
 
 def messages_of(store: Store, state: State) -> Iterator[Message]:
     """Yield the messages with their long outputs, releasing each afterwards."""
-    for slot in state.slots():
+    for slot in state.message_slots():
         message = state.message(slot.id)
-        slot.built = None
+        slot.built_message = None
         slot.parts.clear()
         if message is not None:
             parts = tuple(
@@ -354,27 +354,29 @@ class Attachments:
         self._bytes_left = MAX_ATTACHMENTS_BYTES
         self.left_out = 0
 
-    def embed(self, file: Attachment | FilePart) -> Embedded:
+    def embed_file(self, file: Attachment | FilePart) -> Embedded:
         """Return how an attachment is shown."""
         name = file.filename or _file_name(file.url)
         embedded = Embedded("left-out", name, file.mime)
         content = self._content(file.url)
         if content is None:
-            return self._omitted(embedded, self._reason_missing(file.url))
+            return self._omitted_file(embedded, self._reason_missing(file.url))
         if len(content) > MAX_ATTACHMENT_BYTES:
-            return self._omitted(embedded, f"{size_text(len(content))} are too many for this page")
+            return self._omitted_file(
+                embedded, f"{size_text(len(content))} are too many for this page"
+            )
         if len(content) > self._bytes_left:
-            return self._omitted(embedded, "this page holds as many attachments as it can")
+            return self._omitted_file(embedded, "this page holds as many attachments as it can")
         if file.mime.startswith("text/") or file.mime in TEXTS:
-            return self._text(embedded, content)
+            return self._embedded_text(embedded, content)
         text = content.decode("latin-1")
         if self._clean(text) != text:
-            return self._omitted(embedded, "it holds what looks like a key or a home folder")
+            return self._omitted_file(embedded, "it holds what looks like a key or a home folder")
         self._bytes_left -= len(content)
         kind: Literal["picture", "file"] = "picture" if file.mime in PICTURES else "file"
         return Embedded(kind, name, file.mime, _data_url(file.mime, content))
 
-    def _text(self, embedded: Embedded, content: bytes) -> Embedded:
+    def _embedded_text(self, embedded: Embedded, content: bytes) -> Embedded:
         text = self._clean(content.decode("utf-8", "replace"))
         if embedded.mime in PICTURES:
             self._bytes_left -= len(content)
@@ -406,7 +408,7 @@ class Attachments:
             return f"it was not kept with the session; it is at {self._clean(url)[:300]}"
         return "its content is gone"
 
-    def _omitted(self, embedded: Embedded, why: str) -> Embedded:
+    def _omitted_file(self, embedded: Embedded, why: str) -> Embedded:
         self.left_out += 1
         return Embedded("left-out", embedded.name, embedded.mime, omission_reason=why)
 

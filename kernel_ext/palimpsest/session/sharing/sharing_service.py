@@ -153,7 +153,7 @@ class AutoShare:
         if self._services.sessions.share == "auto":
             self._journal.subscribe(self._on_records)
 
-    async def settle(self) -> None:
+    async def wait_until_shared(self) -> None:
         """Wait until the page contains the newest turn."""
         if self._services.sessions.share == "auto":
             # ``_on_records`` has seen the end of the turn when this returns.

@@ -21,7 +21,7 @@ def visible_session(store: Store, session_id: str) -> tuple[State, SessionInfo]:
         session = session.model_copy(update={"summary": summary})
         changed = SessionUpdated(session=session)
         state.apply(Record(seq=state.seq + 1, ts=0, event=changed))
-    state.drop(set(hidden.messages))
+    state.forget_messages(set(hidden.messages))
     for message_id, part_id in hidden.parts:
         event = PartRemoved(message_id=message_id, part_id=part_id)
         state.apply(Record(seq=state.seq + 1, ts=0, event=event))

@@ -74,7 +74,7 @@ class TrustStore:
         self._path = folder / FILE if folder is not None else None
         self._project = project
 
-    def has(self, digest: str) -> bool:
+    def is_trusted(self, digest: str) -> bool:
         """Return whether the settings or file with this digest were trusted."""
         return bool(digest) and digest in self._read_file() | _IN_MEMORY
 

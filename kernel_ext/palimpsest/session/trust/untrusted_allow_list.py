@@ -45,10 +45,10 @@ class SettingsBaseline:
 
     base: Path
     """The folder of the file that holds them."""
-    below: Config
+    config_below: Config
     """The settings without the project's."""
     agents: frozenset[str]
-    """Names of agents that are defined outside the project, besides those in ``below``."""
+    """Names of agents that are defined outside the project, besides those in ``config_below``."""
     commands: frozenset[str] = frozenset()
 
 
@@ -83,7 +83,7 @@ def _allow_smaller(key: str, *, built_in: float | None = None, minimum: float = 
     def test(value: Any, baseline: SettingsBaseline, _names: tuple[str, ...]) -> bool:
         if not isinstance(value, int | float) or value < minimum:
             return False
-        current = _value_of(key, baseline.below)
+        current = _value_of(key, baseline.config_below)
         limit = built_in if current is None else current
         return limit is None or bool(value <= limit)
 
@@ -96,7 +96,7 @@ def _allow_fewer_turns(key: str) -> Test:
     def test(value: Any, baseline: SettingsBaseline, _names: tuple[str, ...]) -> bool:
         if not value:
             return False
-        current = _value_of(key, baseline.below)
+        current = _value_of(key, baseline.config_below)
         return not current or value <= current
 
     return test
@@ -107,7 +107,7 @@ def _allow_shorter_output(key: str) -> Test:
         if not isinstance(value, int):
             return False
         try:
-            return bool(value <= short_value(configured_policy(baseline.below).policy, key))
+            return bool(value <= short_value(configured_policy(baseline.config_below).policy, key))
         except ConfigError:
             return False
 
@@ -120,27 +120,27 @@ def _allow_at_most(limit: int) -> Test:
 
 def _allow_no_freer(order: tuple[str, ...], key: str) -> Test:
     def test(value: Any, baseline: SettingsBaseline, _names: tuple[str, ...]) -> bool:
-        return order.index(value) <= order.index(_value_of(key, baseline.below))
+        return order.index(value) <= order.index(_value_of(key, baseline.config_below))
 
     return test
 
 
 def _is_safe_default_agent(value: Any, baseline: SettingsBaseline, _names: tuple[str, ...]) -> bool:
     """Allow ``plan``, and ``build`` where no other agent was chosen."""
-    return bool(value == "plan" or value == "build" == baseline.below.default_agent)
+    return bool(value == "plan" or value == "build" == baseline.config_below.default_agent)
 
 
 def _is_new_agent(_value: Any, baseline: SettingsBaseline, names: tuple[str, ...]) -> bool:
-    return names[0] not in baseline.agents and names[0] not in baseline.below.agent
+    return names[0] not in baseline.agents and names[0] not in baseline.config_below.agent
 
 
 def _is_fewer_steps(value: Any, baseline: SettingsBaseline, names: tuple[str, ...]) -> bool:
-    agent = baseline.below.agent.get(names[0])
+    agent = baseline.config_below.agent.get(names[0])
     return bool(value <= ((agent.steps if agent is not None else None) or DEFAULT_STEPS))
 
 
 def _is_new_command(_value: Any, baseline: SettingsBaseline, names: tuple[str, ...]) -> bool:
-    return names[0] not in baseline.commands and names[0] not in baseline.below.command
+    return names[0] not in baseline.commands and names[0] not in baseline.config_below.command
 
 
 def _is_safe_agent(value: Any, baseline: SettingsBaseline, names: tuple[str, ...]) -> bool:
@@ -152,7 +152,7 @@ def _is_number(value: Any, _baseline: SettingsBaseline, _names: tuple[str, ...])
 
 
 def _disables_known_server(value: Any, baseline: SettingsBaseline, names: tuple[str, ...]) -> bool:
-    return value is False and names[0] in baseline.below.mcp
+    return value is False and names[0] in baseline.config_below.mcp
 
 
 ALLOWED: Mapping[str, Test] = {

@@ -46,14 +46,14 @@ def merge_untrusted(into: LayerMerge, layer: Layer, baseline: SettingsBaseline) 
                 into.held.append(UntrustedSetting(layer.origin, key, outside))
             put_at(applied, path, [entry for entry in value if entry not in outside])
         elif may_apply(path, value, baseline):
-            into.limited.add((key, 0))
+            into.limited_settings.add((key, 0))
             put_at(applied, path, value)
         else:
-            _hold(into, layer, path, value[0] if key == "hooks" else value)
+            _hold_back(into, layer, path, value[0] if key == "hooks" else value)
     into.add(dataclasses.replace(layer, data=applied))
 
 
-def _hold(into: LayerMerge, layer: Layer, path: Path, value: Any) -> None:
+def _hold_back(into: LayerMerge, layer: Layer, path: Path, value: Any) -> None:
     """Record a held-back setting: one entry per table, but one per setting of an agent or a command."""
     width = len(path) if path[0] in ("agent", "command") else 1
     key = dotted_name(*path[:width])
@@ -81,7 +81,7 @@ def _rules(into: LayerMerge, layer: Layer, path: Path, table: Any, applied: dict
     if tightening != table or (is_anything_denied and asks_anything(table)):
         into.held.append(UntrustedSetting(layer.origin, dotted_name(*path), table))
     if tightening:
-        into.limited.add((dotted_name(*path), len(_value_at(into.data, path) or ())))
+        into.limited_settings.add((dotted_name(*path), len(_value_at(into.data, path) or ())))
         put_at(applied, path, tightening)
 
 

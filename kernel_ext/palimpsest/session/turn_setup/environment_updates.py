@@ -99,7 +99,7 @@ def read_instructions(cwd: Path, root: Path, problems: list[str]) -> tuple[tuple
     # The first file name that exists in any of the folders is used, from every folder that has it.
     for name in INSTRUCTION_NAMES:
         paths = [folder / name for folder in reversed(folders) if (folder / name).is_file()]
-        if readable := _texts(paths, lambda _: root, problems):
+        if readable := _instruction_texts(paths, lambda _: root, problems):
             return readable
     return ()
 
@@ -121,7 +121,7 @@ def read_files(
             problems.append(f"Of the instructions {pattern}, {MAX_FILES} files are read.")
         paths.update(dict.fromkeys(matches[:MAX_FILES]))
     files = [path for path in paths if path.is_file()]
-    return _texts(files, lambda path: _confined_to(path, root), problems)
+    return _instruction_texts(files, lambda path: _confined_to(path, root), problems)
 
 
 def _confined_to(path: Path, root: Path) -> Path | None:
@@ -133,7 +133,7 @@ def _confined_to(path: Path, root: Path) -> Path | None:
     return root if normalised.is_relative_to(root) or path.is_relative_to(root) else None
 
 
-def _texts(
+def _instruction_texts(
     paths: Iterable[Path], within: Callable[[Path], Path | None], problems: list[str]
 ) -> tuple[tuple[str, str], ...]:
     contents: list[tuple[str, str]] = []
@@ -158,7 +158,7 @@ class _KernelState:
     """A kernel's variables at one moment: text by name, for all of them and for those that the prompt names."""
 
     variables: dict[str, str]
-    named: dict[str, str]
+    named_lines: dict[str, str]
     fingerprints: dict[str, tuple[int | None, bool]] = field(default_factory=dict)
     """Fingerprint of each variable, and whether it covers all of its contents."""
 
@@ -180,7 +180,7 @@ class EnvironmentUpdates:
             self._has_joined(session) or log.state.newest_message() is None
         ):
             self._joined.add(session.id)
-        self._known: dict[str, str] | None = None
+        self._known_lines: dict[str, str] | None = None
         self._known_named: dict[str, str] = {}
         self._known_fingerprints: dict[str, tuple[int | None, bool]] = {}
 
@@ -212,10 +212,10 @@ class EnvironmentUpdates:
             first_date=day_of(session.time.created if session else now),
             date=day_of(now),
             agent=user.agent,
-            plan=self._services.rules.effective.mode_of(session) == "plan",
+            plan=self._services.rules.effective_rules.mode_of(session) == "plan",
             variables=variables,
-            mentioned_lines=kernel_state.named if kernel_state is not None else {},
-            known_lines=self._known,
+            mentioned_lines=kernel_state.named_lines if kernel_state is not None else {},
+            known_lines=self._known_lines,
             known_mentioned=self._known_named,
             worked_before=self._has_joined(session),
             changed=_changed_variables(self._known_fingerprints, kernel_state, sources),
@@ -223,11 +223,11 @@ class EnvironmentUpdates:
         visible_messages = View(state.messages(), state.decisions).folded_messages(policy.compact)
         changes = environment_changes(visible_messages, environment, policy.reminders)
         if kernel_state is not None:
-            self._known = kernel_state.variables
+            self._known_lines = kernel_state.variables
             self._known_fingerprints = kernel_state.fingerprints
             self._known_named = {
                 name: text
-                for name, text in (self._known_named | kernel_state.named).items()
+                for name, text in (self._known_named | kernel_state.named_lines).items()
                 if name in kernel_state.variables
             }
         self._joined.add(user.session_id)

@@ -52,7 +52,7 @@ PAGE_SECONDS = 0.15
 class _NotedRuns:
     """The runs of this kernel and the edits that a session's messages describe."""
 
-    through: int
+    last_serial: int
     cells: dict[int, NotedCell]
     """The cell in the newest note about each run, by the run's serial number."""
     edits: dict[str, NotedEdit]
@@ -75,7 +75,7 @@ class NotebookUpdates:
         reader = self._services.kernel.notebook
         if reader is None:
             return ()
-        through = self._read_noted(reader.kernel).through
+        through = self._read_noted(reader.kernel).last_serial
         return tuple(
             run.source
             for run in reader.recorded_runs().runs
@@ -99,7 +99,7 @@ class NotebookUpdates:
         new = [
             run
             for run in recorded
-            if run.serial > noted.through
+            if run.serial > noted.last_serial
             and run.serial not in noted.cells
             and _has_ended(run, user)
         ]
@@ -119,7 +119,7 @@ class NotebookUpdates:
         )
         if note is not None:
             hidden = sum(bool(run.hidden) for run in new)
-            through = max([noted.through, *(run.serial for run in new)])
+            through = max([noted.last_serial, *(run.serial for run in new)])
             parts = self._parts(user, note, hidden, through, policy)
             self._log.append(*(PartUpdated(part=part) for part in parts))
 

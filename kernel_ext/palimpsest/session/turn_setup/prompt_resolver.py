@@ -95,15 +95,15 @@ class PromptResolver:
         self._services = services
         self._journal = journal
         self._log = log
-        self._configured = configured
+        self._configured_policy = configured
         self._systems = SystemPrompts(services, log, self.policy)
-        self._reported: set[str] = set()
+        self._reported_problems: set[str] = set()
         self.refused_tools: set[tuple[str, str]] = set()
         """Tools that a provider refused, as in ``RequestServices.refused_tools``."""
         self.extensions = TurnExtensions(
             services.agents.hooks, services.agents.servers, log, services.ids
         )
-        self._redacted = RedactedSpecs(services.secrets)
+        self._redacted_specs = RedactedSpecs(services.secrets)
         self._environment_updates = EnvironmentUpdates(services, log)
         self._notebook_updates = (
             None if services.kernel.notebook is None else NotebookUpdates(services, log)
@@ -119,7 +119,7 @@ class PromptResolver:
             or (session.agent if session else None)
             or services.agents.default_agent
         )
-        agent = find_agent(self._agent_of(name), services.agents.known)
+        agent = find_agent(self._agent_of(name), services.agents.known_agents)
         current = session.model.id if session is not None and session.model is not None else None
         name = options.get("model") or agent.model or current or services.models.default_model()
         variant = options.get("variant") or agent.variant
@@ -147,7 +147,7 @@ class PromptResolver:
             fixed = locked_settings.config.compaction.model or services.models.default_model()
             locked_settings.refuse(key, info.ref.id, services.models.info(fixed, None).ref.id)
         services.models.check_model(info)
-        services.rules.effective.use(None, info.ref)
+        services.rules.effective_rules.record_choice(None, info.ref)
         return info.ref
 
     def _refuse_fixed(self, options: dict[str, Any]) -> None:
@@ -181,10 +181,10 @@ class PromptResolver:
             model = services.models.default_model()
         return services.models.info(model, services.rules.locked.unless_locked("variant", variant))
 
-    def accept(self, options: dict[str, Any]) -> tuple[str, ModelRef]:
+    def accept_options(self, options: dict[str, Any]) -> tuple[str, ModelRef]:
         """Return agent and model of a prompt that is sent now, and record that the user chose them in this project."""
         agent, model = self.resolve(options)
-        self._services.rules.effective.use(agent, model)
+        self._services.rules.effective_rules.record_choice(agent, model)
         return agent, model
 
     def refuse_unchosen(self, agent: str, model: ModelRef | None) -> None:
@@ -193,10 +193,10 @@ class PromptResolver:
         if (
             model is not None
             and not rules.locked.locked_by("model")
-            and not rules.effective.may_use(model, session)
+            and not rules.effective_rules.may_use(model, session)
         ):
             raise UserError(NOT_USED.format(model=model.id))
-        if not rules.effective.may_answer(agent, session):
+        if not rules.effective_rules.may_answer(agent, session):
             raise UserError(NOT_ANSWERING.format(agent=agent))
 
     async def find_tools(self, tools: Iterable[str] | None) -> None:
@@ -216,17 +216,17 @@ class PromptResolver:
     async def setup(self, user: UserMessage) -> StepSetup:
         """Return the setup of a step for a user message; raises UserError or ModelFailed with a sentence."""
         services = self._services
-        agent = find_agent(self._agent_of(user.agent), services.agents.known)
+        agent = find_agent(self._agent_of(user.agent), services.agents.known_agents)
         self.refuse_unchosen(agent.name, user.model)
         info = self._info(user.model.id, user.model.variant)
-        await self.extensions.begin()
+        await self.extensions.prepare_turn()
         state = self._log.state
         messages = state.messages()
         policy = policy_after_undo(messages, state.decisions, self.policy())
         policy = self._with_history_limit(policy, agent, messages)
         offered, left_out = self._within_limits(self._offered_tools(agent, user), info)
-        if left_out and left_out not in self._reported:
-            self._reported.add(left_out)
+        if left_out and left_out not in self._reported_problems:
+            self._reported_problems.add(left_out)
             self.extensions.hooks.notify(TOOLS, left_out)
         if user.format and not info.tools:
             raise UserError(NO_STRUCTURED_ANSWER.format(model=info.ref.id))
@@ -252,7 +252,7 @@ class PromptResolver:
             policy = without_recall(policy)
         if not any(spec.name == TASK_NAME for spec in specs):
             policy = without_task(policy)
-        compaction_agent = services.agents.known.get(AGENT)
+        compaction_agent = services.agents.known_agents.get(AGENT)
         return StepSetup(
             agent=agent.name,
             model=services.models.model(info),
@@ -287,11 +287,11 @@ class PromptResolver:
         """Return the inputs from which the next request would be made; nothing is sent or written."""
         services = self._services
         all_messages, decisions, older, session = self._journal.read_state(
-            lambda state: (state.messages(), state.decisions, state.older, state.session)
+            lambda state: (state.messages(), state.decisions, state.older_count, state.session)
         )
         messages = without_reverted(all_messages, standing_revert(session))
         user = self._next_user(messages, running=running)
-        agent = find_agent(self._agent_of(user.agent), services.agents.known)
+        agent = find_agent(self._agent_of(user.agent), services.agents.known_agents)
         info = self._info(user.model.id, user.model.variant)
         policy = self._with_history_limit(self.policy(), agent, messages)
         offered, left_out = self._within_limits(self._offered_tools(agent, user), info)
@@ -343,8 +343,8 @@ class PromptResolver:
             *self._systems.left_out,
             *(definitions.left_out if definitions is not None else ()),
         ]
-        new = [name for name in dict.fromkeys(left_out) if name not in self._reported]
-        self._reported.update(new)
+        new = [name for name in dict.fromkeys(left_out) if name not in self._reported_problems]
+        self._reported_problems.update(new)
         if new:
             self.extensions.hooks.notify(FILES, " ".join(new))
 
@@ -352,7 +352,11 @@ class PromptResolver:
         """Return the context policy from the next request on."""
         session = self._log.state.session
         has_choice = session is not None and (session.policy_choice or session.policy)
-        return self._configured.policy_of(session) if has_choice else self._configured.policy
+        return (
+            self._configured_policy.policy_of(session)
+            if has_choice
+            else self._configured_policy.policy
+        )
 
     def recovery(self) -> RecoveryPolicy:
         """Return the recovery policy with its wait times; the configured one where the session's is unusable."""
@@ -422,21 +426,21 @@ class PromptResolver:
 
     def _check_model_allowed(self, name: str, model: ModelRef) -> None:
         """Raise ConfigError for a model that only the session's own journal names."""
-        services, compaction_agent = self._services, self._services.agents.known.get(AGENT)
+        services, compaction_agent = self._services, self._services.agents.known_agents.get(AGENT)
         configured = (
             services.rules.policy.compact.model,
             compaction_agent.model if compaction_agent is not None else None,
         )
-        if name not in configured and not services.rules.effective.may_use(model):
+        if name not in configured and not services.rules.effective_rules.may_use(model):
             raise ConfigError(NOT_USED.format(model=model.id))
 
     def _offered_tools(self, agent: Agent, user: UserMessage) -> tuple[Tool, ...]:
         services = self._services
         session = self._log.state.session
-        rules = services.rules.effective.rules_of(session, services.rules.base, agent.rules)
+        rules = services.rules.effective_rules.rules_of(session, services.rules.base, agent.rules)
         offered = tuple(services.agents.registry.offered_tools(rules, user.tools))
         if session is not None and session.limits:
-            base = services.rules.effective.rules_of(session, services.rules.base, ())
+            base = services.rules.effective_rules.rules_of(session, services.rules.base, ())
             permissions = {tool.name: tool.permission for tool in offered}
             hidden = tools_hidden_by_limits(session.limits, base, permissions)
             offered = tuple(tool for tool in offered if tool.name not in hidden)
@@ -445,7 +449,7 @@ class PromptResolver:
     def _specs(self, offered: Sequence[Tool], info: ModelInfo) -> tuple[ToolSpec, ...]:
         if not info.tools:
             return ()
-        specs = self._redacted(self._services.agents.registry.specs(offered))
+        specs = self._redacted_specs(self._services.agents.registry.specs(offered))
         return accepted_tools(specs, info, self.refused_tools) if self.refused_tools else specs
 
 

@@ -39,7 +39,7 @@ class SystemPrompts:
         self._services = services
         self._log = log
         self._policy = policy
-        self._settled: dict[Key, tuple[str, ...]] = {}
+        self._settled_prompts: dict[Key, tuple[str, ...]] = {}
         self._logged_requests: dict[Key, StepRequest] | None = None
         """The requests whose system prompts the log holds; None until the log was read."""
         self.left_out: list[str] = []
@@ -50,19 +50,19 @@ class SystemPrompts:
     ) -> tuple[str, ...]:
         """Return the system prompt, made or taken from the journal, and keep it for the session's whole life."""
         key = (agent.name, info.ref.id, _added_text(user))
-        prompt = self._settled.get(key)
+        prompt = self._settled_prompts.get(key)
         if prompt is None and not self._is_fixed:
             prompt = self._recorded_prompt(key) or await off_loop(lambda: self._older_prompt(key))
         if prompt is None:
             new = self._assemble_prompt(agent, info, user)
             prompt = await finish(agent.name, info.ref.id, new, fixed=self._is_fixed)
             prompt = self._without_secrets(prompt)
-        return self._settled.setdefault(key, prompt)
+        return self._settled_prompts.setdefault(key, prompt)
 
     def prompt_now(self, agent: Agent, info: ModelInfo, user: UserMessage) -> tuple[str, ...]:
         """Return the system prompt as it would be now, without keeping it."""
         key = (agent.name, info.ref.id, _added_text(user))
-        prompt = self._settled.get(key)
+        prompt = self._settled_prompts.get(key)
         if prompt is None and not self._is_fixed:
             prompt = self._recorded_prompt(key) or self._older_prompt(key)
         return prompt or self._without_secrets(self._assemble_prompt(agent, info, user))
@@ -157,7 +157,7 @@ class SystemPrompts:
         services, session = self._services, self._log.state.session
         if services.agents.definitions is None or not services.agents.definitions.skills:
             return ""
-        rules = services.rules.effective.rules_of(session, services.rules.base, agent.rules)
+        rules = services.rules.effective_rules.rules_of(session, services.rules.base, agent.rules)
         if hidden_tools({SKILL_NAME: SKILL_NAME}, rules):
             return ""
         return skill_list(services.agents.definitions.skills)

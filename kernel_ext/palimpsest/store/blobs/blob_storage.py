@@ -146,7 +146,7 @@ class PackCleanup:
 
     packs: int = 0
     bytes: int = 0
-    unneeded: int = 0
+    unneeded_bytes: int = 0
     """Bytes of unused contents in packs that are old enough; a rewrite deletes only part of them."""
 
 
@@ -156,16 +156,16 @@ class PackedObjects:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._had_folder = root.parent.is_dir()
-        self._places: dict[str, PackPlace] = {}
+        self._pack_places: dict[str, PackPlace] = {}
         self._packs: set[str] = set()
         self._uncommitted: dict[str, bytes] = {}
         self._uncommitted_bytes = 0
         """Bytes of the contents in ``_uncommitted``."""
         self._checked_at = -FRESH_SECONDS
 
-    def begin(self) -> None:
+    def begin_snapshot(self) -> None:
         """Begin a snapshot: drop uncommitted contents, and check that the known packs still exist."""
-        self.drop()
+        self.drop_uncommitted()
         now = time.monotonic()
         if now - self._checked_at < FRESH_SECONDS:
             return
@@ -174,20 +174,20 @@ class PackedObjects:
             try:
                 os.utime(self._root / name, follow_symlinks=False)
             except FileNotFoundError:
-                self._forget(name)
+                self._forget_pack(name)
             except OSError:  # The packs in another user's folder stay.
                 continue
         self._checked_at = now
 
-    def has(self, sha256: str) -> bool:
+    def has_content(self, sha256: str) -> bool:
         """Return whether a content is stored, or waits for ``commit``."""
-        return sha256 in self._places or sha256 in self._uncommitted
+        return sha256 in self._pack_places or sha256 in self._uncommitted
 
-    def holds(self, sha256: str) -> bool:
+    def is_in_pack(self, sha256: str) -> bool:
         """Return whether a pack contains a content, including packs that another kernel wrote."""
         if not self._packs:
             self._read_new_packs()
-        return sha256 in self._places
+        return sha256 in self._pack_places
 
     def put(self, content: bytes) -> str:
         """Add content for the next ``commit``, unless it is stored already; returns its hash.
@@ -195,14 +195,14 @@ class PackedObjects:
         Memory is bounded: above ``MAX_UNCOMMITTED_BYTES`` a pack is written at once. Raises OSError then.
         """
         sha256 = hashlib.sha256(content).hexdigest()
-        if not self.has(sha256):
+        if not self.has_content(sha256):
             self._uncommitted[sha256] = content
             self._uncommitted_bytes += len(content)
             if self._uncommitted_bytes >= MAX_UNCOMMITTED_BYTES:
                 self.commit()
         return sha256
 
-    def drop(self) -> None:
+    def drop_uncommitted(self) -> None:
         """Drop the uncommitted contents, for a snapshot that failed."""
         self._uncommitted = {}
         self._uncommitted_bytes = 0
@@ -213,9 +213,9 @@ class PackedObjects:
             # A project's folder that was removed is not made again, since the user may put it back.
             self._root.mkdir(mode=0o700, parents=not self._had_folder, exist_ok=True)
             name, places = write_pack(self._root, self._uncommitted)
-            self._places |= places
+            self._pack_places |= places
             self._packs.add(name)
-            self.drop()
+            self.drop_uncommitted()
 
     def get(self, sha256: str) -> bytes:
         """Return the content of a hash; raises NotFound when it is missing or damaged."""
@@ -224,15 +224,15 @@ class PackedObjects:
         if sha256 in self._uncommitted:
             return self._uncommitted[sha256]
         for _ in range(2):
-            if sha256 not in self._places:
+            if sha256 not in self._pack_places:
                 self._read_new_packs()
-            place = self._places.get(sha256)
+            place = self._pack_places.get(sha256)
             if place is None:
                 break
             try:
                 content = read_place(self._root, place)
             except OSError:
-                self._forget(place.pack)
+                self._forget_pack(place.pack)
                 continue
             if hashlib.sha256(content).hexdigest() != sha256:
                 raise NotFound(f"The snapshot {sha256[:12]} is damaged.")
@@ -244,11 +244,11 @@ class PackedObjects:
         for path in self._root.glob("*.pack"):
             if path.name not in self._packs:
                 self._packs.add(path.name)
-                self._places |= places_of(path)
+                self._pack_places |= places_of(path)
 
-    def _forget(self, pack: str) -> None:
+    def _forget_pack(self, pack: str) -> None:
         self._packs.discard(pack)
-        self._places = {key: at for key, at in self._places.items() if at.pack != pack}
+        self._pack_places = {key: at for key, at in self._pack_places.items() if at.pack != pack}
 
 
 def write_pack(root: Path, contents: Mapping[str, bytes]) -> tuple[str, dict[str, PackPlace]]:
@@ -315,11 +315,13 @@ def sweep_packs(
             unneeded += unused
             if delete and unused > REWRITE_SHARE * sum(at.bytes for at in places.values()):
                 with ignore_full_disk():  # a pack that is only deleted needs no room
-                    _rewrite(root, path, (key for key in places if key in needed), places)
+                    _rewrite_pack(root, path, (key for key in places if key in needed), places)
     return PackCleanup(packs, bytes_, unneeded)
 
 
-def _rewrite(root: Path, path: Path, keep: Iterable[str], places: Mapping[str, PackPlace]) -> None:
+def _rewrite_pack(
+    root: Path, path: Path, keep: Iterable[str], places: Mapping[str, PackPlace]
+) -> None:
     contents = {key: read_place(root, places[key]) for key in keep}
     if contents:
         write_pack(root, contents)

@@ -40,9 +40,9 @@ class UnneededBlob:
 
     sha256: str
     bytes: int
-    since: float
+    unneeded_since: float
     """When it was first found unneeded, in seconds since 1970."""
-    touched: float
+    stored_at: float
     """When it was last stored: its modification time."""
 
 
@@ -52,9 +52,9 @@ class Sweep:
 
     due: tuple[UnneededBlob, ...] = ()
     """Unused for longer than the retention; these may be deleted."""
-    waiting: tuple[UnneededBlob, ...] = ()
+    not_yet_due: tuple[UnneededBlob, ...] = ()
     """Unused, but not for long enough."""
-    needed: int = 0
+    needed_count: int = 0
     """Number of blobs that a session needs."""
     snapshot_bytes: int = 0
     """Bytes of unused file snapshots, which are deleted together with ``due``."""
@@ -80,9 +80,9 @@ def find_unneeded(layout: Layout, now: float, days: float) -> Sweep:
     age = max(days * DAY_SECONDS, MIN_AGE_SECONDS)
     ordered = sorted(unneeded.values(), key=lambda blob: (-blob.bytes, blob.sha256))
     return Sweep(
-        due=tuple(blob for blob in ordered if now - blob.since >= age),
-        waiting=tuple(blob for blob in ordered if now - blob.since < age),
-        needed=len(needed),
+        due=tuple(blob for blob in ordered if now - blob.unneeded_since >= age),
+        not_yet_due=tuple(blob for blob in ordered if now - blob.unneeded_since < age),
+        needed_count=len(needed),
     )
 
 
@@ -104,7 +104,7 @@ def _delete_unless_stored_again(path: Path, blob: UnneededBlob) -> bool:
     tombstone = path.with_name(f".{blob.sha256}.{uuid4().hex[:8]}")
     with suppress(FileNotFoundError):
         path.rename(tombstone)
-        if tombstone.stat().st_mtime == blob.touched:
+        if tombstone.stat().st_mtime == blob.stored_at:
             tombstone.unlink()
             return True
         tombstone.replace(path)
@@ -134,11 +134,11 @@ def named_hashes(directory: Path) -> set[str]:
         match.decode()
         for path in directory.rglob("*")
         if path.is_file()
-        for match in _matches(path)
+        for match in _hash_matches(path)
     }
 
 
-def _matches(path: Path) -> Iterator[bytes]:
+def _hash_matches(path: Path) -> Iterator[bytes]:
     rest = b""
     with suppress(FileNotFoundError), open_regular(path) as file:
         while chunk := file.read(CHUNK_BYTES):

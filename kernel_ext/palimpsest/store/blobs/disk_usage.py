@@ -86,7 +86,7 @@ def measure_disk_usage(layout: Layout) -> DiskUsage:
 
 
 def _is_used(directory: Path) -> bool:
-    lease = LeaseFile(directory).read()
+    lease = LeaseFile(directory).current_lease()
     return lease is not None and not is_dead(lease)
 
 

@@ -57,5 +57,5 @@ class ImportControl:
 
     progress: Callable[[int, int], None] = ignore_progress
     """Called with the bytes that were read, and all bytes of the source."""
-    cancelled: Callable[[], bool] = never_stopped
+    is_cancelled: Callable[[], bool] = never_stopped
     """Called between two values; True stops the import, which keeps the values read so far."""

@@ -61,7 +61,7 @@ class ImportFindings:
     """Collects problems while a source is read."""
 
     problems: list[Problem] = field(default_factory=list)
-    old: str | None = None
+    old_format_message: str | None = None
     """The message about OpenCode's older format, if the source has it."""
 
     def report(self, name: str, what: str) -> None:
@@ -179,8 +179,8 @@ def _messages_of_storage(
         if info is None:
             continue
         if _is_old(info) and "parts" in info:
-            findings.old = OLD_FORMAT.format(name=repr(name))
-            findings.report(name, findings.old)
+            findings.old_format_message = OLD_FORMAT.format(name=repr(name))
+            findings.report(name, findings.old_format_message)
             return None
         if not isinstance(info.get("id"), str):
             findings.report(place, "It is no message: it has no id.")

@@ -47,7 +47,7 @@ from palimpsest.store.exchange.written_checkpoint import write_checkpoint
 from palimpsest.store.interface import Store
 from palimpsest.store.log_lines import is_unknown
 from palimpsest.store.project_folder.lease import this_owner
-from palimpsest.store.session_state.state import State, fold
+from palimpsest.store.session_state.state import State, apply_records
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Part
@@ -97,7 +97,7 @@ def import_sessions(
     imported_ids: dict[str, str] = {}
     imported = []
     for source in _sessions_of(path, findings):
-        if control is not None and control.cancelled():
+        if control is not None and control.is_cancelled():
             findings.report(path.name, STOPPED)
             break
         fingerprint = content_fingerprint(source)
@@ -114,8 +114,8 @@ def import_sessions(
             findings.report(source.name, SESSION_OPEN.format(id=source.id))
         else:
             imported_ids[source.id] = fingerprint
-    if not imported and findings.old is not None:
-        raise UserError(findings.old)
+    if not imported and findings.old_format_message is not None:
+        raise UserError(findings.old_format_message)
     return ImportReport(tuple(imported), tuple(findings.problems))
 
 
@@ -157,7 +157,7 @@ class _Import:
     _store: Store
     _source: SourceSession
     _fingerprint: str
-    _now: int
+    _now_milliseconds: int
     _findings: ImportFindings
 
     def run(self, *, first: bool) -> Imported:
@@ -165,20 +165,20 @@ class _Import:
         source = self._source
         state = self._state(source.id)
         if state is None:
-            return self._begin(source.id, "new")
+            return self._begin_session(source.id, "new")
         import_note = _import_note(state)
         if import_note.get("fingerprint") == self._fingerprint or self._is_ours(source.id):
-            return self._imported(source.id, state, "same")
+            return self._imported_session(source.id, state, "same")
         missing = self._missing_records(source.id, "new")
         if missing:
-            return self._begin(source.id, "new", missing)
+            return self._begin_session(source.id, "new", missing)
         if first and source.own_export is None and self._is_untouched(import_note):
             return self._update(state)
         copy_id = f"ses_{self._fingerprint[:26]}"
         copied = self._state(copy_id)
         if copied is not None and _import_note(copied).get("fingerprint") == self._fingerprint:
-            return self._imported(copy_id, copied, "same")
-        return self._begin(
+            return self._imported_session(copy_id, copied, "same")
+        return self._begin_session(
             copy_id, "copy", self._missing_records(copy_id, "copy") if copied else ()
         )
 
@@ -189,9 +189,9 @@ class _Import:
             return None
         return state if state.session is not None else None
 
-    def _imported(self, session_id: str, state: State, outcome: Outcome) -> Imported:
+    def _imported_session(self, session_id: str, state: State, outcome: Outcome) -> Imported:
         title = state.session.title if state.session is not None else ""
-        return Imported(session_id, title, outcome, len(state.slots()))
+        return Imported(session_id, title, outcome, len(state.message_slots()))
 
     def _is_ours(self, session_id: str) -> bool:
         """Return whether the session here is the exported one, perhaps continued."""
@@ -218,16 +218,18 @@ class _Import:
                 return False
         return True
 
-    def _begin(self, session_id: str, outcome: Outcome, missing: Sequence[Record] = ()) -> Imported:
+    def _begin_session(
+        self, session_id: str, outcome: Outcome, missing: Sequence[Record] = ()
+    ) -> Imported:
         writer = self._store.acquire(session_id, this_owner(f"import-{uuid4().hex}"), create=True)
         try:
             records = self._numbered_records(session_id, outcome)
-            state = fold(records)
+            state = apply_records(records)
             writer.append(missing or records, sync=True)
-            write_checkpoint(self._store, writer, state, self._now)
+            write_checkpoint(self._store, writer, state, self._now_milliseconds)
         finally:
             writer.close()
-        return self._imported(session_id, state, outcome)
+        return self._imported_session(session_id, state, outcome)
 
     def _missing_records(self, session_id: str, outcome: Outcome) -> Sequence[Record]:
         """Return the records that an interrupted import did not write.
@@ -251,7 +253,7 @@ class _Import:
                 _with_session_id(record, session_id, self._store.project_id)
                 for record in self._records()
             ]
-            state = fold(records)
+            state = apply_records(records)
             session = state.session
             if session is None:
                 raise NotOpenCodeValue("its log has no beginning")
@@ -273,7 +275,7 @@ class _Import:
 
     def _record(self, seq: int, event: Event) -> Record:
         time = getattr(getattr(event, "info", None), "time", None)
-        ts = time.created if time is not None else self._now
+        ts = time.created if time is not None else self._now_milliseconds
         return Record(seq=seq, ts=ts, event=redacted_event(event, scrub))
 
     def _marked_session(self, session: SessionInfo, outcome: Outcome, seq: int) -> SessionInfo:
@@ -282,7 +284,7 @@ class _Import:
         note: Json = {
             "from": "opencode" if source.own_export is None else "palimpsest",
             "id": source.id,
-            "at": self._now,
+            "at": self._now_milliseconds,
             "seq": seq,
             "fingerprint": self._fingerprint,
         }
@@ -303,8 +305,8 @@ class _Import:
         ]
         if not isinstance(source.get("time"), dict):
             source["time"] = {
-                "created": min(created_times, default=self._now),
-                "updated": max(created_times, default=self._now),
+                "created": min(created_times, default=self._now_milliseconds),
+                "updated": max(created_times, default=self._now_milliseconds),
             }
         session = read_session(
             self._source.session | {"time": source["time"]}, self._store.project_id
@@ -384,7 +386,7 @@ class _Import:
             writer.append(records, sync=True)
             for record in records:
                 state.apply(record)
-            write_checkpoint(self._store, writer, state, self._now)
+            write_checkpoint(self._store, writer, state, self._now_milliseconds)
         finally:
             writer.close()
         return Imported(session.id, session.title, "updated", len(new))

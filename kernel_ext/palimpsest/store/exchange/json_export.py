@@ -61,9 +61,9 @@ def messages_json(store: Store, session_id: str) -> Iterator[tuple[Json, list[Js
     state = store.load(session_id)
     effective = EffectiveDecisions(state.decisions)
     cleared = cleared_moments(store, session_id)
-    for slot in state.slots():
+    for slot in state.message_slots():
         message = state.message(slot.id)
-        slot.built = None
+        slot.built_message = None
         slot.parts.clear()
         if message is not None:
             info = info_json(message.info)

@@ -51,14 +51,14 @@ class KeyedView:
     ) -> None:
         self._store = store
         self._journal_of = journal_of
-        self._holders: dict[str, str] = {}
+        self._session_of_message: dict[str, str] = {}
 
     @property
     def project_id(self) -> str:
         """The project id in the keys of sessions."""
         return self._store.project_id
 
-    def read(self, key: Sequence[str]) -> Json:
+    def value_of_key(self, key: Sequence[str]) -> Json:
         """Return the JSON value of a key; raises NotFound, and UserError for an invalid key."""
         match checked_key(key):
             case ("session", project, session_id) if project == self.project_id:
@@ -70,7 +70,7 @@ class KeyedView:
                     with_unread(value, [])
                     return value
             case ("part", message_id, part_id):
-                session_id = self.holder(message_id)
+                session_id = self.session_of_message(message_id)
                 message = self._message(session_id, message_id)
                 parts = message.parts if message is not None else ()
                 part = next((candidate for candidate in parts if candidate.id == part_id), None)
@@ -90,20 +90,20 @@ class KeyedView:
 
     def list(self, prefix: Sequence[str] = ()) -> Sequence[Key]:
         """Return the keys that begin with a prefix, sorted; raises UserError for an impossible prefix."""
-        prefix = _texts(prefix, NO_PREFIX)
+        prefix = _key_texts(prefix, NO_PREFIX)
         kind = prefix[0] if prefix else ""
         if kind and (kind not in LENGTHS or len(prefix) > LENGTHS[kind]):
             raise UserError(NO_PREFIX.format(key=_show_key(prefix), forms=_list_forms()))
         kinds = [kind] if kind else list(LENGTHS)
-        keys = (key for name in kinds for key in self._keys(name, prefix))
+        keys = (key for name in kinds for key in self._keys_of_kind(name, prefix))
         return sorted({key for key in keys if key[: len(prefix)] == prefix})
 
-    def holder(self, message_id: str, preferred: str | None = None) -> str:
+    def session_of_message(self, message_id: str, preferred: str | None = None) -> str:
         """Return the id of the session that a message belongs to; for inherited ones, the fork's parent.
 
         ``preferred`` is tried first: a fork's own version of a message has the same key. Raises NotFound.
         """
-        for session_id in (preferred, self._holders.get(message_id)):
+        for session_id in (preferred, self._session_of_message.get(message_id)):
             if session_id and self._message(session_id, message_id) is not None:
                 return session_id
         candidates = [
@@ -123,10 +123,10 @@ class KeyedView:
             for session_id, message in value.items()
             if message.info.session_id == session_id
         ]
-        self._holders[message_id] = (owners or list(value))[0]
-        return self._holders[message_id]
+        self._session_of_message[message_id] = (owners or list(value))[0]
+        return self._session_of_message[message_id]
 
-    def _keys(self, kind: str, prefix: Key) -> Sequence[Key]:
+    def _keys_of_kind(self, kind: str, prefix: Key) -> Sequence[Key]:
         summaries = self._store.list()
         if kind == "session":
             return [("session", self.project_id, summary.id) for summary in summaries]
@@ -160,7 +160,7 @@ class KeyedView:
 
     def _session(self, session_id: str) -> SessionInfo:
         session = self._read_value(
-            session_id, lambda state: None if state.deleted else state.session
+            session_id, lambda state: None if state.is_deleted else state.session
         )
         if session is None:
             raise NotFound(f"There is no session {session_id!r} in this project.")
@@ -170,7 +170,7 @@ class KeyedView:
         """Return ``value_of`` of a session's state; from memory if a running session has the answer there."""
         journal = self._journal_of(session_id)
         if journal is not None:
-            partial, value = journal.read_state(lambda state: (state.partial, value_of(state)))
+            partial, value = journal.read_state(lambda state: (state.is_partial, value_of(state)))
             if value is not None or not partial:
                 return value
         return self._read_whole(session_id, value_of)
@@ -180,7 +180,7 @@ class KeyedView:
         journal = self._journal_of(session_id)
         if journal is not None:
             partial, value = journal.read_state(
-                lambda state: (True, None) if state.partial else (False, value_of(state))
+                lambda state: (True, None) if state.is_partial else (False, value_of(state))
             )
             if not partial:
                 return value  # type: ignore[return-value]  # it was read, as partial says
@@ -190,13 +190,13 @@ class KeyedView:
 
 def checked_key(key: Sequence[str]) -> Key:
     """Return a key as a tuple; raises UserError if its form is invalid."""
-    texts = _texts(key, NO_KEY)
+    texts = _key_texts(key, NO_KEY)
     if not texts or len(texts) != LENGTHS.get(texts[0]):
         raise UserError(NO_KEY.format(key=_show_key(texts), forms=_list_forms()))
     return texts
 
 
-def _texts(key: Any, sentence: str) -> Key:
+def _key_texts(key: Any, sentence: str) -> Key:
     is_list = isinstance(key, list | tuple)
     if not is_list or not all(isinstance(text, str) for text in key):
         raise UserError(sentence.format(key=repr(key)[:80], forms=_list_forms()))
@@ -232,9 +232,11 @@ def _keys_of(kind: str, state: State) -> Sequence[Key]:
         return []
     match kind:
         case "message":
-            return [("message", session.id, slot.id) for slot in state.slots()]
+            return [("message", session.id, slot.id) for slot in state.message_slots()]
         case "part":
-            return [("part", slot.id, name) for slot in state.slots() for name in slot.parts]
+            return [
+                ("part", slot.id, name) for slot in state.message_slots() for name in slot.parts
+            ]
         case "session_diff":
             return [("session_diff", session.id)] if state.diff else []
         case _:

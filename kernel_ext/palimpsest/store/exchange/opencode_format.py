@@ -403,11 +403,11 @@ def _is_same_json(first: Any, other: Any) -> bool:
 def with_kept_differences(fields: Json, differences: Any) -> Json:
     """Apply the kept differences to ``fields``, except where our value has changed since; returns them."""
     for entry in differences if isinstance(differences, list) else ():
-        _restore(fields, entry)
+        _restore_fields(fields, entry)
     return fields
 
 
-def _restore(fields: Json, entry: Json) -> None:
+def _restore_fields(fields: Json, entry: Json) -> None:
     *parents, name = entry["path"]
     for step in parents:
         inner = fields.get(step)

@@ -49,7 +49,7 @@ class PlainDatabase:
         """``tables`` maps each table to the column by which it is looked up, if any. Raises sqlite3.Error."""
         self._connection = connection
         self._bytes_left = 2 * size + ALLOWED_EXTRA_BYTES
-        self._columns = tables
+        self._columns_by_table = tables
         names = [str(name) for (name,) in self._fetch_rows("SELECT name FROM sqlite_master", ())]
         self.tables = frozenset(
             table for table in tables if table in names and self._is_plain(table)
@@ -77,11 +77,11 @@ class PlainDatabase:
             yield row
 
     def _query(self, table: str, *, looked_up: bool) -> str:
-        where = f' WHERE "{self._columns[table]}" = ?' if looked_up else ""
+        where = f' WHERE "{self._columns_by_table[table]}" = ?' if looked_up else ""
         return f'SELECT * FROM "{table}"{where}'
 
     def _is_plain(self, table: str) -> bool:
-        forms = (False, True) if self._columns[table] else (False,)
+        forms = (False, True) if self._columns_by_table[table] else (False,)
         return all(self._only_fetches(self._query(table, looked_up=form), form) for form in forms)
 
     def _only_fetches(self, query: str, looked_up: bool) -> bool:  # noqa: FBT001

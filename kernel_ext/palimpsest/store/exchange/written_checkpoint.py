@@ -7,7 +7,7 @@ from palimpsest.store.session_state.live_window import (
     window_checkpoint,
 )
 from palimpsest.store.session_state.message_facts import MessageFacts
-from palimpsest.store.session_state.state import State, fold
+from palimpsest.store.session_state.state import State, apply_records
 from palimpsest.transcript.session_record.events import OTHER_EVENTS, Record
 
 
@@ -17,7 +17,7 @@ def write_checkpoint(store: Store, writer: Writer, state: State, now: int) -> No
     It holds the index of the window's messages; the index of all messages is stored beside the log.
     """
     _write_window(writer, state, live_window(state), None, now)
-    store.keep_index(writer.session_id, MessageFacts.of(state.messages()))
+    store.keep_index(writer.session_id, MessageFacts.of_messages(state.messages()))
 
 
 def write_recording_checkpoint(
@@ -32,7 +32,7 @@ def write_recording_checkpoint(
         state = store.open_window(session_id)
         _write_window(writer, state, live_window(state), None, now)
     else:
-        state = fold(store.read(session_id, only=OTHER_EVENTS))
+        state = apply_records(store.read(session_id, only=OTHER_EVENTS))
         window = LiveWindow(facts.first_seq, facts.messages, {"messages": facts.messages})
         _write_window(writer, state, window, facts, now)
     store.keep_index(session_id, facts)
@@ -42,6 +42,6 @@ def _write_window(
     writer: Writer, state: State, window: LiveWindow, facts: MessageFacts | None, now: int
 ) -> None:
     """Write the checkpoint of a window; without ``facts`` the state has the window's messages."""
-    place = writer.locate(window.seq)
-    event = window_checkpoint(state, window, place, writer.written, facts)
+    place = writer.place_of_record(window.seq)
+    event = window_checkpoint(state, window, place, writer.written_lines, facts)
     writer.append([Record(seq=state.seq + 1, ts=now, event=event)], sync=True)

@@ -31,7 +31,7 @@ def snapshot_diffs(
     snapshots: Snapshots, before: str, after: str, files: Iterable[str] | None = None
 ) -> tuple[FileDiff, ...]:
     """Return the differences of files between two snapshots, by default of all that differ."""
-    older, newer = snapshots.read(before), snapshots.read(after)
+    older, newer = snapshots.snapshot_tree(before), snapshots.snapshot_tree(after)
     paths = snapshots.changed_paths(before, after) if files is None else files
     diffs = (file_diff(snapshots, path, older.get(path), newer.get(path)) for path in sorted(paths))
     return tuple(diff for diff in diffs if diff is not None)
@@ -54,7 +54,7 @@ def file_diff(
         after=newer_entry.name if newer_entry else None,
     )
     try:
-        texts = _text(snapshots, older_entry), _text(snapshots, newer_entry)
+        texts = _entry_text(snapshots, older_entry), _entry_text(snapshots, newer_entry)
     except NotFound:
         return diff.model_copy(update={"note": NOT_KEPT})
     if any(entry is not None and entry.kind == "unkept" for entry in (older_entry, newer_entry)):
@@ -92,7 +92,7 @@ def _without_folder(entry: TreeEntry | None) -> TreeEntry | None:
     return None if entry is None or entry.kind == "folder" else entry
 
 
-def _text(snapshots: Snapshots, entry: TreeEntry | None) -> str | None:
+def _entry_text(snapshots: Snapshots, entry: TreeEntry | None) -> str | None:
     """Return the text of an entry; empty for None, None for what is not text."""
     if entry is None:
         return ""

@@ -39,12 +39,12 @@ class WantedFile:
     path: str
     entry: TreeEntry | None
     """The wanted state; None when the file is to be deleted."""
-    left: TreeEntry | None
-    disturbed: bool = False
+    entry_after_turn: TreeEntry | None
+    was_disturbed: bool = False
     """Whether something other than the agent changed it between two steps."""
-    unknown: bool = False
+    is_unknown: bool = False
     """Whether an ignore rule excluded it from the snapshot."""
-    floor: str = ""
+    nearest_folder: str = ""
     """The nearest folder in the snapshot; folders below it that become empty are deleted with the file."""
     snapshot: str = ""
     """The name of the snapshot with the wanted state."""
@@ -56,11 +56,11 @@ class FileRestore:
 
     path: str
     action: Action
-    wanted: TreeEntry | None
-    now: TreeEntry | None
+    wanted_entry: TreeEntry | None
+    present_entry: TreeEntry | None
     reason: str = ""
     """Why the file is left alone; empty for another action."""
-    floor: str = ""
+    nearest_folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,9 @@ class RestoreOutcome:
     """The result of restoring files: paths restored, left alone and failed."""
 
     files: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
+    kept_paths: tuple[str, ...] = ()
     """Left alone because of a conflict."""
-    failed: tuple[tuple[str, str], ...] = ()
+    failed_paths: tuple[tuple[str, str], ...] = ()
     """Path and reason."""
 
 
@@ -95,7 +95,7 @@ def plan_restores(snapshots: Snapshots, files: Iterable[WantedFile]) -> tuple[Fi
 def _planned_restore(
     snapshots: Snapshots, file: WantedFile, to_delete: Collection[str]
 ) -> FileRestore:
-    problem = path_problem(file.path, snapshots.never)
+    problem = path_problem(file.path, snapshots.excluded_folders)
     if problem:
         return FileRestore(
             file.path, "impossible", file.entry, None, UNSAFE_PATH.format(problem=problem)
@@ -110,13 +110,13 @@ def _planned_restore(
         return FileRestore(file.path, "impossible", file.entry, now, hindrance)
     conflict = _conflict_reason(snapshots, file, now, to_delete)
     if conflict:
-        return FileRestore(file.path, "conflict", file.entry, now, conflict, file.floor)
+        return FileRestore(file.path, "conflict", file.entry, now, conflict, file.nearest_folder)
     action: Action = "delete" if file.entry is None else "write"
-    return FileRestore(file.path, action, file.entry, now, floor=file.floor)
+    return FileRestore(file.path, action, file.entry, now, nearest_folder=file.nearest_folder)
 
 
 def _impossible_reason(snapshots: Snapshots, file: WantedFile, to_delete: Collection[str]) -> str:
-    if file.unknown:
+    if file.is_unknown:
         return LEFT_OUT
     if file.entry is not None and file.entry.kind == "unkept":
         return reason_unkept(file.entry)
@@ -131,19 +131,19 @@ def _impossible_reason(snapshots: Snapshots, file: WantedFile, to_delete: Collec
 def _conflict_reason(
     snapshots: Snapshots, file: WantedFile, now: TreeEntry | None, to_delete: Collection[str]
 ) -> str:
-    if file.disturbed:
+    if file.was_disturbed:
         return CHANGED_BETWEEN
     if snapshots.asks_before_restore(file.path, file.snapshot):
         return PROTECTED
     if now is not None and now.kind == "unkept" and is_work(now):
         return NOT_KEPT.format(reason=reason_unkept(now))
     if now is not None and now.kind == "folder":
-        was_folder = file.left is None or file.left.kind == "folder"
+        was_folder = file.entry_after_turn is None or file.entry_after_turn.kind == "folder"
         has_others = _has_other_files(snapshots.root, file.path, to_delete)
         return "" if was_folder and not has_others else FOLDER_WITH_FILES
-    if _is_same_entry(now, file.left):
+    if _is_same_entry(now, file.entry_after_turn):
         return ""
-    if file.left is not None and file.left.kind == "folder" and now is None:
+    if file.entry_after_turn is not None and file.entry_after_turn.kind == "folder" and now is None:
         return ""
     return CHANGED_SINCE
 
@@ -164,10 +164,12 @@ def perform_restores(
         elif restore.action != "nothing":
             performed.append(restore)
     # Deletions first: a folder may have to be replaced by a file, or a file by a folder.
-    deletions = [restore for restore in reversed(performed) if restore.wanted is None]
-    for restore in deletions + [restore for restore in performed if restore.wanted is not None]:
+    deletions = [restore for restore in reversed(performed) if restore.wanted_entry is None]
+    for restore in deletions + [
+        restore for restore in performed if restore.wanted_entry is not None
+    ]:
         try:
-            _perform(snapshots, restore)
+            _restore_file(snapshots, restore)
             restored_paths.append(restore.path)
         except (OSError, NotFound) as problem:
             reason = disk_reason(problem) if isinstance(problem, OSError) else str(problem)
@@ -175,19 +177,19 @@ def perform_restores(
     return RestoreOutcome(tuple(sorted(restored_paths)), tuple(kept_paths), tuple(sorted(failed)))
 
 
-def _perform(snapshots: Snapshots, restore: FileRestore) -> None:
+def _restore_file(snapshots: Snapshots, restore: FileRestore) -> None:
     place = snapshots.root / disk_name(restore.path)
-    problem = path_problem(restore.path, snapshots.never)
+    problem = path_problem(restore.path, snapshots.excluded_folders)
     if problem:
         raise OSError(0, UNSAFE_PATH.format(problem=problem))
     if _below_link(snapshots.root, restore.path):
         raise OSError(0, BELOW_LINK)
-    wanted_entry = restore.wanted
+    wanted_entry = restore.wanted_entry
     if wanted_entry is None:
         if place.is_dir() and not place.is_symlink():
             return  # the agent's file is gone already: somebody else made this folder
         place.unlink(missing_ok=True)
-        _prune_folders(snapshots.root / disk_name(restore.floor), place.parent)
+        _prune_folders(snapshots.root / disk_name(restore.nearest_folder), place.parent)
         return
     if wanted_entry.kind == "folder":
         if place.is_symlink() or place.is_file():

@@ -17,6 +17,6 @@ def sweep_snapshots(layout: Layout, now: float, days: float, *, delete: bool) ->
     objects = PackedObjects(layout.snapshots)
     needed: set[str] = set()
     for sha256 in named_hashes(layout.sessions):
-        if objects.holds(sha256):
+        if objects.is_in_pack(sha256):
             add_reachable(objects, sha256, needed)
     return sweep_packs(layout.snapshots, needed, now, days=days, delete=delete)

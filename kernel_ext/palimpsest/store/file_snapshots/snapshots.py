@@ -86,9 +86,9 @@ class SnapshotsOff(UserError):
 class _Folder:
     """The cached rules of a folder and their verdicts, valid while the rule files are unchanged."""
 
-    stamp: tuple[object, ...]
+    folder_stamp: tuple[object, ...]
     rules: SnapshotIgnoreRules
-    verdicts: dict[tuple[str, bool], bool] = field(default_factory=dict)
+    ignore_verdicts: dict[tuple[str, bool], bool] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -101,7 +101,7 @@ class _ProjectScan:
     """Whether the scan only checks if the project is too large, and reads and stores nothing."""
     count: int = 0
     bytes: int = 0
-    ignored: list[str] = field(default_factory=list)
+    ignored_paths: list[str] = field(default_factory=list)
     cut: bool = False
 
 
@@ -114,14 +114,14 @@ class Snapshots:
         folder: Path,
         *,
         rules: Callable[[Path], SnapshotIgnoreRules],
-        never: frozenset[str],
+        excluded_folders: frozenset[str],
         limits: SnapshotLimits | None = None,
         protection: Callable[[str], str | None] = lambda _path: None,
     ) -> None:
         self.root = root
         self.objects = PackedObjects(folder)
         self._rules = rules
-        self.never = never | PROGRAM_FOLDERS
+        self.excluded_folders = excluded_folders | PROGRAM_FOLDERS
         """File and folder names that no snapshot includes."""
         self._protection = protection
         self._own_snapshots: set[str] = set()
@@ -130,13 +130,13 @@ class Snapshots:
         self._lock = threading.Lock()
         self._hashes: dict[str, tuple[Stamp, str]] = {}
         self._folders: dict[str, _Folder] = {}
-        self._trees: dict[str, Tree] = {}
-        self._fits = False
+        self._tree_cache: dict[str, Tree] = {}
+        self._fits_limits = False
         """Whether the last scan found that the project is not too large."""
         self._too_large: tuple[float, Stamp | None, str] | None = None
         """When the project was found too large, the stamp of its .gitignore then, and the error message."""
 
-    def take(self, leave_out: frozenset[str] = frozenset()) -> str:
+    def take_snapshot(self, leave_out: frozenset[str] = frozenset()) -> str:
         """Take a snapshot and return its name, a hash; ``leave_out`` paths are skipped.
 
         Raises SnapshotsOff when the project is too large, and StorageFailed when the disk fails.
@@ -145,9 +145,9 @@ class Snapshots:
             self._check_size(leave_out)
             scan = _ProjectScan(leave_out, time.time_ns())
             try:
-                self.objects.begin()
-                tree = self._scan(scan, "", None)
-                root = encode_root(tree, sorted(scan.ignored), cut=scan.cut)
+                self.objects.begin_snapshot()
+                tree = self._store_folder(scan, "", None)
+                root = encode_root(tree, sorted(scan.ignored_paths), cut=scan.cut)
                 name = self.objects.put(root)
                 self.objects.commit()
                 self._own_snapshots.add(name)
@@ -161,13 +161,15 @@ class Snapshots:
                 ) from None
             return name
 
-    def read(self, snapshot: str) -> Tree:
+    def snapshot_tree(self, snapshot: str) -> Tree:
         """Return a snapshot; raises NotFound."""
         with self._lock:
-            tree = self._trees.pop(snapshot, None) or read_tree(self.objects, snapshot, self.never)
-            self._trees[snapshot] = tree
-            while len(self._trees) > CACHED_TREES:
-                del self._trees[next(iter(self._trees))]
+            tree = self._tree_cache.pop(snapshot, None) or read_tree(
+                self.objects, snapshot, self.excluded_folders
+            )
+            self._tree_cache[snapshot] = tree
+            while len(self._tree_cache) > CACHED_TREES:
+                del self._tree_cache[next(iter(self._tree_cache))]
             return tree
 
     def asks_before_restore(self, path: str, snapshot: str) -> bool:
@@ -185,13 +187,15 @@ class Snapshots:
         """
         if before == after:
             return ()
-        older, newer = self.read(before), self.read(after)
+        older, newer = self.snapshot_tree(before), self.snapshot_tree(after)
         paths = older.entries.keys() | newer.entries.keys()
         changed = []
         for path in paths:
             was, now = older.get(path), newer.get(path)
             kinds = {entry.kind for entry in (was, now) if entry is not None}
-            if was == now or (kinds == {"folder"} and (now is not None or path in older.filled)):
+            if was == now or (
+                kinds == {"folder"} and (now is not None or path in older.filled_folders)
+            ):
                 continue
             if not _is_unknown(path, older, newer):
                 changed.append(path)
@@ -234,30 +238,30 @@ class Snapshots:
             at, rules, reason = self._too_large
             if time.monotonic() - at < RECHECK_SECONDS and rules == self._rules_stamp():
                 raise SnapshotsOff(reason)
-        if self._fits:
+        if self._fits_limits:
             return
         try:
-            self._scan(_ProjectScan(leave_out, time.time_ns(), counts_only=True), "", None)
+            self._store_folder(_ProjectScan(leave_out, time.time_ns(), counts_only=True), "", None)
         except SnapshotsOff as problem:
             self._note_too_large(problem)
             raise
-        self._fits, self._too_large = True, None
+        self._fits_limits, self._too_large = True, None
 
     def _note_too_large(self, problem: SnapshotsOff) -> None:
         """Remember that the project is too large, and drop everything cached about it."""
         self._too_large = time.monotonic(), self._rules_stamp(), str(problem)
-        self._fits = False
-        self.objects.drop()
+        self._fits_limits = False
+        self.objects.drop_uncommitted()
         self._hashes.clear()
         self._folders.clear()
 
     def _rules_stamp(self) -> Stamp | None:
         try:
-            return _stamp((self.root / ".gitignore").lstat())
+            return _file_stamp((self.root / ".gitignore").lstat())
         except OSError:
             return None
 
-    def _scan(self, scan: _ProjectScan, prefix: str, parent: _Folder | None) -> str:
+    def _store_folder(self, scan: _ProjectScan, prefix: str, parent: _Folder | None) -> str:
         """Store one folder with everything below it; returns the hash of its tree."""
         folder_path = self.root / disk_name(prefix) if prefix else self.root
         try:
@@ -269,7 +273,7 @@ class Snapshots:
         entries: dict[str, TreeEntry] = {}
         for listed_entry in listed:
             name = recorded_name(listed_entry.name)
-            if listed_entry.name in self.never or f"{prefix}{name}" in scan.leave_out:
+            if listed_entry.name in self.excluded_folders or f"{prefix}{name}" in scan.leave_out:
                 continue
             try:
                 entry = self._scan_entry(scan, listed_entry, prefix, folder)
@@ -289,14 +293,14 @@ class Snapshots:
         path = f"{prefix}{recorded_name(listed_entry.name)}"
         is_dir = listed_entry.is_dir(follow_symlinks=False)
         key = (listed_entry.name, is_dir)
-        left_out = folder.verdicts.get(key)
+        left_out = folder.ignore_verdicts.get(key)
         if left_out is None:
             left_out = folder.rules.is_ignored(self.root / disk_name(path), is_dir=is_dir)
-            folder.verdicts[key] = left_out
+            folder.ignore_verdicts[key] = left_out
         if left_out:
-            scan.cut = scan.cut or len(scan.ignored) >= MAX_IGNORED
+            scan.cut = scan.cut or len(scan.ignored_paths) >= MAX_IGNORED
             if not scan.cut:
-                scan.ignored.append(path)
+                scan.ignored_paths.append(path)
             return None
         scan.count += 1
         if scan.count > self._limits.files:
@@ -305,7 +309,7 @@ class Snapshots:
                 "Name what does not belong to the work in a .gitignore."
             )
         if is_dir:
-            return TreeEntry("folder", 0, self._scan(scan, f"{path}/", folder))
+            return TreeEntry("folder", 0, self._store_folder(scan, f"{path}/", folder))
         file_stat = listed_entry.stat(follow_symlinks=False)
         if scan.counts_only:
             small = stat.S_ISREG(file_stat.st_mode) and file_stat.st_size <= self._limits.file_bytes
@@ -328,12 +332,12 @@ class Snapshots:
         own_stamp: tuple[int, ...] | None = None
         for entry in listed:
             if entry.name == ".gitignore":
-                own_stamp = _stamp(entry.stat(follow_symlinks=False))
-        above = parent.stamp if parent is not None else ()
+                own_stamp = _file_stamp(entry.stat(follow_symlinks=False))
+        above = parent.folder_stamp if parent is not None else ()
         stamp = (above, prefix, own_stamp) if own_stamp is not None else above
         earlier = self._folders.get(prefix)
         is_fresh = own_stamp is not None and _is_racy(own_stamp, time.time_ns())
-        if earlier is not None and earlier.stamp == stamp and not is_fresh:
+        if earlier is not None and earlier.folder_stamp == stamp and not is_fresh:
             return earlier
         if parent is None:
             rules = self._rules(self.root)
@@ -356,12 +360,12 @@ class Snapshots:
             return TreeEntry("unkept", mode, "special")
         if file_stat.st_size > self._limits.file_bytes:
             return TreeEntry("unkept", mode, f"large:{file_stat.st_size}:{file_stat.st_mtime_ns}")
-        stamp = _stamp(file_stat)
+        stamp = _file_stamp(file_stat)
         earlier = self._hashes.get(path)
         if (
             earlier is not None
             and earlier[0] == stamp
-            and (not keep or self.objects.has(earlier[1]))
+            and (not keep or self.objects.has_content(earlier[1]))
         ):
             return TreeEntry("file", mode, earlier[1], file_stat.st_size)
         try:
@@ -405,7 +409,7 @@ def _is_unknown(path: str, older: Tree, newer: Tree) -> bool:
     )
 
 
-def _stamp(file_stat: os.stat_result) -> Stamp:
+def _file_stamp(file_stat: os.stat_result) -> Stamp:
     return (
         file_stat.st_ino,
         file_stat.st_dev,

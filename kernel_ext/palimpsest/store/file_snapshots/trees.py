@@ -56,12 +56,12 @@ class Tree:
     """Whether more paths were left out than are listed."""
 
     @cached_property
-    def unkept(self) -> dict[str, TreeEntry]:
+    def unkept_entries(self) -> dict[str, TreeEntry]:
         """The entries whose content is not stored, with the reason in the key."""
         return {path: entry for path, entry in self.entries.items() if entry.kind == "unkept"}
 
     @cached_property
-    def filled(self) -> frozenset[str]:
+    def filled_folders(self) -> frozenset[str]:
         """The folders that were not empty."""
         return frozenset(path.rpartition("/")[0] for path in self.entries)
 

@@ -1,7 +1,7 @@
 """Follow a session that another kernel writes, by polling its log.
 
 Polling works on network disks too. Records that were returned may turn out not to belong to the session, when a
-takeover cut them off: ``resets`` is then incremented, and the records are returned again from the beginning.
+takeover cut them off: ``reset_count`` is then incremented, and the records are returned again from the beginning.
 """
 
 import asyncio
@@ -22,15 +22,15 @@ class Follower(RecordNumbering):
     def __init__(self, store: JsonlStore, session_id: str, after: int = 0) -> None:
         super().__init__(after)
         self.session_id = session_id
-        self.resets = 0
+        self.reset_count = 0
         """Number of times that reading began again at the first record."""
         self._store = store
         self._position: tuple[SegmentRange, int] | None = None
         """The range that was read last, and the byte at which its next line begins."""
 
-    def poll(self) -> Sequence[Record]:
+    def new_records(self) -> Sequence[Record]:
         """Return the records written since the last call."""
-        pieces = self._store.segments.pieces(self.session_id)
+        pieces = self._store.segments.segment_ranges(self.session_id)
         unread = self._unread_pieces(pieces)
         records: list[Record] = []
         for piece, start in unread:
@@ -38,7 +38,7 @@ class Follower(RecordNumbering):
             requests = full_requests(piece)
             for begin, line in lines_forward(piece, start):
                 offset = begin + len(line) + 1
-                record = readable_record(line, requests.fill)
+                record = readable_record(line, requests.filled_record)
                 if record is not None and self.is_new(record.seq):
                     records.append(record)
             self._position = piece, offset
@@ -53,7 +53,7 @@ class Follower(RecordNumbering):
         index = paths.index(last_piece.path) if last_piece.path in paths else None
         end = None if index is None else pieces[index].end
         if index is None or (end is not None and end < offset):
-            self.resets += 1
+            self.reset_count += 1
             self.seq, self._jumped = 0, (0, 0)
             return [(piece, piece.start) for piece in pieces]
         return [(pieces[index], offset), *((piece, piece.start) for piece in pieces[index + 1 :])]
@@ -68,7 +68,7 @@ class Follower(RecordNumbering):
     async def records(self, poll_seconds: float = POLL_SECONDS) -> AsyncIterator[Sequence[Record]]:
         """Yield new records as they are written, without end."""
         while True:
-            records = await asyncio.to_thread(self.poll)
+            records = await asyncio.to_thread(self.new_records)
             if records:
                 yield records
             await asyncio.sleep(poll_seconds)

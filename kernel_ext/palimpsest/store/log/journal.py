@@ -61,7 +61,7 @@ def now_ms() -> int:
 class _Waiter:
     seq: int
     sync: bool
-    done: Callable[[bool], None]
+    on_done: Callable[[bool], None]
 
 
 class Journal:
@@ -83,11 +83,11 @@ class Journal:
         self.state = state
         self.lock = threading.RLock()
         """Protects ``state`` and the order of records."""
-        self.failed: str | None = None
+        self.failure: str | None = None
         """One sentence while records cannot be written, or since another kernel took over; else None."""
         self.stall = Stall(lambda: self.session_id)
         """Describes a write that does not return; subscribers receive no records meanwhile."""
-        self.moved: Callable[[], None] = lambda: None
+        self.on_moved: Callable[[], None] = lambda: None
         """Called on the writer thread after another kernel took the session over, and the log goes on in a fork."""
         self.cached_reads: list[dict[Any, Any]] = []
         """Caches of readers of the state; cleared whenever it changes."""
@@ -95,7 +95,7 @@ class Journal:
         self._clock = clock
         self._tick_seconds = tick_seconds
         self._redaction = Redaction(secrets)
-        self._wake = threading.Condition(self.lock)
+        self._wake_condition = threading.Condition(self.lock)
         self._deltas: deque[tuple[str, str, str, str]] = deque()
         self._queue: list[Record] = []
         self._unwritten: list[Record] = []
@@ -110,7 +110,7 @@ class Journal:
         self._appended_meanwhile: list[Record] | None = None
         self._is_check_due = False
         self._takeover_sentence: str | None = None
-        self._refused = ""
+        self._refusal = ""
         self._is_urgent = False
         self._is_sleeping = False
         self._is_closing = False
@@ -132,7 +132,7 @@ class Journal:
     @property
     def problem(self) -> str:
         """One sentence while records are in memory only: a write hangs, or the disk refuses it; else empty."""
-        return self.stall.words or self._refused
+        return self.stall.sentence or self._refusal
 
     # Appending
 
@@ -142,7 +142,7 @@ class Journal:
         With ``sync`` they are written without waiting for the tick and synced to the disk; await
         ``flush`` to wait until they are. Raises StorageFailed when the journal is closed.
         """
-        with self._wake:
+        with self._wake_condition:
             if self._is_closed or self._is_closing:
                 raise StorageFailed("This session's journal is closed; open the session again.")
             self._take_deltas()
@@ -156,15 +156,15 @@ class Journal:
             if (
                 self._is_sleeping or self._is_urgent
             ):  # a writer that collects for a tick is left alone
-                self._wake.notify()
+                self._wake_condition.notify()
             return self.state.seq
 
     def delta(self, message_id: str, part_id: str, field: str, text: str) -> None:
         """Append text to a string field of a part; ``field`` is a dotted path to it."""
         self._deltas.append((message_id, part_id, field, text))
         if self._is_sleeping:
-            with self._wake:
-                self._wake.notify()
+            with self._wake_condition:
+                self._wake_condition.notify()
 
     def _number(self, event: Event) -> None:
         self._forget_reads()
@@ -191,7 +191,7 @@ class Journal:
 
     def read_state(self, value_of: Callable[[State], T]) -> T:
         """Return the result of ``value_of`` on the state, which includes everything appended so far."""
-        with self._wake:
+        with self._wake_condition:
             if not self._is_closed:
                 self._take_deltas()
             return value_of(self.state)
@@ -213,17 +213,17 @@ class Journal:
 
     def _load_whole_state(self, load: Callable[[], State]) -> bool:
         """Load the whole state and use it; False when another kernel took the session over meanwhile."""
-        with self._wake:
+        with self._wake_condition:
             self._take_deltas()
             since = self._appended_meanwhile = []
             session_id = self.session_id
         self._flush_or_raise()
         state = load()
-        with self._wake:
+        with self._wake_condition:
             # A kernel that took over may have written already, and its records would be read as this kernel's.
             self._is_check_due = True
         self._flush_or_raise()
-        with self._wake:
+        with self._wake_condition:
             self._take_deltas()
             if self.session_id != session_id:
                 return False
@@ -287,14 +287,14 @@ class Journal:
         return event.wait(timeout) and answers[0]
 
     def _await(self, sync: bool, done: Callable[[bool], None]) -> None:  # noqa: FBT001
-        with self._wake:
+        with self._wake_condition:
             if self._is_closed:
-                done(self.failed is None)
+                done(self.failure is None)
                 return
             self._take_deltas()
             self._waiters.append(_Waiter(self.state.seq, sync, done))
             self._is_urgent = True
-            self._wake.notify()
+            self._wake_condition.notify()
 
     # Ending
 
@@ -303,18 +303,18 @@ class Journal:
 
         Without an id it begins where the last compaction allows.
         """
-        with self._wake:
+        with self._wake_condition:
             self._checkpoints.append(first_message_id)
             self._is_urgent = True
-            self._wake.notify()
+            self._wake_condition.notify()
 
     async def keep_narrow(self) -> None:
         """Write a checkpoint where many messages before the live window are in memory, to drop them from it.
 
         They are there after opening a log without a checkpoint, and after ``load_whole``.
         """
-        with self._wake:
-            is_wide_state = bool(self.state.holders("compaction")) and is_wide(self.state)
+        with self._wake_condition:
+            is_wide_state = bool(self.state.slots_with_type("compaction")) and is_wide(self.state)
             if is_wide_state:
                 self.checkpoint()
         if is_wide_state:
@@ -322,7 +322,7 @@ class Journal:
 
     def close(self, timeout: float = 10.0) -> None:
         """Write all records, and a checkpoint if anything was appended; then release the session."""
-        with self._wake:
+        with self._wake_condition:
             if self._is_closing:
                 return
             self._take_deltas()
@@ -331,14 +331,14 @@ class Journal:
             if self.state.seq > self._opened_seq:
                 self._checkpoints.append(None)
             self._is_closing = True
-            self._wake.notify()
+            self._wake_condition.notify()
         self._thread.join(timeout)
 
     # The writer thread
 
     def _run(self) -> None:
         while True:
-            with self._wake:
+            with self._wake_condition:
                 self._sleep_until_work()
                 self._queue_deltas_and_checkpoint()
                 is_closing, self._is_urgent = self._is_closing, False
@@ -348,7 +348,7 @@ class Journal:
             self._write(batch, sync=self._sync_seq > self._synced_seq)
             self._resolve_waiters(waiters)
             if is_closing:
-                self._end()
+                self._end_writing()
                 return
 
     def _queue_deltas_and_checkpoint(self) -> None:
@@ -365,7 +365,7 @@ class Journal:
         while not self._has_work():
             is_write_pending = bool(self._unwritten) or self._sync_seq > self._synced_seq
             if (
-                not self._wake.wait(RETRY_SECONDS if is_write_pending else None)
+                not self._wake_condition.wait(RETRY_SECONDS if is_write_pending else None)
                 and is_write_pending
             ):
                 break
@@ -375,7 +375,7 @@ class Journal:
             seconds_left = deadline - time.monotonic()
             if seconds_left <= 0:
                 break
-            self._wake.wait(seconds_left)
+            self._wake_condition.wait(seconds_left)
 
     def _has_work(self) -> bool:
         return bool(
@@ -400,9 +400,9 @@ class Journal:
         except TakenOver as takeover:
             self._continue_in_fork(takeover)
         except WriteFailed as refused:
-            for record in self._unwritten[: refused.written]:
+            for record in self._unwritten[: refused.written_records]:
                 self._written_seq = record.seq
-            del self._unwritten[: refused.written]
+            del self._unwritten[: refused.written_records]
             self._fail(str(refused))
         except (UserError, OSError) as refused:
             self._fail(str(refused))
@@ -414,34 +414,36 @@ class Journal:
             self._unwritten.clear()
             self._written_seq = last
             self._synced_seq = last if sync else self._synced_seq
-            self.failed = self._takeover_sentence
+            self.failure = self._takeover_sentence
             self._set_refused("")
 
     def _continue_in_fork(self, takeover: TakenOver) -> None:
         with self.lock:
             self._takeover_sentence = str(takeover)
             self._writer = takeover.writer
-            self.state.move(takeover.fork, takeover.shift)
+            self.state.become_fork(takeover.fork, takeover.seq_shift)
             self._forget_reads()
-            self._queue = renumber_records(self._queue, takeover.shift, takeover.fork)
-            self._unannounced = renumber_records(self._unannounced, takeover.shift, takeover.fork)
+            self._queue = renumber_records(self._queue, takeover.seq_shift, takeover.fork)
+            self._unannounced = renumber_records(
+                self._unannounced, takeover.seq_shift, takeover.fork
+            )
             last = self._unwritten[-1].seq if self._unwritten else self._written_seq
-            self._written_seq = self._synced_seq = last + takeover.shift
+            self._written_seq = self._synced_seq = last + takeover.seq_shift
             self._unwritten.clear()
-            self.failed = None
+            self.failure = None
         self._fail(str(takeover))
-        self.moved()
+        self.on_moved()
 
     def _set_refused(self, sentence: str) -> None:
-        if sentence != self._refused:
-            self._refused = sentence
+        if sentence != self._refusal:
+            self._refusal = sentence
             self.stall.notify()
 
     def _fail(self, sentence: str) -> None:
         self._set_refused(sentence if self._unwritten else "")
-        if self.failed in {None, self._takeover_sentence} and sentence != self.failed:
+        if self.failure in {None, self._takeover_sentence} and sentence != self.failure:
             with self.lock:
-                self.failed = sentence
+                self.failure = sentence
                 self._number(SessionError(error=UnknownError(message=sentence)))
 
     def _notify_subscribers(self) -> None:
@@ -460,7 +462,7 @@ class Journal:
         is_written = not self._unwritten
         for waiter in waiters:
             with suppress(RuntimeError):  # its event loop was closed, so no caller waits any more
-                waiter.done(is_written and (not waiter.sync or waiter.seq <= self._synced_seq))
+                waiter.on_done(is_written and (not waiter.sync or waiter.seq <= self._synced_seq))
 
     def _queue_checkpoint(self) -> None:
         """Queue a checkpoint after the queued records, if one was requested."""
@@ -472,18 +474,20 @@ class Journal:
         window = live_window(self.state, first_message_id)
         try:
             is_written = window.seq <= self._written_seq
-            place = self._writer.locate(window.seq) if is_written else self._writer.position()
+            place = (
+                self._writer.place_of_record(window.seq) if is_written else self._writer.position()
+            )
         except StorageFailed:
             return
-        self._number(window_checkpoint(self.state, window, place, self._writer.written))
+        self._number(window_checkpoint(self.state, window, place, self._writer.written_lines))
         narrow_to_window(self.state, window)
 
     def _forget_reads(self) -> None:
         for cache in self.cached_reads:
             cache.clear()
 
-    def _end(self) -> None:
-        with self._wake:
+    def _end_writing(self) -> None:
+        with self._wake_condition:
             self._is_closed = True
             waiters, self._waiters = self._waiters, []
         self._resolve_waiters(waiters)

@@ -139,7 +139,7 @@ class JsonlStore(BlobFolder):
         file = LeaseFile(directory)
         is_first = self._take_lease(file, lease, steal=steal)
         if not file.lock() and is_first:
-            raise _held_error(session_id, file.read())
+            raise _held_error(session_id, file.current_lease())
         path: Path | None = None
         try:
             # After the lease: a migrating kernel records the migration first, and then checks leases.
@@ -150,7 +150,7 @@ class JsonlStore(BlobFolder):
                 file.remove(lease)
                 file.unlock()
         if path is None:
-            raise _held_error(session_id, file.read())
+            raise _held_error(session_id, file.current_lease())
         lost = self._heartbeat.add(file, lease)
         writer = JsonlWriter(
             session_id,
@@ -160,7 +160,7 @@ class JsonlStore(BlobFolder):
             save_to_fork=lambda writer, last, records: self._fork_refused(
                 writer, owner, last, records
             ),
-            on_close=self._release,
+            on_close=self._release_lease,
             is_lease_lost=lost.is_set,
             check_layout=self._layout_watch.check,
         )
@@ -175,23 +175,23 @@ class JsonlStore(BlobFolder):
 
     def _take_lease(self, file: LeaseFile, lease: Lease, *, steal: bool) -> bool:
         """Write our lease; True when there was no lease before."""
-        other_lease = file.read()
+        other_lease = file.current_lease()
         if other_lease is None and not file.path.exists():
             if file.create(lease):
                 return True
-            other_lease = file.read()
+            other_lease = file.current_lease()
         if other_lease is not None and not steal and other_lease.kernel_id != lease.kernel_id:
-            self._watch(file, other_lease)
+            self._watch_lease(file, other_lease)
         file.write(lease)
         return False
 
-    def _watch(self, file: LeaseFile, lease: Lease) -> None:
+    def _watch_lease(self, file: LeaseFile, lease: Lease) -> None:
         """Raise SessionHeld unless the holder is gone, or its lease does not change while we watch."""
         seconds = self._watch_seconds * (RUNNING_HOLDER_FACTOR if is_running(lease) else 1)
         if not is_dead(lease) and file.is_fresh(seconds):
             raise _held_error(file.path.parent.name, lease)
 
-    def _release(self, writer: JsonlWriter) -> None:
+    def _release_lease(self, writer: JsonlWriter) -> None:
         with self._lock:
             file, lease = self._leases.pop(writer, (None, None))
         if file is not None and lease is not None:
@@ -220,7 +220,7 @@ class JsonlStore(BlobFolder):
             why = disk_reason(refused) if isinstance(refused, OSError) else str(refused)
             raise StorageFailed(why) from refused
         return TakenOver(
-            takeover_refusal(writer.session_id, fork), fork=fork, writer=fork_writer, shift=1
+            takeover_refusal(writer.session_id, fork), fork=fork, writer=fork_writer, seq_shift=1
         )
 
     def fork(self, parent_id: str, session: SessionInfo, *, seq: int | None = None) -> SessionInfo:
@@ -230,14 +230,14 @@ class JsonlStore(BlobFolder):
             return self._write_fork(session, self._place(parent_id, seq))
 
     def _place(self, parent_id: str, seq: int | None) -> ForkedFrom:
-        pieces = self.segments.pieces(parent_id)
+        pieces = self.segments.segment_ranges(parent_id)
         if not pieces:
             raise NotFound(f"There is no session {parent_id!r} in this project.")
         stop: tuple[SegmentRange, int] | None = None
         if seq is not None:
             stop = locate_record(pieces, seq + 1)
         if stop is None:
-            stop = pieces[-1], pieces[-1].size()
+            stop = pieces[-1], pieces[-1].end_offset()
         last_piece, end = stop
         earlier = pieces[: pieces.index(last_piece)]
         last = SegmentRange(
@@ -308,7 +308,7 @@ class JsonlStore(BlobFolder):
                 kernel_id = owners[0].kernel_id if owners else f"delete-{uuid4().hex[:8]}"
                 writer = self.acquire(session_id, this_owner(kernel_id))
                 state = self.open_live(session_id)
-                if not state.deleted:
+                if not state.is_deleted:
                     last = self._last_seq(writer.session_id)
                     deleted = SessionDeleted(session_id=writer.session_id, session=state.session)
                     try:
@@ -329,7 +329,7 @@ class JsonlStore(BlobFolder):
     def _remove_unwritten(self, session_id: str, refused: StorageFailed) -> None:
         """Remove a session where no lease can be written; raises ``refused`` while another kernel may write it."""
         file = LeaseFile(self.layout.session(session_id))
-        lease = file.read()
+        lease = file.current_lease()
         if lease is not None and not is_dead(lease) and file.is_fresh(self._watch_seconds):
             raise refused
         if not file.lock():
@@ -340,7 +340,7 @@ class JsonlStore(BlobFolder):
             file.unlock()
 
     def _last_seq(self, session_id: str) -> int:
-        for piece in reversed(self.segments.pieces(session_id)):
+        for piece in reversed(self.segments.segment_ranges(session_id)):
             for _, line in lines_backward(piece):
                 seq = seq_of(line)
                 if seq is not None:
@@ -365,7 +365,7 @@ class JsonlStore(BlobFolder):
             tombstone.rename(directory)
             return
         shutil.rmtree(tombstone, ignore_errors=True)
-        self.segments.forget(session_id)
+        self.segments.forget_session(session_id)
         if place is not None:
             summary = self._index.summaries().get(place.session_id)
             if (
@@ -379,7 +379,7 @@ class JsonlStore(BlobFolder):
 
     def read(self, session_id: str, after: int = 0, only: Collection[str] = ()) -> Iterator[Record]:
         """Yield the records after a sequence number."""
-        pieces = self.segments.pieces(session_id)
+        pieces = self.segments.segment_ranges(session_id)
         place = locate_record(pieces, after + 1) if after > 0 else None
         if after > 0 and place is None:
             return iter(())
@@ -390,24 +390,24 @@ class JsonlStore(BlobFolder):
 
     def stream(self, session_id: str) -> Iterator[Record]:
         """Yield the records newest first, reading the log lazily."""
-        pieces = self.segments.pieces(session_id)
+        pieces = self.segments.segment_ranges(session_id)
         return chain.from_iterable(_records_backward(piece) for piece in reversed(pieces))
 
     def load(self, session_id: str) -> State:
         """Return the state after all records of the session."""
-        return whole_state(self.segments.pieces(session_id))
+        return whole_state(self.segments.segment_ranges(session_id))
 
     def open_live(self, session_id: str) -> State:
         """Return the state built from the last checkpoint and the records after it."""
-        return live_state(self.segments.pieces(session_id), self._fork_from_index)
+        return live_state(self.segments.segment_ranges(session_id), self._fork_from_index)
 
     def open_window(self, session_id: str) -> State:
         """Return the state of the live window, built from all records; older messages are dropped on the way."""
-        return window_state(self.segments.pieces(session_id))
+        return window_state(self.segments.segment_ranges(session_id))
 
     def open_messages(self, session_id: str, before: str = "", count: int = 0) -> State:
         """Return a state with all messages, or the requested ones; an index that is missing is stored."""
-        pieces, folder = self.segments.pieces(session_id), self.layout.session(session_id)
+        pieces, folder = self.segments.segment_ranges(session_id), self.layout.session(session_id)
         with suppress(OSError):
             state = indexed_messages(folder, pieces, before, count)
             if state is not None:
@@ -420,7 +420,7 @@ class JsonlStore(BlobFolder):
     def keep_index(self, session_id: str, facts: MessageFacts) -> None:
         """Store an index of a long session's messages; ``facts`` are of the whole log."""
         with suppress(OSError):
-            pieces = self.segments.pieces(session_id)
+            pieces = self.segments.segment_ranges(session_id)
             keep_index(self.layout.session(session_id), pieces, facts)
 
     def _fork_from_index(self, shared_ranges: Sequence[SegmentRange]) -> State | None:
@@ -430,7 +430,7 @@ class JsonlStore(BlobFolder):
         """
         parent_id = shared_ranges[-1].session_id
         with suppress(NotFound, OSError):
-            parent_ranges = self.segments.pieces(parent_id)
+            parent_ranges = self.segments.segment_ranges(parent_id)
             return fork_state_from_index(
                 self.layout.session(parent_id), parent_ranges, shared_ranges
             )
@@ -440,7 +440,7 @@ class JsonlStore(BlobFolder):
         """Return whether any line of a session, its fork's parents included, contains any of these bytes."""
         return any(
             word in line
-            for piece in self.segments.pieces(session_id)
+            for piece in self.segments.segment_ranges(session_id)
             for _, line in lines_forward(piece)
             for word in words
         )
@@ -449,9 +449,9 @@ class JsonlStore(BlobFolder):
         """List the sessions, newest first."""
         return _newest_first(self._index.summaries())
 
-    def recent(self, count: int) -> tuple[Sequence[SessionSummary], int]:
+    def recent_sessions(self, count: int) -> tuple[Sequence[SessionSummary], int]:
         """Return at least the newest sessions and how many are missing; a thread reads the missing ones meanwhile."""
-        summaries, missing = self._index.recent(count)
+        summaries, missing = self._index.recent_summaries(count)
         with self._lock:
             if missing and (self._list_thread is None or not self._list_thread.is_alive()):
                 self._list_thread = threading.Thread(
@@ -469,12 +469,12 @@ class JsonlStore(BlobFolder):
     def problems(self, session_id: str) -> Sequence[Problem]:
         """Read every record of a session and return the problems of its log."""
         problems = []
-        pieces = self.segments.pieces(session_id)
+        pieces = self.segments.segment_ranges(session_id)
         numbers = RecordNumbering()
         for piece in pieces:
             where = f"{piece.session_id}/{piece.segment}"
             header = self.segments.header(piece.path)
-            if header is not None and header.damaged:
+            if header is not None and header.is_damaged:
                 problems.append(Problem(f"{where}, byte 0", "The first line is no header."))
             requests = full_requests(piece)
             for offset, line in lines_forward(piece):
@@ -489,7 +489,7 @@ class JsonlStore(BlobFolder):
         return problems
 
     def _has_writer(self, piece: SegmentRange) -> bool:
-        return piece.end is None and LeaseFile(piece.path.parent).read() is not None
+        return piece.end is None and LeaseFile(piece.path.parent).current_lease() is not None
 
 
 def _newest_first(summaries: Mapping[str, SessionSummary]) -> Sequence[SessionSummary]:
@@ -509,7 +509,7 @@ def _held_error(session_id: str, lease: Lease | None) -> SessionHeld:
 def _line_problem(line: bytes, requests: FullRequests, numbers: RecordNumbering) -> str | None:
     """Return one sentence about why a line is not read, or None."""
     try:
-        record = record_of(line, requests.fill)
+        record = record_of(line, requests.filled_record)
     except UnreadableLine as problem:
         return str(problem)
     if record is None:
@@ -525,7 +525,7 @@ def _line_problem(line: bytes, requests: FullRequests, numbers: RecordNumbering)
 def _records_backward(piece: SegmentRange) -> Iterator[Record]:
     requests = full_requests(piece)
     for _, line in lines_backward(piece):
-        record = readable_record(line, requests.fill)
+        record = readable_record(line, requests.filled_record)
         if record is not None:
             yield record
 
@@ -541,7 +541,7 @@ def _records(
             if types and type_of(line) not in types:
                 numbers.is_new(seq_of(line) or 0)
                 continue
-            record = readable_record(line, requests.fill)
+            record = readable_record(line, requests.filled_record)
             if record is not None and numbers.is_new(record.seq):
                 yield record
         start = None

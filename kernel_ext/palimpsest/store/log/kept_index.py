@@ -55,21 +55,23 @@ def keep_index(
     if not log.is_finished:
         return
     places = LinePlaces()
-    for line in log.lines():
-        if not places.take(line):
+    for line in log.all_lines():
+        if not places.add_line(line):
             break
     index = places.index(INDEXED_MESSAGES)
     if index is not None and facts is not None:
-        index = facts.completed(index)
+        index = facts.index_with_facts(index)
     # Later lines may have ended work in the messages, and a fork may not have these lines.
-    if index is None or log.size - index.size > (MAX_UNINDEXED_BYTES if facts is None else 0):
+    if index is None or log.total_bytes - index.size > (
+        MAX_UNINDEXED_BYTES if facts is None else 0
+    ):
         return
     before, window_index = index.part(slice(None))
     stored = KeptIndex(
         before=before,
         index=window_index.model_copy(update={"crc": log.checksum(before, index.size)}),
-        last=places.last,
-        others=tuple(places.others),
+        last=places.last_record_numbers,
+        others=tuple(places.other_offsets),
     )
     write_atomically(folder / INDEX_FILE, stored.model_dump_json(exclude_none=True).encode())
 
@@ -84,11 +86,11 @@ def indexed_messages(
     log, stored = _Log(pieces), _read_kept_index(folder)
     if (
         stored is None
-        or not log.matches(stored)
-        or log.size - stored.before - stored.index.size > MAX_UNINDEXED_BYTES
+        or not log.matches_index(stored)
+        or log.total_bytes - stored.before - stored.index.size > MAX_UNINDEXED_BYTES
     ):
         return None
-    rest = log.read(stored.before + stored.index.size, log.size)
+    rest = log.read_range(stored.before + stored.index.size, log.total_bytes)
     # A message that was removed may have been added again at the end, so that its place in the index is wrong.
     if before in stored.index.ids and b"message.removed" not in rest:
         offset = stored.index.ids.index(before)
@@ -107,20 +109,23 @@ def fork_state_from_index(
     ``folder`` is the parent's, ``parent_ranges`` are its ranges, and ``shared_ranges`` those that the fork shares. Raises OSError.
     """
     log, stored = _Log(shared_ranges), _read_kept_index(folder)
-    if stored is None or not stored.index.holders or log.size < stored.before:
+    if stored is None or not stored.index.holders or log.total_bytes < stored.before:
         return None
     # If another kernel cut the parent's log after the fork, the fork has records that the parent lacks.
     is_whole_parent = [(segment.path, segment.start) for segment in shared_ranges] == [
         (segment.path, segment.start) for segment in parent_ranges[:1]
     ]
-    if not is_whole_parent or log.size > parent_ranges[0].size() - parent_ranges[0].start:
+    if (
+        not is_whole_parent
+        or log.total_bytes > parent_ranges[0].end_offset() - parent_ranges[0].start
+    ):
         return None
-    if not log.is_finished or not _Log(parent_ranges).matches(stored):
+    if not log.is_finished or not _Log(parent_ranges).matches_index(stored):
         return None
-    start, index = stored.index.part(slice(None), log.size - stored.before)
+    start, index = stored.index.part(slice(None), log.total_bytes - stored.before)
     if start or not index.ids:
         return None
-    content = log.read(0, log.size)
+    content = log.read_range(0, log.total_bytes)
     state, end = State(), stored.before + index.size
     _open_messages(state, index, content[stored.before : end])
     for offset in takewhile(lambda offset: offset < end, stored.others):
@@ -140,7 +145,7 @@ def _state_of_index(stored: KeptIndex, log: "_Log", page: slice, rest: bytes) ->
     """Return a state with some messages of the index, and with the lines of the log after it applied."""
     state, (start, index) = State(), stored.index.part(page)
     start += stored.before
-    _open_messages(state, index, log.read(start, start + index.size))
+    _open_messages(state, index, log.read_range(start, start + index.size))
     _apply_rest(state, stored.last, rest)
     return state
 
@@ -167,23 +172,23 @@ class _Log:
     """The bytes of a session's log, over all its segments."""
 
     def __init__(self, pieces: Sequence[SegmentRange]) -> None:
-        self._pieces = [(piece, max(0, piece.size() - piece.start)) for piece in pieces]
-        self.size = sum(size for _, size in self._pieces)
+        self._sized_pieces = [(piece, max(0, piece.end_offset() - piece.start)) for piece in pieces]
+        self.total_bytes = sum(size for _, size in self._sized_pieces)
 
     @property
     def is_finished(self) -> bool:
         """Whether the last line of each piece was finished."""
         ends, offset = [], 0
-        for _, size in self._pieces:
+        for _, size in self._sized_pieces:
             offset += size
-            ends.append(self.read(offset - 1, offset) if size else b"\n")
+            ends.append(self.read_range(offset - 1, offset) if size else b"\n")
         return all(end == b"\n" for end in ends)
 
-    def matches(self, stored: KeptIndex) -> bool:
+    def matches_index(self, stored: KeptIndex) -> bool:
         """Return whether an index was made from these bytes, and is undamaged."""
         index = stored.index
         end = stored.before + index.size
-        if not 0 <= stored.before < end <= self.size or not self.is_finished:
+        if not 0 <= stored.before < end <= self.total_bytes or not self.is_finished:
             return False
         return index.is_whole and self.checksum(stored.before, end) == index.crc
 
@@ -197,13 +202,13 @@ class _Log:
                     crc, first = crc32(memory[:byte_count], crc), first + byte_count
         return crc
 
-    def lines(self) -> Iterator[bytes]:
+    def all_lines(self) -> Iterator[bytes]:
         """Yield the lines."""
-        for piece, size in self._pieces:
+        for piece, size in self._sized_pieces:
             for lines in line_blocks(replace(piece, end=piece.start + size)):
                 yield from lines
 
-    def read(self, start: int, end: int) -> bytes:
+    def read_range(self, start: int, end: int) -> bytes:
         """Return bytes; fewer where a file was shortened meanwhile."""
         pieces_read = []
         for piece, first, stop in self._ranges(start, end):
@@ -215,7 +220,7 @@ class _Log:
     def _ranges(self, start: int, end: int) -> Iterator[tuple[SegmentRange, int, int]]:
         """Yield the pieces that hold bytes, and where these begin and end in their files."""
         offset = 0
-        for piece, size in self._pieces:
+        for piece, size in self._sized_pieces:
             first, stop = max(start, offset), min(end, offset + size)
             if first < stop:
                 yield piece, piece.start + first - offset, piece.start + stop - offset

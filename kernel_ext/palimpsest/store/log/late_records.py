@@ -17,7 +17,7 @@ from palimpsest.store.log.segments import (
     unfinished_line_offset,
 )
 from palimpsest.store.log_lines import UnreadableLine, record_of
-from palimpsest.store.session_state.state import State, fold
+from palimpsest.store.session_state.state import State, apply_records
 from palimpsest.transcript.session_record.events import Record
 from palimpsest.transcript.session_record.sessions import ForkedFrom, SessionInfo
 
@@ -37,7 +37,7 @@ def late_records(
     late = [record for record in _records_after(writer, cut) if record.seq > state.seq]
     newest = late[-1].seq if late else state.seq
     late += [record for record in records if record.seq > newest]
-    session = state.session or fold(late).session
+    session = state.session or apply_records(late).session
     return place.model_copy(update={"seq": state.seq}), session, late
 
 
@@ -50,7 +50,7 @@ def _records_after(writer: JsonlWriter, cut: int) -> list[Record]:
     records: list[Record] = []
     for _, line in lines_forward(piece, start=end if unfinished_at is None else unfinished_at):
         with suppress(UnreadableLine):
-            record = record_of(line, requests.fill)
+            record = record_of(line, requests.filled_record)
             if record is not None:
                 records.append(record)
     return records

@@ -17,7 +17,7 @@ from palimpsest.store.log.takeover import (
     takeover_refusal,
 )
 from palimpsest.store.session_state.message_facts import MessageFacts
-from palimpsest.store.session_state.state import State, fold
+from palimpsest.store.session_state.state import State, apply_records
 from palimpsest.transcript.errors import NotFound, SessionHeld
 from palimpsest.transcript.session_record.events import Record, SessionCreated, SessionDeleted
 from palimpsest.transcript.session_record.sessions import ForkedFrom, SessionInfo
@@ -63,12 +63,12 @@ class MemoryWriter:
         """Return the name of the only segment and the number of records in it."""
         return SEGMENT, len(self._log.records)
 
-    def locate(self, seq: int) -> tuple[str, int]:
+    def place_of_record(self, seq: int) -> tuple[str, int]:
         """Return the index of the record with this number."""
         index = sum(1 for record in self._log.records if record.seq < seq)
         return SEGMENT, index
 
-    def written(self, segment: str, offset: int) -> Iterator[bytes]:  # noqa: ARG002
+    def written_lines(self, segment: str, offset: int) -> Iterator[bytes]:  # noqa: ARG002
         """Return no lines: records in memory are not encoded."""
         return iter(())
 
@@ -86,7 +86,7 @@ class MemoryStore:
     def __init__(self, project_id: str | None = None) -> None:
         self.project_id = project_id or uuid4().hex
         self.lock = threading.RLock()
-        self._logs: dict[str, MemoryLog] = {}
+        self._logs_by_session: dict[str, MemoryLog] = {}
         self._blobs: dict[str, bytes] = {}
         self._summaries: dict[str, tuple[int, SessionSummary | None]] = {}
         """The entry of each session in the list, with the number of records from which it was made."""
@@ -96,8 +96,8 @@ class MemoryStore:
     ) -> MemoryWriter:
         """Return a new writer of a session; raises SessionHeld if another kernel writes it, unless ``steal``."""
         with self.lock:
-            if create and session_id not in self._logs:
-                self._logs[session_id] = MemoryLog()
+            if create and session_id not in self._logs_by_session:
+                self._logs_by_session[session_id] = MemoryLog()
             log = self._log(session_id)
             is_held = log.owner is not None and log.owner.kernel_id != owner.kernel_id
             if is_held and not steal:
@@ -126,7 +126,7 @@ class MemoryStore:
 
     def load(self, session_id: str) -> State:
         """Return the state after all records of the session."""
-        return fold(self.read(session_id))
+        return apply_records(self.read(session_id))
 
     def open_live(self, session_id: str) -> State:
         """Return the same state as ``load``: in memory a checkpoint saves no time."""
@@ -148,7 +148,7 @@ class MemoryStore:
         with self.lock:
             summaries = [
                 self._summary(session_id, log)
-                for session_id, log in self._logs.items()
+                for session_id, log in self._logs_by_session.items()
                 if not log.hidden
             ]
         listed = [summary for summary in summaries if summary is not None and not summary.deleted]
@@ -159,17 +159,17 @@ class MemoryStore:
         record_count, summary = self._summaries.get(session_id, (-1, None))
         if record_count != len(log.records):
             state = self.load(session_id)
-            messages = state.older + len(state.slots())
+            messages = state.older_count + len(state.message_slots())
             if state.session is None:
                 summary = None
             else:
                 summary = SessionSummary.of(
-                    session_id, state.session, messages=messages, deleted=state.deleted
+                    session_id, state.session, messages=messages, deleted=state.is_deleted
                 )
             self._summaries[session_id] = len(log.records), summary
         return summary
 
-    def recent(self, count: int) -> tuple[Sequence[SessionSummary], int]:  # noqa: ARG002
+    def recent_sessions(self, count: int) -> tuple[Sequence[SessionSummary], int]:  # noqa: ARG002
         """List all sessions: in memory listing fewer saves no time."""
         return self.list(), 0
 
@@ -183,13 +183,15 @@ class MemoryStore:
             log = MemoryLog(parent=fork_info.forked_from)
             created = SessionCreated(session=fork_info)
             log.records.append(Record(seq=last_seq + 1, ts=fork_info.time.created, event=created))
-            self._logs[session.id] = log
+            self._logs_by_session[session.id] = log
             return fork_info
 
     def fork_refused(self, session_id: str, log: MemoryLog, records: Sequence[Record]) -> TakenOver:
         """Save records that came after a takeover to a fork; returns the error that reports it."""
         first_seq = records[0].seq if records else 0
-        state = fold(record for record in self._records(session_id) if record.seq < first_seq)
+        state = apply_records(
+            record for record in self._records(session_id) if record.seq < first_seq
+        )
         if state.session is None:
             raise SessionHeld(f"Another kernel writes session {session_id!r} now.")
         fork_info = self.fork(session_id, fork_of(state.session), seq=state.seq)
@@ -198,7 +200,7 @@ class MemoryStore:
         shift = state.seq + 2 - first_seq
         writer.append(renumber_records(records, shift, fork_info))
         return TakenOver(
-            takeover_refusal(session_id, fork_info), fork=fork_info, writer=writer, shift=shift
+            takeover_refusal(session_id, fork_info), fork=fork_info, writer=writer, seq_shift=shift
         )
 
     def delete(self, session_id: str) -> None:
@@ -220,10 +222,10 @@ class MemoryStore:
                 self._remove(session_id, log)
 
     def _remove(self, session_id: str, log: MemoryLog) -> None:
-        del self._logs[session_id]
+        del self._logs_by_session[session_id]
         self._summaries.pop(session_id, None)
         parent_id = None if log.parent is None else log.parent.session_id
-        parent = None if parent_id is None else self._logs.get(parent_id)
+        parent = None if parent_id is None else self._logs_by_session.get(parent_id)
         if (
             parent_id is not None
             and parent is not None
@@ -253,18 +255,18 @@ class MemoryStore:
     def clear(self) -> None:
         """Forget all sessions and blobs."""
         with self.lock:
-            self._logs.clear()
+            self._logs_by_session.clear()
             self._blobs.clear()
             self._summaries.clear()
 
     def _log(self, session_id: str) -> MemoryLog:
         try:
-            return self._logs[session_id]
+            return self._logs_by_session[session_id]
         except KeyError:
             raise NotFound(f"There is no session {session_id!r} in this store.") from None
 
     def _is_needed_by_fork(self, session_id: str) -> bool:
-        parents = (log.parent for log in self._logs.values())
+        parents = (log.parent for log in self._logs_by_session.values())
         return any(parent is not None and parent.session_id == session_id for parent in parents)
 
     def _records(self, session_id: str) -> tuple[Record, ...]:

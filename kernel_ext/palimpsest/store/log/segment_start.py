@@ -84,7 +84,7 @@ def _write_missing_header(segments: Segments, directory: Path, epoch: int) -> No
 
 def _header(segments: Segments, directory: Path, epoch: int, owner: Owner | None) -> bytes:
     earlier = segments.own_ranges(directory.name, below=epoch)
-    previous, cut = (earlier[-1].segment, earlier[-1].size()) if earlier else (None, None)
+    previous, cut = (earlier[-1].segment, earlier[-1].end_offset()) if earlier else (None, None)
     writer = {"host": "", "pid": 0, "kernel_id": ""}
     if owner is not None:
         writer = {"host": owner.host, "pid": owner.pid, "kernel_id": owner.kernel_id}

@@ -49,7 +49,7 @@ class _BaseRequest:
 
     seq: int
     request: dict[str, Any]
-    uses: int = 0
+    use_count: int = 0
 
 
 class LayoutWatch:
@@ -64,7 +64,7 @@ class LayoutWatch:
 
     def check(self) -> None:
         """Raise LayoutTooNew, or StorageFailed while another kernel migrates; fast if nothing changed."""
-        stamp = self._stamp()
+        stamp = self._layout_stamp()
         if stamp is None or stamp == self._checked_stamp:
             return
         refuse_newer(self._layout.root, self._layout.version)
@@ -72,7 +72,7 @@ class LayoutWatch:
             raise StorageFailed(f"{problem}.")
         self._checked_stamp = stamp
 
-    def _stamp(self) -> tuple[int, int, int] | None:
+    def _layout_stamp(self) -> tuple[int, int, int] | None:
         try:
             file_stat = (self._layout.root / LAYOUT_FILE).lstat()
         except OSError:  # a missing folder, or a file that the next opening creates again
@@ -98,7 +98,7 @@ class JsonlWriter:
         self.session_id = session_id
         self.epoch = epoch
         self.path = path
-        self.closed = False
+        self.is_closed = False
         self._segments = segments
         self._next_segment = path.parent / segment_name(epoch + 1)
         self._save_to_fork = save_to_fork
@@ -107,7 +107,7 @@ class JsonlWriter:
         self._check_layout = check_layout
         """Raises UserError if the folder has another layout by now."""
         self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | NOFOLLOW)
-        self._size = os.fstat(self._fd).st_size
+        self._written_bytes = os.fstat(self._fd).st_size
         self._is_torn = False
         self._is_folder_synced = False
         self._base: _BaseRequest | None = None
@@ -115,7 +115,7 @@ class JsonlWriter:
 
     def append(self, records: Sequence[Record], *, sync: bool = False) -> None:
         """Append records in order; with ``sync`` they are on the disk when it returns."""
-        if self.closed:
+        if self.is_closed:
             raise StorageFailed(f"The log of session {self.session_id!r} was closed.")
         self._check_layout()
         if self._next_segment.exists() or self._is_lease_lost():
@@ -132,7 +132,7 @@ class JsonlWriter:
             except OSError as error:
                 raise self._write_failed(error, index) from error
             self._is_torn, self._base = False, base
-            self._size += len(content)
+            self._written_bytes += len(content)
         if sync:
             self._sync(written=len(records))
         if self._next_segment.exists() and self._cut() < os.fstat(self._fd).st_size:
@@ -141,18 +141,20 @@ class JsonlWriter:
     def missing_reason(self) -> str:
         """Return why the log is no longer found where it was opened, as a clause; empty where it is."""
         try:
-            return "" if self.closed else missing_reason(self.path, self._fd, self._size)
+            return (
+                "" if self.is_closed else missing_reason(self.path, self._fd, self._written_bytes)
+            )
         except OSError:  # it was closed just now
             return ""
 
     def position(self) -> tuple[str, int]:
         """Return the current segment's name and its length in bytes."""
-        return self.path.name, self._size
+        return self.path.name, self._written_bytes
 
-    def locate(self, seq: int) -> tuple[str, int]:
+    def place_of_record(self, seq: int) -> tuple[str, int]:
         """Return the segment and byte offset of the first record numbered ``seq`` or more."""
         try:
-            place = locate_record(self._segments.pieces(self.session_id), seq)
+            place = locate_record(self._segments.segment_ranges(self.session_id), seq)
         except OSError as error:
             raise StorageFailed(self._sentence(error)) from error
         if place is None:
@@ -161,7 +163,7 @@ class JsonlWriter:
         is_foreign = piece.session_id != self.session_id
         return (f"{piece.session_id}/{piece.segment}" if is_foreign else piece.segment), offset
 
-    def written(self, segment: str, offset: int) -> Iterator[bytes]:
+    def written_lines(self, segment: str, offset: int) -> Iterator[bytes]:
         """Yield the lines of one of the session's own segments from an offset on; none for any other segment."""
         with suppress(OSError, NotFound):
             for piece in self._segments.own_ranges(self.session_id):
@@ -171,8 +173,8 @@ class JsonlWriter:
 
     def close(self) -> None:
         """Sync and close the file, and release the session."""
-        if not self.closed:
-            self.closed = True
+        if not self.is_closed:
+            self.is_closed = True
             with suppress(OSError):
                 os.fsync(self._fd)
             with suppress(OSError):  # a network disk may refuse even this
@@ -182,7 +184,7 @@ class JsonlWriter:
     def piece(self, end: int | None = None) -> SegmentRange:
         """Return the range of this writer's own segment, up to a byte offset."""
         header = self._segments.header(self.path)
-        start = 0 if header is None else header.length
+        start = 0 if header is None else header.line_bytes
         return SegmentRange(self.session_id, self.path.name, self.path, start, end)
 
     def _shortened_line(self, record: Record, line: bytes) -> tuple[bytes, "_BaseRequest | None"]:
@@ -197,21 +199,21 @@ class JsonlWriter:
             return line, base  # a request outside of the turns shares little with the agent's
         fields = load_line(line) or {}
         request = fields.get("request", {})
-        if base is not None and base.uses < REFRESH:
+        if base is not None and base.use_count < REFRESH:
             short = shorten_request(request, base.request, base.seq)
             if short is not None:
                 data = {**fields, "request": short}
                 text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-                return text.encode() + b"\n", replace(base, uses=base.uses + 1)
+                return text.encode() + b"\n", replace(base, use_count=base.use_count + 1)
         return line, _BaseRequest(record.seq, request)
 
     def _write_failed(self, error: OSError, written_bytes: int) -> WriteFailed:
         """Record how much of a line was written before the disk refused it, and return the error to raise."""
         with suppress(OSError):
             size = os.fstat(self._fd).st_size
-            self._is_torn = self._is_torn or size != self._size
-            self._size = size
-        return WriteFailed(self._sentence(error), written=written_bytes)
+            self._is_torn = self._is_torn or size != self._written_bytes
+            self._written_bytes = size
+        return WriteFailed(self._sentence(error), written_records=written_bytes)
 
     def _sync(self, *, written: int) -> None:
         try:
@@ -224,22 +226,22 @@ class JsonlWriter:
                     os.close(folder)
                 self._is_folder_synced = True
         except OSError as error:
-            raise WriteFailed(self._sentence(error), written=written) from error
+            raise WriteFailed(self._sentence(error), written_records=written) from error
 
     def _check_place(self) -> None:
         """Raise WriteFailed if the open file was deleted; reopen it if it was put back unchanged."""
         try:
-            fd = reopen(self.path, self._fd, self._size)
+            fd = reopened_descriptor(self.path, self._fd, self._written_bytes)
         except FileExistsError as error:
             raise WriteFailed(
                 f"Another file lies where the log of session {self.session_id!r} was"
                 f" ({str(self.path)!r}); what happens now is kept in memory only.",
-                written=0,
+                written_records=0,
             ) from error
         except OSError as error:
             why = self.missing_reason()
             raise WriteFailed(
-                NOT_WRITTEN.format(why=why) if why else self._sentence(error), written=0
+                NOT_WRITTEN.format(why=why) if why else self._sentence(error), written_records=0
             ) from error
         if fd != self._fd:
             os.close(self._fd)
@@ -252,7 +254,7 @@ class JsonlWriter:
             not self._next_segment.exists()
         ):  # a lease was lost, and its new holder is about to begin
             if time.monotonic() > deadline:
-                return self._size
+                return self._written_bytes
             time.sleep(POLL_SECONDS)
         with suppress(NotFound):
             settle_segments(self._segments, self.path.parent)
@@ -260,12 +262,12 @@ class JsonlWriter:
             end = {piece.segment: piece.end for piece in pieces}.get(self.path.name, 0)
             if end is not None:
                 return end
-        return self._size
+        return self._written_bytes
 
     def _stop(self, records: Sequence[Record]) -> TakenOver:
         """Save late records to a fork and release the session; if saving fails, it can be retried."""
         takeover = self._save_to_fork(self, self._cut(), records)
-        self.closed = True
+        self.is_closed = True
         with suppress(OSError):
             os.close(self._fd)
         self._on_close(self)
@@ -308,7 +310,7 @@ def _missing_folder(root: Path, folder: Path) -> str:
     return f"The log of this session was removed ({str(folder)!r})"
 
 
-def reopen(path: Path, fd: int, size: int) -> int:
+def reopened_descriptor(path: Path, fd: int, size: int) -> int:
     """Return the descriptor to write to: the open one, or a new one of the file that was put back unchanged.
 
     The caller closes the old descriptor then. Raises OSError where the file was removed and is not back.

@@ -44,11 +44,11 @@ class Header:
 
     session_id: str
     epoch: int
-    previous: str | None
+    previous_segment: str | None
     cut: int | None
-    length: int
+    line_bytes: int
     """Bytes of the header line, its newline included."""
-    damaged: bool = False
+    is_damaged: bool = False
     """Whether the line was unreadable, so that the values were derived from file names and record numbers."""
 
 
@@ -63,7 +63,7 @@ class SegmentRange:
     end: int | None
     """None for the newest segment, which may still grow."""
 
-    def size(self) -> int:
+    def end_offset(self) -> int:
         """Return the byte offset at which the range ends now; its start when the file is gone."""
         if self.end is not None:
             return self.end
@@ -139,16 +139,16 @@ class Segments:
             header = Header(
                 session_id=str(data["session_id"]),
                 epoch=int(data["epoch"]),
-                previous=None if previous is None else str(previous),
+                previous_segment=None if previous is None else str(previous),
                 cut=None if cut is None else int(cut),
-                length=len(line) + 1,
+                line_bytes=len(line) + 1,
             )
             header = _checked_cut(path, header)
             headers[path] = header
             return header
         return _guess_header(path, len(line) + 1)
 
-    def forget(self, session_id: str) -> None:
+    def forget_session(self, session_id: str) -> None:
         """Drop the cached values of a session that was deleted."""
         self._headers.pop(session_id, None)
         self._forks.pop(session_id, None)
@@ -158,7 +158,7 @@ class Segments:
         with suppress(OSError), open_regular(directory / segment_name(1)) as file:
             first = file.read(HEAD_BYTES).partition(b"\n")[0]
             if self._first_lines.get(session_id) != first:
-                self.forget(session_id)
+                self.forget_session(session_id)
                 self._first_lines[session_id] = first
 
     def own_ranges(self, session_id: str, *, below: int | None = None) -> list[SegmentRange]:
@@ -176,7 +176,7 @@ class Segments:
                 return self._ranges_back_from(session_id, name, None)
         return []
 
-    def pieces(self, session_id: str) -> list[SegmentRange]:
+    def segment_ranges(self, session_id: str) -> list[SegmentRange]:
         """Return all segment ranges of a session, oldest first, beginning with its fork parents'."""
         own_ranges = self.own_ranges(session_id)
         place = self.forked_from(session_id, own_ranges)
@@ -189,7 +189,7 @@ class Segments:
         if session_id not in self._forks:
             if not own_ranges:
                 return None
-            line = read_line(own_ranges[0].path, own_ranges[0].start, own_ranges[0].size())
+            line = read_line(own_ranges[0].path, own_ranges[0].start, own_ranges[0].end_offset())
             if line is None:
                 return None
             self._forks[session_id] = _fork_place(line)
@@ -225,10 +225,10 @@ class Segments:
             header = self.header(directory / current)
             if header is None or any(piece.segment == current for piece in ranges):
                 break
-            start = header.length
+            start = header.line_bytes
             stop = None if end is None else max(end, start)
             ranges.append(SegmentRange(session_id, current, directory / current, start, stop))
-            current, end = header.previous, header.cut
+            current, end = header.previous_segment, header.cut
         return ranges[::-1]
 
 
@@ -251,7 +251,7 @@ def full_requests(piece: SegmentRange) -> FullRequests:
 
     def find(seq: int) -> dict[str, Any] | None:
         offset = find_record_offset(segment, seq)
-        line = None if offset is None else read_line(piece.path, offset, segment.size())
+        line = None if offset is None else read_line(piece.path, offset, segment.end_offset())
         data = None if line is None else load_line(line)
         return data if data is not None and data.get("seq") == seq else None
 
@@ -288,7 +288,7 @@ def _guess_header(path: Path, length: int) -> Header | None:
     else:
         cut = _find_cut(previous, SegmentRange("", path.name, path, length, None))
     name = None if previous is None else previous.name
-    return Header(path.parent.name, epoch, name, cut, length, damaged=True)
+    return Header(path.parent.name, epoch, name, cut, length, is_damaged=True)
 
 
 def _find_cut(previous: Path, next_segment: SegmentRange) -> int:
@@ -296,17 +296,19 @@ def _find_cut(previous: Path, next_segment: SegmentRange) -> int:
     first = next(_record_offsets(next_segment, next_segment.start, None), None)
     previous_range = SegmentRange("", previous.name, previous, 0, None)
     offset = None if first is None else find_record_offset(previous_range, first[1])
-    return previous_range.size() if offset is None else offset
+    return previous_range.end_offset() if offset is None else offset
 
 
 def _checked_cut(path: Path, header: Header) -> Header:
     """Return the header with its cut corrected, if an edit moved bytes in the previous segment."""
-    if header.cut is None or header.previous is None:
+    if header.cut is None or header.previous_segment is None:
         return header
-    first = _number_at(path, header.length)
-    if first is None or SEGMENT_NAME.fullmatch(header.previous) is None:
+    first = _number_at(path, header.line_bytes)
+    if first is None or SEGMENT_NAME.fullmatch(header.previous_segment) is None:
         return header
-    return replace(header, cut=recorded_offset(path.parent / header.previous, header.cut, first))
+    return replace(
+        header, cut=recorded_offset(path.parent / header.previous_segment, header.cut, first)
+    )
 
 
 def recorded_offset(path: Path, offset: int, seq: int) -> int:
@@ -314,7 +316,7 @@ def recorded_offset(path: Path, offset: int, seq: int) -> int:
 
     It is ``offset`` if such a line begins there; otherwise an edit moved bytes before it, and it is searched.
     """
-    size = SegmentRange("", path.name, path, 0, None).size()
+    size = SegmentRange("", path.name, path, 0, None).end_offset()
     if not size or (offset == size and _begins_line(path, offset)):
         return offset
     if offset < size and _begins_line(path, offset):
@@ -367,7 +369,7 @@ def line_blocks(piece: SegmentRange, start: int | None = None) -> Iterator[list[
     Empty lines are included, so that offsets can be counted.
     """
     position = piece.start if start is None else start
-    end = piece.size()
+    end = piece.end_offset()
     rest: list[bytes] = []
     """Pieces of the line that is not finished yet; joined only once, since it may have 100 MB."""
     try:
@@ -401,7 +403,7 @@ def lines_forward(piece: SegmentRange, start: int | None = None) -> Iterator[tup
 
 def unfinished_line_offset(piece: SegmentRange) -> int | None:
     """Return the byte offset of a last line without a newline, or None."""
-    end = piece.size()
+    end = piece.end_offset()
     position, line_start = end, 0
     if not piece.path.exists():
         return None
@@ -424,7 +426,7 @@ def lines_backward(piece: SegmentRange) -> Iterator[tuple[int, bytes]]:
     except FileNotFoundError:
         return
     with file:
-        position, block = piece.size(), SCAN_BYTES
+        position, block = piece.end_offset(), SCAN_BYTES
         carry: list[bytes] = []
         """Later pieces of the line whose beginning was not read yet, last one first."""
         while position > piece.start:
@@ -456,7 +458,7 @@ def find_record_offset(piece: SegmentRange, seq: int) -> int | None:
     A single wrong number does not mislead the search: it compares the median of three. It begins near the end, since
     followers of a session read there.
     """
-    low, high = piece.start, piece.size()
+    low, high = piece.start, piece.end_offset()
     from_end = TAIL_SEARCH_BYTES
     while high - low > SCAN_BYTES:
         middle = max((low + high) // 2, high - from_end)
@@ -478,7 +480,7 @@ def find_record_offset(piece: SegmentRange, seq: int) -> int | None:
 
 def _record_offsets(piece: SegmentRange, start: int, end: int | None) -> Iterator[tuple[int, int]]:
     """Yield byte offset and sequence number of the records that begin at or after a byte."""
-    stop = piece.size()
+    stop = piece.end_offset()
     stop_before = stop if end is None else end
     with BufferedReader(open_regular(piece.path), SCAN_BYTES) as file:
         # A record begins where the line that holds the byte before it has ended.

@@ -51,7 +51,7 @@ Stamp = tuple[str, int, int]
 class IndexEntry:
     """A session's summary, and the stamp of its folder when the summary was read."""
 
-    stamp: Stamp
+    folder_stamp: Stamp
     summary: SessionSummary | None
 
 
@@ -77,26 +77,26 @@ class Index:
         with self._build_lock:
             self._load()
             stamps = self._stamps()
-            self._fill(stamps)
+            self._read_missing(stamps)
             self._drop_deleted(stamps)
             self._save()
             return self._cached_summaries(stamps)
 
-    def recent(self, count: int) -> tuple[dict[str, SessionSummary], int]:
+    def recent_summaries(self, count: int) -> tuple[dict[str, SessionSummary], int]:
         """Return the summaries that are cached and those of the newest sessions, and how many are missing.
 
         Does not wait for a thread that reads the rest.
         """
         self._load()
         stamps = self._stamps()
-        self._fill(stamps[:count])
+        self._read_missing(stamps[:count])
         if not self._build_lock.locked():
             self._save()
         return self._cached_summaries(stamps), sum(
             1 for entry in stamps if not self._is_known(*entry)
         )
 
-    def _fill(self, stamps: Sequence[tuple[str, Stamp]]) -> None:
+    def _read_missing(self, stamps: Sequence[tuple[str, Stamp]]) -> None:
         """Read the summaries that are not cached, and write the cache at intervals."""
         saved_at = time.monotonic()
         for session_id, stamp in stamps:
@@ -111,14 +111,14 @@ class Index:
 
     def _is_known(self, session_id: str, stamp: Stamp) -> bool:
         entry = self._entries.get(session_id)
-        return entry is not None and entry.stamp == stamp
+        return entry is not None and entry.folder_stamp == stamp
 
     def _cached_summaries(self, stamps: Sequence[tuple[str, Stamp]]) -> dict[str, SessionSummary]:
         cached = ((name, self._entries.get(name), stamp) for name, stamp in stamps)
         return {
             name: entry.summary
             for name, entry, stamp in cached
-            if entry is not None and entry.stamp == stamp and entry.summary is not None
+            if entry is not None and entry.folder_stamp == stamp and entry.summary is not None
         }
 
     def _drop_deleted(self, stamps: Sequence[tuple[str, Stamp]]) -> None:
@@ -175,18 +175,20 @@ class Index:
             for directory in directories:
                 if SAFE_NAME.fullmatch(directory.name) and not directory.is_symlink():
                     with suppress(OSError, ValueError):
-                        stamps.append((directory.name, _stamp(directory.path)))
+                        stamps.append((directory.name, _folder_stamp(directory.path)))
         return sorted(stamps, key=_time_and_id, reverse=True)
 
     def _summarise(self, session_id: str) -> SessionSummary | None:
         ranges = self._segments.own_ranges(session_id)
         tail = _Tail()
-        budget = tail.read(ranges, TAIL_BYTES)
-        session, deleted = tail.session or _first_session(ranges), tail.deleted
+        budget = tail.read_backwards(ranges, TAIL_BYTES)
+        session, deleted = tail.session or _first_session(ranges), tail.is_deleted
         if session is None:
             return None
         if session.forked_from is not None and not tail.is_done:
-            tail.read(self._segments.parent_ranges(session.forked_from, {session_id}), budget)
+            tail.read_backwards(
+                self._segments.parent_ranges(session.forked_from, {session_id}), budget
+            )
         messages = tail.messages + len(tail.written_ids)
         return SessionSummary.of(session_id, session, messages=messages, deleted=deleted)
 
@@ -214,15 +216,15 @@ class _Tail:
 
     def __init__(self) -> None:
         self.session: SessionInfo | None = None
-        self.deleted = False
+        self.is_deleted = False
         self.messages = 0
         self.written_ids: set[bytes] = set()
         self.is_done = False
-        self._removed: set[bytes] = set()
-        self._written: set[bytes] = set()
-        """Ids of the messages in ``_removed`` that were written after the checkpoint."""
+        self._removed_messages: set[bytes] = set()
+        self._written_messages: set[bytes] = set()
+        """Ids of the messages in ``_removed_messages`` that were written after the checkpoint."""
 
-    def read(self, pieces: Sequence[SegmentRange], budget: int) -> int:
+    def read_backwards(self, pieces: Sequence[SegmentRange], budget: int) -> int:
         """Process lines backwards until done or the budget in bytes is spent; returns the budget left."""
         for piece in reversed(pieces):
             if self.is_done or budget < 0:
@@ -238,12 +240,14 @@ class _Tail:
         head = head_of(line)
         kind = b"" if head is None else head[OTHER]
         if head is not None and head.lastindex == INFO:
-            (self._written if head[INFO] in self._removed else self.written_ids).add(head[INFO])
+            (
+                self._written_messages if head[INFO] in self._removed_messages else self.written_ids
+            ).add(head[INFO])
         elif kind == b"message.removed":
             removed = str((load_line(line) or {}).get("message_id")).encode()
-            self._removed |= {removed} - self.written_ids
+            self._removed_messages |= {removed} - self.written_ids
         elif kind == b"session.deleted":
-            self.deleted = True
+            self.is_deleted = True
         elif kind in {b"session.updated", b"session.created"} and self.session is None:
             self.session = _session((load_line(line) or {}).get("session"))
         elif kind == b"session.checkpoint" and is_intact(line):
@@ -254,16 +258,19 @@ class _Tail:
         state = (load_line(line) or {}).get("state")
         if isinstance(state, dict):
             self.session = self.session or _session(state.get("session"))
-            self.deleted = self.deleted or state.get("deleted") is True
+            self.is_deleted = self.is_deleted or state.get("deleted") is True
             self.messages = int(state.get("messages") or 0)
             window = state.get("window") or {}
             window_ids = {str(name).encode() for name in window.get("ids") or ()}
             self.written_ids -= window_ids
-            self.messages -= len(self._removed & window_ids | self._removed - self._written)
+            self.messages -= len(
+                self._removed_messages & window_ids
+                | self._removed_messages - self._written_messages
+            )
             self.is_done = True
 
 
-def _stamp(directory: str) -> Stamp:
+def _folder_stamp(directory: str) -> Stamp:
     """Return the stamp of a session's folder; raises ValueError where it has no segment."""
     with os.scandir(directory) as files:
         regular = (file for file in files if file.is_file(follow_symlinks=False))

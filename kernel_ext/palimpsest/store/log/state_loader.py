@@ -101,20 +101,20 @@ def _state_at_checkpoint(
     if begin is None:
         return None
     state = State()
-    state.restore(summary)
+    state.restore_summary(summary)
     state.seq = max(summary.seq, seq_of(line) or 0)
     lines_begin = _apply_index(state, pieces, begin, place, checkpoint.window_seq, summary.index)
     _read_window(state, pieces, lines_begin, place, checkpoint.window_seq)
     window = summary.window
-    window_ids = {slot.id for slot in state.slots()}
+    window_ids = {slot.id for slot in state.message_slots()}
     if window is not None:
         read_ids, window_ids = window_ids, {*window.ids, *(message.id for message in window.kept)}
-        state.drop(read_ids - window_ids)
+        state.forget_messages(read_ids - window_ids)
     for later_line in later:
         state.apply_line(later_line)
     if window is not None:
-        added_ids = [slot.id for slot in state.slots() if slot.id not in window_ids]
-        state.drop(_older_messages(state, added_ids, pieces, begin))
+        added_ids = [slot.id for slot in state.message_slots() if slot.id not in window_ids]
+        state.forget_messages(_older_messages(state, added_ids, pieces, begin))
     return state
 
 
@@ -141,7 +141,7 @@ def _apply_index(
 ) -> Place:
     """Begin the window with the messages of an index; returns where the other lines begin, ``begin`` if it is unusable."""
     piece = pieces[begin[0]]
-    end_offset = end[1] if begin[0] == end[0] else piece.size()
+    end_offset = end[1] if begin[0] == end[0] else piece.end_offset()
     if index is None or begin[1] + index.size > end_offset:
         return begin
     with open_regular(piece.path) as file:

@@ -6,7 +6,7 @@ from pathlib import Path
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
-from palimpsest.store.project_folder.layout import ForeignFolder, find_project, prepare
+from palimpsest.store.project_folder.layout import ForeignFolder, find_project, open_project_folder
 from palimpsest.store.project_folder.migration_run import LayoutNotReady
 from palimpsest.store.project_folder.migrations import STEPS, LayoutStep
 from palimpsest.transcript.strings.disk_words import disk_reason
@@ -25,7 +25,7 @@ def open_store(
     Raises LayoutTooNew when a newer version wrote the folder.
     """
     try:
-        return JsonlStore(prepare(project, STEPS if steps is None else steps)), None
+        return JsonlStore(open_project_folder(project, STEPS if steps is None else steps)), None
     except (ForeignFolder, LayoutNotReady) as problem:
         return MemoryStore(), f"{problem}; {IN_MEMORY}"
     except OSError as error:

@@ -105,7 +105,7 @@ def find_project(start: Path) -> Path:
     return start
 
 
-def prepare(project: Path, steps: Sequence[LayoutStep] = STEPS) -> Layout:
+def open_project_folder(project: Path, steps: Sequence[LayoutStep] = STEPS) -> Layout:
     """Open the project's folder: create it if it is missing, and migrate it to the newest layout.
 
     Raises LayoutTooNew, LayoutNotReady, ForeignFolder, or OSError when the directory cannot be written.
@@ -229,28 +229,28 @@ class ProjectNumber:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / NUMBER_FILE
-        self._known = ""
+        self._known_number = ""
 
-    def known(self) -> str:
+    def known_number(self) -> str:
         """Return the number; empty if the project has none that can be read."""
-        if not self._known:
+        if not self._known_number:
             with suppress(OSError, ValueError, RecursionError, AttributeError):
                 with open_regular(self._path) as file:
                     number = json.loads(file.read(_MAX_BYTES)).get("number")
                 if isinstance(number, str) and _NUMBER.fullmatch(number):
-                    self._known = number
-        return self._known
+                    self._known_number = number
+        return self._known_number
 
     def make(self) -> str:
         """Return the number, creating it if there is none; raises OSError."""
-        if not self.known():
+        if not self.known_number():
             content = json.dumps({"version": 1, "number": uuid4().hex}) + "\n"
             scratch = scratch_file(self._path.parent, content.encode())
             with suppress(OSError):  # another kernel was faster, or there are no hard links
                 os.link(scratch, self._path)
-            if not self.known():  # the file there has no valid number
+            if not self.known_number():  # the file there has no valid number
                 scratch.replace(self._path)
             scratch.unlink(missing_ok=True)
-            if not self.known():
+            if not self.known_number():
                 raise OSError(0, f"{self._path} cannot be written")
-        return self._known
+        return self._known_number

@@ -109,7 +109,7 @@ class LeaseFile:
         self._lock_path = directory / "lock"
         self._lock: int | None = None
 
-    def read(self) -> Lease | None:
+    def current_lease(self) -> Lease | None:
         """Return the lease; None when there is none or the file is damaged."""
         try:
             data = read_json(self.path, LEASE_BYTES)
@@ -157,7 +157,7 @@ class LeaseFile:
 
     def remove(self, lease: Lease) -> None:
         """Delete the lease, unless another kernel holds it by now."""
-        leases = self.read()
+        leases = self.current_lease()
         if leases is not None and (leases.kernel_id, leases.epoch) == (
             lease.kernel_id,
             lease.epoch,
@@ -167,11 +167,11 @@ class LeaseFile:
 
     def is_fresh(self, watch_seconds: float) -> bool:
         """Watch the lease: True as soon as it changes, False when it is removed or the time is over."""
-        before = self.read()
+        before = self.current_lease()
         deadline = time.monotonic() + watch_seconds
         while time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)
-            now = self.read()
+            now = self.current_lease()
             if now is None:
                 return False
             if before is None or now != before:
@@ -214,7 +214,7 @@ class Heartbeat:
         self._seconds = seconds
         self._leases: dict[LeaseFile, tuple[Lease, threading.Event]] = {}
         self._lock = threading.Lock()
-        self._wake = threading.Event()
+        self._wake_event = threading.Event()
         self._thread: threading.Thread | None = None
 
     def add(self, file: LeaseFile, lease: Lease) -> threading.Event:
@@ -222,7 +222,7 @@ class Heartbeat:
         with self._lock:
             lost = threading.Event()
             self._leases[file] = lease, lost
-            self._wake.clear()
+            self._wake_event.clear()
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._run, name="palimpsest-lease", daemon=True
@@ -235,7 +235,7 @@ class Heartbeat:
         with self._lock:
             self._mark_lost(file)
             if not self._leases:
-                self._wake.set()
+                self._wake_event.set()
 
     def _mark_lost(self, file: LeaseFile) -> None:
         if file in self._leases:
@@ -243,10 +243,10 @@ class Heartbeat:
 
     def _run(self) -> None:
         while True:
-            self._wake.wait(self._seconds)
+            self._wake_event.wait(self._seconds)
             with self._lock:
                 if not self._leases:
-                    self._wake.clear()
+                    self._wake_event.clear()
                     self._thread = None
                     return
                 leases = list(self._leases.items())
@@ -254,7 +254,7 @@ class Heartbeat:
                 self._beat(file, lease)
 
     def _beat(self, file: LeaseFile, lease: Lease) -> None:
-        stored_lease = file.read()
+        stored_lease = file.current_lease()
         # An earlier holder may write its lease once more just after it lost it.
         is_stolen = stored_lease is not None and (stored_lease.epoch or 0) > lease.epoch
         renewed = replace(lease, counter=lease.counter + 1)

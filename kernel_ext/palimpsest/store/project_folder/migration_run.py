@@ -110,7 +110,7 @@ def migrate(root: Path, steps: Sequence[LayoutStep]) -> str:
 def being_migrated(root: Path) -> str:
     """Return a sentence if another kernel migrates the folder now, else the empty string."""
     file = LeaseFile(root)
-    holder = file.read() if read_layout(root).migration is not None else None
+    holder = file.current_lease() if read_layout(root).migration is not None else None
     if holder is None or is_dead(holder) or not file.is_fresh(WATCH_SECONDS):
         return ""
     return _busy_message(root, holder)
@@ -129,7 +129,7 @@ class _Migration:
         """Continue an unfinished migration and run each step that is due; returns the message for the user."""
         layout = refuse_newer(self._root, newest_version(self._steps))
         if layout.migration is not None and layout.migration.stage != "copying":
-            self._move(layout, layout.migration)
+            self._move_files(layout, layout.migration)
         for step in self._steps:
             layout = read_layout(self._root)
             if step.number > layout.version:
@@ -137,7 +137,7 @@ class _Migration:
         layout = read_layout(self._root)
         if layout.migration is not None:  # a newer version was interrupted while copying
             interrupted = layout.migration
-            self._restore(
+            self._restore_folder(
                 without_migration(layout),
                 _work_folder(self._root, interrupted.to),
                 interrupted.copy,
@@ -164,7 +164,7 @@ class _Migration:
         work = _work_folder(root, step.number)
         try:
             write_layout(root, replace(old, migration=progress))
-            if step.alone:
+            if step.needs_no_writers:
                 self._refuse_writers(old.version, step)
             entries = entry_names(step.entries(root))
             if work.is_symlink() or work.is_file():
@@ -174,7 +174,7 @@ class _Migration:
             work.mkdir(mode=0o700)
             for name in entries:
                 _copy(root / name, work / name)
-            step.change(work)
+            step.migrate(work)
             entries = entry_names((*entries, *sorted(entry.name for entry in work.iterdir())))
             _sync_all(work)
             folder = _make_folder(self._root / copy)
@@ -182,7 +182,7 @@ class _Migration:
                 write_atomically(folder / FILE, layout_content(old), durable=True)
             project_id = old.project_id or find_project_id(root)
         except Exception as error:
-            self._restore(old, work, copy)
+            self._restore_folder(old, work, copy)
             if isinstance(error, LayoutNotReady):
                 raise
             raise LayoutNotReady(
@@ -192,9 +192,9 @@ class _Migration:
         # From here on an older program refuses the folder, and the next opening continues the migration.
         moving = LayoutFile(step.number, project_id, progress)
         write_layout(root, moving)
-        self._move(moving, progress)
+        self._move_files(moving, progress)
 
-    def _move(self, layout: LayoutFile, progress: MigrationProgress) -> None:
+    def _move_files(self, layout: LayoutFile, progress: MigrationProgress) -> None:
         """Move the old files into ``copy`` and the new ones to their places, from the recorded stage on."""
         root, work = self._root, _work_folder(self._root, progress.to)
         try:
@@ -236,7 +236,7 @@ class _Migration:
         if copy.exists():
             self._copies.append(progress.copy)
 
-    def _restore(self, old: LayoutFile, work: Path, copy: str) -> None:
+    def _restore_folder(self, old: LayoutFile, work: Path, copy: str) -> None:
         """Restore the folder as it was, as far as a failing disk allows."""
         shutil.rmtree(work, ignore_errors=True)
         with suppress(OSError):
@@ -287,16 +287,16 @@ def _folder_lock(root: Path) -> Iterator[None]:
     file, deadline = LeaseFile(root), time.monotonic() + WAIT_SECONDS
     with _THREAD_LOCK:
         while not file.lock():
-            _wait(root, file, deadline)
+            _wait_for_lease(root, file, deadline)
         try:
             owner = this_owner(f"migration-{uuid4().hex[:8]}")
             lease = Lease(owner.host, owner.pid, owner.kernel_id, 1, process_start_time(owner.pid))
             while not file.create(lease):
-                holder = file.read()
+                holder = file.current_lease()
                 if holder is None or is_dead(holder) or not file.is_fresh(WATCH_SECONDS):
                     file.write(lease)
                     break
-                _wait(root, file, deadline)
+                _wait_for_lease(root, file, deadline)
             beat = Heartbeat(HEARTBEAT_SECONDS)
             beat.add(file, lease)
             try:
@@ -308,9 +308,9 @@ def _folder_lock(root: Path) -> Iterator[None]:
             file.unlock()
 
 
-def _wait(root: Path, file: LeaseFile, deadline: float) -> None:
+def _wait_for_lease(root: Path, file: LeaseFile, deadline: float) -> None:
     if time.monotonic() > deadline:
-        holder = file.read()
+        holder = file.current_lease()
         if holder is not None:
             raise LayoutNotReady(_busy_message(root, holder))
         raise LayoutNotReady(
@@ -324,7 +324,7 @@ def _lease_of_writer(root: Path) -> Lease | None:
     uncertain: dict[LeaseFile, Lease] = {}
     for directory in _folders(root / SESSIONS):
         file = LeaseFile(directory)
-        lease = file.read()
+        lease = file.current_lease()
         if lease is None or is_dead(lease):
             continue
         if is_running(lease):
@@ -334,7 +334,7 @@ def _lease_of_writer(root: Path) -> Lease | None:
     while uncertain and time.monotonic() < deadline:
         time.sleep(POLL_SECONDS)
         for file, before in uncertain.items():
-            if (now := file.read()) not in (None, before):
+            if (now := file.current_lease()) not in (None, before):
                 return now
     return None
 

@@ -25,7 +25,7 @@ class LayoutStep:
     """One migration step from a layout to the next.
 
     Contract: ``entries`` returns the names in the folder that will be changed, changes nothing, and
-    may raise StepRefused. ``change`` gets another folder with copies of these entries, and changes, renames,
+    may raise StepRefused. ``migrate`` gets another folder with copies of these entries, and changes, renames,
     adds or removes files in it. It leaves files that have the new form unchanged, since a folder whose
     ``layout`` was lost goes through all steps again.
     """
@@ -35,8 +35,8 @@ class LayoutStep:
     sentence: str
     """What the step changed, for the user; shown after "layout 1: "."""
     entries: Callable[[Path], Sequence[str]]
-    change: Callable[[Path], None]
-    alone: bool = True
+    migrate: Callable[[Path], None]
+    needs_no_writers: bool = True
     """Whether no other kernel may write a session meanwhile; false if the step does not change sessions."""
 
 
@@ -72,8 +72,8 @@ STEPS: Sequence[LayoutStep] = (
         number=1,
         sentence="its layout and its project are written down, and the list of sessions is made again",
         entries=_index_to_rebuild,
-        change=_remove_index,
-        alone=False,
+        migrate=_remove_index,
+        needs_no_writers=False,
     ),
 )
 """All steps, in order, without a gap."""

@@ -70,7 +70,7 @@ def close_interrupted(state: State, now_ms: int, *, ended: bool = True) -> list[
             events.extend(
                 _close_message(message, message.info, now_ms, _waiting_calls(state), ended)
             )
-    for ask_id in state.asks:
+    for ask_id in state.asks_by_id:
         reply = Reply(answer="reject", by="restart")
         events.append(PermissionReplied(ask_id=ask_id, reply=reply))
     events.extend(QuestionRejected(question_id=question_id) for question_id in state.questions)
@@ -132,7 +132,7 @@ def _quote_code(part: ToolPart) -> str:
 
 def _waiting_calls(state: State) -> frozenset[str | None]:
     """Return the ids of the calls that waited for an answer, which had not begun to run."""
-    return frozenset(ask.call_id for ask in state.asks.values())
+    return frozenset(ask.call_id for ask in state.asks_by_id.values())
 
 
 def _ran_python(part: Part, waiting: frozenset[str | None]) -> TypeGuard[ToolPart]:

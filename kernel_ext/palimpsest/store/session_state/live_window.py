@@ -30,7 +30,7 @@ class LiveWindow:
     seq: int
     messages: int
     """Number of messages in the window."""
-    extra: dict[str, Any]
+    checkpoint_fields: dict[str, Any]
     """Fields for the checkpoint's state: see ``WindowFields``."""
 
 
@@ -39,7 +39,7 @@ def live_window(state: State, first_message_id: str | None = None) -> LiveWindow
 
     Decisions about messages before it are not included, like these messages.
     """
-    slots = state.slots()
+    slots = state.message_slots()
     inside = [slot for slot in slots if slot.first_seq != RESTORED]
     start = _start(state, inside, first_message_id)
     before = inside[:start]
@@ -49,12 +49,12 @@ def live_window(state: State, first_message_id: str | None = None) -> LiveWindow
     extra: dict[str, Any] = {}
     if index is not None and index.seqs[0] == seq:  # still of the same bytes
         extra["index"] = index.model_dump(mode="json", exclude_none=True)
-    if not before and not state.partial:
+    if not before and not state.is_partial:
         return LiveWindow(seq, len(window), {"messages": len(slots), **extra})
     created = [message.info.time.created for message in _read_slots(state, before)]
     pinned = _pinned_parts(state)
     kept_slots = [slot for slot in slots if slot.first_seq == RESTORED] + before
-    older = state.older + len(before)
+    older = state.older_count + len(before)
     fields: dict[str, Any] = {
         "ids": [slot.id for slot in window],
         "older": older,
@@ -97,8 +97,8 @@ def window_checkpoint(
     while few messages were added since. With ``facts`` of the window's messages, the state need not have these.
     """
     segment, offset = place
-    fields = state.summary() | window.extra
-    indexed = len(window.extra.get("index", {}).get("ids", ()))
+    fields = state.summary() | window.checkpoint_fields
+    indexed = len(window.checkpoint_fields.get("index", {}).get("ids", ()))
     if window.messages - indexed >= INDEXED_MESSAGES:
         lines = written_lines(segment, offset)
         index = (
@@ -118,7 +118,7 @@ def is_wide(state: State) -> bool:
     session = state.session
     if session is not None and session.revert is not None:
         return False
-    inside = [slot for slot in state.slots() if slot.first_seq != RESTORED]
+    inside = [slot for slot in state.message_slots() if slot.first_seq != RESTORED]
     return _start(state, inside, None) > MAX_EARLIER_MESSAGES
 
 
@@ -127,13 +127,13 @@ def narrow_to_window(state: State, window: LiveWindow) -> None:
 
     Nothing is dropped while a revert is in effect, since it may be undone.
     """
-    fields, session = window.extra.get("window"), state.session
+    fields, session = window.checkpoint_fields.get("window"), state.session
     if fields is None or (session is not None and session.revert is not None):
         return
     inside = set(fields["ids"])
     before = [
         earlier
-        for earlier in state.slots()
+        for earlier in state.message_slots()
         if earlier.id not in inside and earlier.first_seq != RESTORED
     ]
     dropped = before[: max(0, len(before) - MAX_EARLIER_MESSAGES)]
@@ -163,20 +163,22 @@ def _start(state: State, slots: Sequence[MessageSlot], first_message_id: str | N
 
 def is_too_short(state: State) -> bool:
     """Return whether a live window lacks messages of the next request, since its compaction is gone."""
-    if not state.partial:
+    if not state.is_partial:
         return False
     session = state.session
     revert = session.revert if session is not None else None
     if revert is not None and state.message(str(revert.get("message_id"))) is None:
         return True
-    was_removed = state.compacted is not None and state.message(state.compacted) is None
+    was_removed = (
+        state.last_compacted_id is not None and state.message(state.last_compacted_id) is None
+    )
     dropped = was_removed or bool(undone_compactions(state.decisions))
-    return dropped and _window_start(state, state.slots()) is None
+    return dropped and _window_start(state, state.message_slots()) is None
 
 
 def _window_start(state: State, slots: Sequence[MessageSlot]) -> int | None:
     """Return the index at which the window of the newest completed, not undone compaction begins."""
-    markers = state.holders("compaction")
+    markers = state.slots_with_type("compaction")
     if not markers:
         return None
     places = {slot.id: index for index, slot in enumerate(slots)}

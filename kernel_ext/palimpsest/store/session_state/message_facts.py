@@ -37,15 +37,15 @@ class MessageFacts:
         """By the hash of each message's id, which takes less memory than the id: whether its spending is added up."""
         self.first_seq = 0
         """Number of the first record of a message; 0 without any."""
-        self._running: set[str] = set()
+        self._running_messages: set[str] = set()
         """Answers that have not ended."""
         self._open_parts: dict[str, set[str]] = {}
         """The parts with unfinished work of each message that has one."""
-        self._kinds: dict[str, dict[str, str]] = {}
+        self._part_kinds: dict[str, dict[str, str]] = {}
         """The parts of indexed types of each message that has one."""
         self._answers: OrderedDict[str, Spent] = OrderedDict()
         """What the newest answers spent, which is not added up yet."""
-        self._spent: Spent | None = Spent()
+        self._spending: Spent | None = Spent()
         """The spending of the other answers; None once one of them was reported anew."""
 
     @classmethod
@@ -57,7 +57,7 @@ class MessageFacts:
         return facts
 
     @classmethod
-    def of(cls, messages: Iterable[Message]) -> "MessageFacts":
+    def of_messages(cls, messages: Iterable[Message]) -> "MessageFacts":
         """Return the facts of messages that were read."""
         facts = cls()
         for message in messages:
@@ -82,21 +82,21 @@ class MessageFacts:
                 self._forget_part(message, removed)
             case MessageRemoved(message_id=removed):
                 if self._is_counted.pop(hash(removed), False):
-                    self._spent = None
+                    self._spending = None
                 self._answers.pop(removed, None)
-                self._running.discard(removed)
+                self._running_messages.discard(removed)
                 self._open_parts.pop(removed, None)
-                self._kinds.pop(removed, None)
+                self._part_kinds.pop(removed, None)
             case _:
                 return
         self.first_seq = self.first_seq or record.seq
 
-    def completed(self, index: MessageIndex) -> MessageIndex | None:
+    def index_with_facts(self, index: MessageIndex) -> MessageIndex | None:
         """Return the index of lines with these facts; None where it has other messages."""
         if not all(hash(name) in self._is_counted for name in index.ids):
             return None
-        unsettled = self._running | self._open_parts.keys()
-        kinds = {name: set(parts.values()) for name, parts in self._kinds.items()}
+        unsettled = self._running_messages | self._open_parts.keys()
+        kinds = {name: set(parts.values()) for name, parts in self._part_kinds.items()}
         is_all = len(index.ids) == self.messages
         return index.model_copy(
             update={
@@ -111,7 +111,7 @@ class MessageFacts:
 
     def _all_spent(self) -> Spent | None:
         """Return the spending of all answers; None where it is not known."""
-        spent = self._spent
+        spent = self._spending
         for answer in self._answers.values():
             spent = None if spent is None else spent.plus(answer)
         return spent
@@ -119,19 +119,21 @@ class MessageFacts:
     def completed_index(self, lines: Iterable[bytes], window_seq: int) -> MessageIndex | None:
         """Return the index of a window's lines with these facts; None where it would help little."""
         index = line_index(lines, window_seq)
-        return None if index is None else self.completed(index)
+        return None if index is None else self.index_with_facts(index)
 
     def _note_info(self, info: MessageInfo) -> None:
-        (self._running.discard if is_settled_info(info) else self._running.add)(info.id)
+        (self._running_messages.discard if is_settled_info(info) else self._running_messages.add)(
+            info.id
+        )
         if self._is_counted.setdefault(hash(info.id), False):
-            self._spent = None
+            self._spending = None
         elif isinstance(info, AssistantMessage):
             self._answers[info.id] = recorded_spending([info])
         if len(self._answers) > MAX_ANSWERS:
             name, oldest = self._answers.popitem(last=False)
             self._is_counted[hash(name)] = True
-            if self._spent is not None:
-                self._spent = self._spent.plus(oldest)
+            if self._spending is not None:
+                self._spending = self._spending.plus(oldest)
 
     def _note_part(self, message: str, part: Part) -> None:
         self._is_counted.setdefault(hash(message), False)
@@ -139,15 +141,15 @@ class MessageFacts:
         if not is_settled_part(part):
             self._open_parts.setdefault(message, set()).add(part.id)
         if part.type in INDEXED_PART_TYPES:
-            self._kinds.setdefault(message, {})[part.id] = part.type
+            self._part_kinds.setdefault(message, {})[part.id] = part.type
 
     def _forget_part(self, message: str, part: str) -> None:
         if message in self._open_parts:
             self._open_parts[message].discard(part)
             if not self._open_parts[message]:
                 del self._open_parts[message]
-        if message in self._kinds:
-            self._kinds[message].pop(part, None)
+        if message in self._part_kinds:
+            self._part_kinds[message].pop(part, None)
 
 
 def message_index(
@@ -165,4 +167,6 @@ def message_index(
     if index is None:
         return None
     indexed = dict.fromkeys(index.ids)
-    return MessageFacts.of(one for one in messages if one.id in indexed).completed(index)
+    return MessageFacts.of_messages(one for one in messages if one.id in indexed).index_with_facts(
+        index
+    )

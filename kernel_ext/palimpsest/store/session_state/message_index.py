@@ -101,7 +101,7 @@ def line_index(
     """
     places = LinePlaces(window_seq)
     for line in lines:
-        if not places.take(line):
+        if not places.add_line(line):
             break
     return places.index(min_count)
 
@@ -113,12 +113,12 @@ class LinePlaces:
         """Messages in lines before the record ``window_seq`` are not recorded."""
         self.offset = 0
         """The first byte that was not recorded."""
-        self.others: list[int] = []
+        self.other_offsets: list[int] = []
         """Offsets of the lines that concern no message."""
-        self.last: tuple[int, ...] = ()
+        self.last_record_numbers: tuple[int, ...] = ()
         """The numbers of the last two lines."""
         self._window_seq = window_seq
-        self._places: dict[str, int] = {}
+        self._message_places: dict[str, int] = {}
         """The place of each message in the arrays, in the order in which they appeared."""
         self._seqs = array("q")
         self._firsts = array("q")
@@ -129,7 +129,7 @@ class LinePlaces:
         self._crc = 0
         self._seq = 0
 
-    def take(self, line: bytes) -> bool:
+    def add_line(self, line: bytes) -> bool:
         """Record a line; False where it cannot be indexed."""
         head = head_of(line)
         if head is None or int(head[1]) <= self._seq:
@@ -139,30 +139,30 @@ class LinePlaces:
             return False
         self._seq = int(head[1])
         if kind == OTHER:
-            self.others.append(self.offset)
+            self.other_offsets.append(self.offset)
         elif kind in _MESSAGE_GROUP and self._seq >= self._window_seq:
             self._note_message(head[_MESSAGE_GROUP[kind]].decode(), kind)
         self.offset += len(line) + 1
-        self.last = *self.last[-1:], self._seq
+        self.last_record_numbers = *self.last_record_numbers[-1:], self._seq
         self._crc = crc32(b"\n", crc32(line, self._crc))
         return True
 
     def index(self, min_count: int) -> MessageIndex | None:
         """Return the index of the recorded lines; None for fewer messages than ``min_count``, or for one without info."""
-        if self._nameless or len(self._places) < min_count:
+        if self._nameless or len(self._message_places) < min_count:
             return None
-        ids = tuple(self._places)
+        ids = tuple(self._message_places)
         return MessageIndex(
             size=self.offset,
             crc=self._crc,
             ids=ids,
             seqs=tuple(self._seqs),
-            starts=tuple(self._starts()),
+            starts=tuple(self._block_starts()),
             unsettled=ids,
         )
 
     def _note_message(self, name: str, kind: int) -> None:
-        place = self._places.setdefault(name, len(self._places))
+        place = self._message_places.setdefault(name, len(self._message_places))
         if place == len(self._seqs):
             self._seqs.append(self._seq)
             self._firsts.append(self.offset)
@@ -172,7 +172,7 @@ class LinePlaces:
         if kind == INFO:
             self._nameless.discard(name)
 
-    def _starts(self) -> Iterator[int]:
+    def _block_starts(self) -> Iterator[int]:
         """Yield for each message the beginning of the block that holds all of its lines."""
         block, end = 0, -1
         for first, last in zip(self._firsts, self._lasts, strict=True):
@@ -188,7 +188,7 @@ class LineBlock:
 
     _content: bytes  # of all blocks: a slice of each would copy the log
     _start: int
-    _end: int
+    _end_offset: int
     ids: tuple[str, ...]
     """The messages that the lines are about."""
     _window_seq: int
@@ -198,9 +198,9 @@ class LineBlock:
         """Assign the lines to their messages."""
         self._place(self)
 
-    def lines(self) -> Iterator[tuple[str, bytes, Head]]:
+    def message_lines(self) -> Iterator[tuple[str, bytes, Head]]:
         """Yield the lines about messages, oldest first: the message's id, the line and its head."""
-        for line in self._content[self._start : self._end].split(b"\n"):
+        for line in self._content[self._start : self._end_offset].split(b"\n"):
             head = head_of(line)
             group = None if head is None else _MESSAGE_GROUP.get(head.lastindex or 0)
             if head is not None and group is not None and int(head[1]) >= self._window_seq:

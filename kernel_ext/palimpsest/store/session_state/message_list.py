@@ -60,11 +60,11 @@ def event_of(line: bytes, report: Report) -> Event | None:
 class LatestValue(Generic[T]):
     """Holds the newest version of a value."""
 
-    __slots__ = ("_pick", "lines", "value")
+    __slots__ = ("_pick_latest", "lines", "value")
 
     def __init__(self, value: T, pick: Callable[[Event], T | None]) -> None:
         self.value = value
-        self._pick = pick
+        self._pick_latest = pick
         self.lines: list[bytes] | None = None
         """Lines of newer versions that were not parsed yet; None while ``value`` is the newest version."""
 
@@ -81,17 +81,17 @@ class LatestValue(Generic[T]):
             self.lines.append(line)
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether no value is known, parsed or not."""
         return self.value is None and self.lines is None
 
-    def read(self, report: Report) -> T:
+    def newest_value(self, report: Report) -> T:
         """Return the newest readable version."""
         if self.lines is not None:
             lines, self.lines = self.lines, None
             for line in reversed(lines):
                 event = event_of(line, report)
-                value = None if event is None else self._pick(event)
+                value = None if event is None else self._pick_latest(event)
                 if value is not None:
                     self.value = value
                     break
@@ -128,7 +128,7 @@ class PartSlot:
     def add(self, field: str, text: str, report: Report) -> None:
         """Append text to a field."""
         if self._lines is not None:
-            self._parse(self._lines, report)
+            self._parse_lines(self._lines, report)
         self._add(field, text)
 
     def add_line(self, line: bytes) -> None:
@@ -141,10 +141,10 @@ class PartSlot:
         """Return whether the part may contain the bytes; exact only for unparsed lines."""
         return self._lines is None or any(needle in line for line in self._lines)
 
-    def read(self, report: Report) -> Part | None:
+    def current_part(self, report: Report) -> Part | None:
         """Return the part as it is now; None when no readable version is known."""
         if self._lines is not None:
-            self._parse(self._lines, report)
+            self._parse_lines(self._lines, report)
         if self._base is not None and self._deltas is not None:
             for field, texts in self._deltas.items():
                 self._base = append_text(self._base, field.split("."), "".join(texts))
@@ -156,7 +156,7 @@ class PartSlot:
             self._deltas = {}
         self._deltas.setdefault(field, []).append(text)
 
-    def _parse(self, lines: list[bytes], report: Report) -> None:
+    def _parse_lines(self, lines: list[bytes], report: Report) -> None:
         """Use the newest readable version, then the deltas that came after it."""
         self._lines = None
         deltas: list[PartDelta] = []
@@ -205,7 +205,7 @@ def _pick_info(event: Event) -> MessageInfo | None:
 class MessageSlot:
     """Holds one message: its info, and its parts in the order in which they first appeared."""
 
-    __slots__ = ("_info", "_parts", "block", "built", "first_seq", "id", "order")
+    __slots__ = ("_info", "_parts", "block", "built_message", "first_seq", "id", "order")
 
     def __init__(self, identifier: str, first_seq: int, order: int) -> None:
         self.id = identifier
@@ -215,7 +215,7 @@ class MessageSlot:
         """Rises with each message that appears."""
         self.block: LineBlock | None = None
         """Its lines, until they are assigned to its info and parts."""
-        self.built: Message | None = None
+        self.built_message: Message | None = None
         """The message as it was last read; None after a change."""
         self._info: LatestValue[MessageInfo | None] | None = None
         self._parts: dict[str, PartSlot] | None = None
@@ -242,9 +242,9 @@ class MessageSlot:
     @property
     def has_info(self) -> bool:
         """Whether its info is known, parsed or not."""
-        return self.block is not None or not (self._info is None or self._info.empty)
+        return self.block is not None or not (self._info is None or self._info.is_empty)
 
-    def holds(self, kind: str) -> bool:
+    def holds_part_type(self, kind: str) -> bool:
         """Return whether it holds a part of a type, parsed or not."""
         return any(part.kind == kind for part in self.parts.values())
 
@@ -264,19 +264,19 @@ class MessageSlot:
             part = parts[part_id] = PartSlot("")
         part.put_line(head[4].decode(), line)
 
-    def read(self, report: Report) -> Message | None:
+    def current_message(self, report: Report) -> Message | None:
         """Return the message as it is now; None while it has no info."""
-        if self.built is None:
-            info = self.info.read(report)
+        if self.built_message is None:
+            info = self.info.newest_value(report)
             if info is None:
                 return None
             if info.id != self.id:  # its line has two ids, and the first chose the slot
                 info = info.model_copy(update={"id": self.id})
-            parts = ((name, slot.read(report)) for name, slot in self.parts.items())
-            self.built = Message(
+            parts = ((name, slot.current_part(report)) for name, slot in self.parts.items())
+            self.built_message = Message(
                 info=info, parts=tuple(part for name, part in parts if part and part.id == name)
             )
-        return self.built
+        return self.built_message
 
 
 class MessageList(RecordNumbering):
@@ -284,33 +284,33 @@ class MessageList(RecordNumbering):
 
     def __init__(self) -> None:
         super().__init__()
-        self.unreadable: list[tuple[int | None, str]] = []
+        self.unreadable_records: list[tuple[int | None, str]] = []
         """Records that were skipped: sequence number, if known, and the problem."""
         self.older_created: int | None = None
         """The newest creation time among the messages not loaded from the log; None when all are loaded."""
-        self.older = 0
+        self.older_count = 0
         """Number of messages before the live window."""
-        self._slots: dict[str, MessageSlot] = {}
+        self._slots_by_id: dict[str, MessageSlot] = {}
         self._changed: set[str] = set()
         self._appeared: list[str] = []
         """Messages that are not in the list yet, in the order in which they appeared."""
         self._is_reordered = True
         self._list: list[Message] = []
         self._index: dict[str, int] = {}
-        self._value: Messages | None = None
-        self._holders: dict[str, set[str]] = {kind: set() for kind in INDEXED_PART_TYPES}
+        self._built_messages: Messages | None = None
+        self._messages_with_type: dict[str, set[str]] = {kind: set() for kind in INDEXED_PART_TYPES}
         """Messages that held a part of an indexed type, and may still hold it."""
         self._appeared_count = 0
         self._opened_with: MessageIndex | None = None
-        self._settled: set[str] = set()
+        self._settled_ids: set[str] = set()
         """Messages of the index without unfinished work, which no record changed since."""
-        self._spent: Spent | None = None
+        self._spending: Spent | None = None
         """Spending reported by the answers of the index; None once a record changed one of them."""
 
     # Reading
 
     @property
-    def partial(self) -> bool:
+    def is_partial(self) -> bool:
         """Whether only a live window is loaded, so that earlier messages are in the log alone."""
         return self.older_created is not None
 
@@ -319,24 +319,24 @@ class MessageList(RecordNumbering):
 
         Cheap to call often: only messages that changed since the last call are rebuilt.
         """
-        if self._value is None:
+        if self._built_messages is None:
             self._append_new()
             if self._is_reordered or not self._changed <= self._index.keys():
                 self._rebuild()
             else:
                 for identifier in self._changed:
-                    message = self._slots[identifier].read(self._report)
+                    message = self._slots_by_id[identifier].current_message(self._report)
                     if message is not None:
                         self._list[self._index[identifier]] = message
             self._changed.clear()
-            self._value = tuple(self._list)
-        return self._value
+            self._built_messages = tuple(self._list)
+        return self._built_messages
 
     def _append_new(self) -> None:
         """Append the new messages to the list; a message without info is inserted later by a rebuild."""
         if not self._is_reordered:
             for identifier in self._appeared:
-                message = self._slots[identifier].read(self._report)
+                message = self._slots_by_id[identifier].current_message(self._report)
                 if message is not None:
                     self._index[identifier] = len(self._list)
                     self._list.append(message)
@@ -344,28 +344,30 @@ class MessageList(RecordNumbering):
 
     @collection_paused()
     def _rebuild(self) -> None:
-        built = [slot.read(self._report) for slot in self._slots.values()]
+        built = [slot.current_message(self._report) for slot in self._slots_by_id.values()]
         self._list = [message for message in built if message is not None]
         self._index = {message.id: index for index, message in enumerate(self._list)}
         self._is_reordered = False
 
     def message(self, message_id: str) -> Message | None:
         """Return one message, or None."""
-        slot = self._slots.get(message_id)
-        return None if slot is None else slot.read(self._report)
+        slot = self._slots_by_id.get(message_id)
+        return None if slot is None else slot.current_message(self._report)
 
     def part(self, message_id: str, part_id: str) -> Part | None:
         """Return one part, or None; also while its message has no info yet."""
         part = self._part(message_id, part_id)[1]
-        return None if part is None else part.read(self._report)
+        return None if part is None else part.current_part(self._report)
 
-    def slots(self) -> tuple[MessageSlot, ...]:
+    def message_slots(self) -> tuple[MessageSlot, ...]:
         """Return the slots of the messages in order, without parsing them."""
-        return tuple(slot for slot in self._slots.values() if slot.has_info)
+        return tuple(slot for slot in self._slots_by_id.values() if slot.has_info)
 
     def newest_message(self) -> Message | None:
         """Return the newest message, or None; no other is read."""
-        messages = (slot.read(self._report) for slot in reversed(self._slots.values()))
+        messages = (
+            slot.current_message(self._report) for slot in reversed(self._slots_by_id.values())
+        )
         return next((message for message in messages if message is not None), None)
 
     def page(self, count: int, before: str = "") -> Messages | None:
@@ -374,50 +376,54 @@ class MessageList(RecordNumbering):
         Messages from before the live window do not count, since some between them are missing. None where messages
         are needed that only the log has.
         """
-        names = reversed(self._slots)
+        names = reversed(self._slots_by_id)
         if before:
             if self.message(before) is None:
-                return None if self.partial else ()
+                return None if self.is_partial else ()
             next(name for name in names if name == before)
         newest_first: list[Message] = []
         for name in names:
-            slot = self._slots[name]
+            slot = self._slots_by_id[name]
             if len(newest_first) >= count or slot.first_seq == RESTORED:
                 break
-            message = slot.read(self._report)
+            message = slot.current_message(self._report)
             if message is not None:
                 newest_first.append(message)
-        return None if self.partial and len(newest_first) < count else tuple(reversed(newest_first))
+        return (
+            None if self.is_partial and len(newest_first) < count else tuple(reversed(newest_first))
+        )
 
-    def holders(self, kind: str) -> tuple[MessageSlot, ...]:
+    def slots_with_type(self, kind: str) -> tuple[MessageSlot, ...]:
         """Return the slots of the messages that hold a part of one of the types ``INDEXED_PART_TYPES``, in order."""
-        candidates = (self._slots.get(name) for name in self._holders[kind])
+        candidates = (self._slots_by_id.get(name) for name in self._messages_with_type[kind])
         slots = [
-            slot for slot in candidates if slot is not None and slot.has_info and slot.holds(kind)
+            slot
+            for slot in candidates
+            if slot is not None and slot.has_info and slot.holds_part_type(kind)
         ]
         return tuple(sorted(slots, key=attrgetter("order")))
 
     def messages_with_part(self, kind: str) -> Messages:
         """Return the messages that hold a part of one of the types ``INDEXED_PART_TYPES``, in order; no other is read."""
-        messages = (slot.read(self._report) for slot in self.holders(kind))
+        messages = (slot.current_message(self._report) for slot in self.slots_with_type(kind))
         return tuple(message for message in messages if message is not None)
 
     def unsettled_messages(self) -> Messages:
         """Return the messages that may have unfinished work, in order: all but those that an index lists as settled."""
-        if not self._settled:
+        if not self._settled_ids:
             return self.messages()
-        slots = [slot for name, slot in self._slots.items() if name not in self._settled]
-        messages = (slot.read(self._report) for slot in slots)
+        slots = [slot for name, slot in self._slots_by_id.items() if name not in self._settled_ids]
+        messages = (slot.current_message(self._report) for slot in slots)
         return tuple(message for message in messages if message is not None)
 
     def reported_spending(self) -> tuple[Spent, Sequence[MessageInfo]]:
         """Return the spending recorded in the index, and the infos of the messages that are not in it."""
         opened = self._opened_with
-        indexed_ids = opened.ids if opened is not None and self._spent is not None else ()
+        indexed_ids = opened.ids if opened is not None and self._spending is not None else ()
         counted = frozenset(indexed_ids)
-        slots = [slot for name, slot in self._slots.items() if name not in counted]
-        infos = (slot.info.read(self._report) for slot in slots)
-        return self._spent or Spent(), [info for info in infos if info is not None]
+        slots = [slot for name, slot in self._slots_by_id.items() if name not in counted]
+        infos = (slot.info.newest_value(self._report) for slot in slots)
+        return self._spending or Spent(), [info for info in infos if info is not None]
 
     @property
     def index(self) -> MessageIndex | None:
@@ -426,7 +432,7 @@ class MessageList(RecordNumbering):
 
     def open_with(self, index: MessageIndex, content: bytes, window_seq: int) -> bool:
         """Begin with the messages of an index, whose lines are parsed when needed; False where it does not match."""
-        if not index.fits(content) or not self._slots.keys().isdisjoint(index.ids):
+        if not index.fits(content) or not self._slots_by_id.keys().isdisjoint(index.ids):
             return False
         for first, end, stop in index.blocks():
             ids = index.ids[first:end]
@@ -434,37 +440,37 @@ class MessageList(RecordNumbering):
             block = LineBlock(content, start, stop, ids, window_seq, self._place_block)
             for name, seq in zip(ids, index.seqs[first:end], strict=True):
                 self._new_slot(name, seq).block = block
-        self._opened_with, self._spent = index, index.spent
-        self._settled = set(index.ids).difference(index.unsettled)
-        for kind, known_ids in self._holders.items():
+        self._opened_with, self._spending = index, index.spent
+        self._settled_ids = set(index.ids).difference(index.unsettled)
+        for kind, known_ids in self._messages_with_type.items():
             unknown = index.ids if b'"type":"%s"' % kind.encode() in content else ()
             known_ids.update(index.holders.get(kind, unknown))
-        self._is_reordered, self._value = True, None
+        self._is_reordered, self._built_messages = True, None
         return True
 
     def _place_block(self, block: LineBlock) -> None:
         """Assign the lines of a block to their messages, except to messages that were removed meanwhile."""
         slots: dict[str, MessageSlot] = {}
         for name in block.ids:
-            slot = self._slots.get(name)
+            slot = self._slots_by_id.get(name)
             if slot is not None and slot.block is block:
                 slot.block, slots[name] = None, slot
-        for name, line, head in block.lines():
+        for name, line, head in block.message_lines():
             if name in slots:
                 slots[name].place_line(line, head)
 
-    def keep(self, message: Message) -> None:
+    def keep_message(self, message: Message) -> None:
         """Add a whole message from before the live window, such as a pinned one."""
         self.on_message(MessageUpdated(info=message.info), RESTORED)
         for part in message.parts:
             self.on_part(PartUpdated(part=part), RESTORED)
 
-    def drop(self, message_ids: set[str]) -> None:
+    def forget_messages(self, message_ids: set[str]) -> None:
         """Remove messages that are before the live window, without a record."""
         for identifier in message_ids:
             self._remove(identifier)
         if message_ids:
-            self._opened_with = self._spent = None
+            self._opened_with = self._spending = None
 
     # Events
 
@@ -497,17 +503,17 @@ class MessageList(RecordNumbering):
 
     def on_message(self, event: MessageUpdated, seq: int) -> None:
         """Apply a message's new info."""
-        slot = self._slot(event.info.id, seq)
+        slot = self._slot_for(event.info.id, seq)
         slot.info.put(event.info)
         self._discard_spending(slot)
         self._mark_changed(slot)
 
     def on_part(self, event: PartUpdated, seq: int) -> None:
         """Apply a whole part."""
-        slot = self._slot(event.part.message_id, seq)
+        slot = self._slot_for(event.part.message_id, seq)
         self._part_slot(slot, event.part.id, event.part.type).put(event.part)
         if event.part.type in INDEXED_PART_TYPES:
-            self._holders[event.part.type].add(slot.id)
+            self._messages_with_type[event.part.type].add(slot.id)
         self._mark_changed(slot)
 
     def on_part_removed(self, event: PartRemoved) -> None:
@@ -530,7 +536,7 @@ class MessageList(RecordNumbering):
     def info_line(self, line: bytes, head: Head) -> None:
         """Apply the line of a message's info."""
         message_id = head[7].decode()
-        slot = self._slots.get(message_id) or self._slot(message_id, int(head[1]))
+        slot = self._slots_by_id.get(message_id) or self._slot_for(message_id, int(head[1]))
         slot.info.put_line(line)
         self._discard_spending(slot)
         self._mark_changed(slot)
@@ -539,35 +545,35 @@ class MessageList(RecordNumbering):
         """Apply the line of a whole part."""
         part_name, message_name, kind = head.group(2, 3, 4)
         message_id, part_id = message_name.decode(), part_name.decode()
-        slot = self._slots.get(message_id) or self._slot(message_id, int(head[1]))
+        slot = self._slots_by_id.get(message_id) or self._slot_for(message_id, int(head[1]))
         part = slot.parts.get(part_id)
         if part is None:
             part = slot.parts[part_id] = PartSlot("")
         name = kind.decode()
         part.put_line(name, line)
         if name in INDEXED_PART_TYPES:
-            self._holders[name].add(message_id)
-        slot.built = self._value = None
-        if self._settled:
-            self._settled.discard(message_id)
+            self._messages_with_type[name].add(message_id)
+        slot.built_message = self._built_messages = None
+        if self._settled_ids:
+            self._settled_ids.discard(message_id)
         if not self._is_reordered:
             self._changed.add(message_id)
 
     def delta_line(self, line: bytes, head: Head) -> None:
         """Apply the line of a delta."""
-        slot = self._slots.get(head[5].decode())
+        slot = self._slots_by_id.get(head[5].decode())
         part = None if slot is None else slot.parts.get(head[6].decode())
         if slot is not None and part is not None:
             part.add_line(line)
             self._mark_changed(slot)
 
     def _report(self, line: bytes, what: str) -> None:
-        self.unreadable.append((seq_of(line), what))
+        self.unreadable_records.append((seq_of(line), what))
 
     # Slots
 
-    def _slot(self, message_id: str, seq: int) -> MessageSlot:
-        slot = self._slots.get(message_id)
+    def _slot_for(self, message_id: str, seq: int) -> MessageSlot:
+        slot = self._slots_by_id.get(message_id)
         if slot is None:
             slot = self._new_slot(message_id, seq)
             self._appeared.append(message_id)
@@ -575,11 +581,11 @@ class MessageList(RecordNumbering):
 
     def _new_slot(self, message_id: str, seq: int) -> MessageSlot:
         self._appeared_count += 1
-        slot = self._slots[message_id] = MessageSlot(message_id, seq, self._appeared_count)
+        slot = self._slots_by_id[message_id] = MessageSlot(message_id, seq, self._appeared_count)
         return slot
 
     def _part(self, message_id: str, part_id: str) -> tuple[MessageSlot | None, PartSlot | None]:
-        slot = self._slots.get(message_id)
+        slot = self._slots_by_id.get(message_id)
         return slot, None if slot is None else slot.parts.get(part_id)
 
     def _part_slot(self, slot: MessageSlot, part_id: str, kind: str) -> PartSlot:
@@ -589,22 +595,22 @@ class MessageList(RecordNumbering):
         return part
 
     def _remove(self, message_id: str) -> None:
-        slot = self._slots.pop(message_id, None)
+        slot = self._slots_by_id.pop(message_id, None)
         if slot is not None:
             self._discard_spending(slot)
-            self._settled.discard(message_id)
+            self._settled_ids.discard(message_id)
             self._changed.discard(message_id)
             self._is_reordered = True
-            self._value = None
+            self._built_messages = None
 
     def _discard_spending(self, slot: MessageSlot) -> None:
         """Discard the spending of the index where one of its messages changed or was removed."""
         if self._opened_with is not None and slot.first_seq <= self._opened_with.seqs[-1]:
-            self._spent = None
+            self._spending = None
 
     def _mark_changed(self, slot: MessageSlot) -> None:
-        slot.built = None
-        self._value = None
-        self._settled.discard(slot.id)
+        slot.built_message = None
+        self._built_messages = None
+        self._settled_ids.discard(slot.id)
         if not self._is_reordered:
             self._changed.add(slot.id)

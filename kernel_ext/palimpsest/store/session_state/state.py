@@ -70,7 +70,7 @@ class State(MessageList):
     def __init__(self) -> None:
         super().__init__()
         self.todos: tuple[Todo, ...] = ()
-        self.asks: dict[str, Ask] = {}
+        self.asks_by_id: dict[str, Ask] = {}
         """Permission asks without an answer yet, by id."""
         self.replies: dict[str, Reply] = {}
         """Replies to permission asks, by the id of the tool call that asked."""
@@ -79,9 +79,9 @@ class State(MessageList):
         self.inbox: dict[str, PromptAdmitted] = {}
         """Prompts that were admitted and not delivered yet, by id, in order."""
         self.diff: tuple[dict[str, Any], ...] = ()
-        self.compacted: str | None = None
+        self.last_compacted_id: str | None = None
         """The message id of the newest completed compaction."""
-        self.deleted = False
+        self.is_deleted = False
         self._session: LatestValue[SessionInfo | None] = LatestValue(None, _pick_session)
         self._status: LatestValue[Status] = LatestValue(Idle(), _pick_status)
         self._decisions: list[Decision | bytes] = []
@@ -95,13 +95,13 @@ class State(MessageList):
     def session(self) -> SessionInfo | None:
         """The session's info; None before ``session.created``."""
         latest = self._session
-        return latest.value if latest.lines is None else latest.read(self._report)
+        return latest.value if latest.lines is None else latest.newest_value(self._report)
 
     @property
     def status(self) -> Status:
         """Whether the session is idle, busy, or waits to retry."""
         latest = self._status
-        return latest.value if latest.lines is None else latest.read(self._report)
+        return latest.value if latest.lines is None else latest.newest_value(self._report)
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
@@ -120,12 +120,12 @@ class State(MessageList):
     @property
     def request(self) -> StepRequest | None:
         """The newest model request, as it was journaled."""
-        return self._requests.newest
+        return self._requests.newest_request
 
     @property
-    def items(self) -> tuple[ContextItem, ...]:
+    def request_items(self) -> tuple[ContextItem, ...]:
         """All items of the newest request, including those it shares with earlier ones."""
-        return self._requests.items
+        return self._requests.newest_items
 
     def summary(self) -> dict[str, Any]:
         """Return everything but the messages as JSON values."""
@@ -133,24 +133,24 @@ class State(MessageList):
             session=self.session,
             status=self.status,
             todos=self.todos,
-            asks=tuple(self.asks.values()),
+            asks=tuple(self.asks_by_id.values()),
             replies=self.replies,
             questions=tuple(self.questions.values()),
             inbox=tuple(self.inbox.values()),
             decisions=self.decisions,
-            request=self._requests.expanded(),
+            request=self._requests.expanded_request(),
             diff=self.diff,
-            compacted=self.compacted,
-            deleted=self.deleted,
+            compacted=self.last_compacted_id,
+            deleted=self.is_deleted,
             seq=self.seq,
         ).model_dump(mode="json", exclude_none=True)
 
-    def restore(self, fields: Summary) -> None:
+    def restore_summary(self, fields: Summary) -> None:
         """Set all values from a summary, and the pinned messages that it has from before the window."""
         self._session.put(fields.session)
         self._status.put(fields.status)
         self.todos = fields.todos
-        self.asks = {ask.id: ask for ask in fields.asks}
+        self.asks_by_id = {ask.id: ask for ask in fields.asks}
         self.replies = dict(fields.replies)
         self.questions = {question.question_id: question for question in fields.questions}
         self.inbox = {prompt.prompt_id: prompt for prompt in fields.inbox}
@@ -158,16 +158,16 @@ class State(MessageList):
         if fields.request is not None:
             self._requests.put(fields.request)
         self.diff = fields.diff
-        self.compacted = fields.compacted
-        self.deleted = fields.deleted
+        self.last_compacted_id = fields.compacted
+        self.is_deleted = fields.deleted
         self.seq = fields.seq
         if fields.window is not None:
-            self.older = fields.window.older
+            self.older_count = fields.window.older
             self.older_created = fields.window.older_created
             for message in fields.window.kept:
-                self.keep(message)
+                self.keep_message(message)
 
-    def move(self, fork: SessionInfo, shift: int) -> None:
+    def become_fork(self, fork: SessionInfo, shift: int) -> None:
         """Become the state of a fork, whose sequence numbers are higher by ``shift``."""
         self._session.put(fork)
         self.seq += shift
@@ -179,12 +179,12 @@ class State(MessageList):
         ``created`` is the newest creation time among them; ``count`` is the number of further messages before
         the live window, including pinned messages that stay in memory.
         """
-        self.drop(message_ids)
+        self.forget_messages(message_ids)
         latest = tuple(
             decision for decision in self.decisions if decision.message_id not in message_ids
         )
         self._decisions, self._parsed_decisions = list(latest), latest
-        self.older += count
+        self.older_count += count
         self.older_created = max(created, self.older_created or 0)
 
     # Folding
@@ -228,14 +228,14 @@ class State(MessageList):
         elif (reader := self._readers.get(head[OTHER])) is not None:
             reader(line)
         else:
-            self._parse(line, is_numbered=True)
+            self._parse_line(line, is_numbered=True)
 
     def _apply_parsed(self, line: bytes) -> None:
         """Apply a line in another format, such as a line that was edited by hand."""
         if line and not line.isspace():
-            self._parse(line, is_numbered=False)
+            self._parse_line(line, is_numbered=False)
 
-    def _parse(self, line: bytes, *, is_numbered: bool) -> None:
+    def _parse_line(self, line: bytes, *, is_numbered: bool) -> None:
         """Parse a line and handle its event; with ``is_numbered`` its sequence number was checked already."""
         try:
             record = record_of(line)
@@ -300,11 +300,11 @@ class State(MessageList):
             case SessionUpdated():
                 self._session.put(event.session)
             case SessionDeleted():
-                self.deleted = True
+                self.is_deleted = True
             case SessionDiff():
                 self.diff = event.diff
             case SessionCompacted():
-                self.compacted = event.message_id
+                self.last_compacted_id = event.message_id
             case SessionStatus():
                 self._status.put(event.status)
             case SessionError():
@@ -317,19 +317,19 @@ class State(MessageList):
         if event.session.forked_from is not None:
             # Open asks, questions and prompts of the parent are answered in the parent.
             self._status.put(Idle())
-            self.asks.clear()
+            self.asks_by_id.clear()
             self.questions.clear()
             self.inbox.clear()
-            self.deleted = False
+            self.is_deleted = False
 
     def _on_asked(self, event: PermissionAsked) -> None:
-        self.asks[event.ask.id] = event.ask
+        self.asks_by_id[event.ask.id] = event.ask
         if event.ask.call_id is not None:
             # Some providers reuse call ids: an older reply does not answer this ask.
             self.replies.pop(event.ask.call_id, None)
 
     def _on_replied(self, event: PermissionReplied) -> None:
-        ask = self.asks.pop(event.ask_id, None)
+        ask = self.asks_by_id.pop(event.ask_id, None)
         if ask is not None and ask.call_id is not None:
             self.replies[ask.call_id] = event.reply
 
@@ -351,7 +351,7 @@ class State(MessageList):
         pass
 
 
-def fold(records: Iterable[Record], state: State | None = None) -> State:
+def apply_records(records: Iterable[Record], state: State | None = None) -> State:
     """Apply records in order to a state, a fresh one when none is given."""
     state = State() if state is None else state
     for record in records:

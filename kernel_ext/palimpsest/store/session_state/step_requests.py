@@ -52,13 +52,13 @@ def shorten_request(request: Json, base: Json, number: int) -> Json | None:
     if LIKE in request or any(name in base and name not in request for name in SHARED_FIELDS):
         return None
     try:
-        short = {LIKE: number} | _shorten(request, base)
+        short = {LIKE: number} | _shortened_request(request, base)
         return short if expand_request(short, base) == request else None
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
 
 
-def _shorten(request: Json, base: Json) -> Json:
+def _shortened_request(request: Json, base: Json) -> Json:
     short = {
         name: value
         for name, value in request.items()
@@ -86,15 +86,15 @@ def _shorten(request: Json, base: Json) -> Json:
 def expand_request(short: Json, base: Json) -> Json:
     """Return the full request of a shortened one; raises ValueError if it is malformed."""
     try:
-        return _fill(short, base)
+        return _filled_request(short, base)
     except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
         raise ValueError(f"It is not written as requests are: {error!r}.") from error
 
 
-def _fill(short: Json, base: Json) -> Json:
+def _filled_request(short: Json, base: Json) -> Json:
     request = {name: base[name] for name in SHARED_FIELDS if name in base} | short
     del request[LIKE]
-    request["items"] = _items(short["items"])
+    request["items"] = _item_objects(short["items"])
     request["sha256"] = _long_hash(short["sha256"])
     if "tokens" not in short:
         request["tokens"] = sum(request["kinds"].values())
@@ -136,7 +136,7 @@ def _item_rows(items: Sequence[Json]) -> list[list[Any]]:
     return rows
 
 
-def _items(rows: Sequence[Sequence[Any]]) -> list[Json]:
+def _item_objects(rows: Sequence[Sequence[Any]]) -> list[Json]:
     items: list[Json] = []
     message_above = None
     for role, message_id, sha256, tokens, *part_ids in rows:
@@ -171,11 +171,11 @@ class FullRequests:
     """Expands the shortened requests of one segment, whose lines may be read in any order."""
 
     def __init__(self, find: Callable[[int], Mapping[str, Any] | None]) -> None:
-        self._find = find
+        self._find_base = find
         """Returns the record with a sequence number as it is in the segment, or None."""
         self._bases: dict[int, Json] = {}
 
-    def fill(self, data: Json) -> Json:
+    def filled_record(self, data: Json) -> Json:
         """Return a record with its request in full; raises ValueError if the base request is missing."""
         request = data.get("request")
         if not isinstance(request, dict):
@@ -187,7 +187,9 @@ class FullRequests:
             return data
         if not isinstance(base_seq, int) or base_seq not in self._bases:
             base = (
-                (self._find(base_seq) or {}).get("request") if isinstance(base_seq, int) else None
+                (self._find_base(base_seq) or {}).get("request")
+                if isinstance(base_seq, int)
+                else None
             )
             if not isinstance(base, dict) or LIKE in base:
                 raise ValueError(f"It is like request {base_seq!r:.20}, which cannot be read.")
@@ -200,58 +202,58 @@ class Requests:
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._newest: StepRequest | None = None
-        self._items: tuple[ContextItem, ...] = ()
-        self._pending: list[StepRequest | bytes] = []
-        self._lines: dict[int, bytes] = {}
+        self._newest_request: StepRequest | None = None
+        self._newest_items: tuple[ContextItem, ...] = ()
+        self._unread_requests: list[StepRequest | bytes] = []
+        self._lines_by_seq: dict[int, bytes] = {}
         """Lines of full requests, to which shortened lines may refer, by sequence number."""
         self._full_requests = FullRequests(self._line)
 
     def put(self, request: StepRequest) -> None:
         """Add a request."""
         if request.purpose not in BESIDE:
-            self._pending.append(request)
+            self._unread_requests.append(request)
 
     def put_line(self, line: bytes) -> None:
         """Add a request's line, to be parsed later."""
         if any(mark in line[:PURPOSE_BYTES] for mark in SIDE_PURPOSES):
             return
-        self._pending.append(line)
+        self._unread_requests.append(line)
         if SHORTENED_MARK not in line:
             number = seq_of(line)
             if number is not None:
-                self._lines[number] = line
+                self._lines_by_seq[number] = line
 
     @property
-    def newest(self) -> StepRequest | None:
+    def newest_request(self) -> StepRequest | None:
         """The newest request, as it was journaled."""
-        while self._pending:
-            request = self._parse_pending(len(self._pending) - 1)
+        while self._unread_requests:
+            request = self._parse_pending(len(self._unread_requests) - 1)
             if request is not None:
                 return request
-            self._pending.pop()
-        return self._newest
+            self._unread_requests.pop()
+        return self._newest_request
 
     @property
-    def items(self) -> tuple[ContextItem, ...]:
+    def newest_items(self) -> tuple[ContextItem, ...]:
         """All items of the newest request."""
-        newest = self.newest
-        if self._pending:
-            self._items = self._items_of_newest()
-            self._newest = newest
-            self._pending.clear()
-            self._lines = dict(list(self._lines.items())[-1:])
-        return self._items
+        newest = self.newest_request
+        if self._unread_requests:
+            self._newest_items = self._items_of_newest()
+            self._newest_request = newest
+            self._unread_requests.clear()
+            self._lines_by_seq = dict(list(self._lines_by_seq.items())[-1:])
+        return self._newest_items
 
-    def expanded(self) -> StepRequest | None:
+    def expanded_request(self) -> StepRequest | None:
         """Return the newest request with all its items expanded."""
-        items, newest = self.items, self.newest
+        items, newest = self.newest_items, self.newest_request
         return None if newest is None else newest.model_copy(update={"same": 0, "items": items})
 
     def _items_of_newest(self) -> tuple[ContextItem, ...]:
         pieces: list[tuple[ContextItem, ...]] = []
         shared: int | None = None
-        for index in range(len(self._pending) - 1, -1, -1):
+        for index in range(len(self._unread_requests) - 1, -1, -1):
             request = self._parse_pending(index)
             if request is None:
                 continue
@@ -263,18 +265,18 @@ class Requests:
             if shared == 0:
                 break
         if shared:
-            pieces.append(self._items[:shared])
+            pieces.append(self._newest_items[:shared])
         return tuple(item for piece in reversed(pieces) for item in piece)
 
     def _parse_pending(self, index: int) -> StepRequest | None:
-        entry = self._pending[index]
+        entry = self._unread_requests[index]
         if isinstance(entry, StepRequest):
             return entry
         request = (
             self._parse_short_line(entry) if SHORTENED_MARK in entry else self._parse_line(entry)
         )
         if request is not None:
-            self._pending[index] = request
+            self._unread_requests[index] = request
         return request
 
     def _parse_line(self, line: bytes) -> StepRequest | None:
@@ -284,12 +286,12 @@ class Requests:
     def _parse_short_line(self, line: bytes) -> StepRequest | None:
         """Parse a shortened line; None when it cannot be read, which is reported."""
         try:
-            data = self._full_requests.fill(load_line(line) or {})
+            data = self._full_requests.filled_record(load_line(line) or {})
             return StepRequest.model_validate(data.get("request"))
         except ValueError as problem:
             self._report(line, str(problem))
             return None
 
     def _line(self, seq: int) -> dict[str, Any] | None:
-        line = self._lines.get(seq)
+        line = self._lines_by_seq.get(seq)
         return None if line is None else load_line(line)

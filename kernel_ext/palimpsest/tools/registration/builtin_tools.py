@@ -108,7 +108,7 @@ EXPLORE_AGENT_PERMISSIONS = tuple(tool.permission for tool in BUILTIN_TOOLS if t
 
 
 def changing_rules(tools: Iterable[BuiltinTool]) -> Rules:
-    """Return rules that deny the tools with ``changes``."""
+    """Return rules that deny the tools with ``changes_something``."""
     return tuple(
         rule
         for tool in tools

@@ -208,23 +208,23 @@ USER_EDITS = frozenset({"pin", "drop"})
 class _DecisionStack:
     decisions: list[tuple[int, Decision]] = field(default_factory=list)
     """Decisions about one part or message, each with its position among all decisions."""
-    restored: bool = False
+    is_restored: bool = False
     """Whether the user undid the newest reduction."""
 
     def add(self, at: int, decision: Decision) -> None:
         if decision.action == "restore":
-            undone = self._take(decision.rule)
+            undone = self._take_decision(decision.rule)
             is_by_user = not decision.rule.startswith((PRUNE_RULE, OWN_POLICY))
-            self.restored = is_by_user and (undone is None or undone.action != "pin")
+            self.is_restored = is_by_user and (undone is None or undone.action != "pin")
         elif decision.action == "pin" or decision.action in REDUCTIONS:
             if is_of_own_policy(decision):
                 # A policy's new decision about a part replaces its earlier one.
-                self._take(decision.rule)
+                self._take_decision(decision.rule)
             self.decisions.append((at, decision))
             # A decision about pictures does not undo what the user restored.
-            self.restored = self.restored and decision.rule == PICTURES_RULE
+            self.is_restored = self.is_restored and decision.rule == PICTURES_RULE
 
-    def _take(self, rule: str) -> Decision | None:
+    def _take_decision(self, rule: str) -> Decision | None:
         """Remove and return the newest decision that a restoring rule applies to."""
         for position in range(len(self.decisions) - 1, -1, -1):
             decision = self.decisions[position][1]
@@ -260,9 +260,11 @@ class EffectiveDecisions:
 
     def __init__(self, decisions: tuple[Decision, ...]) -> None:
         self._stacks = _stacks_by_part(decisions)
-        self.edited = frozenset(name for name, stack in self._stacks.items() if stack.edits())
+        self.edited_ids = frozenset(name for name, stack in self._stacks.items() if stack.edits())
         """Parts and messages that the user pinned or excluded."""
-        self.restored = frozenset(name for name, stack in self._stacks.items() if stack.restored)
+        self.restored_ids = frozenset(
+            name for name, stack in self._stacks.items() if stack.is_restored
+        )
         """Parts and messages that the user restored."""
 
     def reduction(self, part_id: str, message_id: str | None) -> Decision | None:
@@ -291,7 +293,7 @@ class EffectiveDecisions:
 
     def _edit_of(self, part_id: str, message_id: str | None) -> Decision | None:
         """Return the newest pin or exclusion that applies to a part."""
-        if part_id not in self.edited and message_id not in self.edited:
+        if part_id not in self.edited_ids and message_id not in self.edited_ids:
             return None
         stacks = (self._stacks.get(name) for name in (part_id, message_id) if name is not None)
         edits = [edit for stack in stacks if stack is not None for edit in stack.edits()]
@@ -325,7 +327,7 @@ def effective_reductions(decisions: tuple[Decision, ...]) -> dict[str, Decision]
 def pinned_parts(messages: Messages, decisions: tuple[Decision, ...]) -> frozenset[str]:
     """Return the parts that nothing may reduce: those that the user pinned, alone or by message."""
     effective = EffectiveDecisions(decisions)
-    edited = effective.edited
+    edited = effective.edited_ids
     return frozenset(
         part.id
         for message in messages

@@ -108,7 +108,7 @@ def profile(ref: ModelRef) -> ProviderProfile:
 
 @lru_cache(maxsize=1_024)
 def _profile(provider: str, name: str) -> ProviderProfile:
-    model_family = _family(provider, name)
+    model_family = _family_by_name(provider, name)
     wire = _wire(provider, model_family)
     row, template = WIRES[wire], FAMILIES[model_family]
     has_many_system_messages = row.leading_role == template.leading_role == "systems"
@@ -159,7 +159,7 @@ def stricter_limits(*all_limits: RequestLimits) -> RequestLimits:
     return RequestLimits(**strictest)
 
 
-def family(ref: ModelRef) -> Family:
+def model_family(ref: ModelRef) -> Family:
     """Return the family of a model."""
     return profile(ref).family
 
@@ -174,7 +174,7 @@ def guidance_of(model_id: str) -> Guidance:
     return "other"
 
 
-def _family(provider: str, name: str) -> Family:
+def _family_by_name(provider: str, name: str) -> Family:
     """Return the family that a model's name shows, else the usual one of its provider."""
     family_of_name = next(
         (model_family for piece, model_family in NAMES if piece in name.lower()), None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from palimpsest.lazy_patterns import lazy_pattern
 
 MAX_NAME_CHARS = 24
-"""Maximum characters of a name with its hint; the default of ``reach``."""
+"""Maximum characters of a name with its hint; the default of ``chars_before``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,18 +19,18 @@ class NamedForm:
     """A secret that follows a name or stands in a fixed place; the name is kept."""
 
     name: str
-    hints: tuple[str, ...]
+    name_endings: tuple[str, ...]
     """The end of the name, in lower case."""
-    before: "re.Pattern[str]"
+    pattern_before: "re.Pattern[str]"
     """Matches the end of the text up to and with the hint."""
-    whole: "re.Pattern[str]"
+    secret_pattern: "re.Pattern[str]"
     """Matches the text after the hint; group 1 is the secret."""
-    open: "re.Pattern[str]"
+    open_pattern: "re.Pattern[str]"
     """Matches the beginning of such a value at the end of an incomplete text; group 1 may still grow."""
-    reach: int = MAX_NAME_CHARS
-    """Characters before the end of the hint that ``before`` searches; its group 1, if any, belongs to the secret."""
-    words: tuple[str, ...] = ()
-    """Of these one is in all that ``before`` matches; empty where nothing but the hint is sure to be there."""
+    chars_before: int = MAX_NAME_CHARS
+    """Characters before the end of the hint that ``pattern_before`` searches; its group 1, if any, belongs to the secret."""
+    required_words: tuple[str, ...] = ()
+    """Of these one is in all that ``pattern_before`` matches; empty where nothing but the hint is sure to be there."""
     in_run: bool = False
     """Whether name and value are one run of the characters that tokens consist of."""
 
@@ -107,7 +107,7 @@ NAMED = (
         lazy_pattern(
             rf"[\"']?(?:[ \t]{{0,4}}:[ \t]{{1,4}}|[ \t]{{1,4}}=[ \t]{{1,4}})({_OPEN_WORDS})\Z"
         ),
-        reach=140,
+        chars_before=140,
     ),
     NamedForm(
         "netrc",
@@ -118,8 +118,8 @@ NAMED = (
         ),
         lazy_pattern(rf"{_BLANK}{{1,8}}({_NO_BLANK}{{2,400}}+)"),
         lazy_pattern(rf"{_BLANK}{{1,8}}({_NO_BLANK}{{0,400}}+)\Z"),
-        reach=700,
-        words=("machine", "default"),
+        chars_before=700,
+        required_words=("machine", "default"),
     ),
     NamedForm(
         "quoted value of an option",
@@ -127,7 +127,7 @@ NAMED = (
         _OPTION,
         lazy_pattern(rf"""(?:[ \t]{{1,4}}|=){_QUOTE}{PLACEHOLDER}({_WORDS}|[^{_ONE_WORD}]{{4,400}}+)(?=\\{{0,3}}["'])"""),
         lazy_pattern(rf"""(?:[ \t]{{1,4}}|=){_QUOTE}{PLACEHOLDER}({_OPEN_WORDS})\Z"""),
-        reach=40,
+        chars_before=40,
     ),
     NamedForm(
         "value of an option",
@@ -135,7 +135,7 @@ NAMED = (
         _OPTION,
         lazy_pattern(rf"(?:[ \t]{{1,4}}|=)(?!-){PLACEHOLDER}{CODE}{_ODD}([^{_ONE_WORD}]{{4,400}}+)"),
         lazy_pattern(rf"(?:[ \t]{{1,4}}|=)(?!-)([^{_ONE_WORD}]{{0,400}}+)\Z"),
-        reach=40,
+        chars_before=40,
     ),
     NamedForm(
         "password glued to an option",
@@ -145,8 +145,8 @@ NAMED = (
         ),
         lazy_pattern(rf"(?:{_QUOTE})?{_SECRET_WORD}"),
         lazy_pattern(rf"({_OPEN_WORDS})\Z"),
-        reach=300,
-        words=("mysql", "mariadb", "sshpass", "7z", "rar"),
+        chars_before=300,
+        required_words=("mysql", "mariadb", "sshpass", "7z", "rar"),
     ),
     NamedForm(
         "password after an option",
@@ -157,8 +157,8 @@ NAMED = (
         ),
         lazy_pattern(rf"[ \t]{{1,4}}(?:{_QUOTE})?(?!-){_SECRET_WORD}"),
         lazy_pattern(rf"[ \t]{{1,4}}({_OPEN_WORDS})\Z"),
-        reach=300,
-        words=("sshpass", "mongo", "login", "zip", "unrar", "sqlcmd", "htpasswd", "redis-cli", "ldap"),
+        chars_before=300,
+        required_words=("sshpass", "mongo", "login", "zip", "unrar", "sqlcmd", "htpasswd", "redis-cli", "ldap"),
     ),
     NamedForm(
         "user and password of a client",
@@ -166,8 +166,8 @@ NAMED = (
         lazy_pattern(rf"(?<![a-z0-9_.-])(?:curl|wget|https?|xh){_OTHERS}-(?:u|-(?:proxy-)?user)\Z"),
         lazy_pattern(rf"[ \t=]{{0,4}}(?:{_QUOTE})?[^:{_ONE_WORD}]{{1,100}}:{_SECRET_WORD}"),
         lazy_pattern(rf"[ \t=]{{0,4}}(?:{_QUOTE})?[^:{_ONE_WORD}]{{1,100}}:({_OPEN_WORDS})\Z"),
-        reach=300,
-        words=("curl", "wget", "http", "xh"),
+        chars_before=300,
+        required_words=("curl", "wget", "http", "xh"),
     ),
     NamedForm(
         "Telegram",
@@ -183,7 +183,7 @@ NAMED = (
         lazy_pattern(r"(?:(?<![0-9a-z_-])|(?<=\\[nrt]))([0-9a-f]{32})-\Z"),
         lazy_pattern(r"([0-9a-f]{8}-[0-9a-f]{8}|us[0-9]{1,2})(?![0-9A-Za-z-])"),
         lazy_pattern(r"([0-9a-f-]{0,17}+|us?[0-9]{0,2})\Z"),
-        reach=40,
+        chars_before=40,
         in_run=True,
     ),
     NamedForm(

@@ -47,10 +47,12 @@ _PEM_OPEN = lazy_pattern(r"-----BEGIN [A-Z0-9 ]{0,40}?PRIVATE KEY(?: BLOCK)?----
 _PEM_CHARS = LETTERS_DIGITS + "+/=-:,._()\\\"' \t\r\n"
 _ESCAPED = lazy_pattern(r"\\[nrtbf]")
 
-HEADS = tuple((head, form.body) for form in TOKENS for head in form.heads)
+HEADS = tuple((head, form.body) for form in TOKENS for head in form.beginnings)
 
 RUN_CHARS = "".join(
-    sorted({*WORD, ":", *"".join(form.chars + "".join(form.heads) for form in TOKENS)})
+    sorted(
+        {*WORD, ":", *"".join(form.body_characters + "".join(form.beginnings) for form in TOKENS)}
+    )
 )
 """The characters of which tokens consist, their fixed letters included."""
 
@@ -60,7 +62,7 @@ _RUN = lazy_pattern(rf"[{re.escape(RUN_CHARS)}]{{{MIN_RUN_CHARS},}}+")
 
 NAMED_IN_RUN = tuple(form for form in NAMED if form.in_run)
 NAMED_ELSEWHERE = tuple(form for form in NAMED if not form.in_run)
-_HINTS = tuple(dict.fromkeys(hint for form in NAMED_ELSEWHERE for hint in form.hints))
+_HINTS = tuple(dict.fromkeys(hint for form in NAMED_ELSEWHERE for hint in form.name_endings))
 
 Span = tuple[int, int]
 
@@ -75,21 +77,21 @@ def secret_spans(text: str) -> list[Span]:
     if len(text) < MIN_TEXT_CHARS:
         return []
     spans: list[Span] = []
-    lowered = _lowered(text)
+    lowered = _lower_case(text)
     if runs := " ".join(_RUN.findall(text)):
         for head, body in HEADS:
             if head in runs:
                 spans.extend(_token_spans(text, head, body))
         runs = runs.lower()
         for form in NAMED_IN_RUN:
-            if any(map(runs.__contains__, form.hints)):
-                spans.extend(_named_spans(text, lowered, form, form.whole))
+            if any(map(runs.__contains__, form.name_endings)):
+                spans.extend(_named_spans(text, lowered, form, form.secret_pattern))
     hints = frozenset([hint for hint in _HINTS if hint in lowered])
     for form in NAMED_ELSEWHERE if hints else ():
-        if not hints.isdisjoint(form.hints) and (
-            not form.words or any(map(lowered.__contains__, form.words))
+        if not hints.isdisjoint(form.name_endings) and (
+            not form.required_words or any(map(lowered.__contains__, form.required_words))
         ):
-            spans.extend(_named_spans(text, lowered, form, form.whole))
+            spans.extend(_named_spans(text, lowered, form, form.secret_pattern))
     if _BEGIN in text:
         spans.extend(match.span() for match in _PEM.finditer(text))
     return merged_spans(spans) if spans else spans
@@ -103,9 +105,9 @@ def unfinished_secret_start(text: str) -> int:
         first = min(first, _token_growing(text, form, window))
     # A secret with a name has at most MAX_NAMED_CHARS characters, its name included.
     tail = text[-MAX_NAMED_CHARS:]
-    lowered = _lowered(tail)
+    lowered = _lower_case(tail)
     for named_form in NAMED:
-        for begin, _ in _named_spans(tail, lowered, named_form, named_form.open):
+        for begin, _ in _named_spans(tail, lowered, named_form, named_form.open_pattern):
             first = min(first, len(text) - len(tail) + begin)
     return min(first, _pem_growing(text, window))
 
@@ -116,7 +118,7 @@ def is_secret_variable(name: str) -> bool:
     return _SECRET_WORDS.search(lowered) is not None
 
 
-def _lowered(text: str) -> str:
+def _lower_case(text: str) -> str:
     """Return the text in lower case, with every character at its position."""
     lowered = text.lower()
     if len(lowered) == len(text):
@@ -127,11 +129,13 @@ def _lowered(text: str) -> str:
 def _named_spans(
     text: str, lowered: str, form: NamedForm, value: "re.Pattern[str]"
 ) -> Iterator[Span]:
-    for hint in form.hints:
+    for hint in form.name_endings:
         at = lowered.find(hint)
         while at >= 0:
             after = at + len(hint)
-            name_match = form.before.search(lowered, max(0, after - form.reach), after)
+            name_match = form.pattern_before.search(
+                lowered, max(0, after - form.chars_before), after
+            )
             match = value.match(text, after) if name_match is not None else None
             if name_match is not None and match is not None:
                 yield (name_match if name_match.re.groups else match).start(1), match.end(1)
@@ -163,12 +167,12 @@ def _token_spans(text: str, head: str, body: "re.Pattern[str]") -> Iterator[Span
 
 def _token_growing(text: str, form: TokenForm, window: int) -> int:
     run = None
-    for head in form.heads:
+    for head in form.beginnings:
         at = text.find(head, window)
         if at < 0:
             continue
         if run is None:
-            run = max(len(text.rstrip(form.chars)), window)
+            run = max(len(text.rstrip(form.body_characters)), window)
         at = text.find(head, max(window, run - len(head)))
         while at >= 0:
             if at + len(head) >= run and _begins_word(text, at):
@@ -252,28 +256,28 @@ class SecretStream:
     """
 
     def __init__(self) -> None:
-        self._text = ""
+        self._held_text = ""
         """The end of the released text, and all text that is held back."""
-        self._out = 0
-        """Number of characters of ``_text`` that were released."""
+        self._released_chars = 0
+        """Number of characters of ``_held_text`` that were released."""
 
     @property
-    def held(self) -> bool:
+    def holds_text(self) -> bool:
         """Whether any text is held back."""
-        return self._out < len(self._text)
+        return self._released_chars < len(self._held_text)
 
     @property
-    def half(self) -> str:
+    def half_surrogate(self) -> str:
         """The first half of a surrogate pair, where nothing else is held back."""
-        unfinished = self._text[self._out :]
+        unfinished = self._held_text[self._released_chars :]
         return (
             unfinished if len(unfinished) == 1 and unfinished == open_surrogate(unfinished) else ""
         )
 
-    def feed(self, piece: str, values: Iterable[str] = ()) -> str:
+    def redact_piece(self, piece: str, values: Iterable[str] = ()) -> str:
         """Take the next piece; return the text that can be released now, with secrets redacted."""
         secret_values = tuple(values)
-        text = self._text + piece
+        text = self._held_text + piece
         # Released text has no lone surrogates, so its length stays the same.
         half = open_surrogate(text)
         text = joined_surrogates(text.removesuffix(half)) + half
@@ -281,20 +285,20 @@ class SecretStream:
         if len(text) - until > MAX_GROWING:
             until = len(text)
         until = min(until, len(text) - len(half))
-        return self._take(text, max(until, self._out), secret_values)
+        return self._released_text(text, max(until, self._released_chars), secret_values)
 
-    def rest(self, values: Iterable[str] = ()) -> str:
+    def redacted_rest(self, values: Iterable[str] = ()) -> str:
         """Return the text that was held back, at the end of the stream."""
-        text = joined_surrogates(self._text)
-        return self._take(text, len(text), tuple(values))
+        text = joined_surrogates(self._held_text)
+        return self._released_text(text, len(text), tuple(values))
 
-    def _take(self, text: str, until: int, values: tuple[str, ...]) -> str:
-        begin, spans = self._out, redaction_spans(text, values)
+    def _released_text(self, text: str, until: int, values: tuple[str, ...]) -> str:
+        begin, spans = self._released_chars, redaction_spans(text, values)
         for first, last in spans:
             if first < until < last:
                 until = max(first, begin)
         cut = max(0, until - CONTEXT)
-        self._text, self._out = text[cut:], until - cut
+        self._held_text, self._released_chars = text[cut:], until - cut
         inside = [(max(first, begin), last) for first, last in spans if last > begin]
         shifted = [(first - begin, last - begin) for first, last in inside if last <= until]
         return redact_spans(text[begin:until], shifted)

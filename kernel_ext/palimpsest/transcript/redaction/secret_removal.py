@@ -112,27 +112,27 @@ class KernelSecrets:
         self._environment = environment
         self._now = now
         self._read_at: float | None = None
-        self._values: tuple[str, ...] = ()
-        self._held = len(HELD)
+        self._secret_values: tuple[str, ...] = ()
+        self._held_count = len(HELD)
 
     def __call__(self) -> tuple[str, ...]:
         """Return the values, longest first."""
         now, held_count = self._now(), len(HELD)
         is_outdated = self._read_at is None or now - self._read_at > FRESH_SECONDS
-        if is_outdated or held_count != self._held:
-            self._read_at, self._held = now, held_count
+        if is_outdated or held_count != self._held_count:
+            self._read_at, self._held_count = now, held_count
             # A cell may change the environment while it is read; then the next read gets it.
             with suppress(RuntimeError, KeyError):
-                self._values = secret_values(dict(self._environment))
-        return self._values
+                self._secret_values = secret_values(dict(self._environment))
+        return self._secret_values
 
-    def cleaner(self) -> Scrub:
+    def secret_remover(self) -> Scrub:
         """Return a function that removes from a text the known secrets and everything with the form of one."""
         return partial(scrub, values=self())
 
     def clean(self, text: str) -> str:
         """Return a text without secrets, known ones and those with the shape of one."""
-        return self.cleaner()(text)
+        return self.secret_remover()(text)
 
 
 def scrub_output(text: str, values: Iterable[str] = ()) -> str:
@@ -194,18 +194,18 @@ def _redacted_value(value: Any, scrub: Scrub) -> Any:
     return _redaction_of(kind)(value, scrub)
 
 
-def _unchanged(value: Any, _scrub: Scrub) -> Any:
+def _same_value(value: Any, _scrub: Scrub) -> Any:
     return value
 
 
-def _text(value: str, scrub: Scrub) -> str:
+def _clean_text(value: str, scrub: Scrub) -> str:
     if not value:
         return value
     redacted = (_joined_surrogates if value.startswith(("data:", "blob:")) else scrub)(value)
     return value if redacted == value else redacted
 
 
-def _items(value: list[Any] | tuple[Any, ...], scrub: Scrub) -> list[Any] | tuple[Any, ...]:
+def _clean_items(value: list[Any] | tuple[Any, ...], scrub: Scrub) -> list[Any] | tuple[Any, ...]:
     items = [_redacted_value(item, scrub) for item in value]
     is_unchanged = all(new is old for new, old in zip(items, value, strict=True))
     return value if is_unchanged else type(value)(items)
@@ -274,13 +274,13 @@ def _mapping(value: Mapping[str, Any], scrub: Scrub) -> Mapping[str, Any]:
             new = _joined_surrogates(entry) if name in OPAQUE else _redacted_value(entry, scrub)
         if new is not entry:
             update[name] = new
-    names = {name: _name(name, scrub) for name in value}
+    names = {name: _clean_name(name, scrub) for name in value}
     if any(new is not old for old, new in names.items()):
         return {names[name]: update.get(name, entry) for name, entry in value.items()}
     return {**value, **update} if update else value
 
 
-def _name(name: Any, scrub: Scrub) -> Any:
+def _clean_name(name: Any, scrub: Scrub) -> Any:
     redacted = scrub(name) if isinstance(name, str) else name
     return name if redacted == name else redacted
 
@@ -289,12 +289,12 @@ def _name(name: Any, scrub: Scrub) -> Any:
 def _redaction_of(kind: type) -> Callable[[Any, Scrub], Any]:
     """Return the function that redacts values of a type."""
     if issubclass(kind, str):
-        return _text
+        return _clean_text
     if issubclass(kind, BaseModel):
         return _model
     if issubclass(kind, Mapping):
         return _mapping
-    return _items if issubclass(kind, list | tuple) else _unchanged
+    return _clean_items if issubclass(kind, list | tuple) else _same_value
 
 
 def _redacted_metadata(metadata: Any, scrub: Scrub) -> Any:

@@ -24,10 +24,10 @@ class TokenForm:
     """A secret that begins with fixed letters."""
 
     name: str
-    heads: tuple[str, ...]
+    beginnings: tuple[str, ...]
     body: "re.Pattern[str]"
     """Matches the text after the head."""
-    chars: str
+    body_characters: str
     """The characters that the body may contain."""
 
 

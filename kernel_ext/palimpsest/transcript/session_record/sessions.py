@@ -49,7 +49,7 @@ def sane_spending(spent: Spent) -> Spent:
 
 
 def _sane_usage(usage: Usage) -> Usage:
-    # Unlike ``Usage.possible``, without an upper bound: a sum may exceed any single request.
+    # Unlike ``Usage.with_possible_numbers``, without an upper bound: a sum may exceed any single request.
     wrong = {name: 0 for name in COUNTS if getattr(usage, name) < 0}
     return usage.model_copy(update=wrong) if wrong else usage
 
@@ -67,7 +67,7 @@ class Budget(Value):
     own: bool = False
     """Whether the limit was set for this session; else it is the configured one."""
 
-    def reached(self, spent: Spent) -> Measure | None:
+    def reached_limit(self, spent: Spent) -> Measure | None:
         """Return the limit that is reached; None where none is."""
         usd = self.usd_until if self.usd_until is not None else self.usd
         if usd is not None and spent.cost is not None and spent.cost >= usd:
@@ -77,7 +77,7 @@ class Budget(Value):
             return "tokens"
         return None
 
-    def further(self, measure: Measure, spent: Spent) -> "Budget":
+    def with_raised_limit(self, measure: Measure, spent: Spent) -> "Budget":
         """Return the budget with its limit raised to the next multiple of the configured amount."""
         if measure == "usd" and self.usd is not None:
             steps = int((spent.cost or 0.0) / self.usd) + 1
@@ -184,16 +184,16 @@ class SessionInfo(Value):
     @property
     def imported_from(self) -> str:
         """The agent that recorded this imported session, such as ``pi``; empty for our own sessions and forks."""
-        note = self._imported
+        note = self._import_note
         return str(note.get("from") or "") if note.get("session") == self.id else ""
 
     @property
     def read_only(self) -> bool:
         """Whether it is a recording of another agent, which cannot be continued; a fork of it can."""
-        return bool(self.imported_from) and self._imported.get("read_only") is True
+        return bool(self.imported_from) and self._import_note.get("read_only") is True
 
     @property
-    def _imported(self) -> dict[str, Any]:
+    def _import_note(self) -> dict[str, Any]:
         note = (self.metadata or {}).get("imported")
         return note if isinstance(note, dict) else {}
 

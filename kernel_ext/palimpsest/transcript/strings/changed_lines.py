@@ -22,11 +22,11 @@ def changed_lines(now: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) -
     for key, text in now.items():
         texts = [edit[key] for edit in before if isinstance(edit.get(key), str)]
         if isinstance(text, str) and text not in texts:
-            changed += [f"{key}: {difference}" for difference in _difference(text, texts)]
+            changed += [f"{key}: {difference}" for difference in _difference_lines(text, texts)]
     return tuple(changed)
 
 
-def _difference(text: str, before: Sequence[str]) -> Iterator[str]:
+def _difference_lines(text: str, before: Sequence[str]) -> Iterator[str]:
     lines = text.split("\n")
     if not MIN_LINES <= len(lines) <= MAX_LINES:
         return
@@ -51,11 +51,11 @@ def _difference(text: str, before: Sequence[str]) -> Iterator[str]:
 
 def _line_with_neighbours(old: Sequence[str], new: Sequence[str], at: int) -> str:
     if not new:
-        return f"before line {at + 1} {_quoted(old)} is gone"
+        return f"before line {at + 1} {_quoted_lines(old)} is gone"
     lines = f"line {at + 1}" if len(new) == 1 else f"lines {at + 1} to {at + len(new)}"
-    return f"{lines} {'is' if len(new) == 1 else 'are'} new: {_quoted(new)}"
+    return f"{lines} {'is' if len(new) == 1 else 'are'} new: {_quoted_lines(new)}"
 
 
-def _quoted(lines: Sequence[str]) -> str:
+def _quoted_lines(lines: Sequence[str]) -> str:
     text = visible_code("\n".join(lines)).replace("\n", "\\n").strip()
     return text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 1]}…"

@@ -13,7 +13,7 @@ from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.transcript.visible_text import (
     BIDI,
     BLANKS,
-    escape,
+    python_escape,
     unreadable_characters,
     visible_line,
 )
@@ -55,7 +55,7 @@ _LOOK_ALIKES: Mapping[str, str] = {
 _SIGN = lazy_pattern(f"[{''.join(_LOOK_ALIKES)}]")
 
 
-def deceptions(values: Mapping[str, Any], *, command: bool = False) -> tuple[str, ...]:
+def deception_sentences(values: Mapping[str, Any], *, command: bool = False) -> tuple[str, ...]:
     """Return a sentence for each kind of deceptive text in the values, with its places.
 
     Args:
@@ -64,7 +64,7 @@ def deceptions(values: Mapping[str, Any], *, command: bool = False) -> tuple[str
     """
     sentences = (
         sentence
-        for name, text, is_command in _texts("", values, command=command)
+        for name, text, is_command in _texts_with_places("", values, command=command)
         for sentence in _of_text(name, text, is_command=is_command)
     )
     first_sentences = tuple(islice(sentences, MAX_SENTENCES + 1))
@@ -73,7 +73,7 @@ def deceptions(values: Mapping[str, Any], *, command: bool = False) -> tuple[str
     return (*first_sentences[:MAX_SENTENCES], MORE)
 
 
-def _texts(name: str, value: Any, *, command: bool) -> Iterator[tuple[str, str, bool]]:
+def _texts_with_places(name: str, value: Any, *, command: bool) -> Iterator[tuple[str, str, bool]]:
     """Yield every text, its place and whether a shell runs it; not recursive, since a model chooses the depth."""
     unread: list[tuple[str, Any, bool]] = [(name, value, command)]
     while unread:
@@ -118,7 +118,7 @@ def _invisible_characters(name: str, text: str) -> Iterator[str]:
     for sign, positions in places.items():
         is_bidi = _BIDI.match(sign) is not None
         effect = "changes the direction of text" if is_bidi else "is not seen"
-        yield f"{_places(name, text, positions)}: {_character_name(sign)} {effect}."
+        yield f"{_places_text(name, text, positions)}: {_character_name(sign)} {effect}."
 
 
 def _mixed_words(name: str, text: str) -> Iterator[str]:
@@ -131,7 +131,7 @@ def _mixed_words(name: str, text: str) -> Iterator[str]:
         if sign:
             words.setdefault(word, ([], sign))[0].append(match.start())
     for word, (places, sign) in words.items():
-        yield f"{_places(name, text, places)}: the word {visible_line(word, 40)!r} holds {_character_name(sign)}, which looks like another letter."
+        yield f"{_places_text(name, text, places)}: the word {visible_line(word, 40)!r} holds {_character_name(sign)}, which looks like another letter."
 
 
 def _foreign_letter(word: str) -> str:
@@ -155,10 +155,10 @@ def _look_alikes(name: str, text: str) -> Iterator[str]:
     for match in _SIGN.finditer(text):
         places.setdefault(match[0], []).append(match.start())
     for sign, positions in places.items():
-        yield f"{_places(name, text, positions)}: {_character_name(sign)} looks like {_LOOK_ALIKES[sign]} and is none."
+        yield f"{_places_text(name, text, positions)}: {_character_name(sign)} looks like {_LOOK_ALIKES[sign]} and is none."
     blanks = [match.start() for match in _BLANK.finditer(text)]
     if blanks:
-        yield f"{_places(name, text, blanks)}: {_character_name(text[blanks[0]])} looks like a blank, and a shell takes it as part of a word."
+        yield f"{_places_text(name, text, blanks)}: {_character_name(text[blanks[0]])} looks like a blank, and a shell takes it as part of a word."
 
 
 def _blanks(name: str, lines: Sequence[str]) -> Iterator[str]:
@@ -179,7 +179,7 @@ def _blanks(name: str, lines: Sequence[str]) -> Iterator[str]:
                 break
 
 
-def _places(name: str, text: str, positions: Sequence[int]) -> str:
+def _places_text(name: str, text: str, positions: Sequence[int]) -> str:
     places = [_line_and_column(text, at) for at in positions[:MAX_PLACES]]
     more = len(positions) - len(places)
     return f"{name}, {'; '.join(places)}{f' and {more} more times' if more else ''}"
@@ -194,4 +194,4 @@ def _character_name(sign: str) -> str:
     name = unicodedata.name(
         sign, "a control character" if ord(sign) < 0xA0 else "a character without a name"
     )
-    return f"{escape(sign)} ({name})"
+    return f"{python_escape(sign)} ({name})"
