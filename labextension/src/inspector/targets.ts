@@ -41,9 +41,9 @@ export function argumentsOf({
   ...choices
 }: IInspectorPlace): IInspectorArguments {
   return {
-    ...choices,
     ...(request === null ? {} : { request }),
     ...(item === null ? {} : { item }),
+    ...choices,
     ...((against ?? null) === null ? {} : { against }),
     ...((range ?? null) === null ? {} : { range })
   };

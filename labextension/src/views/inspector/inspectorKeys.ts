@@ -17,7 +17,7 @@ const WITHOUT_LETTERS: readonly string[] = [
 ];
 
 interface IInspectorKeysOptions {
-  session: Pick<IInspectedSession, 'view' | 'go'>;
+  session: Pick<IInspectedSession, 'view' | 'go' | 'hidden'>;
   cursor: Pick<IInspectorCursor, 'request'>;
   /** Opens the list of keys. */
   showKeys: () => void;
@@ -29,11 +29,14 @@ export function useInspectorKeys({
   cursor,
   showKeys
 }: IInspectorKeysOptions): (event: KeyboardEvent<HTMLElement>) => void {
-  const { view, go } = session;
+  const { view, go, hidden } = session;
   const { request } = cursor;
   const breaks = useMemo(
-    () => view.breaks.map(cacheBreak => cacheBreak.request),
-    [view]
+    () =>
+      hidden.has('breaks')
+        ? []
+        : view.breaks.map(cacheBreak => cacheBreak.request),
+    [view, hidden]
   );
   /** The inspector whose search is to have the focus once its tab is drawn. */
   const searched = useRef<HTMLElement | null>(null);

@@ -294,7 +294,7 @@ describe('a key', () => {
 
   it.each([
     ['timeline', 'Find items'],
-    ['requests', 'Find in the request'],
+    ['requests', 'Find in all requests'],
     ['wastes', 'Find items']
   ] as const)('leads from the tab %s to its search', async (tab, name) => {
     await draw(sourceOf('claude_code'), { tab });

@@ -1,6 +1,12 @@
 // @vitest-environment jsdom
 /** Parts of the inspector alone, and answers that are hidden until they are revealed. */
-import { act, cleanup, render, screen } from '@testing-library/react';
+import {
+  act,
+  cleanup,
+  fireEvent,
+  render,
+  screen
+} from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   NOWHERE,
@@ -10,7 +16,7 @@ import { HostProvider } from '../../../src/views/host';
 import { Inspector } from '../../../src/views/inspector/inspector';
 import { INSPECTOR_PARTS } from '../../../src/protocol/generated';
 import { HOST } from '../../plainHost';
-import { openTab, settle, sourceOf } from './drawnInspector';
+import { cursor, openTab, settle, sourceOf } from './drawnInspector';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -74,8 +80,17 @@ describe('hidden answers', () => {
       screen.getAllByText('Hidden until it is revealed.').length
     ).toBeGreaterThan(1);
 
+    const request = () => cursor().getAttribute('aria-valuenow');
+    const before = request();
+    fireEvent.keyDown(cursor(), { key: 'p' });
+    await settle();
+    expect(request()).toBe(before);
+
     page.rerender(inspector([], []));
     await settle();
+    fireEvent.keyDown(cursor(), { key: 'p' });
+    await settle();
+    expect(request()).not.toBe(before);
     expect(page.container.textContent).not.toContain('Hidden until');
     expect(
       page.container.querySelectorAll('[data-kind="break"]').length
