@@ -346,7 +346,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
     def step_mode(self) -> StepMode:
         """Step mode: ``switch(on=True)`` holds each request, ``held`` says how it would be sent, ``release`` sends it.
 
-        >>> session.step_mode.on, session.step_mode.held
+        >>> session.step_mode.is_on, session.step_mode.held
         (False, ())
         """
         return self._live.step_mode
