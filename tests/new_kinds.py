@@ -114,7 +114,7 @@ class CountWordsTool:
     ),
     Change(
         f"{PACKAGE}/tools/registration/builtin_tools.py",
-        '    BuiltinTool(CountWordsTool, "allow", changes_something=False),\n    BuiltinTool(WebFetchTool, "ask", changes=False, explores=True),\n',
+        '    BuiltinTool(CountWordsTool, "allow", changes_something=False),\n    BuiltinTool(WebFetchTool, "ask", changes_something=False, explores=True),\n',
         '    BuiltinTool(WebFetchTool, "ask", changes_something=False, explores=True),\n',
     ),
     Change(

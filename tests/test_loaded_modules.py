@@ -33,8 +33,7 @@ REVIEWERS = tuple(
 """The folders that read sessions afterwards, or let a policy of the user's act."""
 PLACEHOLDER = [
     "palimpsest.context_policies",
-    "palimpsest.context_policies.whatif",
-    "palimpsest.context_policies.whatif.placeholder_summary",
+    "palimpsest.context_policies.summary_size",
 ]
 """What a session object imports of them: how long a placeholder of a summary is, a default of its what-if."""
 ANSWERS_OF_A_VIEW = (

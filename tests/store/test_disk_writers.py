@@ -24,15 +24,15 @@ ERRORS = {"OSError", "Exception", "BaseException"}
 TOLD_BY = {
     "review/recorded_sessions/recording.py::_import_into_folder": "store/disk.py::temporary_folder",
     "review/review_files/stored_files.py::make_room": "review/review_files/review_file.py::keep",
-    "session/permissions/approved_code.py::_append": "session/permissions/approved_code.py::add",
-    "session/permissions/approved_code.py::_shorten": "session/permissions/approved_code.py::add",
+    "session/permissions/approved_code.py::_append_line": "session/permissions/approved_code.py::add",
+    "session/permissions/approved_code.py::_shorten_file": "session/permissions/approved_code.py::add",
     "session/permissions/grants.py::_write": "session/permissions/grants.py::_write_changes",
     "session/permissions/grants.py::locked_file": "session/permissions/grants.py::_write_changes",
     "session/sharing/exports.py::_write": "session/sharing/exports.py::export_session",
     "session/sharing/share_page.py::write_page": "session/sharing/share_page.py::make_page",
     "store/blobs/blob_storage.py::commit": "store/file_snapshots/snapshots.py::take_snapshot",
     "store/blobs/blob_storage.py::write_pack": "store/file_snapshots/snapshots.py::take_snapshot",
-    "store/blobs/blob_sweep.py::_delete_unless_stored_again": "session/open_sessions/workspace.py::_sweep",
+    "store/blobs/blob_sweep.py::_delete_unless_stored_again": "session/open_sessions/workspace.py::_sweep_texts",
     "store/exchange/json_export.py::_write": "session/sharing/exports.py::export_session",
     "store/exchange/plain_database.py::opened_database": "store/disk.py::temporary_folder",
     "store/file_snapshots/file_restore.py::_restore_file": "store/file_snapshots/file_restore.py::perform_restores",
@@ -61,7 +61,6 @@ TOLD_BY = {
 
 NO_DISK = {
     "frontends/page_channel/channel.py::_rename": "it tells the workspace a notebook's new name",
-    "render/formats/item_writer.py::write_row": "its write_text makes markup of a text",
     "store/disk.py::scratch_file": "it is what the others write by",
     "store/disk.py::write_atomically": "it is what the others write by",
     "testing/isolated_session.py::isolated_session": "a test's own folder for temporary files",

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Unpack
 
 from palimpsest.app.wiring import App
-from palimpsest.context_policies.whatif.placeholder_summary import SUMMARY_TOKENS
+from palimpsest.context_policies.summary_size import SUMMARY_TOKENS
 from palimpsest.model.tokenizer import counter
 from palimpsest.public.forwarded_methods import forwarded_later
 from palimpsest.public.session_inspection import SessionInspection
@@ -346,7 +346,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
     def step_mode(self) -> StepMode:
         """Step mode: ``switch(on=True)`` holds each request, ``held`` says how it would be sent, ``release`` sends it.
 
-        >>> session.step_mode.on, session.step_mode.held
+        >>> session.step_mode.is_on, session.step_mode.held
         (False, ())
         """
         return self._live.step_mode

@@ -14,9 +14,9 @@ from palimpsest.context_policies.interface.recorded_policy import RECORDED
 from palimpsest.context_policies.own_policies.custom import OWN_POLICIES
 from palimpsest.context_policies.registry import get, presets
 from palimpsest.context_policies.replay.simulation import RAW
+from palimpsest.context_policies.summary_size import SUMMARY_TOKENS
 from palimpsest.context_policies.whatif.exact_whatif import exact_whatif
 from palimpsest.context_policies.whatif.light_whatif import light_whatif
-from palimpsest.context_policies.whatif.placeholder_summary import SUMMARY_TOKENS
 from palimpsest.context_policies.whatif.whatif_result import WhatIf as WhatIf
 from palimpsest.model.tokenizer import counter as tokenizer
 from palimpsest.recordings.timeline.journal_timeline import timeline_of

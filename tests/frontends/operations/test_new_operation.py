@@ -89,7 +89,7 @@ def test_the_four_files_give_it_a_magic_a_button_and_a_named_method(tmp_path: Pa
 def added(monkeypatch: pytest.MonkeyPatch) -> None:
     """The table of this process with the operation, which is taken out again."""
     monkeypatch.setattr(
-        TABLE, "_loaded", type(TABLE._all_operations)(*map(dict, TABLE._all_operations))
+        TABLE, "_operation_index", type(TABLE._all_operations)(*map(dict, TABLE._all_operations))
     )
     TABLE.register(CountWords)
 

@@ -42,7 +42,7 @@ from palimpsest.context_policies.interface.policy import (
     SessionFacts,
 )
 from palimpsest.context_policies.interface.settings import Preset
-from palimpsest.context_policies.presets.summarising import SUMMARY_TOKENS
+from palimpsest.context_policies.summary_size import SUMMARY_TOKENS
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.timeline import Timeline
 from palimpsest.transcript.values import ModelInfo, ModelRef

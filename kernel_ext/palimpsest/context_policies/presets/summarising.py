@@ -31,8 +31,8 @@ from palimpsest.context_policies.items.reducible import (
     with_partners,
 )
 from palimpsest.context_policies.items.tool_calls import FILE_TOOLS, READ_TOOLS, path_of
+from palimpsest.context_policies.summary_size import SUMMARY_TOKENS
 
-SUMMARY_TOKENS = 1_500
 COVERED = "older messages that a summary may replace"
 OPENCODE_CUT = "\n[truncated]"
 CODEX_CUT = "…{} tokens truncated…"

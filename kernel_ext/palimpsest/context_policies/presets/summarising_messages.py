@@ -26,12 +26,12 @@ from palimpsest.context_policies.items.reducible import (
 )
 from palimpsest.context_policies.presets.cutting import SYSTEM_EVENT, first_events, middle_items
 from palimpsest.context_policies.presets.summarising import (
-    SUMMARY_TOKENS,
     CutAtTokens,
     Summarise,
     SummaryState,
     enough_to_summarise,
 )
+from palimpsest.context_policies.summary_size import SUMMARY_TOKENS
 
 MAX_UNSPLIT = 4
 """Maximum messages before the cut with which aider summarises everything."""

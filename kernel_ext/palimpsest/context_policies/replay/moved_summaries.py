@@ -30,8 +30,6 @@ LINE_CHARS = 100
 NAMES_SHARE = 0.5
 """Maximum share of an extract for names; the rest is first lines."""
 MAX_TOKENS = 1_000_000
-SUMMARY_TOKENS = 1_500
-"""Size of a placeholder, about that of summaries in real sessions (spec/review.md 2.4)."""
 _WRITTEN = re.compile(r"(stub|extract)\((\d[\d_]{0,9})\)|recorded")
 SummaryText = Literal["stub", "recorded", "extract"]
 

@@ -7,7 +7,7 @@ seconds for a session of some hundred steps and works on our own logs only. No m
 from collections.abc import Callable
 
 from palimpsest.context.budget.request_tokens import Count
-from palimpsest.context_policies.whatif.placeholder_summary import SUMMARY_TOKENS
+from palimpsest.context_policies.summary_size import SUMMARY_TOKENS
 from palimpsest.context_policies.whatif.replay import CounterfactualReplay
 from palimpsest.context_policies.whatif.steps import Replay
 from palimpsest.context_policies.whatif.whatif_result import WhatIf

@@ -16,8 +16,8 @@ from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy
 from palimpsest.context_policies.prompt_cache.ruler import Ruler
 from palimpsest.context_policies.replay.first_difference import different_requests
 from palimpsest.context_policies.replay.simulation import RAW, simulate
+from palimpsest.context_policies.summary_size import SUMMARY_TOKENS
 from palimpsest.context_policies.whatif.light_steps import LightSteps, StateRecordingPolicy
-from palimpsest.context_policies.whatif.placeholder_summary import SUMMARY_TOKENS
 from palimpsest.context_policies.whatif.steps import Replay
 from palimpsest.context_policies.whatif.whatif_result import WhatIf
 from palimpsest.transcript.context_values.policies import Policy

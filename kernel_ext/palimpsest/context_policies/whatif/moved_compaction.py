@@ -12,8 +12,8 @@ from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.compaction.plan import CompactionPlan, message_counter
 from palimpsest.context.compaction.summary_request import SYSTEM, project_summary
 from palimpsest.context.visible_messages import View
+from palimpsest.context_policies.summary_size import SUMMARY_TOKENS
 from palimpsest.context_policies.whatif.placeholder_summary import (
-    SUMMARY_TOKENS,
     bare_marker,
     placeholder_summary,
     summary_text,

@@ -13,7 +13,6 @@ from palimpsest.context.compaction.continuation import (
 )
 from palimpsest.context.compaction.plan import CompactionPlan
 from palimpsest.context.visible_messages import CONTINUES
-from palimpsest.context_policies.replay.moved_summaries import SUMMARY_TOKENS as SUMMARY_TOKENS
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import (
     AssistantMessage,

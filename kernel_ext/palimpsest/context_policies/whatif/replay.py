@@ -20,12 +20,12 @@ from palimpsest.context.request_assembly.fit import (
 )
 from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.context.visible_messages import View
+from palimpsest.context_policies.summary_size import SUMMARY_TOKENS
 from palimpsest.context_policies.whatif.moved_compaction import (
     RecordedMarker,
     compact,
     hide_compaction,
 )
-from palimpsest.context_policies.whatif.placeholder_summary import SUMMARY_TOKENS
 from palimpsest.context_policies.whatif.recorded_compactions import (
     RecordedCompaction,
     RecordedCompactions,

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from palimpsest.context_policies.interface.policy import ContextPolicy
-from palimpsest.context_policies.replay.moved_summaries import SUMMARY_TOKENS
+from palimpsest.context_policies.summary_size import SUMMARY_TOKENS
 from palimpsest.review.session_review import SessionReview
 from palimpsest.transcript.context_values.policies import Policy
 
