@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from palimpsest.public.session_calls import SessionCalls
 
 if TYPE_CHECKING:
-    from palimpsest.public.session_object import Session
     from palimpsest.review.prices.price_file import PriceWords
+    from palimpsest.review.recorded_sessions.session_comparison import Reviewed
     from palimpsest.review.session_review import PolicyLike, SessionReview
     from palimpsest.review.timeline_view.report_data import ReportTexts
     from palimpsest.review.timeline_view.view_queries import ViewAnswer, ViewQuery
@@ -92,7 +92,7 @@ class SessionInspection(SessionCalls):
         texts: "ReportTexts" = "preview",
         price: "PriceWords | None" = None,
         lifetime: str | float | None = None,
-        beside: "Session | str | Path | None" = None,
+        beside: "Reviewed | str | Path | None" = None,
     ) -> Path:
         """Write the inspector as one HTML file that needs no server, kernel or network; returns its path.
 
@@ -119,7 +119,7 @@ class SessionInspection(SessionCalls):
             beside=None if beside is None else self._review_beside(beside),
         )
 
-    def _review_beside(self, beside: "Session | str | Path") -> "SessionReview":
+    def _review_beside(self, beside: "Reviewed | str | Path") -> "SessionReview":
         """Return the review of another session of the project, or of the first session of a recording."""
         from palimpsest.review.recorded_sessions.session_comparison import reviewed_session
 
