@@ -228,7 +228,7 @@ def _breaks_table(views: Locator, session: Any, found: ComparedFigures) -> None:
         unit, is_fact = breaks.price.unit, breaks.price.recorded
         expected = _money(record["cost"], unit, is_fact=is_fact, like=row["price"])
         found.same(f"the price of {place}", row["price"], expected)
-        found.same(f"the tokens of {place}", row["read anew"], count(record["loss"]))
+        found.same(f"the tokens of {place}", row["written anew"], count(record["loss"]))
         assert row["cause"] == f"{record['cause']}: {record['words']}"
 
 
@@ -254,7 +254,7 @@ def _requests_table(views: Locator, session: Any, found: ComparedFigures) -> Non
             "from cache": record["cache_read"],
             "counted": counted,
             "answer": _answer_tokens(record),
-            **({"read anew": losses.get(number)} if losses else {}),
+            **({"written anew": losses.get(number)} if losses else {}),
         }
         for name, value in tokens.items():
             text = UNKNOWN if value is None else count(value)
