@@ -9,7 +9,8 @@ const STEP_MS = 1_000;
 
 /** The session and the place that the page shows. */
 interface IShownAddress {
-  readonly session: string;
+  /** The session's place among those of the page, two of which may have one id. */
+  readonly index: number;
   readonly place: IInspectorPlace;
   /** What of the address cannot be shown, in a sentence. */
   readonly remark: string;
@@ -19,7 +20,7 @@ interface IShownAddress {
 
 interface IAddressPlace extends IShownAddress {
   /** Writes a session and its place into the address. */
-  readonly setPlace: (session: string, place: IInspectorPlace) => void;
+  readonly setPlace: (index: number, place: IInspectorPlace) => void;
 }
 
 /**
@@ -46,10 +47,11 @@ export function useAddressPlace(
   }, [sessions, opening, words]);
   return {
     ...shown,
-    setPlace: (session, place) => {
-      const isOpened = session !== shown.session;
-      steps.write(isOpened ? NOWHERE : shown.place, session, place);
-      setShown({ session, place, remark: '', isOpened });
+    setPlace: (index, place) => {
+      const isOpened = index !== shown.index;
+      const before = isOpened ? NOWHERE : shown.place;
+      steps.write(before, sessions[index] ?? '', place);
+      setShown({ index, place, remark: '', isOpened });
     }
   };
 }
@@ -62,7 +64,7 @@ function addressPlace(
 ): IShownAddress {
   const link = parseLink(location.hash.slice(1));
   const shown = {
-    session: sessions[0] ?? '',
+    index: 0,
     place: opening,
     remark: '',
     isOpened: false
@@ -71,8 +73,9 @@ function addressPlace(
     return shown;
   }
   const { session, place } = link;
-  return sessions.includes(session)
-    ? { ...shown, session, place, remark: unknownWords(link.unknown, words) }
+  const index = sessions.indexOf(session);
+  return index >= 0
+    ? { ...shown, index, place, remark: unknownWords(link.unknown, words) }
     : {
         ...shown,
         remark: words.__(

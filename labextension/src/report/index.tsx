@@ -91,12 +91,12 @@ function Report({
   );
   // A report of two sessions begins with both.
   const opening = second === null ? NOWHERE : BOTH;
-  const { session, place, remark, isOpened, setPlace } = useAddressPlace(
+  const { index, place, remark, isOpened, setPlace } = useAddressPlace(
     sessions,
     opening,
     WORDS
   );
-  const side = session === second ? 'second' : 'first';
+  const side = index === 1 ? 'second' : 'first';
   const compared: IComparedView | null =
     beside === null
       ? null
@@ -105,7 +105,7 @@ function Report({
           side,
           takesFocus: isOpened,
           open: (to, at) => {
-            setPlace((to === 'second' ? second : null) ?? first, {
+            setPlace(to === 'second' ? 1 : 0, {
               ...NOWHERE,
               ...at
             });
@@ -119,7 +119,7 @@ function Report({
       remark={remark}
       isPrinted={isPrinted}
       onPlace={next => {
-        setPlace(session, next);
+        setPlace(index, next);
       }}
       {...(compared === null ? {} : { compared })}
     />

@@ -10,6 +10,7 @@ import {
 import { HOST } from '../plainHost';
 
 const SESSIONS = ['ses_1', 'ses_3'];
+const SAME = ['ses_1', 'ses_1'];
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -28,7 +29,7 @@ function opened() {
   const move = (change: Partial<IInspectorPlace>, after: number) => {
     vi.advanceTimersByTime(after);
     act(() => {
-      result.current.setPlace(result.current.session, {
+      result.current.setPlace(result.current.index, {
         ...result.current.place,
         ...change
       });
@@ -87,16 +88,28 @@ describe('the address of a report', () => {
   it('keeps which of two sessions is shown', () => {
     const { result } = opened();
     act(() => {
-      result.current.setPlace('ses_3', { ...NOWHERE, request: 4 });
+      result.current.setPlace(1, { ...NOWHERE, request: 4 });
     });
 
-    expect(result.current).toMatchObject({ session: 'ses_3', isOpened: true });
+    expect(result.current).toMatchObject({ index: 1, isOpened: true });
     expect(location.hash).toBe('#palimpsest:ses_3/5');
     history.replaceState(null, '', '#palimpsest:ses_1/40');
     act(() => {
       window.dispatchEvent(new HashChangeEvent('hashchange'));
     });
-    expect(result.current).toMatchObject({ session: 'ses_1', isOpened: false });
+    expect(result.current).toMatchObject({ index: 0, isOpened: false });
+  });
+
+  it('opens the second of two sessions with one id', () => {
+    const { result } = renderHook(() =>
+      useAddressPlace(SAME, NOWHERE, HOST.words)
+    );
+    act(() => {
+      result.current.setPlace(1, { ...NOWHERE, request: 4 });
+    });
+
+    expect(result.current.index).toBe(1);
+    expect(location.hash).toBe('#palimpsest:ses_1/5');
   });
 
   it('follows when the browser goes back', () => {
