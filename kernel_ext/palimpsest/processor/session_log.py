@@ -1,4 +1,4 @@
-"""Read and write one session for the layers above the store: its state, read once between two records, and its log.
+"""Give the layers above the store one session to read and write: its state, cached until the next record, and its log.
 
 The loop, the stream processor, the questions and the runner share it; each writes only its own events.
 """
@@ -50,7 +50,7 @@ class _CachedValue(Generic[T]):
 
 
 class GuardedState:
-    """The folded state of a session; ``State`` documents each value. Between two records each is read once."""
+    """The state of a session after its newest record; each value is cached until the next one. ``State`` documents them."""
 
     __slots__ = ("__dict__", "_cache", "journal")
 
@@ -68,12 +68,12 @@ class GuardedState:
     diff = _CachedValue(lambda state: state.diff)
     seq = _CachedValue(lambda state: state.seq)
 
-    def _read_state(self, method: Callable[..., T], *names: str) -> T:
+    def _read_state(self, method: Callable[..., T], *arguments: str) -> T:
         """Return the cached result of a method of the state; deltas that are not journaled yet are not included."""
-        key = (method, *names)
+        key = (method, *arguments)
         with self.journal.lock:
             if key not in self._cache:
-                self._cache[key] = method(self.journal.state, *names)
+                self._cache[key] = method(self.journal.state, *arguments)
             value: T = self._cache[key]
             return value
 
@@ -120,7 +120,7 @@ class SessionLog:
 
     @property
     def session_id(self) -> str:
-        """The id of the session whose log is written; the fork's after another kernel took over."""
+        """The id of the session whose log is written; after another kernel took it over, that of the fork made here."""
         return self.journal.session_id
 
     def change_session(self, *, sync: bool = False, **fields: Any) -> None:
@@ -132,18 +132,18 @@ class SessionLog:
 
     def view(self, messages: Messages | None = None) -> View:
         """Return the session at this moment, or only the given messages, as a view for deciders."""
-        value = self.state.messages() if messages is None else messages
-        return View.of(value, self.state.decisions, self.blobs.get_blob)
+        viewed = self.state.messages() if messages is None else messages
+        return View.of(viewed, self.state.decisions, self.blobs.get_blob)
 
     def new_part(self, message: MessageInfo) -> dict[str, str]:
         """Return the ids that a new part of a message has, of any type."""
         return self.ids.part(message.session_id, message.id)
 
-    def write_notice(self, message: MessageInfo, about: str, words: str) -> None:
-        """Write a sentence for the user into an answer; it is not sent to a model."""
-        name = self.ids.new("prt")
+    def write_notice(self, message: MessageInfo, about: str, sentence: str) -> None:
+        """Write a sentence for the user about a subject into an answer; it is not sent to a model."""
+        part_id = self.ids.new("prt")
         self.append(
-            PartUpdated(part=user_notice(name, message.session_id, message.id, about, words))
+            PartUpdated(part=user_notice(part_id, message.session_id, message.id, about, sentence))
         )
 
     def new_answer(
@@ -167,11 +167,13 @@ class SessionLog:
         Events that the disk refuses stay in memory, and the error is reported at once; they are not waited for.
         """
         stall = self.journal.stall
-        written = asyncio.ensure_future(self.journal.flush())
-        while not written.done():
-            await asyncio.wait({written}, timeout=CHECK_SECONDS)
-            words = stall.sentence
-            if is_stopped() or (words and time.monotonic() - stall.since_seconds > STALL_SECONDS):
-                written.cancel()
-                return words
+        flushing = asyncio.ensure_future(self.journal.flush())
+        while not flushing.done():
+            await asyncio.wait({flushing}, timeout=CHECK_SECONDS)
+            sentence = stall.sentence
+            if is_stopped() or (
+                sentence and time.monotonic() - stall.since_seconds > STALL_SECONDS
+            ):
+                flushing.cancel()
+                return sentence
         return ""

@@ -13,13 +13,13 @@ from typing import Any
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessages
 from palimpsest.transcript.context_values.policies import LimitPolicy
 
-BATCH = 1.5
-"""The batched rule lets a history grow to this many times the limit before it moves."""
+BATCH_GROWTH = 1.5
+"""The batched rule lets a history grow to this many times the limit before it drops the oldest turns."""
 
-AGENT_PREFIX = 3
+MIN_PIECES_WITH_AGENT = 3
 """A key needs this many pieces for ``agent:<name>:`` to be removed, so that something is left."""
 
-THREAD = re.compile(r":(?:thread|topic):\d+$", re.IGNORECASE)
+THREAD_SUFFIX = re.compile(r":(?:thread|topic):\d+$", re.IGNORECASE)
 
 
 def with_turn_limit(
@@ -28,27 +28,31 @@ def with_turn_limit(
     """Drop the messages before the newest ``turns`` user messages; None or less than one keeps all."""
     if turns is None or turns <= 0 or not messages:
         return messages
-    users = [at for at, message in enumerate(messages) if message.role == "user"]
-    keep = turns_kept(len(users), turns, policy)
-    if keep >= len(users):
+    user_indexes = [at for at, message in enumerate(messages) if message.role == "user"]
+    kept_count = turns_kept(len(user_indexes), turns, policy)
+    if kept_count >= len(user_indexes):
         return messages
     prelude = () if policy.rule == "sliding" else _prelude(messages)
-    return prelude + messages[users[-keep] if keep else len(messages) :]
+    return prelude + messages[user_indexes[-kept_count] if kept_count else len(messages) :]
 
 
-def turns_kept(users: int, turns: float, policy: LimitPolicy) -> int:
-    """Return how many user messages are sent of a history that has ``users`` of them."""
+def turns_kept(user_count: int, turns: float, policy: LimitPolicy) -> int:
+    """Return how many user messages are sent of a history that has ``user_count`` of them."""
     if policy.rule == "sliding":
-        # OpenClaw counts before it compares, so a limit between two whole numbers keeps the lower.
-        return users if users <= turns else math.floor(turns)
-    return _batch_turns(users, max(1, math.floor(turns)))
+        # As in OpenClaw, a limit that is no whole number is rounded down: 2.5 keeps two turns.
+        return user_count if user_count <= turns else math.floor(turns)
+    return _batched_turns(user_count, max(1, math.floor(turns)))
 
 
-def _batch_turns(users: int, turns: int) -> int:
-    batch_end = math.ceil(turns * BATCH)
-    if users <= batch_end:
-        return users
-    return turns + (users - turns) % (batch_end - turns + 1)
+def _batched_turns(user_count: int, turns: int) -> int:
+    """Return the turns that the batched rule keeps.
+
+    Their number grows to the maximum, falls back to ``turns``, and grows again; in between the first kept turn stays.
+    """
+    max_turns = math.ceil(turns * BATCH_GROWTH)
+    if user_count <= max_turns:
+        return user_count
+    return turns + (user_count - turns) % (max_turns - turns + 1)
 
 
 def _prelude(messages: NeutralMessages) -> NeutralMessages:
@@ -70,23 +74,25 @@ def history_limit(session_key: str | None, limits: object, policy: LimitPolicy) 
     if not session_key or not isinstance(limits, Mapping):
         return None
     pieces = [piece for piece in session_key.split(":") if piece or not policy.loose_key]
-    if len(pieces) >= AGENT_PREFIX and pieces[0] == "agent":
+    if len(pieces) >= MIN_PIECES_WITH_AGENT and pieces[0] == "agent":
         pieces = pieces[2:]
     if not pieces:
         return None
-    settings = _settings(limits, pieces[0].strip().lower(), exact=policy.exact_provider)
+    settings = _provider_settings(limits, pieces[0].strip().lower(), exact=policy.exact_provider)
     kind = pieces[1].lower() if len(pieces) > 1 else ""
     if settings is None:
         return None
     if kind in {"dm", "direct"}:
-        return _limit_of_person(settings, THREAD.sub("", ":".join(pieces[2:])))
+        return _limit_of_person(settings, THREAD_SUFFIX.sub("", ":".join(pieces[2:])))
     return settings.get("history_limit") if kind in {"group", "channel"} else None
 
 
-def _settings(limits: Mapping[str, Any], provider: str, *, exact: bool) -> Mapping[str, Any] | None:
-    for name, limit in limits.items():
+def _provider_settings(
+    limits: Mapping[str, Any], provider: str, *, exact: bool
+) -> Mapping[str, Any] | None:
+    for name, settings in limits.items():
         if (name if exact else name.strip().lower()) == provider:
-            return limit if isinstance(limit, Mapping) else None
+            return settings if isinstance(settings, Mapping) else None
     return None
 
 

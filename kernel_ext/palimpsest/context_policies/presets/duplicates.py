@@ -65,17 +65,22 @@ class ClineLegacy(AtWindow):
         changes = self._older_reads(view)
         saved = sum(view.chars(change.item) - change.length for change in changes)
         if saved < self.enough * total_chars:
-            starts = shown_turns(view)
-            other_count = len(starts) - 2
-            count = (
-                other_count * 3 // 4 // 2 * 2
+            message_starts = shown_turns(view)
+            removable_count = len(message_starts) - 2
+            # An even number, so that a user's messages and the answers still alternate.
+            removed_count = (
+                removable_count * 3 // 4 // 2 * 2
                 if probe.value / 2 > probe.threshold
-                else other_count // 4 * 2
+                else removable_count // 4 * 2
             )
-            if count > 0:
-                removed = removal_changes(view, range(starts[2], starts[2 + count]))
-                items = {change.item for change in removed}
-                changes = [change for change in changes if change.item not in items] + removed
+            if removed_count > 0:
+                removals = removal_changes(
+                    view, range(message_starts[2], message_starts[2 + removed_count])
+                )
+                removed_items = {change.item for change in removals}
+                changes = [
+                    change for change in changes if change.item not in removed_items
+                ] + removals
         return changes
 
     def trigger(self, window: int) -> float:
@@ -85,15 +90,15 @@ class ClineLegacy(AtWindow):
         return max(window - self.reserve, round(MIN_SHARE * window))
 
     def _older_reads(self, view: PolicyView) -> list[Change]:
-        newest: set[str] = set()
+        read_later: set[str] = set()
         changes: list[Change] = []
         for output in reversed(view.outputs):
             if view.item(output).tool.lower() not in READ_TOOLS or view.state(output) != "whole":
                 continue
             path = path_of(view, output)
-            if path and path in newest:
+            if path and path in read_later:
                 changes += placeholder_changes(view, [output], "cleared", CLINE_NOTICE)
-            newest.add(path)
+            read_later.add(path)
         return changes
 
 
@@ -108,17 +113,17 @@ class DcpDeduplicate(Preset):
     """Name prefixes of tools whose results stay."""
 
     def step(self, state: tuple[int, NewestResults], view: PolicyView) -> PolicyResult:
-        considered, outputs_before = state
-        newest = dict(outputs_before)
+        considered_count, newest_before = state
+        newest = dict(newest_before)
         changes: list[Change] = []
-        for output in view.outputs[considered:]:
+        for output in view.outputs[considered_count:]:
             call = call_of_result(view, output)
             digest = view.item(call).input_hash if call is not None else ""
             if not digest or view.item(output).tool.startswith(self.protected):
                 continue
-            before = newest.get(digest)
-            if before is not None:
-                changes += self._remove(view, before)
+            older = newest.get(digest)
+            if older is not None:
+                changes += self._remove(view, older)
             newest[digest] = output
         probe = Probe("repeated calls", len(changes), 0, "calls")
         state = (len(view.outputs), tuple(newest.items()))
@@ -146,23 +151,25 @@ class DcpSupersedeWrites(Preset):
     """Number of results considered so far, and the writes that no read followed."""
 
     def step(self, state: tuple[int, NewestResults], view: PolicyView) -> PolicyResult:
-        considered, written = state
-        pending = list(written)
+        considered_count, unread_before = state
+        unread_writes = list(unread_before)
         changes: list[Change] = []
-        for output in view.outputs[considered:]:
+        for output in view.outputs[considered_count:]:
             tool, path = view.item(output).tool.lower(), ""
             if tool in READ_TOOLS | WHOLE_WRITE_TOOLS and not view.item(output).is_error:
                 path = path_of(view, output)
             if not path:
                 continue
             if tool in WHOLE_WRITE_TOOLS:
-                pending.append((path, output))
+                unread_writes.append((path, output))
             else:
-                changes += without_inputs(view, [write for name, write in pending if name == path])
-                pending = [entry for entry in pending if entry[0] != path]
+                changes += without_inputs(
+                    view, [write for written_path, write in unread_writes if written_path == path]
+                )
+                unread_writes = [entry for entry in unread_writes if entry[0] != path]
         probe = Probe("writes whose file was read afterwards", len(changes), 0, "writes")
         return PolicyResult(
-            (len(view.outputs), tuple(pending)), changes, probe, fired=bool(changes)
+            (len(view.outputs), tuple(unread_writes)), changes, probe, fired=bool(changes)
         )
 
 
@@ -177,22 +184,22 @@ class DcpPurgeErrors(Preset):
     protected: tuple[str, ...] = ()
 
     def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> PolicyResult:
-        considered, failed = state
+        considered_count, failed = state
         waiting = [
             *failed,
             *(
                 output
-                for output in view.outputs[considered:]
+                for output in view.outputs[considered_count:]
                 if view.item(output).is_error
                 and not view.item(output).tool.startswith(self.protected)
             ),
         ]
-        border = view.request.index - self.requests
+        newest_purged_request = view.request.index - self.requests
         candidates = [result for result in waiting if is_reducible(view, result)]
         changes = [
             change
             for result in candidates
-            if view.item(result).entered <= border
+            if view.item(result).entered <= newest_purged_request
             for change in without_texts(view, result)
         ]
         oldest = max(
@@ -201,7 +208,9 @@ class DcpPurgeErrors(Preset):
         probe = Probe(
             "requests since a call failed", oldest, self.requests, "requests", inclusive=True
         )
-        still_waiting = tuple(result for result in waiting if view.item(result).entered > border)
+        still_waiting = tuple(
+            result for result in waiting if view.item(result).entered > newest_purged_request
+        )
         state = (len(view.outputs), still_waiting)
         return decided_with_reason(state, changes, probe, "calls whose input may be cleared")
 

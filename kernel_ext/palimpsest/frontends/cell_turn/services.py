@@ -96,7 +96,7 @@ class FrontendServices(Protocol):
         """Return the price of a model; None where it is unknown."""
 
     def completion_values(self, field: str) -> Sequence[str]:
-        """Return values that complete an option."""
+        """Return the values that completion offers for an option, such as ``model``."""
 
     def close(self) -> None:
         """Close every session and end the engine."""
@@ -121,7 +121,7 @@ class InspectorAnswers(Protocol):
     """
 
     def answers(self, session: str) -> "SessionAnswers":
-        """Return an answerer for the questions about a session of the project; it is not cached."""
+        """Return a new object that answers questions about one session of the project."""
 
     async def review(self, session: str, path: str | None = None) -> "SessionReview":
         """Return the newest review of a session of the project, or of a recording; raises UserError."""
@@ -129,7 +129,7 @@ class InspectorAnswers(Protocol):
     async def answer_session(
         self, session: str, query: "ViewQuery", asker: str = ""
     ) -> "ViewAnswer":
-        """Answer a question about a session of the project."""
+        """Answer a question about a session of the project; ``asker`` identifies the inspector that asks."""
 
     async def answer_recording(
         self, path: str, session: str, query: "ViewQuery", asker: str = ""

@@ -1,8 +1,8 @@
 """Look up the limits, abilities and price of a model.
 
-Facts come from the user's configuration, then from litellm's offline table, by the model's own name or else by the model
-that a gateway's name means, then from defaults that are marked as assumed. An unknown price stays unknown. Keys are only
-checked for presence, never stored.
+Facts come from the user's configuration, then from litellm's offline table, by the model's own name or else by that of
+the model to which a gateway's name refers, then from defaults that are marked as assumed. An unknown price stays
+unknown. Keys are only checked for presence, never stored.
 """
 
 import difflib
@@ -27,6 +27,8 @@ from palimpsest.transcript.values import ModelInfo, ModelRef, Price, capacity
 
 ASSUMED_WINDOW = 200_000
 ASSUMED_OUTPUT = 32_000
+ROUND_TOKENS = 10_000
+"""A multiple of this counts as a round number of tokens."""
 REHEARSAL = ModelRef(provider="rehearsal", name="rehearsal")
 REHEARSAL_WINDOW = 200_000
 REHEARSAL_OUTPUT = 8_192
@@ -163,8 +165,8 @@ def _from_table(ref: ModelRef, facts: dict[str, Any], base: str | None) -> Model
     # OpenAI states an input limit that is a round window minus the output limit, such as 272,000 of 400,000.
     is_remainder = (
         input_limit is not None
-        and input_limit % ROUND != 0
-        and (input_limit + output_limit) % ROUND == 0
+        and input_limit % ROUND_TOKENS != 0
+        and (input_limit + output_limit) % ROUND_TOKENS == 0
     )
     has_separate_limits = profile(ref).limits_apart and is_remainder
     return ModelInfo(
@@ -180,10 +182,6 @@ def _from_table(ref: ModelRef, facts: dict[str, Any], base: str | None) -> Model
         caching=bool(facts.get("supports_prompt_caching")),
         api_base=base,
     )
-
-
-ROUND = 10_000
-"""Tokens; a multiple counts as a round number."""
 
 
 def _limit(facts: Mapping[str, Any], *names: str) -> int | None:

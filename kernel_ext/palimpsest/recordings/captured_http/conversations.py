@@ -16,10 +16,10 @@ from palimpsest.recordings.reading.recorded import Text, words_of
 
 MIN_SUMMARY_LINE_CHARS = 40
 """Minimum length of an answer's line that is recognised in a later prompt as part of a summary."""
-SUMMARY_MESSAGES = 3
-"""First messages of a request that are searched for a summary."""
+SUMMARY_SEARCH_MESSAGES = 3
+"""How many of a request's first messages are searched for a summary."""
 MAX_EQUAL_ANSWERS = 100
-"""Maximum requests with equal answers that are tried as the one before, the newest first."""
+"""Maximum requests with equal answers that are tried as the predecessor of a request, the newest first."""
 MIN_PROMPT_CHARS = 12
 """Minimum length of a call's input that is recognised as the first prompt of a subagent."""
 
@@ -41,32 +41,38 @@ class CapturedConversation:
 
 def conversations_of(requests: Sequence[CapturedRequest]) -> list[CapturedConversation]:
     """Return the conversations of a capture's requests, which are in the order of their times."""
-    parents, writers = _Links(requests).find_predecessors()
+    predecessors, summary_writers = _Links(requests).find_predecessors()
     newest_descendants = list(range(len(requests)))
-    children: dict[int | None, list[int]] = {}
-    for index, parent in enumerate(parents):
-        children.setdefault(parent, []).append(index)
-    for index, parent in reversed([*enumerate(parents)]):
-        if parent is not None:
-            newest_descendants[parent] = max(newest_descendants[parent], newest_descendants[index])
+    successors: dict[int | None, list[int]] = {}
+    for index, predecessor in enumerate(predecessors):
+        successors.setdefault(predecessor, []).append(index)
+    for index, predecessor in reversed([*enumerate(predecessors)]):
+        if predecessor is not None:
+            newest_descendants[predecessor] = max(
+                newest_descendants[predecessor], newest_descendants[index]
+            )
     conversations: list[CapturedConversation] = []
     by_request: dict[int, CapturedConversation] = {}
-    open_starts: list[tuple[int, CapturedConversation | None]] = [
-        (root, None) for root in reversed(children.get(None, []))
+    branch_starts: list[tuple[int, CapturedConversation | None]] = [
+        (root, None) for root in reversed(successors.get(None, []))
     ]
-    while open_starts:
-        index, branch_of = open_starts.pop()
+    while branch_starts:
+        index, branch_of = branch_starts.pop()
         conversation = CapturedConversation([], branch_of)
         conversations.append(conversation)
         current: int | None = index
         while current is not None:
             by_request[current] = conversation
             conversation.requests.append(requests[current])
-            candidates = children.get(current, [])
-            main = max(candidates, key=lambda child: newest_descendants[child], default=None)
-            open_starts += [(child, conversation) for child in candidates if child != main]
-            current = main
-    for index, writer in writers.items():
+            candidates = successors.get(current, [])
+            continuation = max(
+                candidates, key=lambda candidate: newest_descendants[candidate], default=None
+            )
+            branch_starts += [
+                (candidate, conversation) for candidate in candidates if candidate != continuation
+            ]
+            current = continuation
+    for index, writer in summary_writers.items():
         conversation = by_request[index]
         position = next(
             at for at, request in enumerate(conversation.requests) if request is requests[index]
@@ -88,24 +94,26 @@ class _Links:
         self._by_messages: dict[tuple[bytes, ...], int] = {}
         """The newest request without an answer, by its messages."""
         self._summary_lines: list[tuple[str, int]] = []
+        """The longest line of each answer, by which it is recognised as a summary, and its request's index."""
         self._by_thread: dict[tuple[str, ...], int] = {}
 
     def find_predecessors(self) -> tuple[list[int | None], dict[int, int]]:
-        """Return each request's predecessor, and the requests that wrote the summaries with which others begin."""
-        parents: list[int | None] = []
-        writers: dict[int, int] = {}
+        """Return the predecessor of each request, and by request the one that wrote the summary with which it begins."""
+        predecessors: list[int | None] = []
+        summary_writers: dict[int, int] = {}
         for index, request in enumerate(self._requests):
-            parent = self._predecessor(request)
-            writer = self._summary_writer(request, parent)
-            if writer is not None and writer != parent:
-                writers[index] = writer
-                if parent is None:
-                    parent = parents[writer] if parents[writer] is not None else writer
-            if parent is None:
-                parent = self._newest_of_thread(request)
-            parents.append(parent)
+            predecessor = self._predecessor(request)
+            writer = self._summary_writer(request, predecessor)
+            if writer is not None and writer != predecessor:
+                summary_writers[index] = writer
+                if predecessor is None:
+                    before_summary = predecessors[writer]
+                    predecessor = before_summary if before_summary is not None else writer
+            if predecessor is None:
+                predecessor = self._newest_of_thread(request)
+            predecessors.append(predecessor)
             self._store_request(request, index)
-        return parents, writers
+        return predecessors, summary_writers
 
     def _store_request(self, request: CapturedRequest, index: int) -> None:
         if request.id:
@@ -141,15 +149,17 @@ class _Links:
         failed = self._by_messages.get(tuple(request.keys))
         return failed if failed is not None and failed > index else index
 
-    def _summary_writer(self, request: CapturedRequest, parent: int | None) -> int | None:
+    def _summary_writer(self, request: CapturedRequest, predecessor: int | None) -> int | None:
         """Return the request whose answer is the summary in this one's first messages."""
-        known = set(self._requests[parent].keys) if parent is not None else set()
+        earlier_keys = set(self._requests[predecessor].keys) if predecessor is not None else set()
         texts = [
             _prompt_text(message)
             for message, key in zip(
-                request.messages[:SUMMARY_MESSAGES], request.keys[:SUMMARY_MESSAGES], strict=True
+                request.messages[:SUMMARY_SEARCH_MESSAGES],
+                request.keys[:SUMMARY_SEARCH_MESSAGES],
+                strict=True,
             )
-            if message.role == "user" and key not in known
+            if message.role == "user" and key not in earlier_keys
         ]
         if not texts:
             return None
@@ -162,12 +172,12 @@ class _Links:
 
     def _newest_of_thread(self, request: CapturedRequest) -> int | None:
         """Return the newest request of the same thread, if the client named the thread or repeats a message."""
-        before = self._by_thread.get(_thread_of(request))
-        if before is None:
+        newest = self._by_thread.get(_thread_of(request))
+        if newest is None:
             return None
         is_named = request.interface == "responses" and bool(request.conversation)
-        earlier = set(self._requests[before].keys[1:])
-        return before if is_named or any(key in earlier for key in request.keys) else None
+        earlier_keys = set(self._requests[newest].keys[1:])
+        return newest if is_named or any(key in earlier_keys for key in request.keys) else None
 
 
 def _thread_of(request: CapturedRequest) -> tuple[str, ...]:
@@ -199,22 +209,31 @@ def _find_parents(conversations: Sequence[CapturedConversation]) -> None:
 
     Where several calls have the same input, the first conversation belongs to the first call, and so on.
     """
-    prompts: dict[str, list[tuple[CapturedConversation, str]]] = {}
+    calls_by_input = _calls_by_input(conversations)
+    for conversation in conversations:
+        if conversation.branch_of is not None:
+            continue
+        for text in _first_prompts(conversation):
+            callers = calls_by_input.get(text, [])
+            if callers and callers[0][0] is not conversation:
+                conversation.parent, conversation.parent_call = callers[0]
+                if len(callers) > 1:
+                    del callers[0]
+                break
+
+
+def _calls_by_input(
+    conversations: Sequence[CapturedConversation],
+) -> dict[str, list[tuple[CapturedConversation, str]]]:
+    """Return the calls with each long enough text in their input, as conversation and id of the call."""
+    calls_by_input: dict[str, list[tuple[CapturedConversation, str]]] = {}
     for conversation in conversations:
         for request in conversation.requests:
             for call in calls_in(request.answer):
                 for value in call.input.values():
                     if isinstance(value, str) and len(value) >= MIN_PROMPT_CHARS:
-                        prompts.setdefault(value.strip(), []).append((conversation, call.id))
-    for conversation in conversations:
-        if conversation.branch_of is not None:
-            continue
-        for text in _first_prompts(conversation):
-            callers = prompts.get(text, [])
-            if callers and callers[0][0] is not conversation:
-                conversation.parent, conversation.parent_call = callers[0]
-                del callers[: len(callers) > 1]
-                break
+                        calls_by_input.setdefault(value.strip(), []).append((conversation, call.id))
+    return calls_by_input
 
 
 def _first_prompts(conversation: CapturedConversation) -> Iterator[str]:

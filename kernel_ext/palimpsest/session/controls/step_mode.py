@@ -27,11 +27,12 @@ from palimpsest.transcript.session_record.events import (
 )
 from palimpsest.transcript.session_record.sessions import Budget
 
-KEY = "step"
+STEP_MODE_KEY = "step"
+"""Key of the stored grant by which step mode is on."""
 CHANGING_EVENTS = (DecisionMade, SessionUpdated, PromptAdmitted)
 """Records after which a held request is proposed again: context edits, the session's policy and limit, and prompts
 that join the turn."""
-INERT = (
+UNATTENDED_NOTICE = (
     "Step mode is on, and nobody is here to let a request go, so requests are sent as if it were off. "
     "%agent step off ends this."
 )
@@ -47,7 +48,7 @@ NONE_PUT_ASIDE = (
 
 
 class HeldSession(Protocol):
-    """The session that a held request belongs to, with what changes the request."""
+    """The session of a held request, with the settings by which the user may change the request before it is sent."""
 
     @property
     def budget(self) -> Budget:
@@ -68,13 +69,13 @@ class _HeldRequest:
         self.session = session
         self.proposal: ProposedRequest | None = None
         self.chosen_release: Release | None = None
-        self.changed = asyncio.Event()
+        self.recheck_event = asyncio.Event()
         self.stopped_event = asyncio.Event()
         self._loop = asyncio.get_running_loop()
 
     def wake_task(self) -> None:
         """Wake the waiting task, so that it checks the request again; from any thread."""
-        self._loop.call_soon_threadsafe(self.changed.set)
+        self._loop.call_soon_threadsafe(self.recheck_event.set)
 
     def stop(self) -> None:
         """End the wait for a proposal or a decision; from any thread."""
@@ -88,17 +89,17 @@ class _HeldRequest:
 
     def differs(self, proposal: ProposedRequest) -> bool:
         """Return whether a proposal differs from the newest one in more than its time."""
-        before = self.proposal
-        if before is None:
+        shown = self.proposal
+        if shown is None:
             return True
-        same = {"now": before.now, "id": before.id, "version": before.version}
-        return proposal.model_copy(update=same) != before
+        not_compared = {"now": shown.now, "id": shown.id, "version": shown.version}
+        return proposal.model_copy(update=not_compared) != shown
 
 
 async def _proposal_or_stop(
     propose: Propose, request: _HeldRequest, abort: Abort
 ) -> ProposedRequest | None:
-    """Return a proposal; None at a stop, which does not wait for the user's own policy or hook."""
+    """Return the next proposal; None as soon as the turn is stopped, even if the user's own policy or hook still runs."""
     proposing = asyncio.ensure_future(propose())
     stopped = asyncio.ensure_future(request.stopped_event.wait())
     try:
@@ -113,8 +114,9 @@ async def _proposal_or_stop(
 class StepMode:
     """The step mode of one session, and its held requests.
 
-    Contract: ``hold`` and ``wait_for_release`` are awaited on the engine's loop (``loop/run_inputs/request_hold.py``);
-    everything else may be called from any thread. The first answer to a held request counts.
+    Contract: ``await_release`` and ``wait_for_release`` are awaited on the engine's loop
+    (``loop/run_inputs/request_hold.py``); everything else may be called from any thread. The first answer to a held
+    request counts.
     """
 
     _session_id: Callable[[], str]
@@ -127,6 +129,7 @@ class StepMode:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _held_requests: dict[str, _HeldRequest] = field(default_factory=dict)
     _side_requests: list[asyncio.Future[None]] = field(default_factory=list)
+    """Waits of requests outside of a turn, such as that for a title; each future ends when its request may be sent."""
     _listeners: tuple[Callable[[], None], ...] = ()
     _is_notice_shown: bool = False
 
@@ -136,14 +139,14 @@ class StepMode:
         parent = self._parent()
         if parent is not None:
             return parent.is_on
-        return self._stored_grants.newest_value(self._session_id(), KEY) is True
+        return self._stored_grants.newest_value(self._session_id(), STEP_MODE_KEY) is True
 
     def switch(self, *, on: bool) -> None:
         """Hold requests from the next one on if ``on``; else release the held ones."""
         if on:
-            self._stored_grants.put(KEY, value=True, session=self._session_id())
+            self._stored_grants.put(STEP_MODE_KEY, value=True, session=self._session_id())
         else:
-            self._stored_grants.drop_grants(self._session_id(), KEY)
+            self._stored_grants.drop_grants(self._session_id(), STEP_MODE_KEY)
         with self._lock:
             self._is_notice_shown = False
             held_requests = tuple(self._held_requests.values())
@@ -165,7 +168,7 @@ class StepMode:
             )
 
     def release(self, hold_id: str) -> bool:
-        """Release a request, which is decided again and sent; False when it is no longer held."""
+        """Let a request be sent, after its context is decided once more; returns False when it is no longer held."""
         return self._decide_held(hold_id, "send")
 
     def another_summary(self, hold_id: str) -> bool:
@@ -182,11 +185,13 @@ class StepMode:
         """
         return self._decide_summary(hold_id, "older-summary", "older_summary", NONE_PUT_ASIDE)
 
-    def _decide_summary(self, hold_id: str, release: Release, needed: str, missing: str) -> bool:
+    def _decide_summary(
+        self, hold_id: str, release: Release, required_field: str, error: str
+    ) -> bool:
         with self._lock:
             request = self._held_requests.get(hold_id)
-        if request is not None and getattr(request.proposal, needed, None) is None:
-            raise UserError(missing)
+        if request is not None and getattr(request.proposal, required_field, None) is None:
+            raise UserError(error)
         return self._decide_held(hold_id, release)
 
     def session_of(self, hold_id: str) -> HeldSession:
@@ -207,8 +212,8 @@ class StepMode:
         return True
 
     def release_unattended(self, hold_id: str) -> str:
-        """Release a request because no user is there to do it; returns a sentence for the user, once."""
-        notice = "" if self._is_notice_shown else INERT
+        """Release a request because no user is there to do it; returns a notice for the user the first time, else ""."""
+        notice = "" if self._is_notice_shown else UNATTENDED_NOTICE
         if not self.release(hold_id):
             return ""
         self._is_notice_shown = True
@@ -231,29 +236,31 @@ class StepMode:
         """Return the user's decision about the request, ``send`` when step mode ends; raises Aborted at a stop."""
         shown_in = self._topmost()
         request = _HeldRequest(self._session)
-        # The limit of a subagent's request is that of the parent session.
-        forget = [step_mode.subscribe(request.on_records) for step_mode in {self, shown_in}]
+        # The parent's records change a subagent's request too: the parent's spending limit applies to it.
+        unsubscribe_all = [
+            step_mode.subscribe(request.on_records) for step_mode in {self, shown_in}
+        ]
         unregister = abort.on_abort(request.stop)
         try:
             while shown_in.is_on and request.chosen_release is None:
-                request.changed.clear()
+                request.recheck_event.clear()
                 proposal = await _proposal_or_stop(propose, request, abort)
                 if proposal is not None:
                     shown_in.show_proposal(request, proposal)
-                    await request.changed.wait()
+                    await request.recheck_event.wait()
                 if abort.is_set():
                     raise Aborted(abort.reason or "Stopped.")
         finally:
             unregister()
-            for end in forget:
-                end()
+            for unsubscribe in unsubscribe_all:
+                unsubscribe()
             shown_in.remove(request)
-        for session in {self, shown_in}:
-            session.release_side_requests()
+        for step_mode in {self, shown_in}:
+            step_mode.release_side_requests()
         return request.chosen_release or "send"
 
     async def wait_for_release(self) -> None:
-        """Wait until the next request is released, or step mode is off."""
+        """Hold a request outside of a turn until the next held request is released, or step mode is off."""
         if not self.is_on:
             return
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -266,11 +273,11 @@ class StepMode:
 
     def show_proposal(self, request: _HeldRequest, proposal: ProposedRequest) -> None:
         """Show a proposal in this session, unless it equals the one that is shown."""
-        is_waited_for = any(not future.done() for future in self._side_requests)
+        has_side_requests = any(not future.done() for future in self._side_requests)
         budget = self._session.budget
         update = {
             "id": request.id,
-            "beside": is_waited_for,
+            "beside": has_side_requests,
             "limit_usd": budget.usd if budget.usd_until is None else budget.usd_until,
             "limit_tokens": budget.tokens if budget.tokens_until is None else budget.tokens_until,
         }

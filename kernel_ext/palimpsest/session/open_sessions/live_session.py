@@ -37,8 +37,7 @@ from palimpsest.session.controls.own_policy import (
 )
 from palimpsest.session.controls.session_controls import SessionControls
 from palimpsest.session.controls.spending_limit import SpendingLimit
-from palimpsest.session.controls.step_mode import KEY as STEP_MODE
-from palimpsest.session.controls.step_mode import StepMode
+from palimpsest.session.controls.step_mode import STEP_MODE_KEY, StepMode
 from palimpsest.session.controls.user_questions import JournaledTodos, UserQuestions
 from palimpsest.session.engine import CLOSED, Run, Snapshot, off_loop, runs_on
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions, TurnToRetry
@@ -688,4 +687,4 @@ class LiveSession:
         if parent is not None:
             return self.step_mode if parent.is_on else None
         grants = self._services.rules.effective_rules.grants
-        return self.step_mode if grants.newest_value(self.id, STEP_MODE) is True else None
+        return self.step_mode if grants.newest_value(self.id, STEP_MODE_KEY) is True else None

@@ -36,16 +36,16 @@ class LeftRunningCalls:
     def watched_runner(self, runner: PythonRunner) -> PythonRunner:
         """Return a runner that reports here when the work left running by its code has ended."""
 
-        def ended(_code: str, call_id: str, outcome: PythonOutcome) -> None:
+        def on_code_ended(_code: str, call_id: str, outcome: PythonOutcome) -> None:
             if outcome.left_running is not None:
                 outcome.left_running.all_ended.add_done_callback(
-                    lambda _ended_calls: self._remove_mark(call_id)
+                    lambda _future: self._remove_mark(call_id)
                 )
 
-        return ObservedRunner(runner, ended)
+        return ObservedRunner(runner, on_code_ended)
 
     def close(self) -> None:
-        """Remove all such work from the records: the kernel ends properly, or closes the session."""
+        """Remove the work left running from all calls' records, since the kernel ends properly or closes the session."""
         with self._lock:
             calls = list(self._marked)
         for call_id in calls:

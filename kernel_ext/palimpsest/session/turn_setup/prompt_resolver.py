@@ -340,7 +340,7 @@ class PromptResolver:
         """Queue one notice about files that were not read for the model, each file once."""
         definitions = self._services.agents.definitions
         left_out = [
-            *self._systems.left_out,
+            *self._systems.unread_file_notices,
             *(definitions.left_out if definitions is not None else ()),
         ]
         new = [name for name in dict.fromkeys(left_out) if name not in self._reported_problems]

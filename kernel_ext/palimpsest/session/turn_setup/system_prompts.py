@@ -27,35 +27,35 @@ from palimpsest.transcript.values import ModelInfo
 
 SystemPromptExtender = Callable[..., Awaitable[tuple[str, ...]]]
 """``(agent, model, texts, fixed=...)`` returns the texts of a new system prompt as hooks and MCP servers change it."""
-Key = tuple[str, str, str | None]
-"""Agent, model, and the text that the prompt adds to the system prompt."""
+PromptKey = tuple[str, str, str | None]
+"""Agent, model, and the text that the user's message adds to the system prompt."""
 SEARCHED_RECORDS = ("message.updated", "step.requested")
 
 
 class SystemPrompts:
-    """The system prompts of one session, by agent, model and what a prompt added."""
+    """The system prompts of one session, by agent, model and what a user's message added."""
 
     def __init__(self, services: Services, log: SessionLog, policy: Callable[[], Policy]) -> None:
         self._services = services
         self._log = log
         self._policy = policy
-        self._settled_prompts: dict[Key, tuple[str, ...]] = {}
-        self._logged_requests: dict[Key, StepRequest] | None = None
+        self._settled_prompts: dict[PromptKey, tuple[str, ...]] = {}
+        self._logged_requests: dict[PromptKey, StepRequest] | None = None
         """The requests whose system prompts the log holds; None until the log was read."""
-        self.left_out: list[str] = []
+        self.unread_file_notices: list[str] = []
         """Sentences about instruction files that were not read for a new system prompt."""
 
     async def settled_prompt(
-        self, agent: Agent, info: ModelInfo, user: UserMessage, finish: SystemPromptExtender
+        self, agent: Agent, info: ModelInfo, user: UserMessage, extend: SystemPromptExtender
     ) -> tuple[str, ...]:
-        """Return the system prompt, made or taken from the journal, and keep it for the session's whole life."""
+        """Return the system prompt, from the journal or newly made, and use it from now on for the session's whole life."""
         key = (agent.name, info.ref.id, _added_text(user))
         prompt = self._settled_prompts.get(key)
         if prompt is None and not self._is_fixed:
             prompt = self._recorded_prompt(key) or await off_loop(lambda: self._older_prompt(key))
         if prompt is None:
-            new = self._assemble_prompt(agent, info, user)
-            prompt = await finish(agent.name, info.ref.id, new, fixed=self._is_fixed)
+            new_texts = self._assemble_prompt(agent, info, user)
+            prompt = await extend(agent.name, info.ref.id, new_texts, fixed=self._is_fixed)
             prompt = self._without_secrets(prompt)
         return self._settled_prompts.setdefault(key, prompt)
 
@@ -72,10 +72,10 @@ class SystemPrompts:
 
     @property
     def _is_fixed(self) -> bool:
-        """Whether an administrator fixed its contents, so that a prompt in the journal must not be used."""
+        """Whether an administrator fixed the system prompt's contents, so that a prompt in the journal must not be used."""
         return bool(self._services.rules.locked.locked_by("system", "instructions"))
 
-    def _recorded_prompt(self, key: Key) -> tuple[str, ...] | None:
+    def _recorded_prompt(self, key: PromptKey) -> tuple[str, ...] | None:
         """Return the system prompt of the newest request, if that was for the same agent and model."""
         state = self._log.state
         request = state.request
@@ -90,7 +90,7 @@ class SystemPrompts:
             return None
         return self._stored_prompt(request)
 
-    def _older_prompt(self, key: Key) -> tuple[str, ...] | None:
+    def _older_prompt(self, key: PromptKey) -> tuple[str, ...] | None:
         """Return the system prompt of an older request, where the newest one had another key; on any thread.
 
         Only requests of earlier kernels are searched, once: the prompts of this kernel are in memory.
@@ -102,10 +102,10 @@ class SystemPrompts:
         request = self._logged_requests.get(key)
         return self._stored_prompt(request) if request is not None else None
 
-    def _read_logged_requests(self) -> dict[Key, StepRequest]:
+    def _read_logged_requests(self) -> dict[PromptKey, StepRequest]:
         session = self._log.state.session
         infos: dict[str, UserMessage | AssistantMessage] = {}
-        requests: dict[Key, StepRequest] = {}
+        requests: dict[PromptKey, StepRequest] = {}
         with suppress(NotFound, OSError):  # without a readable log the prompts are made again
             for record in self._services.store.read(
                 session.id if session else "", only=SEARCHED_RECORDS
@@ -135,7 +135,7 @@ class SystemPrompts:
             from_start(session.notebook if session else None, services.cwd, services.root),
             session.time.created if session else services.clock(),
             services.agents.instruction_files,
-            self.left_out,
+            self.unread_file_notices,
         )
         note = SUBAGENT_NOTE if session and session.is_child else ""
         extra = (
@@ -165,7 +165,7 @@ class SystemPrompts:
 
 def _request_key(
     request: StepRequest, infos: Mapping[str, UserMessage | AssistantMessage]
-) -> Key | None:
+) -> PromptKey | None:
     """Return the key of a step's request; None for other requests."""
     answer = infos.get(request.message_id or "")
     user = infos.get(answer.parent_id) if isinstance(answer, AssistantMessage) else None

@@ -92,18 +92,18 @@ def _clear_decision(part: Part) -> Decision:
 def changed_events(state: State, new: tuple[Message, ...]) -> Iterator[Event]:
     """Yield the events that turn the session's messages into the new ones, in their order."""
     old = state.messages()
-    same = 0
-    while same < min(len(old), len(new)) and old[same].id == new[same].id:
-        same += 1
-    for message in old[same:]:
+    common_count = 0
+    while common_count < min(len(old), len(new)) and old[common_count].id == new[common_count].id:
+        common_count += 1
+    for message in old[common_count:]:
         yield MessageRemoved(message_id=message.id)
-    for before, after in zip(old[:same], new[:same], strict=True):
-        yield from _change_events(before, after)
-    for message in new[same:]:
+    for before, after in zip(old[:common_count], new[:common_count], strict=True):
+        yield from _updates_of_message(before, after)
+    for message in new[common_count:]:
         yield from message_events(message)
 
 
-def _change_events(before: Message, after: Message) -> Iterator[Event]:
+def _updates_of_message(before: Message, after: Message) -> Iterator[Event]:
     if before.info != after.info:
         yield MessageUpdated(info=after.info)
     parts_before = {part.id: part for part in before.parts}

@@ -99,10 +99,11 @@ class _ProjectScan:
     began_ns: int
     counts_only: bool = False
     """Whether the scan only checks if the project is too large, and reads and stores nothing."""
-    count: int = 0
-    bytes: int = 0
+    entry_count: int = 0
+    small_file_bytes: int = 0
     ignored_paths: list[str] = field(default_factory=list)
-    cut: bool = False
+    is_list_cut: bool = False
+    """Whether ``ignored_paths`` lacks some, since there are too many."""
 
 
 class Snapshots:
@@ -124,11 +125,13 @@ class Snapshots:
         self.excluded_folders = excluded_folders | PROGRAM_FOLDERS
         """File and folder names that no snapshot includes."""
         self._protection = protection
+        """Returns for a path why its file is protected, such as ``key``; None where it is not."""
         self._own_snapshots: set[str] = set()
         """Names of the snapshots that this process took; others are not trusted with protected files."""
         self._limits = limits or SnapshotLimits()
         self._lock = threading.Lock()
         self._hashes: dict[str, tuple[Stamp, str]] = {}
+        """The stamp and the content's hash of each file that was read, by path."""
         self._folders: dict[str, _Folder] = {}
         self._tree_cache: dict[str, Tree] = {}
         self._fits_limits = False
@@ -147,7 +150,7 @@ class Snapshots:
             try:
                 self.objects.begin_snapshot()
                 tree = self._store_folder(scan, "", None)
-                root = encode_root(tree, sorted(scan.ignored_paths), cut=scan.cut)
+                root = encode_root(tree, sorted(scan.ignored_paths), cut=scan.is_list_cut)
                 name = self.objects.put(root)
                 self.objects.commit()
                 self._own_snapshots.add(name)
@@ -208,29 +211,29 @@ class Snapshots:
 
     def store_entry(self, path: str) -> TreeEntry | None:
         """Store a path's content in memory and return its entry; None for a folder, or if nothing is there."""
-        place = self.root / disk_name(path)
+        disk_path = self.root / disk_name(path)
         try:
-            file_stat = place.lstat()
+            file_stat = disk_path.lstat()
             with self._lock:
                 if stat.S_ISDIR(file_stat.st_mode):
                     return None
-                return self._entry(str(place), path, file_stat, time.time_ns(), keep=True)
+                return self._entry(str(disk_path), path, file_stat, time.time_ns(), keep=True)
         except OSError:
             return None
 
     def current_entry(self, path: str) -> TreeEntry | None:
         """Return the entry of a path now; None if nothing is there."""
-        place = self.root / disk_name(path)
+        disk_path = self.root / disk_name(path)
         try:
-            file_stat = place.lstat()
+            file_stat = disk_path.lstat()
         except OSError:
             return None
         with self._lock:
             if stat.S_ISDIR(file_stat.st_mode):
                 return TreeEntry("folder", 0, "")
-            return self._entry(str(place), path, file_stat, time.time_ns(), keep=False)
+            return self._entry(str(disk_path), path, file_stat, time.time_ns(), keep=False)
 
-    # With the lock held
+    # The methods below are called with the lock held.
 
     def _check_size(self, leave_out: frozenset[str]) -> None:
         """Raise SnapshotsOff, before any file is read, if the project is or was recently found too large."""
@@ -298,12 +301,12 @@ class Snapshots:
             left_out = folder.rules.is_ignored(self.root / disk_name(path), is_dir=is_dir)
             folder.ignore_verdicts[key] = left_out
         if left_out:
-            scan.cut = scan.cut or len(scan.ignored_paths) >= MAX_IGNORED
-            if not scan.cut:
+            scan.is_list_cut = scan.is_list_cut or len(scan.ignored_paths) >= MAX_IGNORED
+            if not scan.is_list_cut:
                 scan.ignored_paths.append(path)
             return None
-        scan.count += 1
-        if scan.count > self._limits.files:
+        scan.entry_count += 1
+        if scan.entry_count > self._limits.files:
             raise SnapshotsOff(
                 f"Changes of files are not kept here: the project has more than {self._limits.files:,} files. "
                 "Name what does not belong to the work in a .gitignore."
@@ -312,12 +315,14 @@ class Snapshots:
             return TreeEntry("folder", 0, self._store_folder(scan, f"{path}/", folder))
         file_stat = listed_entry.stat(follow_symlinks=False)
         if scan.counts_only:
-            small = stat.S_ISREG(file_stat.st_mode) and file_stat.st_size <= self._limits.file_bytes
-            entry = TreeEntry("file" if small else "unkept", 0, "", file_stat.st_size)
+            is_small = (
+                stat.S_ISREG(file_stat.st_mode) and file_stat.st_size <= self._limits.file_bytes
+            )
+            entry = TreeEntry("file" if is_small else "unkept", 0, "", file_stat.st_size)
         else:
             entry = self._entry(listed_entry.path, path, file_stat, scan.began_ns, keep=True)
-        scan.bytes += entry.size if entry.kind == "file" else 0
-        if scan.bytes > self._limits.total_bytes:
+        scan.small_file_bytes += entry.size if entry.kind == "file" else 0
+        if scan.small_file_bytes > self._limits.total_bytes:
             raise SnapshotsOff(
                 f"Changes of files are not kept here: the project has more than "
                 f"{self._limits.total_bytes >> 20:,} MiB of small files. Name what does not belong to the "
@@ -336,8 +341,8 @@ class Snapshots:
         above = parent.folder_stamp if parent is not None else ()
         stamp = (above, prefix, own_stamp) if own_stamp is not None else above
         earlier = self._folders.get(prefix)
-        is_fresh = own_stamp is not None and _is_racy(own_stamp, time.time_ns())
-        if earlier is not None and earlier.folder_stamp == stamp and not is_fresh:
+        may_change_unnoticed = own_stamp is not None and _is_racy(own_stamp, time.time_ns())
+        if earlier is not None and earlier.folder_stamp == stamp and not may_change_unnoticed:
             return earlier
         if parent is None:
             rules = self._rules(self.root)
@@ -350,12 +355,12 @@ class Snapshots:
         return new_folder
 
     def _entry(
-        self, place: str, path: str, file_stat: os.stat_result, now_ns: int, *, keep: bool
+        self, disk_path: str, path: str, file_stat: os.stat_result, now_ns: int, *, keep: bool
     ) -> TreeEntry:
         """Return the tree entry of a path that is no folder; with ``keep`` a file's content is stored."""
         mode = stat.S_IMODE(file_stat.st_mode)
         if stat.S_ISLNK(file_stat.st_mode):
-            return TreeEntry("link", 0, recorded_name(str(Path(place).readlink())))
+            return TreeEntry("link", 0, recorded_name(str(Path(disk_path).readlink())))
         if not stat.S_ISREG(file_stat.st_mode):
             return TreeEntry("unkept", mode, "special")
         if file_stat.st_size > self._limits.file_bytes:
@@ -369,7 +374,7 @@ class Snapshots:
         ):
             return TreeEntry("file", mode, earlier[1], file_stat.st_size)
         try:
-            content = _content(place)
+            content = _content(disk_path)
         except FileNotFoundError:
             raise
         except OSError:
@@ -427,8 +432,8 @@ def _is_racy(stamp: Stamp, now_ns: int) -> bool:
     return max(modified, changed) + tick > now_ns
 
 
-def _content(place: str) -> bytes:
+def _content(disk_path: str) -> bytes:
     """Return a file's content; raises OSError for a link that replaced it."""
-    fd = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    fd = os.open(disk_path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(fd, "rb") as file:  # noqa: PTH123  a descriptor has no path
         return file.read()

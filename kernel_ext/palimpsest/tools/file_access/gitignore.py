@@ -45,8 +45,10 @@ class GitignoreRules:
     def __init__(
         self, folder: Path, parents: "tuple[tuple[Path, GitignorePatterns], ...]" = ()
     ) -> None:
-        own = _read_patterns(folder / ".gitignore")
-        self._files = parents if own is None else (*parents, (folder, own))
+        own_patterns = _read_patterns(folder / ".gitignore")
+        self._patterns_by_folder = (
+            parents if own_patterns is None else (*parents, (folder, own_patterns))
+        )
 
     @classmethod
     def rules_at(cls, root: Path, folder: Path) -> "GitignoreRules":
@@ -56,21 +58,21 @@ class GitignoreRules:
         """
         if root != folder and root not in folder.parents:
             return cls(folder)
-        ignore = cls(root)
+        rules, current = cls(root), root
         for part in folder.relative_to(root).parts:
-            root = root / part
-            if ignore.is_ignored(root, is_dir=True):
+            current = current / part
+            if rules.is_ignored(current, is_dir=True):
                 return cls(folder)
-            ignore = ignore.rules_below(root)
-        return ignore
+            rules = rules.rules_below(current)
+        return rules
 
     def rules_below(self, folder: Path) -> "GitignoreRules":
         """Return the rules that apply in a folder inside this one."""
-        return GitignoreRules(folder, self._files)
+        return GitignoreRules(folder, self._patterns_by_folder)
 
     def is_ignored(self, path: Path, *, is_dir: bool) -> bool:
         """Return whether the rules ignore a path; the deepest ``.gitignore`` that matches it decides."""
-        for folder, patterns in reversed(self._files):
+        for folder, patterns in reversed(self._patterns_by_folder):
             verdict = patterns.verdict(os.fsencode(path.relative_to(folder)), is_dir=is_dir)
             if verdict is not None:
                 return verdict
@@ -95,35 +97,35 @@ def _read_patterns(path: Path) -> GitignorePatterns | None:
 
 
 def folder_entries(
-    folder: Path, ignore: GitignoreRules, *, include_ignored: bool = False
+    folder: Path, rules: GitignoreRules, *, include_ignored: bool = False
 ) -> list[WalkEntry]:
     """Return the entries of one folder: folders first, then files, by name; empty if it is unreadable."""
     try:
         with os.scandir(folder) as entries:
-            found = [
+            scanned = [
                 WalkEntry(Path(e.path), e.is_dir(follow_symlinks=False), e.is_symlink())
                 for e in entries
                 if e.name not in ALWAYS_SKIPPED
             ]
     except OSError:
         return []
-    scanned = []
-    for entry in found:
-        is_ignored = ignore.is_ignored(entry.path, is_dir=entry.is_dir)
+    included = []
+    for entry in scanned:
+        is_ignored = rules.is_ignored(entry.path, is_dir=entry.is_dir)
         if not is_ignored or include_ignored:
-            scanned.append(WalkEntry(entry.path, entry.is_dir, entry.is_link, is_ignored))
-    return sorted(scanned, key=lambda entry: (not entry.is_dir, entry.path.name))
+            included.append(WalkEntry(entry.path, entry.is_dir, entry.is_link, is_ignored))
+    return sorted(included, key=lambda entry: (not entry.is_dir, entry.path.name))
 
 
 def walk_files(root: Path, folder: Path, *, include_ignored: bool = False) -> Iterator[WalkEntry]:
     """Yield all files below a folder, in a stable order."""
     waiting = [(folder, GitignoreRules.rules_at(root, folder))]
     while waiting:
-        current, ignore = waiting.pop()
-        entries = folder_entries(current, ignore, include_ignored=include_ignored)
+        current, rules = waiting.pop()
+        entries = folder_entries(current, rules, include_ignored=include_ignored)
         yield from (entry for entry in entries if not entry.is_dir)
         waiting += [
-            (entry.path, ignore.rules_below(entry.path))
+            (entry.path, rules.rules_below(entry.path))
             for entry in reversed(entries)
             if entry.is_dir
         ]

@@ -34,7 +34,7 @@ def to_markdown(html: str, url: str) -> str:
     return body if not title or body.startswith(f"# {title}") else f"# {title}\n\n{body}"
 
 
-def to_text(html: str, url: str) -> str:  # noqa: ARG001  both are called alike
+def to_text(html: str, url: str) -> str:  # noqa: ARG001  called with the same arguments as to_markdown
     """Return the visible text of a page, its title first."""
     page, title, _ = html_tokens.head_and_body(html)
     body = _without_blank_runs(html_tokens.visible_text(page))

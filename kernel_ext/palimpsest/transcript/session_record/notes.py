@@ -90,7 +90,7 @@ class Note(Value):
     changed_by: str = ""
 
     def next_line(self, line_id: str, author: str, time: int, *, removed: bool = False) -> NoteLine:
-        """Return the line that leaves the note as it is here, or removes it; it is never older than the note."""
+        """Return a new line with this note's values, or with its removal; the line is always newer than the note."""
         return NoteLine(
             id=line_id,
             note=self.id,
@@ -106,7 +106,7 @@ class Note(Value):
 
 
 def current_notes(lines: Iterable[NoteLine]) -> tuple[Note, ...]:
-    """Return the notes that lines leave, in the order in which they were written; the order of the lines is of no matter.
+    """Return the notes that result from lines in any order, in the order in which the notes were written.
 
     Of several lines of a note the newest holds; of equally old ones, that with the higher id.
     """
@@ -116,7 +116,7 @@ def current_notes(lines: Iterable[NoteLine]) -> tuple[Note, ...]:
     notes = [
         note
         for by_id in lines_by_note.values()
-        if (note := _newest_note(sorted(by_id.values(), key=_age))) is not None
+        if (note := _newest_note(sorted(by_id.values(), key=_line_order))) is not None
     ]
     return tuple(sorted(notes, key=lambda note: (note.time, note.id)))
 
@@ -146,5 +146,5 @@ def _newest_note(lines: Sequence[NoteLine]) -> Note | None:
     )
 
 
-def _age(line: NoteLine) -> tuple[int, str]:
+def _line_order(line: NoteLine) -> tuple[int, str]:
     return line.time, line.id
