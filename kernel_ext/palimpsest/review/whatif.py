@@ -1,13 +1,13 @@
 """Compare a session of a store with the requests of another policy; no model is called and nothing is written.
 
-The answer comes from the sizes of the session's items, in milliseconds; with ``exact`` each request is written again.
+The answer comes from the sizes of the session's items, in milliseconds; with ``exact`` each request is rebuilt.
 """
 
 from collections.abc import Callable
 from dataclasses import replace
 
 from palimpsest.context.budget.request_tokens import Count
-from palimpsest.context.presets import PRESETS as ENGINE
+from palimpsest.context.presets import PRESETS as ENGINE_PRESETS
 from palimpsest.context_policies.engine_presets.engine_policies import EnginePolicy
 from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.interface.recorded_policy import RECORDED
@@ -37,19 +37,21 @@ def whatif(
 ) -> WhatIf:
     """Compare a session with its simulation under a policy; None is the recorded one.
 
-    With ``exact`` each request of a session that was recorded here is written again, which takes seconds; this works
+    With ``exact`` each request of a session that was recorded here is rebuilt, which takes seconds; this works
     for the engine's own policies. Raises UserError with one sentence.
     """
-    engine = engine_policy(policy) if exact else None
+    policy_to_rebuild = engine_policy(policy) if exact else None
     review = SessionReview(timeline_of(store, session_id, counter), get, lambda _model: None)
     if not exact:
         return light_whatif(review, policy, summary_tokens=summary_tokens)
-    result = exact_whatif(store, session_id, engine, counter=counter, summary_tokens=summary_tokens)
+    result = exact_whatif(
+        store, session_id, policy_to_rebuild, counter=counter, summary_tokens=summary_tokens
+    )
     return replace(result, proof=review.proof())
 
 
 def engine_policy(policy: str | Policy | ContextPolicy | None) -> Policy | None:
-    """Return the engine's policy of a name or value; raises UserError for any other policy."""
+    """Return the engine's own policy that a name or value means; raises UserError for a policy of any other kind."""
     if policy is None or isinstance(policy, Policy):
         return policy
     preset = get(policy)
@@ -63,11 +65,13 @@ def engine_policy(policy: str | Policy | ContextPolicy | None) -> Policy | None:
 def is_policy_of_review(policy: str | Policy | ContextPolicy) -> bool:
     """Return whether a policy is one of ``palimpsest.policies``, or the user's own, rather than an engine's policy.
 
-    The name of an engine's preset alone means the preset in both.
+    False for the bare name of an engine's preset: it means the same policy in both.
     """
     if not isinstance(policy, str):
         return not isinstance(policy, Policy)
     words = policy.split()
     name = words[0].partition("@")[0].partition("|")[0] if words else ""
-    names = {preset.preset for preset in presets()} - ({*ENGINE} if len(words) == 1 else set())
+    names = {preset.preset for preset in presets()} - (
+        {*ENGINE_PRESETS} if len(words) == 1 else set()
+    )
     return policy in OWN_POLICIES or name in (names | {*OWN_POLICIES, RAW, RECORDED})

@@ -61,7 +61,7 @@ class ContextOverflowError(Value):
     compaction_failed: bool = False
     """Whether the provider's message is about a failed compaction, so that another compaction would not help."""
     suspected: bool | None = None
-    """Whether the provider's message may not mean an overflow; a compaction was tried once in its turn."""
+    """Whether the provider's message is not surely about an overflow; it is treated as one only once in a turn."""
     response_body: str | None = None
 
 

@@ -379,7 +379,7 @@ export interface ContextOverflowError {
   budget?: number;
   /** Whether the provider's message is about a failed compaction, so that another compaction would not help. */
   compaction_failed: boolean;
-  /** Whether the provider's message may not mean an overflow; a compaction was tried once in its turn. */
+  /** Whether the provider's message is not surely about an overflow; it is treated as one only once in a turn. */
   suspected?: boolean;
   response_body?: string;
 }
@@ -983,6 +983,7 @@ export interface ComparedStep {
 export interface ContextFill {
   /** Estimated, like the numbers in ``kinds``. */
   tokens: number;
+  /** Tokens by kind of content. */
   kinds: {
     [k: string]: number;
   };

@@ -15,25 +15,25 @@ _PURE = frozenset([
 ])  # fmt: skip
 """Methods whose call alone on a line changes nothing, whatever the object."""
 
-NO_PYTHON = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)
+MAGIC_OR_SHELL_LINE = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)
 """A line of a cell that is a magic or a shell command."""
 
 
 def mutated_names(source: str) -> frozenset[str]:
     """Return the variables whose contents the source changes; empty where it is no Python."""
     tree = parsed_cell(source)
-    return frozenset(_names(tree)) if tree is not None else frozenset()
+    return frozenset(_names_mutated_in(tree)) if tree is not None else frozenset()
 
 
 def parsed_cell(source: str) -> ast.Module | None:
     """Parse a cell without its magics and shell lines; None where the rest is no Python."""
     try:
-        return ast.parse(NO_PYTHON.sub(r"\1pass", source))
+        return ast.parse(MAGIC_OR_SHELL_LINE.sub(r"\1pass", source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
-def _names(tree: ast.AST) -> Iterator[str]:
+def _names_mutated_in(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             yield from _mutated_by_call(node)
@@ -41,13 +41,13 @@ def _names(tree: ast.AST) -> Iterator[str]:
         match node:
             case ast.Assign(targets=targets) | ast.Delete(targets=targets):
                 for target in targets:
-                    yield from _changed_within(target)
+                    yield from _mutated_by_assignment(target)
             case ast.AugAssign(target=ast.Name(id=name)):
                 yield name
             case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
-                yield from _changed_within(target)
+                yield from _mutated_by_assignment(target)
             case ast.For(target=target):
-                yield from _changed_within(target)
+                yield from _mutated_by_assignment(target)
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=base, attr=method))):
                 if method not in _PURE:
                     yield from _base_names(base)
@@ -66,14 +66,14 @@ def _mutated_by_call(node: ast.Call) -> Iterator[str]:
         yield from _base_names(node.func.value)
 
 
-def _changed_within(target: ast.expr) -> Iterator[str]:
+def _mutated_by_assignment(target: ast.expr) -> Iterator[str]:
     """Yield the variable that a target is a part of; a variable that is assigned as a whole is not changed."""
     match target:
         case ast.Tuple(elts=elements) | ast.List(elts=elements):
             for element in elements:
-                yield from _changed_within(element)
+                yield from _mutated_by_assignment(element)
         case ast.Starred(value=value):
-            yield from _changed_within(value)
+            yield from _mutated_by_assignment(value)
         case ast.Subscript() | ast.Attribute():
             yield from _base_names(target)
         case _:
@@ -81,11 +81,12 @@ def _changed_within(target: ast.expr) -> Iterator[str]:
 
 
 def _base_names(node: ast.expr) -> Iterator[str]:
-    if (name := _base(node)) is not None:
+    """Yield the variable at the beginning of an expression, such as ``df`` of ``df.loc[0]``; nothing where there is none."""
+    if (name := _base_name(node)) is not None:
         yield name
 
 
-def _base(node: ast.expr) -> str | None:
+def _base_name(node: ast.expr) -> str | None:
     while True:
         match node:
             case ast.Name(id=name):

@@ -30,7 +30,7 @@ from palimpsest.transcript.timeline import ASKED_FOR, CHARS4, STOPPED, TimelineE
 
 MAX_SHARE = 0.5
 """Maximum size of a placeholder as a share of what it covers: a summary is shorter than the messages."""
-JOINING = frozenset({"palimpsest", "openclaw-2026.9"})
+JOINING_RULES = frozenset({"palimpsest", "openclaw-2026.9"})
 """Rules of repair that join an answer with the summary before it into one message."""
 
 
@@ -56,7 +56,7 @@ def compact(step: EngineStep, *, overflow: bool = False, by_hand: bool = False) 
         return False
     summary = _recorded_summary(step)
     if summary is not None and not repeated_prompt and _is_reusable(step, summary, cut):
-        _adopt(step, summary, covered, cut)
+        _show_recorded_summary(step, summary, covered, cut)
         return True
     if not repeated_prompt and _has_failed(step, cut):
         request = step.request
@@ -71,15 +71,16 @@ def compact(step: EngineStep, *, overflow: bool = False, by_hand: bool = False) 
         )
     elif continuation:
         tokens += MESSAGE_TOKENS + step.sizes.count(continuation)
-    tokens_beside = sum(
+    prompt_tokens = sum(
         step.framed_tokens(item) for item in step.sizes.prompt_items if item < step.view.count
     )
-    before = step.total - tokens_beside - step.sizes.remainders[step.request.index]
-    freed = sum(step.framed_tokens(item) for item in covered) + step.summary_tokens
-    judge = step.policy.compact.judge
-    if judge and before - freed + tokens > step.policy.compact.max_share_after * before:
+    tokens_before = step.total - prompt_tokens - step.sizes.remainders[step.request.index]
+    tokens_freed = sum(step.framed_tokens(item) for item in covered) + step.summary_tokens
+    tokens_after = tokens_before - tokens_freed + tokens
+    policy = step.policy.compact
+    if policy.judge and tokens_after > policy.max_share_after * tokens_before:
         return False
-    _replace(step, covered, tokens, cut)
+    _show_placeholder(step, covered, tokens, cut)
     continued = step.view.count if continuation or repeated_prompt is not None else -1
     step.state = step.state._replace(continued=continued)
     return True
@@ -90,14 +91,14 @@ def apply_history_limit(step: EngineStep) -> None:
     limit = step.policy.history_limit
     if not limit or limit <= 0:
         return
-    users = [message.first_item for message in step.messages() if message.is_users]
-    before = sum(
+    turn_starts = [message.first_item for message in step.messages() if message.is_users]
+    dropped_turns = sum(
         step.state.covered_until <= user < step.state.dropped for user in step.sizes.user_messages
     )
-    keep = turns_kept(len(users) + before, limit, step.policy.limit)
-    if keep >= len(users) or not users:
+    kept = turns_kept(len(turn_starts) + dropped_turns, limit, step.policy.limit)
+    if kept >= len(turn_starts) or not turn_starts:
         return
-    cut = users[-keep] if keep else step.view.count
+    cut = turn_starts[-kept] if kept else step.view.count
     for item in _covered_items(step, cut):
         step.change(Change(item, "out"))
     step.state = step.state._replace(dropped=cut)
@@ -117,17 +118,21 @@ def _cut_and_repeat(step: EngineStep, *, overflow: bool) -> tuple[int, ShownMess
             message for message in history if message.first_item < repeated_prompt.first_item
         ]
     if step.state.covered_until and not policy.merge_summary:
-        # The earlier summary is summarised again; with its marker it comes before all others.
-        place = ShownMessage(step.state.covered_until, step.state.covered_until, is_users=False)
-        history = [place, place, *history]
-    users = [index for index, message in enumerate(history) if message.is_users]
-    spans = list(zip(users, [*users, len(history)][1:], strict=True))
+        # The earlier summary is summarised again: its marker and its text come before all other messages.
+        empty_message = ShownMessage(
+            step.state.covered_until, step.state.covered_until, is_users=False
+        )
+        history = [empty_message, empty_message, *history]
+    turn_starts = [index for index, message in enumerate(history) if message.is_users]
+    spans = list(zip(turn_starts, [*turn_starts, len(history)][1:], strict=True))
     budget = tail_budget(policy, usable_tokens(step.model, step.policy.overflow))
-    start = tail_place(spans, policy, budget, lambda begin, end: _weight(step, history[begin:end]))
+    start = tail_place(
+        spans, policy, budget, lambda begin, end: _tokens_in_tail(step, history[begin:end])
+    )
     return (step.view.count if start is None else history[start].first_item), repeated_prompt
 
 
-def _weight(step: EngineStep, messages: list[ShownMessage]) -> int:
+def _tokens_in_tail(step: EngineStep, messages: list[ShownMessage]) -> int:
     """Return the tokens of messages, counted as for a tail."""
     if step.policy.estimator != CHARS4:
         return sum(
@@ -135,11 +140,13 @@ def _weight(step: EngineStep, messages: list[ShownMessage]) -> int:
             for shown in messages
             for item in range(shown.first_item, shown.end)
         )
-    flat = [message for shown_message in messages for message in _neutral(step, shown_message)]
-    return tail_tokens(tuple(flat), step.policy, step.sizes.count)
+    neutral_messages = [
+        message for shown_message in messages for message in _neutral_messages(step, shown_message)
+    ]
+    return tail_tokens(tuple(neutral_messages), step.policy, step.sizes.count)
 
 
-def _neutral(step: EngineStep, message: ShownMessage) -> list[NeutralMessage]:
+def _neutral_messages(step: EngineStep, message: ShownMessage) -> list[NeutralMessage]:
     """Return a shown message as the engine's neutral messages, without the provider's own data."""
     blocks: list[Block] = []
     results: list[Block] = []
@@ -255,7 +262,7 @@ def _is_same_cut(step: EngineStep, recorded: int, cut: int) -> bool:
     )
 
 
-def _adopt(step: EngineStep, summary: int, covered: list[int], cut: int) -> None:
+def _show_recorded_summary(step: EngineStep, summary: int, covered: list[int], cut: int) -> None:
     """Show a recorded summary, and the text that the engine wrote to continue after it."""
     _hide_shown_summary(step)
     for item in covered:
@@ -270,7 +277,7 @@ def _adopt(step: EngineStep, summary: int, covered: list[int], cut: int) -> None
     _record_new_summary(step, cut, place=-1, adopted=tuple(shown))
 
 
-def _replace(step: EngineStep, covered: list[int], tokens: int, cut: int) -> None:
+def _show_placeholder(step: EngineStep, covered: list[int], tokens: int, cut: int) -> None:
     """Replace the covered items by a placeholder of ``tokens`` tokens."""
     place = step.state.place if step.state.place >= 0 else covered[0]
     _hide_shown_summary(step)
@@ -305,14 +312,14 @@ def _record_new_summary(
 
 
 def _placeholder_tokens(step: EngineStep, covered: list[int], cut: int) -> int:
-    """Return the tokens of a placeholder, with the question that it answers."""
-    weight = sum(step.framed_tokens(item) for item in covered)
+    """Return the tokens of a placeholder and of the marker before it, the question that a summary answers."""
+    covered_tokens = sum(step.framed_tokens(item) for item in covered)
     if step.state.covered_until and not step.policy.compact.merge_summary:
         # The earlier summary is summarised again.
-        weight += step.summary_tokens
-    tokens = min(step.summary, int(weight * MAX_SHARE))
+        covered_tokens += step.summary_tokens
+    tokens = min(step.summary, int(covered_tokens * MAX_SHARE))
     tail = next((message for message in step.messages() if message.first_item >= cut), None)
-    is_joined = tail is not None and not tail.is_users and step.policy.hygiene.rule in JOINING
+    is_joined = tail is not None and not tail.is_users and step.policy.hygiene.rule in JOINING_RULES
     return tokens + (1 if is_joined else 2) * MESSAGE_TOKENS + step.sizes.count(COMPACTED)
 
 

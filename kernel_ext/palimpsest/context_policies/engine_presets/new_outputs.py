@@ -1,4 +1,4 @@
-"""The engine's truncation of outputs when their tool has ended, over a timeline's items."""
+"""Truncate a timeline's new outputs before a request, as the engine does at the end of each tool call."""
 
 from collections.abc import Callable
 
@@ -21,19 +21,20 @@ def truncate_new_outputs(step: EngineStep) -> int:
     policy = step.policy.truncate
     max_lines, max_bytes = output_caps(policy, facts)
     max_tokens = max_output_tokens(policy, facts)
-    max_bytes = max_bytes if max_tokens is None else min(max_bytes, max_tokens)
-    # Tokens are not counted here; an item's size is counted where it is shown.
+    # No text has more tokens than bytes, so one within this many bytes needs no count.
+    sure_bytes = max_bytes if max_tokens is None else min(max_bytes, max_tokens)
+    # Without a limit in tokens, the decision does not depend on a count, and its token numbers are not used here.
     count: Callable[[str], int] = (lambda _text: 0) if max_tokens is None else step.sizes.count
     outputs = step.outputs
     for item in outputs[step.state.considered_outputs :]:
         chars = step.view.item(item).chars
-        if chars < max_lines and chars * UTF8_BYTES <= max_bytes:
+        if chars < max_lines and chars * UTF8_BYTES <= sure_bytes:
             continue
         if step.view.item(item).kind != "output" or step.shown_view.state(item) != "whole":
             continue
         text = step.view.read(item)
-        name = step.sizes.part_ids[item]
-        decision = truncate("", name, step.view.item(item).message, text, policy, facts, count)
+        part_id = step.sizes.part_ids[item]
+        decision = truncate("", part_id, step.view.item(item).message, text, policy, facts, count)
         if decision is not None:
             numbers = decision.numbers | {"rule": RULE}
             step.reduce(item, "truncated", apply_truncation(text, decision.numbers), numbers)

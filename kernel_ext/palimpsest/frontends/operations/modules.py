@@ -47,7 +47,7 @@ MODULES = (
         "recordings",
         "figures compare report",
         {
-            "inspect": "Say what sessions hold, cost and lost.",
+            "inspect": "Show what sessions contain, cost and wasted.",
             "compare": "Compare policies over one recording, or two recordings.",
             "report": "Write a session's inspector as one HTML file, without server and network.",
         },

@@ -50,7 +50,7 @@ class RecordingOperation(Operation):
     session: Annotated[str, Argument("ID")] = ""
     """one session, by its id or number from 1"""
     price: Annotated[tuple[FileName, ...] | None, Argument("PRICE", action="append")] = None
-    """the prices of a model, units, MODEL=in/out/read/write (USD per million tokens), or a price file"""
+    """prices: MODEL=in/out/read/write (USD per million tokens), a price file, a model that has them, or units"""
     lifetime: Annotated[str | None, Argument("TIME")] = None
     """how long the cache keeps a prefix: seconds, or 5m, 1h"""
     captured: Annotated[FileName | None, Argument("FILE")] = None
@@ -82,7 +82,7 @@ class RecordingOperation(Operation):
 
 
 class ShowFigures(RecordingOperation):
-    """Say what sessions hold, cost and lost."""
+    """Show what sessions contain, cost and wasted."""
 
     type: Literal["figures"] = "figures"
     path: Annotated[FileName, Argument("PATH")]
@@ -92,7 +92,7 @@ class ShowFigures(RecordingOperation):
         Unvalidated(),
         Argument("COLUMN", choices=("cost", "waste", "input", "requests", "breaks", "file")),
     ] = ""
-    """of a folder one table of its sessions, the largest first: cost, waste, input, requests, breaks or file"""
+    """show a folder as one table of its sessions, largest first by cost, waste, input, requests, breaks or file"""
     forms = (_terminal_form("inspect", "path", "by", *SHARED_FIELDS, has_rows=True),)
 
     def answer(self, context: OperationContext) -> CommandReport:
@@ -121,7 +121,7 @@ class ShowFigures(RecordingOperation):
             raise UserError(
                 "--captured belongs to one recording; leave it out, or inspect that one without --by."
             )
-        # Looking writes nothing, not even the results that a corpus keeps.
+        # Inspecting writes no file, not even the cache of results that a corpus writes elsewhere.
         sessions = corpus(self.path, cache=False, price=self.price, lifetime=self.lifetime)
         overview = sessions.overview(by)
         return CommandReport(
@@ -145,7 +145,7 @@ class CompareRecordings(RecordingOperation):
     summary: Annotated[str | None, Argument("TEXT")] = None
     """what stands where policies would have had a summary: stub(1500), extract(2000), recorded"""
     columns: Annotated[str, Argument("NAME,NAME")] = ""
-    """the columns of the table, of two recordings its figures: keys of --json; else all, of policies six in Markdown"""
+    """columns of the table (figures for two recordings), by keys of --json; else all, but in Markdown six for policies"""
     link: Annotated[str, Argument("URL")] = ""
     """the address of a report, which stands below the table"""
     forms = (
@@ -168,12 +168,12 @@ class CompareRecordings(RecordingOperation):
         if others and self.captured:
             raise UserError("--captured belongs to one recording; give one to compare.")
         link = _checked_link(self.link)
-        compared = (
+        report = (
             self._compare_recordings(first, others[0], context)
             if others
             else self._compare_policies(first, context)
         )
-        return replace(compared, link=link)
+        return replace(report, link=link)
 
     @property
     def _column_keys(self) -> list[str]:
@@ -189,7 +189,7 @@ class CompareRecordings(RecordingOperation):
         keys = self._column_keys
         check_policy_columns(keys)
         policies = _named_policies(
-            [name for many in self.policy or [[ALL_POLICIES]] for name in many]
+            [name for names in self.policy or [[ALL_POLICIES]] for name in names]
         )
         with self.open_recording(path, context) as recording:
             comparisons = [
@@ -202,7 +202,9 @@ class CompareRecordings(RecordingOperation):
                 {"path": path, "comparisons": [comparison.json() for comparison in comparisons]},
                 [table.with_columns(keys) for table in tables] if keys else tables,
                 recording.problems,
-                [table.with_columns(keys or PULL_REQUEST_COLUMNS) for table in tables],
+                markdown_tables=[
+                    table.with_columns(keys or PULL_REQUEST_COLUMNS) for table in tables
+                ],
             )
 
     def _compare_recordings(
@@ -244,7 +246,7 @@ class WriteReport(RecordingOperation):
     file: Annotated[FileName, Argument("FILE.html", "-o", "--output", dest="file", required=True)]
     """a new file, or an older report"""
     policy: Policies = None
-    """what to compare with, with numbers as in "sweagent.last_n n=10"; else three of the field"""
+    """policies to compare with, with numbers as in "sweagent.last_n n=10"; else three well-known ones"""
     texts: Annotated[
         Literal["none", "preview", "all"],
         Unvalidated(),
@@ -256,26 +258,29 @@ class WriteReport(RecordingOperation):
     def answer(self, context: OperationContext) -> CommandReport:
         if self.beside is not None and self.captured:
             raise UserError("--captured belongs to one recording; give one to report.")
-        with ExitStack() as opened:
-            beside = self._review_beside(opened, context)
+        with ExitStack() as exit_stack:
+            beside = self._review_beside(exit_stack, context)
             if self.path is None:  # a session of the kernel's project
                 review = context.services.inspections.answers(self.session).review()
                 return self._write(review, context.services.services.environment, beside)
-            recording = opened.enter_context(self.open_recording(self.path, context))
+            recording = exit_stack.enter_context(self.open_recording(self.path, context))
             review = next(selected_sessions(recording, self.session, with_requests=True))
             report = self._write(review, os.environ, beside)
             problems = () if beside is None else beside.problems
             return replace(report, problems=[*dict.fromkeys((*recording.problems, *problems))])
 
     def _review_beside(
-        self, opened: ExitStack, context: OperationContext
+        self, exit_stack: ExitStack, context: OperationContext
     ) -> "SessionReview | None":
-        """Return the second session: of a recording, or in the kernel also one of its project by id."""
+        """Return the session that the page shows beside the first; None where none is given.
+
+        It comes from a recording, or in the kernel also from its project by id.
+        """
         if self.beside is None:
             return None
         if self.path is None and re.fullmatch(r"ses_\w+", self.beside):
             return context.services.inspections.answers(self.beside).review()
-        recording = opened.enter_context(self.open_recording(self.beside, context))
+        recording = exit_stack.enter_context(self.open_recording(self.beside, context))
         return next(selected_sessions(recording, "", with_requests=True))
 
     def _write(
@@ -291,7 +296,7 @@ class WriteReport(RecordingOperation):
             review,
             self.file,
             environment=environment,
-            policies=[name for many in self.policy or () for name in many],
+            policies=[name for names in self.policy or () for name in names],
             texts=self.texts,
             price=None if self.path else price_words(self.price, self.lifetime),
             beside=beside,
@@ -320,14 +325,15 @@ def _checked_link(address: str) -> str:
     return address
 
 
-def _named_policies(words: Sequence[str]) -> "list[PolicyLike]":
+def _named_policies(names: Sequence[str]) -> "list[PolicyLike]":
+    """Return the policies that ``--policy`` names, each once; ``all`` names every preset."""
     from palimpsest.context_policies.interface.recorded_policy import RECORDED
     from palimpsest.context_policies.replay.simulation import RAW
     from palimpsest.review.timeline_view.chosen_policies import policy_from_words, preset_names
 
     all_names = (RECORDED, RAW, *preset_names())
-    names = [name for word in words for name in (all_names if word == ALL_POLICIES else (word,))]
-    return [policy_from_words(name) for name in dict.fromkeys(names)]
+    chosen = [one for name in names for one in (all_names if name == ALL_POLICIES else (name,))]
+    return [policy_from_words(name) for name in dict.fromkeys(chosen)]
 
 
 def selected_sessions(
@@ -335,7 +341,7 @@ def selected_sessions(
 ) -> "Iterator[SessionReview]":
     """Yield one session, by id or number from 1, or all where ``session`` is empty; those of subagents last.
 
-    ``with_requests`` omits sessions without requests and those of subagents.
+    Of all sessions, ``with_requests`` omits those without requests and those of subagents.
     """
     if session:
         yield _find_session(recording, session)

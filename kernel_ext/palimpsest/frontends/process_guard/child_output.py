@@ -117,8 +117,8 @@ class ChildOutput:
         """Read until no process can write any more; otherwise a child could wait forever for space in a pipe."""
         while open_fds := [pipe.read_fd for pipe in self._pipes.values() if pipe.is_open]:
             poll = select.poll()
-            for pipe in open_fds:
-                poll.register(pipe, select.POLLIN)
+            for read_fd in open_fds:
+                poll.register(read_fd, select.POLLIN)
             poll.poll()
             with self._lock:
                 self._store_new()

@@ -18,6 +18,7 @@ class ContextFill(Value):
     tokens: int
     """Estimated, like the numbers in ``kinds``."""
     kinds: dict[str, int] = {}
+    """Tokens by kind of content."""
     window: int
     """0 where the model has no limit."""
     reserve: int

@@ -54,7 +54,7 @@ MAX_CHOICES_NAMED = 5
 
 def repaired_schema(schema: Mapping[str, Any]) -> Schema:
     """Return the schema of a whole input as one object, which all providers accept."""
-    repaired = _schema(dict(schema))
+    repaired = _repaired_value(dict(schema))
     top = repaired if isinstance(repaired, dict) else {}
     branches = [branch for key in ("allOf", "anyOf", "oneOf") for branch in top.get(key, ())]
     if any(key in top for key in NOT_AT_TOP):
@@ -69,54 +69,55 @@ def is_repaired(spec: ToolSpec) -> bool:
     return repaired_schema(spec.parameters) != spec.parameters
 
 
-def with_plain_names(schema: Any, names: re.Pattern[str]) -> Any:
-    """Return a schema without the properties whose names do not match ``names``; its description mentions them.
+def with_plain_names(schema: Any, accepted_name: re.Pattern[str]) -> Any:
+    """Return a schema without the properties whose names do not match ``accepted_name``; its description mentions them.
 
     A provider would refuse them as keys of the schema, and a model may still write them in an input.
     """
     if isinstance(schema, list):
-        return [with_plain_names(item, names) for item in schema]
+        return [with_plain_names(item, accepted_name) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    # Elsewhere a mapping of names may only look like a schema.
+    # The keys of these mappings are names of properties, which must not be read as keywords.
     schema_maps = {
         key: inner
         for key, inner in schema.items()
         if key in SCHEMA_MAPS and isinstance(inner, dict)
     }
-    renamed = {
+    kept = {
         key: inner
         if key in ("enum", "const", "default", "examples")
-        else with_plain_names(inner, names)
+        else with_plain_names(inner, accepted_name)
         for key, inner in schema.items()
         if key not in schema_maps
     }
     for key, schemas in schema_maps.items():
-        renamed[key] = {name: with_plain_names(inner, names) for name, inner in schemas.items()}
+        kept[key] = {
+            name: with_plain_names(inner, accepted_name) for name, inner in schemas.items()
+        }
     refused_names = [
         property_name
         for property_name in schema_maps.get("properties", ())
-        if not names.fullmatch(property_name)
+        if not accepted_name.fullmatch(property_name)
     ]
     if refused_names:
         for property_name in refused_names:
-            del renamed["properties"][property_name]
-        required_names = renamed.pop("required", ())
+            del kept["properties"][property_name]
+        required_names = kept.pop("required", ())
         required = []
         if isinstance(required_names, list):
             required = [
                 property_name
                 for property_name in required_names
-                if property_name in renamed["properties"]
+                if property_name in kept["properties"]
             ]
-        renamed |= {"required": required} if required else {}
+        kept |= {"required": required} if required else {}
         names_text = ", ".join(
             json.dumps(property_name, ensure_ascii=False) for property_name in refused_names
         )
-        renamed["description"] = (
-            f"{renamed.get('description', '')} It also takes {names_text}.".strip()
-        )
-    return {key: renamed[key] for key in sorted(renamed, key=[*schema, *renamed].index)}
+        kept["description"] = f"{kept.get('description', '')} It also takes {names_text}.".strip()
+    # In the order of the original keys.
+    return {key: kept[key] for key in sorted(kept, key=[*schema, *kept].index)}
 
 
 def _one_object(top: Schema, branches: list[Any]) -> Schema:
@@ -155,19 +156,19 @@ def _required_names(schema: Any) -> list[str]:
     return list(schema.get("required", ())) if isinstance(schema, dict) else []
 
 
-def _schema(value: Any) -> Any:
-    """Return one repaired schema, a mapping or a boolean; empty for any other value."""
+def _repaired_value(value: Any) -> Any:
+    """Return a repaired schema for a value in the place of one: a mapping or a boolean; empty for any other value."""
     if isinstance(value, bool):
         return value
     if not isinstance(value, Mapping):
         # Some servers write only the name of a type.
         kind = _known_type(value) if isinstance(value, str) else ""
-        return _schema({"type": kind}) if kind else {}
+        return _repaired_value({"type": kind}) if kind else {}
     repaired: Schema = {}
     for key, inner in value.items():
         if not isinstance(key, str) or key in DROPPED_KEYWORDS:
             continue
-        keyword_value = _keyword(key, inner)
+        keyword_value = _repaired_keyword(key, inner)
         if keyword_value is not None:
             repaired[key] = keyword_value
     _convert_exclusive_limits(value, repaired)
@@ -182,41 +183,46 @@ def _schema(value: Any) -> Any:
     return repaired
 
 
-def _keyword(key: str, value: Any) -> Any:
+def _repaired_keyword(key: str, value: Any) -> Any:
     """Return the repaired value of a keyword; None to remove the keyword."""
     if key == "type":
-        return _type(value)
+        return _repaired_type(value)
     if key in SCHEMA_KEYWORDS:
-        return _schema(value) if isinstance(value, bool | Mapping) else None
+        return _repaired_value(value) if isinstance(value, bool | Mapping) else None
     if key in SCHEMA_LISTS:
-        return [_branch(item) for item in value] if isinstance(value, list) and value else None
+        return (
+            [_repaired_branch(item) for item in value]
+            if isinstance(value, list) and value
+            else None
+        )
     if key in SCHEMA_MAPS:
-        return _property_schemas(value)
+        return _repaired_properties(value)
     if key == "required":
         names = [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
         return list(dict.fromkeys(names)) or None
     if key == "enum":
         return _distinct_values(value) or None if isinstance(value, list) else None
-    return value if _is_plain(key, value) else None
+    return value if _is_valid_keyword(key, value) else None
 
 
-def _branch(value: Any) -> Any:
+def _repaired_branch(value: Any) -> Any:
     # Some providers read every alternative as an object and refuse a boolean.
-    return {} if value is True else _schema(value)
+    return {} if value is True else _repaired_value(value)
 
 
-def _property_schemas(value: Any) -> Schema | None:
+def _repaired_properties(value: Any) -> Schema | None:
     """Return the repaired schemas of properties, without forbidden ones (the schema ``false``)."""
     if not isinstance(value, Mapping):
         return None
     return {
-        str(name): {} if inner is True else _schema(inner)
+        str(name): {} if inner is True else _repaired_value(inner)
         for name, inner in value.items()
         if inner is not False
     }
 
 
-def _type(value: Any) -> Any:
+def _repaired_type(value: Any) -> Any:
+    """Return the JSON type or types that the value of ``type`` means; None where it means none."""
     names = value if isinstance(value, list) else [value]
     types = [_known_type(name) for name in names if isinstance(name, str)]
     known_types = list(dict.fromkeys(kind for kind in types if kind))
@@ -226,6 +232,7 @@ def _type(value: Any) -> Any:
 
 
 def _known_type(name: str) -> str:
+    """Return the JSON type that a type's name means; empty for an unknown name."""
     lower = name.strip().lower()
     return lower if lower in TYPES else JSON_TYPES.get(lower, "")
 
@@ -234,9 +241,9 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _are_names(value: Any) -> bool:
-    texts = isinstance(value, list) and all(isinstance(name, str) for name in value)
-    return texts and len(set(value)) == len(value)
+def _is_list_of_names(value: Any) -> bool:
+    is_list_of_texts = isinstance(value, list) and all(isinstance(name, str) for name in value)
+    return is_list_of_texts and len(set(value)) == len(value)
 
 
 _CHECKS: tuple[tuple[Iterable[str], Callable[[Any], bool]], ...] = (
@@ -248,12 +255,12 @@ _CHECKS: tuple[tuple[Iterable[str], Callable[[Any], bool]], ...] = (
     (("multipleOf",), lambda value: _is_number(value) and value > 0),
     (
         ("dependentRequired",),
-        lambda value: isinstance(value, Mapping) and all(map(_are_names, value.values())),
+        lambda value: isinstance(value, Mapping) and all(map(_is_list_of_names, value.values())),
     ),
 )
 
 
-def _is_plain(key: str, value: Any) -> bool:
+def _is_valid_keyword(key: str, value: Any) -> bool:
     """Return whether a keyword without a schema as value is valid; unknown keywords pass."""
     if not all(check(value) for keys, check in _CHECKS if key in keys):
         return False
@@ -299,11 +306,11 @@ def _has_json_type(value: Any, kind: Any) -> bool:
 
 
 def _add_item_schema(schema: Mapping[str, Any], repaired: Schema) -> None:
-    """Add a schema for an array's items; draft 4 has a list with a schema for each position."""
+    """Add a missing type, and a schema for an array's items; draft 4 has a list with a schema for each position."""
     kinds = repaired.get("type")
     items = schema.get("items")
     if isinstance(items, list):
-        item_schemas = [_branch(item) for item in items]
+        item_schemas = [_repaired_branch(item) for item in items]
         repaired.setdefault("prefixItems", item_schemas)
         repaired["items"] = {"anyOf": item_schemas} if item_schemas else {}
     if repaired.get("prefixItems") == []:

@@ -33,15 +33,16 @@ class RecordingFacts:
         self.totals = NO_TOTALS
         """The totals that the recording states for the whole session."""
         self._gaps: list[Json] = []
-        self._more_gaps = 0
+        self._unlisted_gaps = 0
         self._store = store
-        self._texts = _stored_texts(begin, store)
+        self._text_refs = _store_begin_texts(begin, store)
+        """References to the blobs of the system prompt and tools that the session began with."""
         self._sent: Json = {}
         """The newest captured system prompt and tools, as references to blobs."""
 
     @property
     def title(self) -> str:
-        """The recorded title, else the beginning of the first prompt."""
+        """The recorded title, else one from the first prompt, else one from the recording's format."""
         return self.title_so_far or f"A session of {self.begin.format}"
 
     def advance_time(self, time: int | None) -> int:
@@ -60,12 +61,12 @@ class RecordingFacts:
             self.model = self.model.model_copy(update={"variant": value.effort})
 
     def sent_note(self, sent: SentRead | None) -> Json | None:
-        """Return the captured data of a request for the note of its answer; texts are stored as blobs."""
+        """Store what was captured of a request, and return the references and cache marks for its answer's metadata."""
         if sent is None:
             return None
         if sent.system is not None:
-            texts = json.dumps(sent.system, ensure_ascii=False)
-            self._sent["system"] = _store_text(texts, "application/json", self._store)
+            blocks = json.dumps(sent.system, ensure_ascii=False)
+            self._sent["system"] = _store_text(blocks, "application/json", self._store)
         if sent.tools is not None:
             self._sent["tools"] = _store_text(sent.tools, "application/json", self._store)
         marks = [[mark.place, mark.lifetime] for mark in sent.marks]
@@ -78,10 +79,10 @@ class RecordingFacts:
         return spent
 
     def subtract_usage(self, spent: Spent) -> None:
-        """Subtract the usage of a request that is reported again."""
-        counts = ("input", "output", "reasoning", "cache_read", "cache_write")
+        """Subtract an earlier report of a request's usage, which a later report replaces."""
+        kinds = ("input", "output", "reasoning", "cache_read", "cache_write")
         tokens = self.spent.tokens
-        remaining = {name: getattr(tokens, name) - getattr(spent.tokens, name) for name in counts}
+        remaining = {kind: getattr(tokens, kind) - getattr(spent.tokens, kind) for kind in kinds}
         cost = self.spent.cost
         self.spent = Spent(
             cost=cost if cost is None else cost - (spent.cost or 0.0),
@@ -94,7 +95,7 @@ class RecordingFacts:
         if len(self._gaps) < MAX_GAPS:
             self._gaps.append(gap)
         else:
-            self._more_gaps += 1
+            self._unlisted_gaps += 1
 
     def session(self, project_id: str) -> SessionInfo:
         """Return the session's own record."""
@@ -125,12 +126,12 @@ class RecordingFacts:
             "permissions": begin.permissions,
             "parent_call": begin.parent_call,
             "gaps": list(self._gaps) or None,
-            "more_gaps": self._more_gaps or None,
+            "more_gaps": self._unlisted_gaps or None,
             "totals": {
                 name: total for name, total in self.totals._asdict().items() if total is not None
             }
             or None,
-            **self._texts,
+            **self._text_refs,
         }
         if begin.branch_of is not None:
             origin_fields["branch_of"] = self.names.other_session(begin.branch_of)
@@ -139,19 +140,21 @@ class RecordingFacts:
         return {name: value for name, value in origin_fields.items() if value not in (None, "")}
 
 
-def _stored_texts(begin: SessionBegin, store: Store) -> Json:
-    texts: Json = {}
+def _store_begin_texts(begin: SessionBegin, store: Store) -> Json:
+    """Store the system prompt and tools that a session began with, and return the references to their blobs."""
+    refs: Json = {}
     if begin.system is not None:
-        texts["system"] = _store_text(begin.system, "text/plain", store)
+        refs["system"] = _store_text(begin.system, "text/plain", store)
     if begin.tools is not None:
         specs = [tool.model_dump(mode="json", exclude_none=True) for tool in begin.tools]
-        texts["tools"] = _store_text(
+        refs["tools"] = _store_text(
             json.dumps(specs, ensure_ascii=False), "application/json", store
         )
-    return texts
+    return refs
 
 
 def _store_text(text: str, mime: str, store: Store) -> Json:
+    """Store a text without its secrets, and return the reference to its blob."""
     clean = scrub(text)
     ref = store.put_blob(clean.encode("utf-8", "surrogatepass"), mime)
     stored_ref: Json = ref.model_copy(update={"chars": len(clean)}).model_dump(exclude_none=True)

@@ -21,15 +21,19 @@ def offline_price(model: str) -> Price | None:
 
 
 def offline_source(model: str) -> str:
-    """Return the list from which a known price comes, with its day."""
+    """Return the name and date of the list from which ``offline_price`` takes a model's price."""
     if _entry(model) is None:
         return RETIRED_SOURCE
     listed_name = offline_name(model)
-    by_name = f"the name {listed_name} of " if listed_name is not None else ""
+    listed_under = f"the name {listed_name} of " if listed_name is not None else ""
     key = (listed_name or model).rpartition("/")[2]
-    is_long = bool(long_prompt_prices(key, "anthropic")) and bool(litellm_table.entry(key))
-    long = f" (of long prompts from {LONG_PROMPT_SOURCE})" if is_long else ""
-    return by_name + litellm_table.list_name() + long
+    has_long_prompt_prices = bool(long_prompt_prices(key, "anthropic")) and bool(
+        litellm_table.entry(key)
+    )
+    long_prompt_source = (
+        f" (of long prompts from {LONG_PROMPT_SOURCE})" if has_long_prompt_prices else ""
+    )
+    return listed_under + litellm_table.list_name() + long_prompt_source
 
 
 def offline_window(model: str) -> int:
@@ -39,7 +43,7 @@ def offline_window(model: str) -> int:
 
 
 def offline_name(model: str) -> str | None:
-    """Return the name under which the list has a model that it does not have by its own name; else None."""
+    """Return the other name under which litellm's list has a model; None where it has the model's own name, or neither."""
     try:
         ref = parse_model(model)
     except ConfigError:

@@ -1,4 +1,4 @@
-"""Decide the user's edit of the context and journal it, between two requests.
+"""Turn the user's edit of the context into decisions, and journal them between two requests.
 
 Border: runs on the engine's loop, where a request is built and recorded without interruption, so that no
 decision falls between what a request contains and the record of it.
@@ -25,11 +25,16 @@ NO_MODEL = ModelRef(provider="", name="")
 
 
 def journal_context_edit(
-    journal: Journal, new_id: Callable[[], str], count: Count, action: ContextEditAction, name: str
+    journal: Journal,
+    new_id: Callable[[], str],
+    count: Count,
+    action: ContextEditAction,
+    target_name: str,
 ) -> ContextEdit | None:
-    """Decide and journal a context edit; None when the whole session has to be loaded for it first.
+    """Make a context edit and journal its decisions; None when the whole session has to be loaded for it first.
 
-    Raises UserError when it cannot be made.
+    ``target_name`` is the id of a part or message, a piece of the id, ``last`` or ``summary``. Raises UserError when the
+    edit cannot be made.
     """
     messages, decisions, is_partial, model = journal.read_state(_state_for_edit)
 
@@ -39,9 +44,11 @@ def journal_context_edit(
             for neutral_message in neutral_messages(counted, model)
         )
 
-    if is_partial and needs_full_transcript(messages, action, name):
+    if is_partial and needs_full_transcript(messages, action, target_name):
         return None
-    edit = ContextEditor(messages, decisions, new_id, count_tokens).edit_context(action, name)
+    edit = ContextEditor(messages, decisions, new_id, count_tokens).edit_context(
+        action, target_name
+    )
     if edit.decisions:
         journal.append(*(DecisionMade(decision=decision) for decision in edit.decisions), sync=True)
     return edit

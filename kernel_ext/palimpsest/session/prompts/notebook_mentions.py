@@ -59,13 +59,13 @@ HIDDEN_CELL = "The user names @{what}, but keeps that cell from you."
 _PACKAGE = re.compile(r"[\\/](?:site|dist)-packages[\\/]([A-Za-z_]\w*)")
 _WORD = re.compile(r"[^\W\d]\w*")
 
-New = Callable[[], dict[str, str]]
+NewPartIds = Callable[[], dict[str, str]]
 """Returns the ids of a new part."""
 
 
-def engine_text(new: New, text: str, metadata: dict[str, Any]) -> TextPart:
+def engine_text(new_ids: NewPartIds, text: str, metadata: dict[str, Any]) -> TextPart:
     """Return a text part that the engine adds to a prompt; ``metadata`` names its subject."""
-    return TextPart(**new(), text=text, synthetic=True, metadata=metadata)
+    return TextPart(**new_ids(), text=text, synthetic=True, metadata=metadata)
 
 
 def missing_error(prompt: str, runs: Sequence[CellRun]) -> str | None:
@@ -86,7 +86,7 @@ class NotebookMentions:
         self._services = services
 
     async def parts(
-        self, tools: RunTools, typed: TextPart, new: New, leave_out: Collection[str]
+        self, tools: RunTools, typed: TextPart, new_ids: NewPartIds, leave_out: Collection[str]
     ) -> list[Part]:
         """Return the parts for a prompt's mentions; ``leave_out`` are names of agents.
 
@@ -111,18 +111,18 @@ class NotebookMentions:
                     [mention.target or "*"],
                     title=f"Read @{mention.kind} {mention.target}".strip(),
                 )
-                new_parts += await self.mention_parts(tools.namespace, mention, runs, new)
+                new_parts += await self.mention_parts(tools.namespace, mention, runs, new_ids)
             except PermissionDenied:
-                new_parts.append(_denied_note(mention, new))
+                new_parts.append(_denied_note(mention, new_ids))
             except HiddenVariable as hidden:
-                new_parts.append(engine_text(new, str(hidden), {"mention": mention.target}))
+                new_parts.append(engine_text(new_ids, str(hidden), {"mention": mention.target}))
             except (NotFound, TimeoutError):
                 continue  # a word with an at sign that names no variable, or a kernel that is busy
         has_error = any(
             isinstance(part, NotebookPart) and part.about == "error" for part in new_parts
         )
         if FIX.match(typed.text) and has_error:
-            new_parts.append(engine_text(new, HOW_TO_FIX, {"fix": True}))
+            new_parts.append(engine_text(new_ids, HOW_TO_FIX, {"fix": True}))
         return new_parts
 
     async def mention_parts(
@@ -130,7 +130,7 @@ class NotebookMentions:
         namespace: Namespace | None,
         mention: NotebookMention,
         runs: Sequence[CellRun],
-        new: New,
+        new_ids: NewPartIds,
     ) -> list[Part]:
         """Return the parts for one mention; raises NotFound where no variable has that name."""
         if mention.kind == "variable":
@@ -141,23 +141,23 @@ class NotebookMentions:
             head = VARIABLE_HEAD.format(name=mention.target)
             value = as_data(description, self._services.secrets.clean)
             text = as_note(head, [f"<variables>\n{value}\n</variables>"])
-            return [self._part(new, text, "mention", names=(mention.target,))]
+            return [self._part(new_ids, text, "mention", names=(mention.target,))]
         what = f"{mention.kind} {mention.target}".strip()
         run = named_run(mention, runs)
         if run is None:
             unknown = NO_ERROR if what == "error" else UNKNOWN_CELL.format(what=what)
-            return [engine_text(new, unknown, {"mention": what})]
+            return [engine_text(new_ids, unknown, {"mention": what})]
         if run.hidden:
-            return [engine_text(new, HIDDEN_CELL.format(what=what), {"mention": what})]
+            return [engine_text(new_ids, HIDDEN_CELL.format(what=what), {"mention": what})]
         count = self._services.models.count(self._services.rules.policy.estimator)
         clean = self._services.secrets.clean
         if mention.kind != "error":
             described = run if mention.kind == "cell" else replace(run, source="")
             piece = cell_text(described, MENTION_TOKENS, count, clean, markup_text)
-            return [self._part(new, as_note(CELL_HEAD, [piece]), "mention", run)]
+            return [self._part(new_ids, as_note(CELL_HEAD, [piece]), "mention", run)]
         piece = cell_text(run, ERROR_TOKENS, count, clean, markup_text)
         pieces = [piece, *await self._failure_surroundings(namespace, run)]
-        return [self._part(new, as_note(ERROR_HEAD, pieces), "error", run)]
+        return [self._part(new_ids, as_note(ERROR_HEAD, pieces), "error", run)]
 
     async def _failure_surroundings(self, namespace: Namespace | None, run: CellRun) -> list[str]:
         """Return the variables that a failed cell names, and the versions of the packages in it."""
@@ -183,7 +183,7 @@ class NotebookMentions:
 
     def _part(
         self,
-        new: New,
+        new_ids: NewPartIds,
         text: str,
         about: str,
         run: CellRun | None = None,
@@ -195,7 +195,7 @@ class NotebookMentions:
             cells = (noted_cell(run).model_copy(update={"source": run.source}),)
         return NotebookPart.model_validate(
             {
-                **new(),
+                **new_ids(),
                 "about": about,
                 "text": text,
                 "cells": cells,
@@ -216,11 +216,11 @@ def named_run(mention: NotebookMention, runs: Sequence[CellRun]) -> CellRun | No
     return None
 
 
-def _denied_note(mention: NotebookMention, new: New) -> TextPart:
+def _denied_note(mention: NotebookMention, new_ids: NewPartIds) -> TextPart:
     """Return the note for the model in place of a mention that a rule denies."""
     what = mention.target if mention.kind == "variable" else f"{mention.kind} {mention.target}"
     text = DENIED.format(what=what.strip())
-    return engine_text(new, text, {"mention": what.strip()})
+    return engine_text(new_ids, text, {"mention": what.strip()})
 
 
 def _words_in(run: CellRun) -> frozenset[str]:

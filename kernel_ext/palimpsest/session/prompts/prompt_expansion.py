@@ -18,7 +18,7 @@ from palimpsest.session.definitions.agents import Agent, subagents_of
 from palimpsest.session.definitions.command_files import CustomCommand
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.session.interfaces.services import Services
-from palimpsest.session.prompts.notebook_mentions import New, NotebookMentions, engine_text
+from palimpsest.session.prompts.notebook_mentions import NewPartIds, NotebookMentions, engine_text
 from palimpsest.session.prompts.pasted_files import attached_text, file_name
 from palimpsest.session.prompts.prompt_syntax import (
     FileMention,
@@ -57,12 +57,13 @@ from palimpsest.transcript.session_record.events import PartUpdated
 from palimpsest.transcript.user_notices import COMMAND
 from palimpsest.transcript.values import ModelRef
 
-ATTACHED = "attached"
+ATTACHED_KEY = "attached"
 """Key in the metadata of a text: the file that the prompt names."""
-DONE = "[exit code 0]"
+SUCCESS_LINE = "[exit code 0]"
+"""The last line of the bash tool's output for a command that succeeded."""
 FILE_SHOWN = "The user attached {path}. The read tool shows of it:\n{output}"
 FILE_NOT_SHOWN = "The user attached {path}, which cannot be read: {problem}"
-HINT = (
+AGENT_HINT = (
     "The user names the agent {name} above. Hand it this with the task tool, with a prompt that says all it "
     "needs to know, and answer with what it reports."
 )
@@ -70,7 +71,7 @@ MAX_FILES = 20
 
 
 Announce = Callable[[str, dict[str, Any]], None]
-"""``(call id, input)`` records the input of a call that is in no message, for a question about it."""
+"""``(call id, input)`` stores a tool call's input, so that a permission question shows it although no message has the call."""
 
 
 class Expander:
@@ -84,8 +85,8 @@ class Expander:
         )
         self._agents: Mapping[str, Agent] = services.agents.known_agents
         self._registry = services.agents.registry
-        self._info = services.models.info
-        self._locks = services.rules.locked
+        self._model_info = services.models.info
+        self._locked_settings = services.rules.locked
         self._announce_call = announce
         self._notebook = NotebookMentions(services)
 
@@ -96,7 +97,7 @@ class Expander:
         command, _ = self._command(text)
         if command is None:
             return options
-        unless_locked = self._locks.unless_locked
+        unless_locked = self._locked_settings.unless_locked
         if self._is_subtask(command):
             return (
                 options  # a command's own options apply to its task, not to the agent that answers
@@ -153,44 +154,46 @@ class Expander:
         if typed is None or not isinstance(info, UserMessage) or _is_expanded(message):
             return
 
-        new = functools.partial(tools.log.ids.part, typed.session_id, typed.message_id)
+        new_ids = functools.partial(tools.log.ids.part, typed.session_id, typed.message_id)
         command, arguments = self._command(typed.text)
         if command is not None:
-            parts = await self._command_parts(tools, info, typed, command, arguments, new)
+            parts = await self._command_parts(tools, info, typed, command, arguments, new_ids)
         elif "@" in typed.text:
-            parts = await self._mention_parts(tools, info, typed, new)
+            parts = await self._mention_parts(tools, info, typed, new_ids)
         else:
             parts = []
-        parts += await asyncio.to_thread(_attached_texts, tools.log, message, new)
+        parts += await asyncio.to_thread(_attached_texts, tools.log, message, new_ids)
         if parts:
             tools.log.append(*(PartUpdated(part=part) for part in parts), sync=True)
 
     async def _mention_parts(
-        self, tools: RunTools, user: UserMessage, typed: TextPart, new: New
+        self, tools: RunTools, user: UserMessage, typed: TextPart, new_ids: NewPartIds
     ) -> list[Part]:
-        """Fill in the agents, files, cells and variables that a prompt names with an at sign."""
-        parts = self._agent_parts(typed, new)
+        """Return the parts for the agents, files, cells and variables that a prompt names with an at sign."""
+        parts = self._agent_parts(typed, new_ids)
         if not any(isinstance(part, SubtaskPart) for part in parts):
-            parts += await self._project_file_parts(tools, user, typed, new)
+            parts += await self._project_file_parts(tools, user, typed, new_ids)
             parts += await self._notebook.parts(
-                tools, typed, new, self.other_mentions(typed.text, tools.root, tools.cwd)
+                tools, typed, new_ids, self.other_mentions(typed.text, tools.root, tools.cwd)
             )
         return parts
 
-    def _agent_parts(self, typed: TextPart, new: New) -> list[Part]:
+    def _agent_parts(self, typed: TextPart, new_ids: NewPartIds) -> list[Part]:
         subagents = subagents_of(self._agents)
         tasks = subtasks_in(typed.text, subagents)
         if tasks:
             return [
-                SubtaskPart(**new(), prompt=task, description=_short_line(task), agent=name)
+                SubtaskPart(**new_ids(), prompt=task, description=_short_line(task), agent=name)
                 for name, task in tasks
             ]
         parts: list[Part] = []
         for mention in agent_mentions(typed.text, subagents):
             source = {"value": f"@{mention.name}", "start": mention.start, "end": mention.end}
-            parts.append(AgentPart(**new(), name=mention.name, source=source))
+            parts.append(AgentPart(**new_ids(), name=mention.name, source=source))
         names = dict.fromkeys(part.name for part in parts if isinstance(part, AgentPart))
-        hints = [engine_text(new, HINT.format(name=name), {"agent": name}) for name in names]
+        hints = [
+            engine_text(new_ids, AGENT_HINT.format(name=name), {"agent": name}) for name in names
+        ]
         return [*parts, *hints]
 
     async def _command_parts(
@@ -200,9 +203,9 @@ class Expander:
         typed: TextPart,
         command: CustomCommand,
         arguments: str,
-        new: New,
+        new_ids: NewPartIds,
     ) -> list[Part]:
-        """Fill in a command's template; raises UserError or ModelFailed where that is impossible."""
+        """Return the parts with a command's filled template; raises UserError or ModelFailed where that is impossible."""
         filled = fill_template(command.template, arguments)
         try:
             text, attached = await self._fill_text(tools, user, filled)
@@ -211,38 +214,43 @@ class Expander:
         except Aborted:
             stopped = AbortedError(message=tools.abort.reason or "Stopped.")
             raise ModelFailed(stopped) from None
-        mark = {COMMAND: command.name}
-        joined_part = typed.model_copy(
-            update={"ignored": True, "metadata": {**(typed.metadata or {}), **mark}}
+        metadata = {COMMAND: command.name}
+        ignored_prompt = typed.model_copy(
+            update={"ignored": True, "metadata": {**(typed.metadata or {}), **metadata}}
         )
         if self._is_subtask(command):
-            texts = [text, *(outcome for _, outcome, _ in attached)]
+            texts = [text, *(file_text for _, file_text, _ in attached)]
             part = SubtaskPart(
-                **new(),
+                **new_ids(),
                 prompt="\n\n".join(texts),
                 description=_short_line(command.description or f"/{command.name} {arguments}"),
                 agent=command.agent or "general",
             )
             model = self._model(command, user)
-            return [joined_part, part.model_copy(update={"command": command.name, "model": model})]
-        parts: list[Part] = [joined_part, engine_text(new, text, mark)]
+            return [
+                ignored_prompt,
+                part.model_copy(update={"command": command.name, "model": model}),
+            ]
+        parts: list[Part] = [ignored_prompt, engine_text(new_ids, text, metadata)]
         for mention, file_text, files in attached:
-            parts += _file_parts(tools.log, new, mention, file_text, files, mark)
+            parts += _file_parts(tools.log, new_ids, mention, file_text, files, metadata)
         return parts
 
     async def _project_file_parts(
-        self, tools: RunTools, user: UserMessage, typed: TextPart, new: New
+        self, tools: RunTools, user: UserMessage, typed: TextPart, new_ids: NewPartIds
     ) -> list[Part]:
-        """Attach the project's files that a prompt names with an at sign; other such words stay text."""
+        """Return the parts for the project's files that a prompt names with an at sign; other such words stay text."""
         parts: list[Part] = []
         for mention in self.files_named(typed.text, tools.root, tools.cwd):
             try:
-                content = await self._file_text(tools, user, mention.path)
+                content = await self._file_content(tools, user, mention.path)
             except Aborted:
                 stopped = AbortedError(message=tools.abort.reason or "Stopped.")
                 raise ModelFailed(stopped) from None
             if content is not None:
-                parts += _file_parts(tools.log, new, mention, *content, {ATTACHED: mention.path})
+                parts += _file_parts(
+                    tools.log, new_ids, mention, *content, {ATTACHED_KEY: mention.path}
+                )
         return parts
 
     def _model(self, command: CustomCommand, user: UserMessage) -> ModelRef | None:
@@ -251,54 +259,55 @@ class Expander:
             return None
         agent = self._agents.get(command.agent or "")
         name = command.model or (agent.model if agent is not None else None) or user.model.id
-        return self._info(name, command.variant).ref
+        return self._model_info(name, command.variant).ref
 
     async def _fill_text(
         self, tools: RunTools, user: UserMessage, template: str
     ) -> tuple[str, list[tuple[FileMention, str, Any]]]:
-        """Return the text with shell output filled in, and the files that it names."""
-        text: list[str] = []
+        """Return the text with shell output filled in, and the mention, text and attachments of each file that it names."""
+        pieces: list[str] = []
         mentions: dict[str, FileMention] = {}
         subagents = set(subagents_of(self._agents))
         for piece in shell_pieces_of(template):
             if isinstance(piece, Shell):
-                text.append(await self._shell_output(tools, user, piece.command))
+                pieces.append(await self._shell_output(tools, user, piece.command))
             else:
-                before = sum(map(len, text))
-                text.append(piece)
+                offset = sum(map(len, pieces))
+                pieces.append(piece)
                 for mention in files_in(piece, subagents):
                     shifted = dataclasses.replace(
-                        mention, start=before + mention.start, end=before + mention.end
+                        mention, start=offset + mention.start, end=offset + mention.end
                     )
                     mentions.setdefault(mention.path, shifted)
-        mentioned = []
+        attached = []
         for mention in list(mentions.values())[:MAX_FILES]:
-            file_text = await self._file_text(tools, user, mention.path)
-            if file_text is not None:
-                mentioned.append((mention, *file_text))
-        return "".join(text), mentioned
+            content = await self._file_content(tools, user, mention.path)
+            if content is not None:
+                attached.append((mention, *content))
+        return "".join(pieces), attached
 
     async def _shell_output(self, tools: RunTools, user: UserMessage, command: str) -> str:
         outcome = await self._call(tools, user, "bash", {"command": command})
-        return outcome.output.removesuffix(DONE).rstrip("\n")
+        return outcome.output.removesuffix(SUCCESS_LINE).rstrip("\n")
 
-    async def _file_text(
+    async def _file_content(
         self, tools: RunTools, user: UserMessage, path: str
     ) -> tuple[str, Any] | None:
+        """Return a file's text and attachments as the read tool shows them; None for a word that names no file."""
         try:
             outcome = await self._call(tools, user, "read", {"path": path})
         except PermissionDenied as denied:
             return FILE_NOT_SHOWN.format(path=path, problem=denied), ()
         except UserError as problem:
             if "/" not in path and "." not in path:
-                return None  # a word with an at sign that names no file
+                return None
             return FILE_NOT_SHOWN.format(path=path, problem=problem), ()
         return FILE_SHOWN.format(path=path, output=outcome.output), outcome.attachments
 
     async def _call(
         self, tools: RunTools, user: UserMessage, name: str, tool_input: dict[str, Any]
     ) -> ToolOutcome:
-        """Run a tool as the user's own call."""
+        """Run a tool for the user's own prompt; no answer of the model has this call."""
         call_id = f"call_{tools.log.ids.new('prt')}"
         self._announce_call(call_id, tool_input)
         ask = tools.ask(user.id, call_id, name)
@@ -335,16 +344,16 @@ def _is_expanded(message: Message) -> bool:
     return any(
         isinstance(part, AgentPart | SubtaskPart)
         or (isinstance(part, NotebookPart) and part.about != "runs")
-        or (isinstance(part, TextPart) and {COMMAND, ATTACHED} & (part.metadata or {}).keys())
+        or (isinstance(part, TextPart) and {COMMAND, ATTACHED_KEY} & (part.metadata or {}).keys())
         for part in message.parts
     )
 
 
-def _attached_texts(log: SessionLog, message: Message, new: New) -> list[Part]:
+def _attached_texts(log: SessionLog, message: Message, new_ids: NewPartIds) -> list[Part]:
     """Return the text parts for texts that were pasted or dropped into a prompt."""
     files = [part for part in message.parts if isinstance(part, FilePart)]
     return [
-        engine_text(new, text, {ATTACHED: file_name(part)})
+        engine_text(new_ids, text, {ATTACHED_KEY: file_name(part)})
         for part in files
         if (text := attached_text(log.blobs, part)) is not None
     ]
@@ -352,19 +361,19 @@ def _attached_texts(log: SessionLog, message: Message, new: New) -> list[Part]:
 
 def _file_parts(
     log: SessionLog,
-    new: New,
+    new_ids: NewPartIds,
     mention: FileMention,
     content: str,
     files: Sequence[Attachment],
-    mark: dict[str, Any],
+    metadata: dict[str, Any],
 ) -> list[Part]:
-    parts: list[Part] = [engine_text(new, content, mark)]
+    parts: list[Part] = [engine_text(new_ids, content, metadata)]
     text = SourceText(value=f"@{mention.path}", start=mention.start, end=mention.end)
     source = FileSource(type="file", path=mention.path, text=text)
     for file in files:
         url = keep_attachment(log.blobs, file.url)
         parts.append(
-            FilePart(**new(), mime=file.mime, filename=file.filename, source=source, url=url)
+            FilePart(**new_ids(), mime=file.mime, filename=file.filename, source=source, url=url)
         )
     return parts
 
