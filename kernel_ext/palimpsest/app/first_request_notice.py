@@ -16,26 +16,27 @@ from palimpsest.store.disk import write_fully
 from palimpsest.tools.tool import Detail
 from palimpsest.transcript.context_values.cell_runs import NotebookDetail
 
-FOLDER = "told"
-SENDS_NOTHING = frozenset({"rehearsal", "replay", "scripted"})
-"""Providers that run in this kernel."""
+SHOWN_NOTICES_FOLDER = "told"
+"""The folder, inside the state folder, with a file for each shown notice."""
+LOCAL_PROVIDERS = frozenset({"rehearsal", "replay", "scripted"})
+"""Providers that run in this kernel, so that nothing is sent."""
 
 NOTICE = (
     "From this project to {provider}, from now on: prompts, what tools return, instruction files, this "
     "folder's path, of your variables {detail}, and {cells}. {values}The settings `variables` and "
     "`notebook` change that. Said once; docs: What is sent where."
 )
-DETAILS: dict[Detail, str] = {
+VARIABLE_PHRASES: dict[Detail, str] = {
     "names": "the names",
     "names and types": "names and types",
     "values": "names, types and short values",
 }
-CELLS: dict[NotebookDetail, str] = {
+CELL_PHRASES: dict[NotebookDetail, str] = {
     "none": "nothing of the cells that you run",
     "errors": "the cells that fail, with their errors",
     "all": "the cells that you run or edit, with what they print, show and raise",
 }
-VALUES = "Values go along of those that you or a tool call name. "
+VALUES_SENTENCE = "Values go along of those that you or a tool call name. "
 
 _SHOWN: set[str] = set()
 """Hashes of the notices that this process has shown."""
@@ -47,46 +48,52 @@ class FirstRequestNotice:
 
     project: Path
     detail: Detail
+    """What is sent of the user's variables."""
     folder: Path | None = None
+    """Where shown notices are recorded; None for the user's state folder."""
     cells: NotebookDetail = "all"
+    """What is sent of the cells that the user runs."""
 
     def notice_text(self, provider: str) -> str:
         """Return the notice before the first request to a provider; empty from the second time on."""
-        if provider in SENDS_NOTHING:
+        if provider in LOCAL_PROVIDERS:
             return ""
-        notices = json.dumps(
+        notice_identity = json.dumps(
             ["sent", os.path.realpath(self.project), provider, self.detail, self.cells]
         )
-        if not self._record(hashlib.sha256(notices.encode()).hexdigest(), provider):
+        if not self._record(hashlib.sha256(notice_identity.encode()).hexdigest(), provider):
             return ""
-        values = VALUES if self.detail != "values" else ""
+        values = VALUES_SENTENCE if self.detail != "values" else ""
         return NOTICE.format(
-            provider=provider, detail=DETAILS[self.detail], cells=CELLS[self.cells], values=values
+            provider=provider,
+            detail=VARIABLE_PHRASES[self.detail],
+            cells=CELL_PHRASES[self.cells],
+            values=values,
         )
 
-    def _record(self, name: str, provider: str) -> bool:
+    def _record(self, notice_hash: str, provider: str) -> bool:
         """Record that the notice is shown now; returns False where it was shown before."""
-        if name in _SHOWN:
+        if notice_hash in _SHOWN:
             return False
-        _SHOWN.add(name)
-        folder = self.folder or state_folder() / FOLDER
-        # An untrusted folder is not written either: the next kernel shows the notice again.
+        _SHOWN.add(notice_hash)
+        folder = self.folder or state_folder() / SHOWN_NOTICES_FOLDER
+        # Nothing is recorded in an untrusted folder: the next kernel shows the notice again.
         if state_folder_problem(folder.parent, self.project) or state_folder_problem(folder):
             return True
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-            file = os.open(folder / f"{name}.json", flags, 0o600)
+            descriptor = os.open(folder / f"{notice_hash}.json", flags, 0o600)
         except FileExistsError:
             return False
         except OSError:
             return True
-        at, project = int(time.time()), os.path.realpath(self.project)
-        content = json.dumps({"project": project, "provider": provider, "at": at}).encode()
+        shown_at, project = int(time.time()), os.path.realpath(self.project)
+        content = json.dumps({"project": project, "provider": provider, "at": shown_at}).encode()
         try:
-            write_fully(file, content)
+            write_fully(descriptor, content)
         except OSError:  # a full disk: without the file, the next kernel shows the notice again
-            (folder / f"{name}.json").unlink(missing_ok=True)
+            (folder / f"{notice_hash}.json").unlink(missing_ok=True)
         finally:
-            os.close(file)
+            os.close(descriptor)
         return True

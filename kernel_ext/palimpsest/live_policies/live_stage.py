@@ -170,8 +170,8 @@ class LivePolicyStage:
             decided.changes,
             request_view.view,
             sticky=False,
-            placeholder=PLACEHOLDER_CHARS,
-            pins=False,
+            placeholder_chars=PLACEHOLDER_CHARS,
+            pins_checked=False,
         ):
             raise breach.error(self._policy.name)
         return decided.state, decided.changes

@@ -49,7 +49,7 @@ class SessionLifecycle(SessionCalls):
         return tuple(self.run("children").sessions)
 
     def problems(self) -> Sequence[Problem]:
-        """Return what of the session's log cannot be read, and where; it is skipped, not deleted.
+        """Return the places of the session's log that cannot be read; they are skipped, not deleted.
 
         >>> list(session.problems())
         []
@@ -73,6 +73,7 @@ class SessionLifecycle(SessionCalls):
         >>> session.unshare()
         False
         """
+        # ``late``: there was no page any more.
         return not self.run("unshare").late
 
     def export(
@@ -90,16 +91,16 @@ class SessionLifecycle(SessionCalls):
         >>> session.export("md").suffix
         '.md'
         """
-        named = None if path is None else str(path)
-        exported = self.run("export", form=checked_form(form), path=named, prompts=prompts)
+        path_text = None if path is None else str(path)
+        exported = self.run("export", form=checked_form(form), path=path_text, prompts=prompts)
         return Path(exported.path)
 
 
-def checked_form(word: str | None) -> Form | None:
-    """Return the export format of a name; raises UserError for an unknown name."""
-    if word is None:
+def checked_form(name: str | None) -> Form | None:
+    """Return the export format with this name, None without a name; raises UserError for an unknown name."""
+    if name is None:
         return None
-    form = form_of(word)
+    form = form_of(name)
     if form is None:
-        raise UserError(f"There is no export to {word!r}; there are {', '.join(FORMS)}.")
+        raise UserError(f"There is no export to {name!r}; there are {', '.join(FORMS)}.")
     return form

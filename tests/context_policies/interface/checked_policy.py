@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from palimpsest.context_policies.interface.laws import JSON, TWICE, Breach, breaches
+from palimpsest.context_policies.interface.laws import JSON_STATE, SAME_TWICE, Breach, breaches
 from palimpsest.context_policies.interface.policy import (
     ContextPolicy,
     PolicyResult,
@@ -19,7 +19,7 @@ def check_json(state: Any, number: int) -> Iterator[Breach]:
     try:
         json.dumps(state, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
-        yield Breach(JSON, number)
+        yield Breach(JSON_STATE, number)
 
 
 class CheckedPolicy:
@@ -60,12 +60,12 @@ class CheckedPolicy:
     def _found(self, decided: PolicyResult, state: Any, view: PolicyView) -> Iterator[Breach]:
         again = self._policy.step(state, view)
         if (list(again.changes), again.state) != (list(decided.changes), decided.state):
-            yield Breach(TWICE, view.request.index)
+            yield Breach(SAME_TWICE, view.request.index)
         yield from breaches(
             decided.changes,
             view,
             sticky=getattr(self._policy, "sticky", True),
-            placeholder=self._placeholder,
-            pins=self._pins,
+            placeholder_chars=self._placeholder,
+            pins_checked=self._pins,
         )
         yield from check_json(decided.state, view.request.index)

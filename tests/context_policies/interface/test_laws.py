@@ -162,21 +162,21 @@ def test_each_breach_names_policy_request_item_and_law() -> None:
     named = f", item {result}" + (f" ({label})" if label else "")
 
     said = {
-        laws.KNOWN: broken(Scripted(at(1, Change(future, "cleared")))),
+        laws.EXISTING_ITEM: broken(Scripted(at(1, Change(future, "cleared")))),
         laws.PAIRED: broken(Scripted(at(1, Change(result, "out")))),
         laws.PINNED: broken(Scripted(at(1, Change(user, "cleared")))),
-        laws.LONGER: broken(Scripted(at(1, Change(result, "masked", "x" * 9_999)))),
+        laws.NOT_LONGER: broken(Scripted(at(1, Change(result, "masked", "x" * 9_999)))),
         laws.STICKY: broken(Scripted(at(1, Change(result, "whole")))),
-        laws.STATE: broken(Scripted(at(1, Change(result, "reverted")))),
-        laws.JSON: broken(Scripted(lambda _: (), state={1, 2})),
+        laws.ALLOWED_STATE: broken(Scripted(at(1, Change(result, "reverted")))),
+        laws.JSON_STATE: broken(Scripted(lambda _: (), state={1, 2})),
     }
 
-    assert said[laws.LONGER] == (
-        f"The policy 'scripted' breaks a law at request 2{named}: {laws.LONGER}."
+    assert said[laws.NOT_LONGER] == (
+        f"The policy 'scripted' breaks a law at request 2{named}: {laws.NOT_LONGER}."
     )
     for law, sentence in said.items():
         assert sentence.endswith(f": {law}."), sentence
-    assert f"item {future}: " in said[laws.KNOWN]
+    assert f"item {future}: " in said[laws.EXISTING_ITEM]
     assert broken(Scripted(at(1, Change(call, "out")))).endswith(f": {laws.PAIRED}.")
 
 
@@ -199,7 +199,7 @@ def test_a_call_that_waits_for_its_result_stays_and_one_that_was_given_up_may_go
     timeline = maker.made()
     (call,) = places(timeline, "call")
 
-    assert broken(Scripted(at(1, Change(call, "out"))), timeline).endswith(f": {laws.OPEN}.")
+    assert broken(Scripted(at(1, Change(call, "out"))), timeline).endswith(f": {laws.OPEN_CALL}.")
     assert decided(timeline, CheckedPolicy(Scripted(at(2, Change(call, "out")))))
 
 
@@ -210,4 +210,4 @@ def test_a_policy_that_counts_its_calls_does_not_decide_the_same_twice() -> None
         asked.append(1)
         return [Change(output, "cleared") for output in view.outputs[: len(asked) % 2]]
 
-    assert broken(Scripted(changes)).endswith(f": {laws.TWICE}.")
+    assert broken(Scripted(changes)).endswith(f": {laws.SAME_TWICE}.")

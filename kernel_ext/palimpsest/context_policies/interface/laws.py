@@ -15,18 +15,18 @@ from palimpsest.context_policies.interface.policy import (
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import GONE_STATES, ItemState
 
-TWICE = "with the same view it decides the same"
-KNOWN = (
+SAME_TWICE = "with the same view it decides the same"
+EXISTING_ITEM = (
     "it decides on items that the request could show, which are numbered from 0 to below view.count"
 )
-STATE = "it shows an item as truncated, cleared, masked, summarised, offloaded or out"
+ALLOWED_STATE = "it shows an item as truncated, cleared, masked, summarised, offloaded or out"
 PAIRED = "a call goes only together with its result, and a result with its call"
 PINNED = "what a person pinned stays as it is"
-OPEN = "a call that waits for its result stays"
-LONGER = "what stands in the place of an item is not longer than the item"
+OPEN_CALL = "a call that waits for its result stays"
+NOT_LONGER = "what stands in the place of an item is not longer than the item"
 STICKY = "what a sticky policy decided, it does not take back by itself"
-JSON = "what it remembers can be written as JSON"
-STATES = frozenset(get_args(ItemState)) - {"reverted"}
+JSON_STATE = "what it remembers can be written as JSON"
+POLICY_STATES = frozenset(get_args(ItemState)) - {"reverted"}
 PLACEHOLDER_CHARS = 80
 """Characters of the presets' longest placeholder, which may be longer than a very short result."""
 
@@ -58,39 +58,39 @@ def breaches(
     view: PolicyView,
     *,
     sticky: bool,
-    placeholder: int = 0,
-    pins: bool = True,
+    placeholder_chars: int = 0,
+    pins_checked: bool = True,
 ) -> Iterator[Breach]:
     """Yield the laws that a policy's decisions break.
 
-    ``placeholder`` is the length of a text that may replace shorter items; without ``pins`` the replay itself keeps
-    pinned items.
+    ``placeholder_chars`` is the length of a text that may replace shorter items. ``pins_checked`` is False where the
+    caller itself keeps pinned items, whatever the policy decides.
     """
-    number = view.request.index
+    request_index = view.request.index
     change_by_item: dict[int, Change] = {}
     for change in changes:
         if not 0 <= change.item < view.count:
-            yield Breach(KNOWN, number, change.item)
+            yield Breach(EXISTING_ITEM, request_index, change.item)
             continue
         item = view.item(change.item)
         change_by_item[change.item] = change
         for law, broken in (
-            (STATE, change.state not in STATES),
+            (ALLOWED_STATE, change.state not in POLICY_STATES),
             (STICKY, sticky and change.state == "whole"),
-            (PINNED, pins and item.pinned and change.state != "whole"),
-            (LONGER, _is_longer(change, view, placeholder)),
+            (PINNED, pins_checked and item.pinned and change.state != "whole"),
+            (NOT_LONGER, _is_longer(change, view, placeholder_chars)),
         ):
             if broken:
-                yield Breach(law, number, change.item, item.label)
+                yield Breach(law, request_index, change.item, item.label)
     yield from _call_breaches(change_by_item, view)
 
 
-def _is_longer(change: Change, view: PolicyView, placeholder: int) -> bool:
+def _is_longer(change: Change, view: PolicyView, placeholder_chars: int) -> bool:
     if change.state in GONE_STATES or change.state == "whole":
         return False
     if change.tokens is not None:
         return change.tokens > view.weight(change.item)
-    return change.length > max(view.item(change.item).chars, placeholder)
+    return change.length > max(view.item(change.item).chars, placeholder_chars)
 
 
 def _call_breaches(changes: Mapping[int, Change], view: PolicyView) -> Iterator[Breach]:
@@ -109,13 +109,13 @@ def _call_breaches(changes: Mapping[int, Change], view: PolicyView) -> Iterator[
             members.setdefault(group, []).append(index)
     for group_items in members.values():
         gone_flags = [_new_state(index, changes, view) in GONE_STATES for index in group_items]
-        first = next(index for index in group_items if index in changes)
-        label = view.item(first).label
+        first_changed = next(index for index in group_items if index in changes)
+        label = view.item(first_changed).label
         if any(gone_flags) and not all(gone_flags):
-            yield Breach(PAIRED, view.request.index, first, label)
+            yield Breach(PAIRED, view.request.index, first_changed, label)
         kinds = {view.item(index).kind for index in group_items}
         if all(gone_flags) and "output" not in kinds and _is_newest(group_items[0], view):
-            yield Breach(OPEN, view.request.index, first, label)
+            yield Breach(OPEN_CALL, view.request.index, first_changed, label)
 
 
 def _new_state(index: int, changes: Mapping[int, Change], view: PolicyView) -> ItemState:
@@ -124,9 +124,9 @@ def _new_state(index: int, changes: Mapping[int, Change], view: PolicyView) -> I
 
 
 def _is_newest(index: int, view: PolicyView) -> bool:
-    """Return whether an item belongs to the newest answer; older calls without a result will get none."""
-    number = view.request.index
-    if not number:
+    """Return whether an item belongs to the newest answer; only its calls still wait for results."""
+    request_index = view.request.index
+    if not request_index:
         return False
-    first, end = view.timeline.requests[number - 1].answer
+    first, end = view.timeline.requests[request_index - 1].answer
     return first <= index < end

@@ -15,7 +15,13 @@ from inspect import Parameter
 from itertools import islice
 from typing import Any, overload
 
-from palimpsest.context_policies.interface.laws import KNOWN, TWICE, Breach, PolicyBreach, breaches
+from palimpsest.context_policies.interface.laws import (
+    EXISTING_ITEM,
+    SAME_TWICE,
+    Breach,
+    PolicyBreach,
+    breaches,
+)
 from palimpsest.context_policies.interface.pipeline import Pipeline
 from palimpsest.context_policies.interface.policy import (
     Change,
@@ -161,7 +167,7 @@ class CustomPolicy:
         past_view = PastView(base)
         decisions, probe = self._call_function(past_view)
         if (decisions, probe) != self._call_function(past_view):
-            raise Breach(TWICE, view.request.index).error(self.name)
+            raise Breach(SAME_TWICE, view.request.index).error(self.name)
         reasons = [(change, self._why_idle(change, base)) for change in decisions]
         idle = Counter(why for _, why in reasons if why)
         decisions = [
@@ -226,7 +232,7 @@ class CustomPolicy:
         for change in changes:
             if type(change.item) is not int or not 0 <= change.item < past_view.count:
                 number = change.item if isinstance(change.item, int) else None
-                raise Breach(KNOWN, past_view.request.index, number).error(self.name)
+                raise Breach(EXISTING_ITEM, past_view.request.index, number).error(self.name)
         probes = [answer for answer in answers if isinstance(answer, Probe)]
         newest_changes = list({change.item: change for change in changes}.values())
         return newest_changes, probes[-1] if probes else None

@@ -1,4 +1,4 @@
-"""Answer ``%agent context``: the window, one request, the changes between two, and why an item is in one or not.
+"""Answer ``%agent context``: the window, one request, the changes between two, and why a request shows an item as it does.
 
 Border: text from a session's review, without secrets; sends and writes nothing.
 The ``review`` package is imported at the first question, to keep ``%load_ext`` fast.
@@ -38,17 +38,19 @@ class ContextAnswers:
         newest = len(review.timeline.requests)
         if not newest:
             raise UserError(NO_REQUEST)
-        name, *rest = argument.split()
-        match name:
+        question, *operands = argument.split()
+        match question:
             case "at":
-                return _table_output(review.request(int(rest[0])).table, scrub)
+                return _table_output(review.request(int(operands[0])).table, scrub)
             case "changed":
-                first, second = (*rest, str(newest))[:2]
+                first, second = (*operands, str(newest))[:2]
                 return _table_output(review.difference(int(first), int(second)).table, scrub)
             case _:
-                item, request = (*rest, str(newest))[:2]
-                words = scrub(review.why(_item_key(review, item, request), int(request)))
-                return CommandOutput(escape_inline(words), words, f"<p>{in_html(words)}</p>")
+                item, request = (*operands, str(newest))[:2]
+                explanation = scrub(review.why(_item_key(review, item, request), int(request)))
+                return CommandOutput(
+                    escape_inline(explanation), explanation, f"<p>{in_html(explanation)}</p>"
+                )
 
     def window(self, session: KernelSession, scrub: Callable[[str], str]) -> "ContextReport":
         """Return the report on the window of the next request; for a read-only recording, of its last request."""
@@ -60,13 +62,13 @@ class ContextAnswers:
             return imported_report(self.review(session), scrub)
         return build_context_report(
             session.basis(),
-            lambda only: session.records_after(0, only),
+            lambda record_types: session.records_after(0, record_types),
             scrub,
             hidden_variables=len(self._services.hidden_names.left_out),
         )
 
     def review(self, session: KernelSession) -> "SessionReview":
-        """Return the review of a session's log, after writing the records that are still held."""
+        """Return the review of a session's log, after writing the records that its journal has not written yet."""
         from palimpsest.review.recorded_sessions.stored_review import stored_review
 
         journal = getattr(session, "journal", None)
@@ -76,22 +78,22 @@ class ContextAnswers:
         return stored_review(services.services.store, session.id, services.price)
 
 
-def _item_key(review: "SessionReview", name: str, request: str) -> int | str:
+def _item_key(review: "SessionReview", number_or_id: str, request: str) -> int | str:
     """Return an item's number from 1, or the id of the item whose part or message has this short id.
 
     Raises UserError where there is none, with ``request`` in its hint.
     """
     items = review.timeline.items
-    if name.isdecimal() and 0 < int(name) <= len(items):
-        return int(name)
-    for item in items if len(name) >= MIN_SHORT_ID else ():
+    if number_or_id.isdecimal() and 0 < int(number_or_id) <= len(items):
+        return int(number_or_id)
+    for item in items if len(number_or_id) >= MIN_SHORT_ID else ():
         part = item.id.removeprefix(f"{item.message}/")
-        if name in (short_id(part.removesuffix("/result")), short_id(item.message)):
+        if number_or_id in (short_id(part.removesuffix("/result")), short_id(item.message)):
             return item.id
-        if name in (item.id, item.message, part):
+        if number_or_id in (item.id, item.message, part):
             return item.id
     raise UserError(
-        f"The session has no item {name!r}; `%agent context at {request}` lists those of a request "
+        f"The session has no item {number_or_id!r}; `%agent context at {request}` lists those of a request "
         "with their numbers."
     )
 

@@ -22,11 +22,11 @@ from palimpsest.frontends.process_guard.lasting_guards import TIMERS
 from palimpsest.frontends.process_guard.late_callbacks import LateHandler
 from palimpsest.tools.tool import LeftRunning
 
-MAX_NAMED_WORK = 5
-"""Maximum threads, tasks and timers that are named; the others are counted."""
-NAME_CHARS = 60
+MAX_DESCRIPTIONS = 5
+"""Maximum threads, tasks and timers that are described; the others are counted."""
+MAX_NAME_CHARS = 60
 
-_WITH_RUNNING_WORK: dict[Piece, "Future[None]"] = {}
+_END_BY_PIECE: dict[Piece, "Future[None]"] = {}
 """The pieces that left work running, each with a future that is set when that work has ended."""
 
 
@@ -35,43 +35,46 @@ def work_left_by(piece: Piece) -> LeftRunning | None:
     descriptions = [] if piece.in_child else list(_running_work(piece))
     if not descriptions:
         return None
-    unnamed = len(descriptions) - MAX_NAMED_WORK
-    sentences = (*descriptions[:MAX_NAMED_WORK], *([f"{unnamed} more"] if unnamed > 0 else []))
-    all_ended = _WITH_RUNNING_WORK.setdefault(piece, Future())
-    set_ended_futures(piece)  # the work may have ended meanwhile
-    return LeftRunning(sentences, all_ended)
+    undescribed_count = len(descriptions) - MAX_DESCRIPTIONS
+    shown_descriptions = (
+        *descriptions[:MAX_DESCRIPTIONS],
+        *([f"{undescribed_count} more"] if undescribed_count > 0 else []),
+    )
+    all_ended = _END_BY_PIECE.setdefault(piece, Future())
+    set_ended_futures(piece)  # the work may have ended before its future was stored
+    return LeftRunning(shown_descriptions, all_ended)
 
 
 def set_ended_futures(*pieces: Piece) -> None:
     """Set the future of each given piece, or of all pieces, whose work has ended."""
-    for piece in pieces or tuple(_WITH_RUNNING_WORK):
-        if piece in _WITH_RUNNING_WORK and not piece.in_child and not any(_running_work(piece)):
-            all_ended = _WITH_RUNNING_WORK.pop(piece, None)
+    for piece in pieces or tuple(_END_BY_PIECE):
+        if piece in _END_BY_PIECE and not piece.in_child and not any(_running_work(piece)):
+            all_ended = _END_BY_PIECE.pop(piece, None)
             if all_ended is not None:
                 all_ended.set_result(None)
 
 
 def pieces_with_running_work() -> tuple[Piece, ...]:
     """Return the pieces that left work running, newest last."""
-    return tuple(_WITH_RUNNING_WORK)
+    return tuple(_END_BY_PIECE)
 
 
 def _running_work(piece: Piece) -> Iterator[str]:
     yield from _running_threads(piece)
     for task in tuple(piece.tasks):
         if not task.done():
-            yield f"the task {task.get_name()[:NAME_CHARS]!r}"
+            yield f"the task {task.get_name()[:MAX_NAME_CHARS]!r}"
     loop = piece.loop if isinstance(piece.loop, asyncio.AbstractEventLoop) else running_loop()
     for description, handle in _pending_handles(loop):
         if not handle.cancelled() and handle._context.get(PIECE) is piece:  # noqa: SLF001  # no public way
             yield description
     for _ in tuple(piece.listeners):
         yield "a listener of cells"
-    for name, timer in TIMERS:
-        if hasattr(signal, name) and signal.getitimer(getattr(signal, timer))[0]:
-            handler = signal.getsignal(getattr(signal, name))
+    for signal_name, timer_name in TIMERS:
+        if hasattr(signal, signal_name) and signal.getitimer(getattr(signal, timer_name))[0]:
+            handler = signal.getsignal(getattr(signal, signal_name))
             if isinstance(handler, LateHandler) and handler.piece is piece:
-                yield f"a timer ({name})"
+                yield f"a timer ({signal_name})"
 
 
 def _running_threads(piece: Piece) -> Iterator[str]:
@@ -79,7 +82,7 @@ def _running_threads(piece: Piece) -> Iterator[str]:
         if not isinstance(thread, threading.Thread):
             yield "a thread"
         elif not _is_idle_worker(thread):
-            yield f"the thread {thread.name[:NAME_CHARS]!r}"
+            yield f"the thread {thread.name[:MAX_NAME_CHARS]!r}"
 
 
 def _is_idle_worker(thread: threading.Thread) -> bool:
@@ -96,8 +99,10 @@ def _pending_handles(loop: Any) -> Iterator[tuple[str, Any]]:
             if isinstance(getattr(handle._callback, "__self__", None), asyncio.Task):  # noqa: SLF001
                 yield "a task", handle
         selector = getattr(loop, "_selector", None)
-        for key in tuple((selector.get_map() or {}).values() if selector is not None else ()):
-            for handle in key.data if isinstance(key.data, tuple) else ():
+        for registration in tuple(
+            (selector.get_map() or {}).values() if selector is not None else ()
+        ):
+            for handle in registration.data if isinstance(registration.data, tuple) else ():
                 if handle is not None:
                     yield "a reader of a file", handle
 

@@ -12,39 +12,39 @@ ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|
 class TextBuffer:
     """The beginning and the end of a stream's text, each of bounded length.
 
-    ``head_chars`` and ``tail_chars`` are the most characters of each.
+    ``head_chars`` and ``tail_chars`` are their maximum lengths.
     """
 
     __slots__ = (
         "_dropped_chars",
+        "_free_head_chars",
         "_head_pieces",
-        "_room",
-        "_tail_chars",
-        "_tail_limit",
+        "_kept_tail_chars",
+        "_max_tail_chars",
         "_tail_pieces",
     )
 
     def __init__(self, head_chars: int, tail_chars: int) -> None:
         self._head_pieces: list[str] = []
-        self._room = head_chars
+        self._free_head_chars = head_chars
         self._tail_pieces: deque[str] = deque()
-        self._tail_limit = tail_chars
-        self._tail_chars = 0
+        self._max_tail_chars = tail_chars
+        self._kept_tail_chars = 0
         self._dropped_chars = 0
 
     def write(self, text: str) -> None:
         """Add text."""
-        if self._room > 0:
-            self._head_pieces.append(text[: self._room])
-            text = text[self._room :]
-            self._room -= len(self._head_pieces[-1])
+        if self._free_head_chars > 0:
+            self._head_pieces.append(text[: self._free_head_chars])
+            text = text[self._free_head_chars :]
+            self._free_head_chars -= len(self._head_pieces[-1])
         if text:
-            self._tail_pieces.append(text[-self._tail_limit :])
-            self._tail_chars += len(self._tail_pieces[-1])
+            self._tail_pieces.append(text[-self._max_tail_chars :])
+            self._kept_tail_chars += len(self._tail_pieces[-1])
             self._dropped_chars += len(text) - len(self._tail_pieces[-1])
-        while self._tail_chars > self._tail_limit:
+        while self._kept_tail_chars > self._max_tail_chars:
             dropped = len(self._tail_pieces.popleft())
-            self._tail_chars -= dropped
+            self._kept_tail_chars -= dropped
             self._dropped_chars += dropped
 
     def shown_text(self) -> str:

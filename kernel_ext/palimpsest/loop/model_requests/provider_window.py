@@ -15,34 +15,40 @@ from palimpsest.transcript.values import ModelInfo
 
 ADVISED_SHARE = 0.9
 """Share of a refused request's tokens that is advised as the window, where the provider gives no number."""
-ROUND = 1_000
+ROUNDING_TOKENS = 1_000
+"""The advised window is rounded down to a multiple of this."""
 
-SAYS = "its provider takes {limit:,} tokens, as it says"
-SHOWS = "its provider takes at most {limit:,} tokens, which it refused"
-BEGINS = "The context window of {model} is smaller than is set here: "
-SMALLER = (
-    BEGINS + "{takes}, and the window here is {window}. Write "
+STATED_LIMIT_TEXT = "its provider takes {limit:,} tokens, as it says"
+REFUSED_LIMIT_TEXT = "its provider takes at most {limit:,} tokens, which it refused"
+ADVICE_BEGINNING = "The context window of {model} is smaller than is set here: "
+ADVICE = (
+    ADVICE_BEGINNING + "{takes}, and the window here is {window}. Write "
     'window = {advised} below [models."{model}"] in palimpsest.toml, and ask again.'
 )
 
 
 def with_provider_window(
-    error: ErrorValue, setup: StepSetup, estimate: BudgetCheck, before: Messages, prompt_id: str
+    error: ErrorValue,
+    setup: StepSetup,
+    estimate: BudgetCheck,
+    earlier_messages: Messages,
+    prompt_id: str,
 ) -> ErrorValue:
     """Return the error of a refused request, with the provider's window where it is smaller than the catalog's.
 
-    ``before`` are the messages before the refused answer. The window is smaller where the provider names a smaller one, or
-    refused several requests of one turn that fit by our numbers. Under a recorded agent's policy the error stays unchanged.
+    ``earlier_messages`` are the messages before the refused answer. The window is smaller where the provider names a
+    smaller one, or refused several requests of one turn that fit by our numbers. Under a recorded agent's policy the error stays
+    unchanged.
     """
     if not isinstance(error, ContextOverflowError) or setup.policy.overflow.refusals != "union":
         return error
     error = error.model_copy(update={"tokens": error.tokens or estimate.tokens})
-    advice = _advice(error, setup.info, is_certain=bool(refusals_of(before, prompt_id)))
+    advice = _advice(error, setup.info, is_certain=bool(refusals_of(earlier_messages, prompt_id)))
     return error.model_copy(update={"message": _with_advice(error.message, advice)})
 
 
 def with_refused_window(problem: str, setup: StepSetup, messages: Messages, marker_id: str) -> str:
-    """Return why a summary failed, with the provider's window if it had refused a request in this turn as too long."""
+    """Return why a summary failed, with the provider's window if the provider refused a request of this turn as too long."""
     refused = refusals_of(messages, marker_id)
     if not refused or setup.policy.overflow.refusals != "union":
         return problem
@@ -51,7 +57,7 @@ def with_refused_window(problem: str, setup: StepSetup, messages: Messages, mark
 
 def refusals_of(messages: Messages, message_id: str) -> list[ContextOverflowError]:
     """Return the errors of requests that a provider refused as too long, in the turn of a message."""
-    infos = [spec.info for spec in turn_of(messages, message_id)]
+    infos = [message.info for message in turn_of(messages, message_id)]
     return [
         info.error
         for info in infos
@@ -62,24 +68,30 @@ def refusals_of(messages: Messages, message_id: str) -> list[ContextOverflowErro
 
 
 def _advice(error: ContextOverflowError, info: ModelInfo, *, is_certain: bool) -> str:
+    """Return the advice to set a smaller window; empty without evidence.
+
+    ``is_certain`` says that making room did not help in this turn, so that the refused request's tokens are evidence.
+    """
     body = error.response_body
     # An earlier refusal's message may hold this advice already.
-    own_text = error.message.partition(BEGINS.format(model=info.ref.id))[0]
+    own_text = error.message.partition(ADVICE_BEGINNING.format(model=info.ref.id))[0]
     error_text = " ".join((own_text, read_body(body).message if body else "", body or ""))
     window, tokens = info.capacity, error.tokens or 0
     limit = stated_window(error_text, tokens)
     if limit is not None and limit < window:
-        limit_sentence, advised = SAYS.format(limit=limit), limit
+        limit_phrase, advised = STATED_LIMIT_TEXT.format(limit=limit), limit
     elif limit is None and is_certain and 0 < tokens < window:
-        limit_sentence = SHOWS.format(limit=tokens)
-        advised = max(int(tokens * ADVISED_SHARE) // ROUND * ROUND, ROUND)
+        limit_phrase = REFUSED_LIMIT_TEXT.format(limit=tokens)
+        advised = max(
+            int(tokens * ADVISED_SHARE) // ROUNDING_TOKENS * ROUNDING_TOKENS, ROUNDING_TOKENS
+        )
     else:
         return ""
     window_text = f"{info.window:,}" if info.window else "not limited"
     assumed = " (assumed)" if info.window_assumed else ""
-    return SMALLER.format(
+    return ADVICE.format(
         model=info.ref.id,
-        takes=limit_sentence,
+        takes=limit_phrase,
         window=f"{window_text}{assumed}",
         advised=advised,
     )
@@ -89,7 +101,7 @@ def _with_advice(message: str, advice: str) -> str:
     message = message.rstrip()
     if not advice or advice in message:
         return message
-    return f"{message if message.endswith(ENDS) else f'{message}.'} {advice}"
+    return f"{message if message.endswith(SENTENCE_ENDS) else f'{message}.'} {advice}"
 
 
-ENDS = (".", "!", "?", "…")
+SENTENCE_ENDS = (".", "!", "?", "…")

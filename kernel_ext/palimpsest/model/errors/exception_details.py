@@ -29,7 +29,7 @@ MASKED_KEY = re.compile(
 """A wrong key in a provider's message: its beginning and end, with asterisks between."""
 MAX_BODY_CHARS = 2_000
 
-SILENT_CLASSES = frozenset({
+TIMEOUT_CLASSES = frozenset({
     "ReadTimeout", "APITimeoutError", "SocketTimeoutError", "Timeout", "WriteTimeout",
     "PoolTimeout", "TimeoutError",
 })  # fmt: skip
@@ -39,7 +39,7 @@ UNREADABLE_CLASSES = frozenset({
 })  # fmt: skip
 """Exceptions raised by parsing an event of a stream that is not in the expected format."""
 NETWORK_MODULES = frozenset({"httpx", "httpcore", "h11", "h2", "aiohttp"})
-CLIENT_ERROR, LAST_STATUS = 400, 600
+FIRST_ERROR_STATUS, STATUS_END = 400, 600
 """The first status of an error, and the first number above all statuses."""
 INVENTED_STATUS = 500
 """litellm's status for a failure without a server's status."""
@@ -61,7 +61,7 @@ class StreamedError(Exception):
         self.body = body if isinstance(body, dict) else {"message": str(body)}
         self.message = str(self.body.get("message") or body)
         code = self.body.get("code")
-        is_status = isinstance(code, int) and CLIENT_ERROR <= code < LAST_STATUS
+        is_status = isinstance(code, int) and FIRST_ERROR_STATUS <= code < STATUS_END
         self.status_code = code if is_status else None
         super().__init__(self.message[:MAX_BODY_CHARS])
 
@@ -117,41 +117,43 @@ def read_exception(exception: BaseException) -> ExceptionDetails:
     """Read status, code, message and headers from an exception and its causes."""
     causes = tuple(causes_of(exception))
     wrapped = tuple(_wrapped_errors(exception))
-    core = wrapped[-1] if type(exception).__name__ in INTERRUPTED_CLASSES else exception
-    mid_stream = core is not exception and not getattr(exception, "is_pre_first_chunk", False)
+    unwrapped_error = wrapped[-1] if type(exception).__name__ in INTERRUPTED_CLASSES else exception
+    mid_stream = unwrapped_error is not exception and not getattr(
+        exception, "is_pre_first_chunk", False
+    )
     response = _response(causes)
     not_a_stream = next((cause for cause in causes if isinstance(cause, NotAStream)), None)
-    body = _error_body(core, response, not_a_stream)
+    body = _error_body(unwrapped_error, response, not_a_stream)
     status = (
         getattr(response, "status_code", None) if not_a_stream is None else _status_in_body(body)
     )
     if response is None and not_a_stream is None:
-        status = _status(core)
-        status = None if core is not exception and status == INVENTED_STATUS else status
+        status = _status(unwrapped_error)
+        status = None if unwrapped_error is not exception and status == INVENTED_STATUS else status
     message = scrub(body.message)
-    history = getattr(response, "history", None)
-    class_name = "" if response is not None else type(core).__name__
+    redirects = getattr(response, "history", None)
+    class_name = "" if response is not None else type(unwrapped_error).__name__
     return ExceptionDetails(
         classes=frozenset(
-            base.__name__ for item in wrapped for base in type(item).__mro__ if base is not object
+            base.__name__ for error in wrapped for base in type(error).__mro__ if base is not object
         ),
         causes=causes,
         has_answer=response is not None or not_a_stream is not None,
         url=_url(causes, response),
-        redirected_from=str(history[0].url) if history else None,
+        redirected_from=str(redirects[0].url) if redirects else None,
         message=message or class_name,
         status=status,
         code=body.code,
         headers=_headers(causes),
         body=scrub(json.dumps(body.value))[:MAX_BODY_CHARS] if body.value else None,
         page=body.page or (not_a_stream is not None and body.value is None),
-        while_streaming=core is not exception,
+        while_streaming=unwrapped_error is not exception,
         mid_stream=mid_stream and not_a_stream is None,
-        has_unreadable_event=core is not exception
+        has_unreadable_event=unwrapped_error is not exception
         and not_a_stream is None
         and _is_unreadable(causes),
-        is_broken_connection=any(_is_of_network(cause) for cause in causes),
-        was_silent=_is_silent(causes),
+        is_broken_connection=any(_is_network_error(cause) for cause in causes),
+        was_silent=_has_timed_out(causes),
     )
 
 
@@ -216,7 +218,7 @@ def _error_body(
 def _status_in_body(body: ErrorBody) -> int | None:
     value = (body.value or {}).get("code")
     number = int(value) if isinstance(value, int | str) and str(value).isdigit() else 0
-    return number if number in RETRYABLE_STATUS or SERVER_ERROR <= number < 600 else None
+    return number if number in RETRYABLE_STATUS or SERVER_ERROR <= number < STATUS_END else None
 
 
 def _status(exception: BaseException) -> int | None:
@@ -245,18 +247,18 @@ def _kept_headers(headers: Any) -> dict[str, str]:
     return {str(k).lower(): str(v) for k, v in headers.items() if KEPT_HEADERS.search(str(k))}
 
 
-def _is_of_network(exception: BaseException) -> bool:
+def _is_network_error(exception: BaseException) -> bool:
     module = type(exception).__module__.partition(".")[0]
     return isinstance(exception, OSError) or module in NETWORK_MODULES
 
 
 def _is_unreadable(causes: Sequence[BaseException]) -> bool:
-    if any(_is_of_network(cause) for cause in causes):
+    if any(_is_network_error(cause) for cause in causes):
         return False
     return any(type(cause).__name__ in UNREADABLE_CLASSES for cause in causes)
 
 
-def _is_silent(causes: Sequence[BaseException]) -> bool:
+def _has_timed_out(causes: Sequence[BaseException]) -> bool:
     """Return whether a read timeout is among the causes; litellm wraps it in a class of another name."""
     names = {type(cause).__name__ for cause in causes}
-    return bool(names & SILENT_CLASSES) and "ConnectTimeout" not in names
+    return bool(names & TIMEOUT_CLASSES) and "ConnectTimeout" not in names

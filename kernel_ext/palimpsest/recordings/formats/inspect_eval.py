@@ -41,12 +41,12 @@ from palimpsest.recordings.reading.recorded import (
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import Usage
 
-ATTACHMENT = "attachment://"
+ATTACHMENT_PREFIX = "attachment://"
 MAX_INPUT_MESSAGES = 20_000
 """Maximum messages of one request, since ranges into the pool could repeat the same messages without end."""
 MAX_LOOKED_UP_CHARS = 256_000_000
 """Maximum characters of attachments that are looked up for one sample."""
-CANCELLED = "Cancelled by "
+CANCELLED_PREFIX = "Cancelled by "
 FROM_CACHE = "This answer came from the evaluation's own cache; nothing was sent."
 OTHER_SYSTEM = "Another system prompt was sent from here on."
 
@@ -97,7 +97,8 @@ class _InspectSample:
 
     sample: JsonValue
     header: JsonValue
-    place: str
+    file_name: str
+    """The sample's file in the log, for reports."""
     report: Report
     looked_up_chars: int = 0
     pool: dict[int, InputMessage | str] = field(default_factory=dict)
@@ -109,11 +110,13 @@ class _InspectSample:
             events.add(event)
         if events.scored:
             self.report(
-                self.place, f"{events.scored} requests of scorers are not the agent's: left out."
+                self.file_name,
+                f"{events.scored} requests of scorers are not the agent's: left out.",
             )
         if not events.requests:
-            self.report(self.place, "It holds no requests of an agent.")
+            self.report(self.file_name, "It holds no requests of an agent.")
         ids = {agent: self._id(agent) for agent in events.requests}
+        # The sample's own agent, whose name is empty, comes before its subagents.
         for agent in sorted(events.requests, key=bool):
             session_begin = self._begin(ids[agent], events.requests[agent])
             if agent:
@@ -133,21 +136,21 @@ class _InspectSample:
         return f"{sample}/{agent}" if agent else sample
 
     def _begin(self, session: str, events: list[JsonValue]) -> SessionBegin:
-        facts = self.header.at("eval")
-        first = next((event for event in events if event.get("event") == "model"), NOTHING)
-        system, _ = self._input(first)
+        evaluation = self.header.at("eval")
+        first_request = next((event for event in events if event.get("event") == "model"), NOTHING)
+        system, _ = self._input(first_request)
         return SessionBegin(
             session,
             InspectEvalImporter.name,
-            format_version=facts.text("packages", "inspect_ai"),
-            title=f"{facts.text('task')}: sample {self.sample.id('id')}, "
+            format_version=evaluation.text("packages", "inspect_ai"),
+            title=f"{evaluation.text('task')}: sample {self.sample.id('id')}, "
             f"epoch {self.sample.id('epoch')}",
-            created=first.milliseconds("timestamp")
+            created=first_request.milliseconds("timestamp")
             or self.sample.milliseconds("started_at")
-            or facts.milliseconds("created"),
-            model=first.text("model") or facts.text("model"),
+            or evaluation.milliseconds("created"),
+            model=first_request.text("model") or evaluation.text("model"),
             system=system or None,
-            tools=first.tool_specs("tools"),
+            tools=first_request.tool_specs("tools"),
         )
 
     def _requests(
@@ -157,26 +160,25 @@ class _InspectSample:
         reduction: RecordedReduction | None = None
         results_yielded, calls = set[str](), list[str]()
         for n, event in enumerate(events):
-            after = events[n + 1] if n + 1 < len(events) else NOTHING
+            next_event = events[n + 1] if n + 1 < len(events) else NOTHING
             if event.get("event") == "compaction":
                 reduction = _reduction(event, events[n - 1] if n else NOTHING)
                 continue
-            if _writes_summary(
-                event, after
-            ):  # no request of the agent may contain the results of the calls so far
+            if _writes_summary(event, next_event):
+                # Later requests may contain the summary in place of the results of the calls so far.
                 yield from self._missing_results(calls, results_yielded, runs)
                 continue
             new_system, messages = self._input(event)
             created = event.milliseconds("timestamp")
-            for message in inputs.input(messages, created, reduction):
-                if not isinstance(message, ResultRead):
-                    yield message
-                elif message.call not in results_yielded:
-                    results_yielded.add(message.call)
-                    yield _with_times(message, runs.get(message.call, NOTHING))
+            for record in inputs.input(messages, created, reduction):
+                if not isinstance(record, ResultRead):
+                    yield record
+                elif record.call not in results_yielded:
+                    results_yielded.add(record.call)
+                    yield _with_times(record, runs.get(record.call, NOTHING))
             reduction = None
             if event.get("pending") is True:
-                self.report(self.place, "A request was not answered when the log was written.")
+                self.report(self.file_name, "A request was not answered when the log was written.")
                 continue
             answer = inputs.answer(self._answer(event, f"a{n + 1}", created))
             calls += [part.id for part in answer.parts if isinstance(part, Call)]
@@ -199,6 +201,7 @@ class _InspectSample:
                 yield _with_times(ResultRead(call, problem or output, is_error=bool(problem)), run)
 
     def _input(self, event: JsonValue) -> tuple[str, list[InputMessage]]:
+        """Return the system prompt and the other messages of a request."""
         messages: list[InputMessage | str] = []
         shared_messages = self.sample.get("events_data", "messages")
         pool = shared_messages or self.sample.get("message_pool")
@@ -215,11 +218,12 @@ class _InspectSample:
             if len(messages) < MAX_INPUT_MESSAGES:
                 messages.append(self._message(message))
         if len(messages) >= MAX_INPUT_MESSAGES:
-            self.report(self.place, "A request has more messages than are believed.")
-        system = "\n\n".join(text for text in messages if isinstance(text, str) and text)
-        return system, [content for content in messages if isinstance(content, InputMessage)]
+            self.report(self.file_name, "A request has more messages than are believed.")
+        system = "\n\n".join(item for item in messages if isinstance(item, str) and item)
+        return system, [item for item in messages if isinstance(item, InputMessage)]
 
     def _message(self, message: JsonValue) -> InputMessage | str:
+        """Return a message of a request's input; a system prompt as its text."""
         role, content = message.get("role"), message.at("content")
         if role == "system":
             return self._text(content)
@@ -237,16 +241,16 @@ class _InspectSample:
             return InputMessage("assistant", (*self._parts(content), *self._calls(message)))
         return InputMessage("user", tuple(self._parts(content)))
 
-    def _answer(self, event: JsonValue, name: str, created: int | None) -> MessageRead:
+    def _answer(self, event: JsonValue, default_id: str, created: int | None) -> MessageRead:
         output = event.at("output")
         choice = output.first("choices")
         message = choice.at("message")
         problem = event.text("error") or output.text("error")
         finish = choice.finish("stop_reason")
         if problem:
-            finish = "aborted" if problem.startswith(CANCELLED) else "error"
+            finish = "aborted" if problem.startswith(CANCELLED_PREFIX) else "error"
         return MessageRead(
-            message.id("id") or name,
+            message.id("id") or default_id,
             "assistant",
             (*self._parts(message.at("content")), *self._calls(message)),
             created,
@@ -261,22 +265,20 @@ class _InspectSample:
 
     def _calls(self, message: JsonValue) -> Iterator[Call]:
         for call in message.objects("tool_calls"):
-            tool_input = JsonValue(self._resolve(call.get("arguments"))).tool_input()
+            tool_input = JsonValue(self._resolve_all(call.get("arguments"))).tool_input()
             yield Call(call.id("id"), call.text("function") or "unknown", tool_input)
 
     def _parts(self, content: JsonValue) -> Iterator[Text | Thinking | Media]:
-        if isinstance(content.raw, str) and (words := self._resolve_text(content.raw)):
-            yield Text(words)
+        if isinstance(content.raw, str) and (text := self._resolve_text(content.raw)):
+            yield Text(text)
         for block in content.objects():
             match block.get("type"):
                 case "text":
                     yield Text(self._resolve_text(block.text("text")))
                 case "reasoning":
                     is_redacted = block.get("redacted") is True
-                    words = self._resolve_text(
-                        block.text("summary" if is_redacted else "reasoning")
-                    )
-                    yield Thinking(words, encrypted=is_redacted and not words)
+                    text = self._resolve_text(block.text("summary" if is_redacted else "reasoning"))
+                    yield Thinking(text, encrypted=is_redacted and not text)
                 case "image" | "audio" | "video" | "document" as kind:
                     mime = block.text("mime_type") or ("image/png" if kind == "image" else "")
                     yield media_at(self._resolve_text(block.text(kind)), mime)
@@ -288,38 +290,41 @@ class _InspectSample:
 
     def _resolve_text(self, value: str) -> str:
         """Return a text, or the sample's attachment to which the text refers."""
-        if not value.startswith(ATTACHMENT):
+        if not value.startswith(ATTACHMENT_PREFIX):
             return JsonValue(value).text()
-        attachment = self.sample.text("attachments", value[len(ATTACHMENT) :])
+        attachment = self.sample.text("attachments", value[len(ATTACHMENT_PREFIX) :])
         self.looked_up_chars += len(attachment)
         spend(LOOK_BYTES)
         if not attachment or self.looked_up_chars > MAX_LOOKED_UP_CHARS:
             self.report(
-                self.place, f"The attachment {value[:60]!r} is not in the log, or too large."
+                self.file_name, f"The attachment {value[:60]!r} is not in the log, or too large."
             )
             return value
         return attachment
 
-    def _resolve(self, value: Any) -> Any:
+    def _resolve_all(self, value: Any) -> Any:
+        """Return a value with every attachment to which its texts refer."""
         if isinstance(value, str):
             return self._resolve_text(value)
         if isinstance(value, dict):
-            return {JsonValue(name).text(): self._resolve(item) for name, item in value.items()}
-        return [self._resolve(inner) for inner in value] if isinstance(value, list) else value
+            return {JsonValue(name).text(): self._resolve_all(item) for name, item in value.items()}
+        return [self._resolve_all(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _writes_summary(event: JsonValue, after: JsonValue) -> bool:
+def _writes_summary(event: JsonValue, next_event: JsonValue) -> bool:
     """Return whether a request without tools wrote the summary of the compaction after it."""
     return (
-        after.get("event") == "compaction"
-        and after.get("type") == "summary"
+        next_event.get("event") == "compaction"
+        and next_event.get("type") == "summary"
         and not event.get("tools")
     )
 
 
-def _reduction(event: JsonValue, before: JsonValue) -> RecordedReduction:
+def _reduction(event: JsonValue, previous_event: JsonValue) -> RecordedReduction:
     summary_request = (
-        before if before.get("event") == "model" and _writes_summary(before, event) else NOTHING
+        previous_event
+        if previous_event.get("event") == "model" and _writes_summary(previous_event, event)
+        else NOTHING
     )
     return RecordedReduction(
         rule=f"inspect.{event.text('type') or 'compaction'}",
@@ -335,9 +340,8 @@ def _usage(counts: JsonValue) -> Usage | None:
     written = counts.tokens("input_tokens_cache_write")
     prompt, output = counts.tokens("input_tokens"), counts.tokens("output_tokens")
     if counts.tokens("total_tokens") != prompt + output or not read + written:
-        prompt += (
-            read + written
-        )  # in logs of this provider the input does not include the cached tokens
+        # Some providers' input tokens do not include the cached tokens; the total shows it.
+        prompt += read + written
     reasoning = min(output, counts.tokens("reasoning_tokens"))
     return usage_of_whole_prompt(prompt, output, read=read, written=written, reasoning=reasoning)
 

@@ -59,7 +59,7 @@ class CacheBreak:
     @property
     def words(self) -> str:
         """The causes in words, with their numbers."""
-        return "; and ".join(cause.words for cause in self.causes)
+        return "; and ".join(cause.evidence for cause in self.causes)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from palimpsest.transcript.parts import (
 )
 
 EARLIER_MESSAGES = "earlier"
-"""The name of the messages that the newest summary replaces."""
+"""The name by which the model recalls the messages that the newest summary replaces."""
 ALL_CHARS = 10**9
 """A limit of characters that no output reaches."""
 
@@ -66,9 +66,11 @@ class SessionArchive:
                 f"There is no output {name!r} in this session. The note in the place of an output names it; "
                 "a pattern without a name searches all that was taken out."
             ) from None
-        effective = EffectiveDecisions(decisions)
+        effective_decisions = EffectiveDecisions(decisions)
         recallable_parts = tuple(
-            part for part in target.parts if _is_recallable(effective, part, target.message)
+            part
+            for part in target.parts
+            if _is_recallable(effective_decisions, part, target.message)
         )
         if not recallable_parts:
             raise UserError(
@@ -81,11 +83,11 @@ class SessionArchive:
 
     def _hidden_texts(self) -> list[ArchivedText]:
         messages, decisions = self._whole_history()
-        effective = EffectiveDecisions(decisions)
+        effective_decisions = EffectiveDecisions(decisions)
         texts = [self._replaced_messages(messages, decisions)]
         for message in View(messages, decisions).folded_messages():
             for part in message.parts:
-                reduction = effective.reduction(part.id, message.id)
+                reduction = effective_decisions.reduction(part.id, message.id)
                 if reduction is not None and reduction.action in {"truncate", "clear"}:
                     target = Target(message, part)
                     texts.append(
@@ -100,21 +102,21 @@ class SessionArchive:
     ) -> ArchivedText | None:
         """Return the messages that the newest summary replaces, in their original wording."""
         visible = {message.id for message in View(messages, decisions).folded_messages()}
-        covered = tuple(earlier for earlier in messages if earlier.id not in visible)
-        if not covered:
+        replaced = tuple(message for message in messages if message.id not in visible)
+        if not replaced:
             return None
-        effective = EffectiveDecisions(decisions)
+        effective_decisions = EffectiveDecisions(decisions)
         full_messages = tuple(
-            earlier.model_copy(
+            message.model_copy(
                 update={
                     "parts": tuple(
                         self._full_part(part)
-                        for part in earlier.parts
-                        if _is_recallable(effective, part, earlier)
+                        for part in message.parts
+                        if _is_recallable(effective_decisions, part, message)
                     )
                 }
             )
-            for earlier in covered
+            for message in replaced
         )
         return ArchivedText(
             EARLIER_MESSAGES, "Earlier messages", serialize_messages(full_messages, ALL_CHARS)
@@ -130,8 +132,8 @@ class SessionArchive:
             case ToolPart(state=ToolCompleted()):
                 return whole_output(target.part, self._blobs(target.part))
             case ToolPart(state=ToolFailed(error=error, metadata=metadata)):
-                printed = metadata.get("output")
-                return f"{error}\n{printed}" if isinstance(printed, str) else error
+                output = metadata.get("output")
+                return f"{error}\n{output}" if isinstance(output, str) else error
             case TextPart(text=text) | NotebookPart(text=text):
                 return text
             case _:
@@ -159,19 +161,19 @@ class SessionArchive:
 
     def _whole_history(self) -> tuple[Messages, tuple[Decision, ...]]:
         """Return all messages and decisions, including those before the live window."""
-        messages, decisions, partial = self._journal.read_state(
+        messages, decisions, is_partial = self._journal.read_state(
             lambda state: (state.messages(), state.decisions, state.is_partial)
         )
-        if not partial:
+        if not is_partial:
             return messages, decisions
         self._journal.flush_sync()
         state = self._store.load(self._journal.session_id)
         return state.messages(), state.decisions
 
 
-def _is_recallable(effective: EffectiveDecisions, part: Part, message: Message) -> bool:
-    """Return whether the user has not excluded a part from the context."""
-    reduction = effective.reduction(part.id, message.id)
+def _is_recallable(effective_decisions: EffectiveDecisions, part: Part, message: Message) -> bool:
+    """Return whether the model may recall a part, as the user has not excluded it from the context."""
+    reduction = effective_decisions.reduction(part.id, message.id)
     return reduction is None or reduction.action != "drop"
 
 

@@ -17,10 +17,10 @@ from palimpsest.session.config.setting_files import Layer
 
 def trusted_by(layers: Sequence[Layer], project: Path) -> str:
     """Return the origin of the administrator's file that trusts the project's real path; empty for none."""
-    real = Path(os.path.realpath(project))
+    real_path = Path(os.path.realpath(project))
     for layer in layers:
-        for folder in _folders(layer, "trusted_folders"):
-            if real.is_relative_to(os.path.realpath(folder)):
+        for folder in _configured_folders(layer, "trusted_folders"):
+            if real_path.is_relative_to(os.path.realpath(folder)):
                 return layer.origin
     return ""
 
@@ -28,13 +28,14 @@ def trusted_by(layers: Sequence[Layer], project: Path) -> str:
 def configured_state_folder(layers: Sequence[Layer]) -> Path | None:
     """Return the state folder that the first administrator's file names; None where none does."""
     for layer in layers:
-        for folder in _folders(layer, "state_folder"):
+        for folder in _configured_folders(layer, "state_folder"):
             return Path(str(folder).replace("{user}", _user())) / "palimpsest"
     return None
 
 
-def _folders(layer: Layer, name: str) -> list[Path]:
-    value: Any = layer.data.get(name) if layer.may_lock else None
+def _configured_folders(layer: Layer, setting: str) -> list[Path]:
+    """Return the absolute folders in a setting of an administrator's file; none for a file of anybody else."""
+    value: Any = layer.data.get(setting) if layer.may_lock else None
     paths = value if isinstance(value, list | tuple) else [value]
     folders = [home_path(folder) for folder in paths if isinstance(folder, str)]
     return [folder for folder in folders if folder.is_absolute()]

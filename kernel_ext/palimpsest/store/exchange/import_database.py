@@ -27,24 +27,27 @@ MAGIC = b"SQLite format 3\0"
 TABLES = ("session", "message", "part")
 """The tables that make a database one of OpenCode's."""
 SESSION_TABLES = ("message", "part", "todo")
+"""The tables whose rows name their session."""
 TABLE_KEYS = {
     name: "session_id" if name in SESSION_TABLES else "" for name in (*TABLES, "project", "todo")
 }
 """The tables that are read, and the column by which rows are looked up."""
-NOT_READ = "{name} is a damaged database: {why}."
-_SESSION_JSON = ("revert", "permission", "model", "metadata", "tokens")
+DAMAGED = "{name} is a damaged database: {why}."
+_JSON_COLUMNS = ("revert", "permission", "model", "metadata", "tokens")
 """Columns that hold JSON."""
-_SESSION_COLUMNS = {
+_FIELD_OF_COLUMN = {
     "project_id": "projectID",
     "parent_id": "parentID",
     "workspace_id": "workspaceID",
 }
-_TIMES = {
+"""The fields of OpenCode's JSON whose columns have another name."""
+_TIME_COLUMNS = {
     "created": ("time_created", "created_at"),
     "updated": ("time_updated", "updated_at"),
     "compacting": ("time_compacting",),
     "archived": ("time_archived",),
 }
+"""The columns that may hold each time; the first that a row has counts."""
 
 
 def starts_as_database(path: Path) -> bool:
@@ -69,30 +72,30 @@ def database_sessions(path: Path, findings: ImportFindings) -> Iterator[SourceSe
             if not set(TABLES) <= database.tables:
                 raise UserError(NOT_KNOWN.format(name=repr(path.name)))
             projects = {str(row.get("id")): row for row in database.rows("project")}
-            sessions = [_session(row) for row in database.rows("session")]
+            sessions = [_session_json(row) for row in database.rows("session")]
             for session in sessions:
                 if is_safe_id(session.get("id"), path.name, findings):
                     yield from _readable_session(database, session, projects, path.name, findings)
-    except UnicodeDecodeError as error:  # in the words of SQLite's own error
+    except UnicodeDecodeError as error:  # SQLite's error quotes the schema, which is not UTF-8
         raise UserError(
-            NOT_READ.format(name=repr(path.name), why="its schema is no text")
+            DAMAGED.format(name=repr(path.name), why="its schema is no text")
         ) from error
     except (sqlite3.Error, OverflowError) as error:
-        raise UserError(NOT_READ.format(name=repr(path.name), why=error)) from error
+        raise UserError(DAMAGED.format(name=repr(path.name), why=error)) from error
 
 
-def _session(row: Json) -> Json:
+def _session_json(row: Json) -> Json:
     """Return a session's row as OpenCode's JSON; an early version keeps it whole in ``data``."""
-    source = _object(row.get("data"))
-    if source:
-        return source | {"id": row.get("id")}
+    stored_json = _parse_object(row.get("data"))
+    if stored_json:
+        return stored_json | {"id": row.get("id")}
     summary = {name: _parse_column(value) for name, value in _pop_columns(row, "summary_").items()}
     tokens = _pop_columns(row, "tokens_")
-    session = {_SESSION_COLUMNS.get(name, name): value for name, value in row.items()}
-    for names in _TIMES.values():
+    session = {_FIELD_OF_COLUMN.get(name, name): value for name, value in row.items()}
+    for names in _TIME_COLUMNS.values():
         for name in names:
             session.pop(name, None)
-    for name in _SESSION_JSON:
+    for name in _JSON_COLUMNS:
         if name in session:
             session[name] = _parse_column(session[name])
     share = session.pop("share_url", None)
@@ -114,7 +117,7 @@ def _pop_columns(row: Json, prefix: str) -> Json:
 def _time(row: Mapping[str, Any]) -> Json:
     times = {
         name: next((row[column] for column in columns if column in row), None)
-        for name, columns in _TIMES.items()
+        for name, columns in _TIME_COLUMNS.items()
     }
     return {name: value for name, value in times.items() if value is not None}
 
@@ -123,29 +126,30 @@ def _readable_session(
     database: PlainDatabase,
     session: Json,
     projects: Mapping[str, Json],
-    name: str,
+    file_name: str,
     findings: ImportFindings,
 ) -> Iterator[SourceSession]:
     """Yield a session; a session too large for memory is reported instead."""
     try:
         identifier = str(session["id"])
-        built = BuiltSize(MAX_SESSION_FACTOR)
+        built_size = BuiltSize(MAX_SESSION_FACTOR)
         parts: dict[str, list[Json]] = {}
         for row in database.rows("part", identifier):
-            part = _object(row.get("data"), built)
+            part = _parse_object(row.get("data"), built_size)
             ids = {"id": row.get("id"), "messageID": row.get("message_id"), "sessionID": identifier}
             if not part or not isinstance(row.get("id"), str):
                 findings.report(
-                    f"{name}, part {row.get('id')}", "It is no part: it holds no JSON object."
+                    f"{file_name}, part {row.get('id')}", "It is no part: it holds no JSON object."
                 )
                 continue
             parts.setdefault(str(row.get("message_id")), []).append(ids | part)
         messages: list[tuple[Json, tuple[Json, ...]]] = []
         for row in database.rows("message", identifier):
-            info = _object(row.get("data"), built)
+            info = _parse_object(row.get("data"), built_size)
             if not info or not isinstance(row.get("id"), str):
                 findings.report(
-                    f"{name}, message {row.get('id')}", "It is no message: it holds no JSON object."
+                    f"{file_name}, message {row.get('id')}",
+                    "It is no message: it holds no JSON object.",
                 )
                 continue
             info = {"id": row["id"], "sessionID": identifier} | info
@@ -156,7 +160,7 @@ def _readable_session(
         )
         project = projects.get(str(session.get("projectID")))
         source = SourceSession(
-            name=f"{name}, {identifier}",
+            name=f"{file_name}, {identifier}",
             session=session,
             messages=tuple(in_order(messages)),
             todos=tuple(
@@ -167,7 +171,7 @@ def _readable_session(
             project=None if project is None else _project(project),
         )
     except BuildsTooMuch as error:
-        findings.report(f"{name}, {session['id']}", str(error))
+        findings.report(f"{file_name}, {session['id']}", str(error))
     else:
         yield source
 
@@ -177,19 +181,19 @@ def _project(row: Json) -> Json:
     return project_fields | {"time": _time(row)}
 
 
-def _object(value: Any, built: BuiltSize | None = None) -> Json:
-    parsed = _parse_column(value, built)
+def _parse_object(value: Any, built_size: BuiltSize | None = None) -> Json:
+    parsed = _parse_column(value, built_size)
     return parsed if isinstance(parsed, dict) else {}
 
 
-def _parse_column(value: Any, built: BuiltSize | None = None) -> Any:
-    """Return the JSON value of a column, or the column itself if it is no JSON; with ``built``, raises BuildsTooMuch."""
+def _parse_column(value: Any, built_size: BuiltSize | None = None) -> Any:
+    """Return the JSON value of a column, or the column itself if it is no JSON; with ``built_size``, raises BuildsTooMuch."""
     if not isinstance(value, str):
         return value
     try:
-        return json_value(value, built)
+        return json_value(value, built_size)
     except BuildsTooMuch:
-        if built is not None:
+        if built_size is not None:
             raise
         return value
     except (ValueError, RecursionError):

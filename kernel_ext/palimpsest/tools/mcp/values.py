@@ -64,6 +64,7 @@ class McpContent:
     data: str = ""
     """Content of a blob in Base64."""
     name: str = ""
+    """File name of a blob; empty where the server gives none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +103,13 @@ def expand_variables(text: str, environment: Mapping[str, str]) -> str:
     In this way a settings file can refer to a key without containing it.
     """
 
-    def value(match: re.Match[str]) -> str:
-        text = environment.get(match[1])
-        if text is None:
+    def variable_value(match: re.Match[str]) -> str:
+        value = environment.get(match[1])
+        if value is None:
             raise ServerFailed(f"the environment variable {match[1]} is not set")
-        return text
+        return value
 
-    return _VARIABLE.sub(value, text)
+    return _VARIABLE.sub(variable_value, text)
 
 
 def register_secrets(spec: McpServerSpec, environment: Mapping[str, str]) -> None:

@@ -24,7 +24,7 @@ from palimpsest.transcript.redaction.named_forms import CODE, NAMES, PLACEHOLDER
 from palimpsest.transcript.redaction.secret_names import is_secret_name
 from palimpsest.transcript.redaction.secret_patterns import REDACTED, scrub, secret_spans
 from palimpsest.transcript.session_record.events import Checkpoint, Event, StepRequested
-from palimpsest.transcript.strings.surrogates import PLAIN, with_joined_surrogates
+from palimpsest.transcript.strings.surrogates import TEXTLESS_TYPES, with_joined_surrogates
 
 _ADDRESS = re.compile(r"://[^\s/:@\[]{0,256}:(?!\d{1,5}(?:[/?#]|\Z))[^\s@]{1,1024}@")
 """An address with a password; what follows a machine's name after a colon is its port."""
@@ -215,7 +215,7 @@ def _model(value: BaseModel, scrub: Scrub) -> BaseModel:
     update: dict[str, Any] = {}
     output_fields = _output_fields(type(value))
     for name, field_value in _fields(value):
-        if type(field_value) in PLAIN:
+        if type(field_value) in TEXTLESS_TYPES:
             continue
         new: Any
         if _is_unredacted(name):

@@ -14,14 +14,14 @@ from pydantic import BaseModel
 FIRST_HALVES = ("\ud800", "\udbff")
 """The first and the last code unit that begins a pair."""
 
-PLAIN = frozenset({type(None), bool, int, float})
+TEXTLESS_TYPES = frozenset({type(None), bool, int, float})
 """Types of values that hold no text, which most fields have."""
 
 T = TypeVar("T")
 
 
 def joined_surrogates(text: str) -> str:
-    """Return the text with halves of surrogate pairs joined, or replaced where the other is missing."""
+    """Return the text with halves of surrogate pairs joined, or replaced where the other half is missing."""
     if text.isascii():
         return text
     try:
@@ -47,7 +47,7 @@ def _joined(value: Any) -> Any:
     kind = type(value)
     if kind is str:
         return joined_surrogates(value)
-    if kind in PLAIN:
+    if kind in TEXTLESS_TYPES:
         return value
     match value:
         case str():
@@ -58,7 +58,7 @@ def _joined(value: Any) -> Any:
                 return value.model_copy(update=changed)
             return value
         case Mapping():
-            return _mapping(value)
+            return _joined_mapping(value)
         case list() | tuple():
             items = [_joined(item) for item in value]
             is_unchanged = all(new is old for new, old in zip(items, value, strict=True))
@@ -75,7 +75,7 @@ def _changed_entries(entries: Mapping[str, Any]) -> dict[str, Any]:
     return {name: new for name, item in entries.items() if (new := _joined(item)) is not item}
 
 
-def _mapping(value: Mapping[Any, Any]) -> Mapping[Any, Any]:
+def _joined_mapping(value: Mapping[Any, Any]) -> Mapping[Any, Any]:
     names = {name: _joined(name) for name in value}
     if any(new is not old for old, new in names.items()):
         return {names[name]: _joined(item) for name, item in value.items()}
