@@ -113,7 +113,7 @@ async def _proposal_or_stop(
 class StepMode:
     """The step mode of one session, and its held requests.
 
-    Contract: ``hold`` and ``wait_for_release`` are awaited on the engine's loop (``loop/run_inputs/request_hold.py``);
+    Contract: ``hold`` and ``wait_for_next_release`` are awaited on the engine's loop (``loop/run_inputs/request_hold.py``);
     everything else may be called from any thread. The first answer to a held request counts.
     """
 
@@ -252,7 +252,7 @@ class StepMode:
             session.release_side_requests()
         return request.chosen_release or "send"
 
-    async def wait_for_release(self) -> None:
+    async def wait_for_next_release(self) -> None:
         """Wait until the next request is released, or step mode is off."""
         if not self.is_on:
             return
