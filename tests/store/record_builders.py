@@ -5,7 +5,7 @@ from typing import Any
 
 from palimpsest.store.interface import Owner
 from palimpsest.store.session_state.state import State
-from palimpsest.store.session_state.state_values import Summary
+from palimpsest.store.session_state.state_values import CheckpointState
 from palimpsest.transcript.messages import (
     AssistantMessage,
     MessagePath,
@@ -122,5 +122,5 @@ def whole_state(state: State) -> dict[str, Any]:
 def restored_state(summary: Any) -> State:
     """Return a state without messages from what ``State.summary`` returned."""
     state = State()
-    state.restore_summary(Summary.model_validate(summary))
+    state.restore_summary(CheckpointState.model_validate(summary))
     return state

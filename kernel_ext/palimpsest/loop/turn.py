@@ -214,7 +214,7 @@ class Turn:
             last = self._steps + 1 >= now.max_steps
             return await propose_step(
                 self._requests,
-                self._run_context.turn.postponed_pruning.last_message,
+                self._run_context.turn.postponed_pruning.last_message_id,
                 now,
                 self._fit_driver.attempts,
                 cause,
@@ -299,7 +299,7 @@ class Turn:
         return outcome == "continue"
 
     async def _step(self, setup: StepSetup, user: UserMessage, messages: Messages) -> bool:
-        if self._run_context.turn.postponed_pruning.last_message:
+        if self._run_context.turn.postponed_pruning.last_message_id:
             prune_postponed(self._log, self._run_context.turn.postponed_pruning, setup)
         if self._fit_driver.summarise_if_full(setup, user, messages):
             return True
@@ -361,7 +361,7 @@ def _prune_at_end(requests: RequestServices, postponed: PostponedPruning, setup:
     if requests.request_hold() is not None:
         postpone_pruning(requests.log, postponed)
         return
-    if postponed.last_message:
+    if postponed.last_message_id:
         prune_postponed(requests.log, postponed, setup)
     prune_after_turn(requests, setup)
 

@@ -46,7 +46,7 @@ class RetryLines:
     """Number of attempts that failed with the error that ended the message."""
 
 
-def is_notice(part: RetryPart) -> bool:
+def has_no_wait(part: RetryPart) -> bool:
     """Return whether the next attempt began at once, as with another model, so that nothing waited."""
     return part.time.end == part.time.start
 
@@ -56,27 +56,27 @@ def retry_lines(parts: Sequence[Part], error: ErrorValue | None, *, over: bool) 
     runs: dict[str, RetryRun] = {}
     merged: set[str] = set()
     run: list[RetryPart] = []
-    attempts = 1
+    error_attempts = 1
     step_ends = [at for at, part in enumerate(parts) if isinstance(part, StepFinishPart)]
 
-    def close_run(ended: RetryEnd) -> None:
+    def close_run(outcome: RetryEnd) -> None:
         if run:
-            runs[run[-1].id] = _run(run, ended)
+            runs[run[-1].id] = _retry_run(run, outcome)
             merged.update(part.id for part in run[:-1])
             run.clear()
 
     for at, part in enumerate(parts):
-        if isinstance(part, RetryPart) and not is_notice(part):
+        if isinstance(part, RetryPart) and not has_no_wait(part):
             run.append(part)
         elif not _is_of_attempt(part):
             is_answered = error is None or any(step_end >= at for step_end in step_ends)
             close_run("answered" if is_answered else _retry_outcome(error))
     if run and error is not None and {part.error.message for part in run} == {error.message}:
-        attempts += len(run)
+        error_attempts += len(run)
         merged.update(part.id for part in run)
     else:
         close_run(_retry_outcome(error) if error is not None else "answered" if over else "open")
-    return RetryLines(runs, frozenset(merged), attempts)
+    return RetryLines(runs, frozenset(merged), error_attempts)
 
 
 def message_retries(message: Message) -> RetryLines:
@@ -90,9 +90,11 @@ def message_retries(message: Message) -> RetryLines:
 def retry_words(run: RetryRun) -> str:
     """Return a run in one line: its reasons, how often it failed and how it ended."""
     sentences = [_sentence(reason) for reason in run.reasons[:MAX_REASONS]]
-    more = len(run.reasons) - len(sentences)
-    why = " Then: ".join(sentences) + (f" And {more} other reasons." if more > 1 else "")
-    why += " And another reason." if more == 1 else ""
+    unlisted_count = len(run.reasons) - len(sentences)
+    why = " Then: ".join(sentences) + (
+        f" And {unlisted_count} other reasons." if unlisted_count > 1 else ""
+    )
+    why += " And another reason." if unlisted_count == 1 else ""
     count_text = "Failed once" if run.failed_count == 1 else f"Failed {run.failed_count} times"
     wait = run.waited_seconds
     ends = {
@@ -111,12 +113,12 @@ def _sentence(reason: str) -> str:
     return sentence if sentence.endswith((".", "!", "?", "…")) else f"{sentence}."
 
 
-def _run(parts: Sequence[RetryPart], ended: RetryEnd) -> RetryRun:
+def _retry_run(parts: Sequence[RetryPart], outcome: RetryEnd) -> RetryRun:
     waits = [None if part.time.end is None else part.time.end - part.time.start for part in parts]
     known_waits = [wait for wait in waits if wait is not None]
     waited = sum(known_waits) / 1_000 if len(known_waits) == len(waits) else None
     reasons = tuple(dict.fromkeys(part.error.message for part in parts))
-    return RetryRun(reasons, len(parts), waited, ended)
+    return RetryRun(reasons, len(parts), waited, outcome)
 
 
 def _retry_outcome(error: ErrorValue | None) -> RetryEnd:

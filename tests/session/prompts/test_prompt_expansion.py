@@ -3,10 +3,10 @@
 import pytest
 
 from palimpsest.session.prompts.prompt_syntax import (
-    Shell,
+    PromptShellCommand,
     agent_mentions,
     command_in,
-    files_in,
+    file_mentions,
     fill_template,
     shell_pieces_of,
     split_arguments,
@@ -40,9 +40,9 @@ def test_quoted_words_are_one() -> None:
 def test_shell_commands_are_cut_out_of_the_words() -> None:
     assert shell_pieces_of("a !`git status` b !`ls`") == [
         "a ",
-        Shell("git status"),
+        PromptShellCommand("git status"),
         " b ",
-        Shell("ls"),
+        PromptShellCommand("ls"),
         "",
     ]
     assert shell_pieces_of("wow! `code`") == ["wow! `code`"]
@@ -50,7 +50,7 @@ def test_shell_commands_are_cut_out_of_the_words() -> None:
 
 def test_files_stand_behind_an_at_sign() -> None:
     text = "See @a.py, @src/b.md. and (@./c/d.txt), not me@mail.org nor `@x.py`, nor @explore."
-    found = files_in(text, {"explore"})
+    found = file_mentions(text, {"explore"})
     assert [mention.path for mention in found] == ["a.py", "src/b.md", "./c/d.txt"]
     assert [text[mention.start : mention.end] for mention in found] == [
         "@a.py",

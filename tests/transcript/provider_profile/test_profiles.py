@@ -189,7 +189,7 @@ def test_an_older_request_is_written_by_the_tables_of_its_time() -> None:
     ],
 )
 def test_nothing_changed_for_a_provider_that_serves_its_own_models(model_id: str) -> None:
-    told = {"wire", "family", "window_asked", "caches_by_session", "limits_apart"}
+    told = {"wire", "family", "needs_window_size", "caches_by_session", "input_limit_listed"}
     now, then = profile(ref(model_id)), profile_at(ref(model_id), 2)
 
     assert {

@@ -71,17 +71,17 @@ class EnginePolicy(Preset):
     @property
     def name(self) -> str:
         """The policy's name, with the numbers that differ from the preset's, as ``policies.get`` reads it."""
-        plain = Preset.name.fget(replace(self, changes=()))  # type: ignore[attr-defined]
-        words = [f"{key}={shlex.quote(value_text(value))}" for key, value in self.changes]
-        return " ".join([plain, *words])
+        preset_name = Preset.name.fget(replace(self, changes=()))  # type: ignore[attr-defined]
+        number_texts = [f"{key}={shlex.quote(value_text(value))}" for key, value in self.changes]
+        return " ".join([preset_name, *number_texts])
 
     def with_numbers(self, numbers: Mapping[str, Any], more: Mapping[str, Any]) -> Self:
-        """Return the policy with other numbers: its own fields, and the engine's by dotted names, as values or text."""
-        base, changes = policy_numbers(self.base), dict(self.changes)
+        """Return the policy with other ``numbers``, its own fields, and ``more``, the engine's by dotted names, as values or text."""
+        preset_numbers, changes = policy_numbers(self.base), dict(self.changes)
         for key, value in more.items():
             is_text = isinstance(value, str)
             changes[key] = read_number(f"{key}={value}")[1] if is_text else check_number(key, value)
-        differing = ((key, value) for key, value in changes.items() if value != base[key])
+        differing = ((key, value) for key, value in changes.items() if value != preset_numbers[key])
         return replace(self, **numbers, changes=tuple(sorted(differing)))
 
     @classmethod
@@ -91,7 +91,7 @@ class EnginePolicy(Preset):
         """Return an engine policy as a policy over a timeline; raises ConfigError for an unknown preset."""
         changes = {key: value for key, (_, value) in policy_differences(policy).items()}
         changes.pop("estimator", None)
-        return BY_NAME[policy.name](
+        return PRESET_BY_NAME[policy.name](
             window=window,
             summary=summary,
             estimator=policy.estimator,
@@ -114,7 +114,7 @@ class EnginePolicy(Preset):
         return maker, ()
 
     def start(self, facts: SessionFacts) -> EngineState:
-        """Return the initial state: the window, 0 for that of each request, and nothing reduced."""
+        """Return the initial state: nothing is reduced, and without an assumed window each request has its recorded one."""
         has_system_item = any(item.kind == "system" for item in facts.timeline.items)
         return EngineState(self.own_window_of(facts), facts.unseen if has_system_item else 0)
 
@@ -144,19 +144,19 @@ class EnginePolicy(Preset):
 
 
 def usable_windows(
-    policies: Iterable[ContextPolicy | None], timeline: Timeline, assumed: int = 0
+    policies: Iterable[ContextPolicy | None], timeline: Timeline, assumed_window: int = 0
 ) -> tuple[str, ...]:
     """Return a sentence on the usable window of each engine policy, where the model's longest answer is not known."""
-    first = timeline.requests[0]
-    facts = SessionFacts(timeline, assumed or first.window, 0, assumed)
+    first_request = timeline.requests[0]
+    facts = SessionFacts(timeline, assumed_window or first_request.window, 0, assumed_window)
     sentences = []
     for named_policy in policies:
         policy = getattr(named_policy, "policy", named_policy)
-        if isinstance(policy, EnginePolicy) and not first.output_limit:
+        if isinstance(policy, EnginePolicy) and not first_request.output_limit:
             window = policy.window_of(facts) or DEFAULT_WINDOW
             overflow = policy.engine.overflow
             model = ModelInfo(
-                ref=ModelRef(provider="recorded", name=first.model or "model"),
+                ref=ModelRef(provider="recorded", name=first_request.model or "model"),
                 window=window,
                 output_limit=overflow.output_cap,
             )
@@ -184,4 +184,4 @@ def _preset(listed: ListedPreset) -> type[EnginePolicy]:
 
 
 PRESETS = tuple(map(_preset, LISTED_PRESETS))
-BY_NAME = {preset.preset: preset for preset in PRESETS}
+PRESET_BY_NAME = {preset.preset: preset for preset in PRESETS}

@@ -17,11 +17,11 @@ from palimpsest.context_policies.items.reducible import (
 )
 from palimpsest.context_policies.presets.clearing import RESULT_CLEARED
 
-CUT = (
+TRIM_NOTICE = (
     "\n...\n[Tool result trimmed: kept first {head} chars and last {tail} chars of {chars} chars.]"
 )
 IMAGE_REMOVED = "[image data removed - already processed by model]"
-COMPACTABLE = (
+CLEARABLE_TOOLS = (
     "read",
     "bash",
     "grep",
@@ -47,7 +47,9 @@ class OpenClawCacheTtl(Preset):
     window: int = 200_000
     ttl_seconds: float = 300
     soft: float = 0.3
+    """Share of the window from which long results are trimmed."""
     hard: float = 0.5
+    """Share of the window from which results are cleared, if trimming was not enough."""
     keep_assistants: int = 3
     longest: int = 4_000
     """Characters above which a result is trimmed."""
@@ -58,55 +60,65 @@ class OpenClawCacheTtl(Preset):
     image_turns: int = 3
 
     def start(self, facts: SessionFacts) -> tuple[int, int]:
-        """Return the window, the recorded one where none is assumed, and the number of items considered: none."""
+        """Return the initial state: the window in tokens, and the index of the first item whose images were not considered."""
         return self.window_of(facts), 0
 
     def step(self, state: tuple[int, int], view: PolicyView) -> PolicyResult:
-        window, considered = state
-        pause = probe = since_request_before(view, self.ttl_seconds)
-        considered, changes = self._images(considered, view)
+        window, image_border = state
+        pause = probe = pause_probe(view, self.ttl_seconds)
+        image_border, changes = self._image_changes(image_border, view)
         if changes:
             probe = Probe(f"images older than {self.image_turns} turns", len(changes), 0, "images")
         if pause.is_passed and window > 0:
-            chars = sum(view.chars(index) for index in range(view.count) if is_shown(view, index))
+            request_chars = sum(
+                view.chars(index) for index in range(view.count) if is_shown(view, index)
+            )
             least = self.soft * window * 4
-            if chars >= least:
-                changes += self._after_pause(window * 4, chars, view)
+            if request_chars >= least:
+                changes += self._result_changes(window * 4, request_chars, view)
             elif not changes:
-                probe = Probe("characters of the request", chars, least, "characters", probe)
+                probe = Probe(
+                    "characters of the request", request_chars, least, "characters", probe
+                )
         return decided_with_reason(
-            (window, considered), changes, probe, "older results that may be trimmed"
+            (window, image_border), changes, probe, "older results that may be trimmed"
         )
 
-    def _images(self, first: int, view: PolicyView) -> tuple[int, list[Change]]:
-        border = first
+    def _image_changes(self, first_item: int, view: PolicyView) -> tuple[int, list[Change]]:
+        border = first_item
         while border < view.count and view.item(border).turn < view.turn - self.image_turns:
             border += 1
         return border, [
             Change(index, "cleared", chars=min(len(IMAGE_REMOVED), view.chars(index)))
-            for index in range(first, border)
+            for index in range(first_item, border)
             if view.item(index).kind == "media" and is_reducible(view, index)
         ]
 
-    def _after_pause(self, chars: int, total: int, view: PolicyView) -> list[Change]:
-        oldest = view.request.index - self.keep_assistants  # empty answers are counted
-        border = view.timeline.requests[oldest].items if oldest >= 0 else 0
-        first = next((index for index in range(view.count) if view.item(index).kind == "user"), 0)
+    def _result_changes(
+        self, window_chars: int, request_chars: int, view: PolicyView
+    ) -> list[Change]:
+        oldest_kept = view.request.index - self.keep_assistants  # empty answers are counted
+        border = view.timeline.requests[oldest_kept].items if oldest_kept >= 0 else 0
+        first_user_item = next(
+            (index for index in range(view.count) if view.item(index).kind == "user"), 0
+        )
         candidates = [
             output
             for output in view.outputs
-            if first <= output < border and is_reducible(view, output)
+            if first_user_item <= output < border and is_reducible(view, output)
         ]
         changes: dict[int, Change] = {}
         shown_view = StageView(view, changes, self.estimator, self.estimator)
         for result in candidates:
             if view.state(result) == "whole" and view.item(result).chars > self.longest:
-                cut = CUT.format(head=self.head, tail=self.tail, chars=view.item(result).chars)
+                cut = TRIM_NOTICE.format(
+                    head=self.head, tail=self.tail, chars=view.item(result).chars
+                )
                 size = self.head + self.tail + len(cut)
-                total += size - view.item(result).chars
+                request_chars += size - view.item(result).chars
                 changes[result] = Change(result, "truncated", chars=size)
-        if total / chars >= self.hard:
-            excess_chars = total - self.hard * chars
+        if request_chars / window_chars >= self.hard:
+            excess_chars = request_chars - self.hard * window_chars
             candidates = [result for result in candidates if view.state(result) != "cleared"]
             if sum(map(shown_view.chars, candidates)) >= self.least_chars:
                 for result in candidates:
@@ -129,11 +141,11 @@ class ClaudeCodeMicrocompact(Preset):
     third_party = True
     idle_seconds: float = 3_600
     keep: int = 5
-    tools: tuple[str, ...] = COMPACTABLE
+    tools: tuple[str, ...] = CLEARABLE_TOOLS
     """Tools whose results may be cleared, in lower case."""
 
     def step(self, state: None, view: PolicyView) -> PolicyResult:  # noqa: ARG002
-        probe = since_request_before(view, self.idle_seconds)
+        probe = pause_probe(view, self.idle_seconds)
         if not probe.is_passed:
             return PolicyResult(None, probe=probe)
         candidates = [
@@ -145,11 +157,13 @@ class ClaudeCodeMicrocompact(Preset):
             item for item in candidates[: -max(1, self.keep)] if view.state(item) == "whole"
         ]
         changes = placeholder_changes(view, old_results, "cleared", RESULT_CLEARED)
-        no_candidates = f"results of its tools beyond the newest {self.keep} that may be cleared"
-        return decided_with_reason(None, changes, probe, no_candidates)
+        candidates_signal = (
+            f"results of its tools beyond the newest {self.keep} that may be cleared"
+        )
+        return decided_with_reason(None, changes, probe, candidates_signal)
 
 
-def since_request_before(view: PolicyView, seconds: float) -> Probe:
-    """Return the probe of the time since the last request, against a rule's pause; the time is 0 where it is not known."""
+def pause_probe(view: PolicyView, seconds: float) -> Probe:
+    """Return the probe of a rule that acts after a pause since the last request; an unknown pause counts as 0 seconds."""
     gap = view.gap_seconds or 0.0
     return Probe("seconds since the request before", gap, seconds, "seconds", inclusive=True)

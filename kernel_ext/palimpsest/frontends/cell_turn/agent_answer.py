@@ -29,7 +29,7 @@ class AgentAnswer(Answer):
         self.recorded = recorded
         """Whether the answer comes from the session's record and nothing was sent."""
         self._shell = shell
-        self._answered_at = shell.execution_count
+        self._answer_execution_count = shell.execution_count
 
     @property
     def parts(self) -> Sequence[Part]:
@@ -49,7 +49,7 @@ class AgentAnswer(Answer):
     def to_cells(self) -> tuple[str, ...]:
         """Insert each Python listing of the answer as a new cell below this one, and return the listings.
 
-        Runs nothing. Where no page can insert cells, one new cell holds all listings. Empty where the answer has none.
+        Runs nothing. Where no page can insert cells, one new cell holds all listings.
         """
         listings = python_listings(self.text)
         if not listings:
@@ -74,7 +74,7 @@ class AgentAnswer(Answer):
         )
 
     def _ipython_display_(self) -> None:
-        if self._shell.execution_count != self._answered_at:
+        if self._shell.execution_count != self._answer_execution_count:
             markdown = safe_markdown(self.text)
             self._shell.display_pub.publish(
                 {"text/markdown": markdown, "text/plain": visible_text(self.text)}

@@ -38,7 +38,7 @@ from palimpsest.session.sharing.share_page import SCRUBBED, clean_json, text_cle
 from palimpsest.store.disk import write_atomically
 from palimpsest.transcript.errors import StorageFailed, UserError
 from palimpsest.transcript.strings.disk_words import disk_reason
-from palimpsest.transcript.strings.relative_paths import RECORDS, comparable_names
+from palimpsest.transcript.strings.relative_paths import PROTECTED_FOLDERS, comparable_names
 
 HEAD_BYTES = 4_000
 """Bytes at the beginning of a file in which the mark of a report is searched."""
@@ -141,7 +141,7 @@ def _checked_target(path: str | Path) -> Path:
         raise UserError(f"{one_line(str(path))!r} is no name of a file: {error}.") from error
     except OSError as error:
         raise UserError(f"{str(path)!r} cannot be used: {error.strerror}.") from error
-    if RECORDS & set(comparable_names(str(target))):
+    if PROTECTED_FOLDERS & set(comparable_names(str(target))):
         raise UserError(
             f"{str(target)!r} lies in a folder that holds the record of the sessions, or git's own; name another place."
         )

@@ -50,7 +50,7 @@ from palimpsest.transcript.parts import (
     ToolFailed,
     ToolPart,
 )
-from palimpsest.transcript.retry_runs import is_notice
+from palimpsest.transcript.retry_runs import has_no_wait
 from palimpsest.transcript.session_record.sessions import Busy
 from palimpsest.transcript.user_notices import user_notice_text
 from palimpsest.transcript.values import Density
@@ -282,7 +282,7 @@ class TerminalOutput:
         self._printed_chars[part.id] = 1
         reason = one_line(self._scrub(part.error.message))
         reason = reason if reason.endswith((".", "!", "?", "…")) else f"{reason}."
-        if is_notice(part):
+        if has_no_wait(part):
             self._print_line(f"↻ {reason}")
             return
         ended = part.time.end

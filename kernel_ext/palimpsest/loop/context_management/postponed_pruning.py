@@ -30,7 +30,7 @@ def postpone_pruning(log: SessionLog, postponed: PostponedPruning) -> None:
 def prune_postponed(log: SessionLog, postponed: PostponedPruning, setup: StepSetup) -> None:
     """Journal the postponed pruning, before the request that the user released."""
     new_id = functools.partial(log.ids.new, "dec")
-    for batch in postponed_batches(log, postponed.last_message, setup, log.view(), new_id):
+    for batch in postponed_batches(log, postponed.last_message_id, setup, log.view(), new_id):
         write_decisions(log, batch)
     postponed.postpone("")
 

@@ -9,8 +9,7 @@ import functools
 import itertools
 from collections.abc import Iterator, Sequence
 
-from palimpsest.context.budget.request_tokens import BudgetCheck
-from palimpsest.context.budget.request_tokens import check_budget as checked
+from palimpsest.context.budget.request_tokens import BudgetCheck, check_budget
 from palimpsest.context.compaction.summary_grade import summary_set_aside, unused_summary
 from palimpsest.context.policy_overrides import number_meanings, policy_numbers
 from palimpsest.context.reduction.pruning import pruning_function
@@ -61,7 +60,7 @@ TAIL_NUMBER = "compact.tail_turns"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Proposed:
+class _DryRun:
     """The result of a dry run of the deciders."""
 
     assembly: Assembly
@@ -74,30 +73,31 @@ class _Proposed:
 
 async def propose_step(
     requests: RequestServices,
-    postponed: str,
+    postponed_message_id: str,
     setup: StepSetup,
-    tries: FitAttempts,
+    attempts: FitAttempts,
     cause: Cause = "size",
     *,
     last: bool = False,
 ) -> ProposedRequest:
     """Return the request that a step would send now; ``cause`` says why the context must shrink first.
 
-    ``postponed`` is the newest message of a turn whose pruning waits for this request; empty for none.
+    ``postponed_message_id`` is the newest message of a turn whose pruning waits for this
+    request; empty for none. ``last`` is whether this is the last step of its turn.
     """
     view = requests.log.view()
-    new_id = functools.partial(next, _ids())
+    new_id = functools.partial(next, _proposed_ids())
     decisions: list[Decision] = []
-    for batch in postponed_batches(requests.log, postponed, setup, view, new_id):
+    for batch in postponed_batches(requests.log, postponed_message_id, setup, view, new_id):
         decisions += batch.decisions
     if requests.hooks.has_hook("decide"):
         decisions += (await hook_decisions(requests, setup, new_id)).decisions
     own_policy = await propose_own_policy(requests, setup, view.with_decisions(*decisions), new_id)
     decisions += own_policy.decisions
-    proposed_fit = _fit_proposal(
-        requests.log, setup, view, decisions, dataclasses.replace(tries), cause
+    dry_run = _fit_proposal(
+        requests.log, setup, view, decisions, dataclasses.replace(attempts), cause
     )
-    proposed = _describe_proposal(requests.log, setup, proposed_fit, "step")
+    proposal = _describe_proposal(requests.log, setup, dry_run, "step")
     summary = unused_summary(view)
     update = {
         "numbers": _numbers(setup.policy),
@@ -108,13 +108,17 @@ async def propose_step(
         "new_summary": summary,
         "older_summary": summary_set_aside(view),
     }
-    return proposed.model_copy(update=update)
+    return proposal.model_copy(update=update)
 
 
-def would_cut_results(log: SessionLog, setup: StepSetup, tries: FitAttempts, cause: Cause) -> bool:
-    """Return whether results would be cut now for a cause; False where a summary is tried, or nothing is left."""
-    request = message_request(log, setup, lambda seen: assembly_of_view(seen, setup).projection)
-    fit = fit_request(request, dataclasses.replace(tries), cause)
+def would_cut_results(
+    log: SessionLog, setup: StepSetup, attempts: FitAttempts, cause: Cause
+) -> bool:
+    """Return whether long results would be cut now; False where a summary would be tried first, or nothing can be cut."""
+    request = message_request(
+        log, setup, lambda current_view: assembly_of_view(current_view, setup).projection
+    )
+    fit = fit_request(request, dataclasses.replace(attempts), cause)
     return isinstance(resume_fit(fit), DecisionBatch)
 
 
@@ -125,35 +129,35 @@ def propose_summary(
     view = log.view().with_decisions(decision)
     assembly = assembly_of_view(view, setup, marker_id)
     facts = facts_for(log, setup, assembly.projection.total)
-    route = checked(assembly.projection.total, facts)
-    proposed_fit = _Proposed(assembly, facts, route, (decision,), view)
-    proposed = _describe_proposal(log, setup, proposed_fit, "compaction")
-    return proposed.model_copy(update={"older_summary": summary_set_aside(view)})
+    budget_check = check_budget(assembly.projection.total, facts)
+    dry_run = _DryRun(assembly, facts, budget_check, (decision,), view)
+    proposal = _describe_proposal(log, setup, dry_run, "compaction")
+    return proposal.model_copy(update={"older_summary": summary_set_aside(view)})
 
 
 def _fit_proposal(
     log: SessionLog,
     setup: StepSetup,
     view: View,
-    earlier: Sequence[Decision],
-    tries: FitAttempts,
+    earlier_decisions: Sequence[Decision],
+    attempts: FitAttempts,
     cause: Cause,
-) -> _Proposed:
+) -> _DryRun:
     """Run the deciders over the view until the request fits, or a summary comes first."""
-    decisions = list(earlier)
+    decisions = list(earlier_decisions)
     view = view.with_decisions(*decisions)
     assemblies: list[Assembly] = []
 
-    def project(seen: View) -> Projection:
-        assemblies.append(assembly_of_view(seen, setup))
+    def project(current_view: View) -> Projection:
+        assemblies.append(assembly_of_view(current_view, setup))
         return assemblies[-1].projection
 
-    new_id = functools.partial(next, _ids(len(decisions)))
+    new_id = functools.partial(next, _proposed_ids(len(decisions)))
     request = message_request(log, setup, project, view, new_id)
     facts = request.facts
     if cause == "size" and newest_answer_needs_summary(view.messages, setup.info, setup.policy):
         cause = "full"
-    fit = fit_request(request, tries, cause)
+    fit = fit_request(request, attempts, cause)
     event = resume_fit(fit)
     while isinstance(event, DecisionBatch | ResultsShortened):
         if isinstance(event, DecisionBatch):
@@ -167,35 +171,37 @@ def _fit_proposal(
         project(view)
     assembly = assemblies[-1]
     if isinstance(event, FittedRequest):
-        return _Proposed(assembly, event.facts, event.budget_check, tuple(decisions), view)
+        return _DryRun(assembly, event.facts, event.budget_check, tuple(decisions), view)
     facts = facts.model_copy(update={"used_tokens": assembly.projection.total})
-    route = checked(assembly.projection.total, facts)
-    return _Proposed(
-        assembly, facts, route, tuple(decisions), view, summary_first=event is not None
+    budget_check = check_budget(assembly.projection.total, facts)
+    return _DryRun(
+        assembly, facts, budget_check, tuple(decisions), view, summary_first=event is not None
     )
 
 
-def _ids(first: int = 0) -> Iterator[str]:
+def _proposed_ids(used_count: int = 0) -> Iterator[str]:
     """Yield ids of decisions that are only proposed."""
-    return (f"dec_proposed{number}" for number in itertools.count(first + 1))
+    return (f"dec_proposed{number}" for number in itertools.count(used_count + 1))
 
 
 def _describe_proposal(
-    log: SessionLog, setup: StepSetup, proposed_fit: _Proposed, purpose: Purpose
+    log: SessionLog, setup: StepSetup, dry_run: _DryRun, purpose: Purpose
 ) -> ProposedRequest:
     """Return a proposal in numbers and words; step mode sets its id and version."""
-    state, facts, assembly = log.state, proposed_fit.facts, proposed_fit.assembly
-    session, before = state.session, state.request
-    is_same_model = before is not None and before.model.ref == setup.info.ref
-    cache = _cache(state, setup, proposed_fit)
+    state, facts, assembly = log.state, dry_run.facts, dry_run.assembly
+    session, previous_request = state.session, state.request
+    is_same_model = previous_request is not None and previous_request.model.ref == setup.info.ref
+    cache = _cache_forecast(state, setup, dry_run)
     tokens = _calibrated(assembly.projection.total, facts)
-    items = tuple(_request_items(log, setup, proposed_fit))
+    items = tuple(_request_items(log, setup, dry_run))
     messages = state.messages()
-    sent = sum(isinstance(part, StepStartPart) for message in messages for part in message.parts)
+    step_count = sum(
+        isinstance(part, StepStartPart) for message in messages for part in message.parts
+    )
     return ProposedRequest(
         id="",
         session_id=log.session_id,
-        number=sent + 1,
+        number=step_count + 1,
         purpose=purpose,
         agent=setup.agent,
         subagent=session is not None and session.parent_id is not None,
@@ -204,18 +210,18 @@ def _describe_proposal(
         now=facts.now,
         sha256=request_hash(assembly.hashes),
         tokens=tokens,
-        tokens_before=_calibrated(before.tokens, facts)
-        if is_same_model and before is not None
+        tokens_before=_calibrated(previous_request.tokens, facts)
+        if is_same_model and previous_request is not None
         else None,
         window=facts.window,
-        budget=proposed_fit.budget_check.budget,
-        fits=proposed_fit.budget_check.fits,
-        summary_first=proposed_fit.summary_first,
+        budget=dry_run.budget_check.budget,
+        fits=dry_run.budget_check.fits,
+        summary_first=dry_run.summary_first,
         kinds=assembly.tokens_by_kind,
         items=items[-MAX_ITEMS:],
         items_left_out=max(0, len(items) - MAX_ITEMS),
         new_tokens=round(sum(item.tokens for item in items if item.new)),
-        decisions=proposed_fit.decisions,
+        decisions=dry_run.decisions,
         cache=cache,
         cost=_cost(setup.info, tokens, cache.tokens),
         cost_cold=_cost(setup.info, tokens, 0),
@@ -227,67 +233,69 @@ def _calibrated(tokens: int, facts: Facts) -> int:
     return round(tokens * facts.calibration)
 
 
-def _cache(state: GuardedState, setup: StepSetup, proposed_fit: _Proposed) -> CacheForecast:
-    """Return the cached part of the request: its common beginning with the request before, while that is cached."""
-    facts = proposed_fit.facts
-    before = state.request
-    if before is None or facts.cache_age_seconds is None:
+def _cache_forecast(state: GuardedState, setup: StepSetup, dry_run: _DryRun) -> CacheForecast:
+    """Return the cached part of the request: its common beginning with the previous request, while that is cached."""
+    facts = dry_run.facts
+    previous_request = state.request
+    if previous_request is None or facts.cache_age_seconds is None:
         return CacheForecast()
-    same = 0
-    for old, new in zip(state.items, proposed_fit.assembly.items, strict=False):
+    shared_tokens = 0
+    for old, new in zip(state.items, dry_run.assembly.items, strict=False):
         if old.sha256 != new.sha256:
             break
-        same += new.tokens
-    if same:
-        same += min(proposed_fit.assembly.projection.tools_tokens, before.kinds.get("tools", 0))
-    tokens = _calibrated(min(same, before.tokens), facts)
+        shared_tokens += new.tokens
+    if shared_tokens:
+        shared_tokens += min(
+            dry_run.assembly.projection.tools_tokens, previous_request.kinds.get("tools", 0)
+        )
+    tokens = _calibrated(min(shared_tokens, previous_request.tokens), facts)
     if tokens < CACHE_MINIMUM_TOKENS:
         return CacheForecast()
     lifetime = profile(setup.info.ref).cache_lifetime(MARKED_FOR)
     if lifetime is None:
         return CacheForecast(tokens=tokens)
-    least, most = lifetime
-    sent = before.facts.now
+    min_seconds, max_seconds = lifetime
+    sent_at = previous_request.facts.now
     return CacheForecast(
-        tokens=0 if facts.cache_age_seconds > most else tokens,
-        cools_at=sent + round(least * 1000),
-        cold_at=sent + round(most * 1000),
+        tokens=0 if facts.cache_age_seconds > max_seconds else tokens,
+        cools_at=sent_at + round(min_seconds * 1000),
+        cold_at=sent_at + round(max_seconds * 1000),
     )
 
 
-def _cost(info: ModelInfo, tokens: int, cached: int) -> float | None:
-    uncached = max(0, tokens - cached)
+def _cost(info: ModelInfo, tokens: int, cached_tokens: int) -> float | None:
+    uncached = max(0, tokens - cached_tokens)
     if info.caching and info.price.cache_write is not None:
-        usage = Usage(cache_read=cached, cache_write=uncached)
+        usage = Usage(cache_read=cached_tokens, cache_write=uncached)
     else:
-        usage = Usage(cache_read=cached, input=uncached)
+        usage = Usage(cache_read=cached_tokens, input=uncached)
     return usage.cost(info.price)
 
 
 def _numbers(policy: Policy) -> tuple[ProposedNumber, ...]:
-    known, meanings = policy_numbers(policy), number_meanings()
+    values, meanings = policy_numbers(policy), number_meanings()
     pruning = (f"prune.{name}" for name in pruning_function(policy.prune.rule).numbers)
     return tuple(
-        ProposedNumber(name=name, value=known[name], meaning=meanings.get(name, ""))
+        ProposedNumber(name=name, value=values[name], meaning=meanings.get(name, ""))
         for name in (*pruning, TAIL_NUMBER)
-        if isinstance(known.get(name), int | float)
+        if isinstance(values.get(name), int | float)
     )
 
 
-def _request_items(
-    log: SessionLog, setup: StepSetup, proposed_fit: _Proposed
-) -> Iterator[RequestItem]:
+def _request_items(log: SessionLog, setup: StepSetup, dry_run: _DryRun) -> Iterator[RequestItem]:
     """Yield the items of a proposal in order, each marked as new or not."""
-    projection, state = proposed_fit.assembly.projection, log.state
-    before = state.request
-    known = {part for item in state.items for part in item.part_ids}
-    known -= {
-        decision.part_id for decision in proposed_fit.decisions if decision.part_id is not None
+    projection, state = dry_run.assembly.projection, log.state
+    previous_request = state.request
+    sent_part_ids = {part for item in state.items for part in item.part_ids}
+    sent_part_ids -= {
+        decision.part_id for decision in dry_run.decisions if decision.part_id is not None
     }
-    has_other_tools = before is None or before.kinds.get("tools") != projection.tools_tokens
-    for item in request_items(projection, proposed_fit.view, setup.specs, setup.count, log.clean):
+    has_other_tools = (
+        previous_request is None or previous_request.kinds.get("tools") != projection.tools_tokens
+    )
+    for item in request_items(projection, dry_run.view, setup.specs, setup.count, log.clean):
         if item.kind == "tools":
             is_new = has_other_tools
         else:
-            is_new = item.part_id not in known if item.part_id else before is None
+            is_new = item.part_id not in sent_part_ids if item.part_id else previous_request is None
         yield item.model_copy(update={"new": is_new})

@@ -427,7 +427,7 @@ class RequestChunks:
             or (first == "user" and self._target.merges_questions)
         ):
             return False
-        if not self._target.answers_results or not written.bodies or not self._bodies:
+        if not self._target.needs_answer_after_results or not written.bodies or not self._bodies:
             return True
         is_after_result = self._bodies[-1]["role"] == "tool"
         return not is_after_result or bool(written.bodies[0]["role"] != "user")

@@ -21,15 +21,15 @@ summary that was set aside is used, and no other is requested."""
 class PostponedPruning:
     """The pruning at a turn's end that waits, in step mode, for the next released request."""
 
-    last_message: str = ""
+    last_message_id: str = ""
     """Id of the newest message of the turn whose pruning waits; empty where none waits."""
-    store: Callable[[str], None] = lambda _last_message: None
-    """Stores ``last_message`` beyond the kernel, outside the log."""
+    store: Callable[[str], None] = lambda _last_message_id: None
+    """Saves ``last_message_id`` outside the log, so that the pruning still waits after the kernel has restarted."""
 
-    def postpone(self, last_message: str) -> None:
+    def postpone(self, last_message_id: str) -> None:
         """Postpone the pruning of the turn that ends with a message; an empty id ends the wait."""
-        self.last_message = last_message
-        self.store(last_message)
+        self.last_message_id = last_message_id
+        self.store(last_message_id)
 
 
 class RequestHold(Protocol):
@@ -49,5 +49,5 @@ class RequestHold(Protocol):
         Raises Aborted, and every error of ``propose``.
         """
 
-    async def wait_for_release(self) -> None:
-        """Wait until a request outside of the turns may be sent: when the next held request is released."""
+    async def wait_for_next_release(self) -> None:
+        """Wait until the next held request is released; a request outside of the turns may be sent then."""

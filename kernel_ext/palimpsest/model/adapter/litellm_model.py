@@ -265,7 +265,7 @@ class LitellmModel:
             arguments["tools"] = [
                 copy.deepcopy(tool_definition(spec, target)) for spec in request.tools
             ]
-        if target.window_asked:
+        if target.needs_window_size:
             # Only Ollama's own chat format takes the window; where none is given, the server's default holds.
             options = {"num_ctx": model.window} if model.window else {}
             arguments |= {"model": f"ollama_chat/{model.ref.name}", **options}

@@ -168,7 +168,7 @@ def _from_table(ref: ModelRef, facts: dict[str, Any], base: str | None) -> Model
         and input_limit % ROUND_TOKENS != 0
         and (input_limit + output_limit) % ROUND_TOKENS == 0
     )
-    has_separate_limits = profile(ref).limits_apart and is_remainder
+    has_separate_limits = profile(ref).input_limit_listed and is_remainder
     return ModelInfo(
         ref=ref,
         window=window + output_limit if has_separate_limits else window,

@@ -144,7 +144,7 @@ class _WireWriter:
         if not content:
             return
         if (
-            self._target.answers_results
+            self._target.needs_answer_after_results
             and self._messages
             and self._messages[-1].body["role"] == "tool"
         ):
@@ -266,7 +266,7 @@ def can_think(messages: Sequence[Body], model: ModelInfo) -> bool:
     Some models cannot start thinking in the middle of a turn: thinking must have preceded the calls that the
     request answers, which is not so where another model made them, or thinking was off.
     """
-    if not profile(model.ref).thinks_before_calls:
+    if not profile(model.ref).calls_need_thinking:
         return True
     first_caller: Body | None = None
     has_results = False

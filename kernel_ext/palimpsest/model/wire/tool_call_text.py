@@ -105,7 +105,7 @@ def allowed_ids(messages: NeutralMessages, target: ProviderProfile) -> Callable[
 
 def _received_id(identifier: str, target: ProviderProfile) -> str:
     """Return the id that the server receives: litellm cuts a signature off for servers that do not use it."""
-    return identifier if target.ids_sign else identifier.partition(SIGNATURE)[0]
+    return identifier if target.ids_contain_signature else identifier.partition(SIGNATURE)[0]
 
 
 def _allowed_id(identifier: str, rule: IdRule) -> str:

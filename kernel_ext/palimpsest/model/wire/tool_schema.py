@@ -38,7 +38,9 @@ def tool_definition(spec: ToolSpec, target: ProviderProfile) -> dict[str, Any]:
     function = {
         "name": tool_name(spec.name, target),
         "description": spec.description,
-        "parameters": _parameters(SameSpec(spec), target.schema_subset, target.plain_properties),
+        "parameters": _parameters(
+            SameSpec(spec), target.schema_subset, target.restricted_property_names
+        ),
     }
     return {"type": "function", "function": function}
 

@@ -27,11 +27,13 @@ from palimpsest.recordings.reading.recorded import (
 )
 from palimpsest.transcript.values import Usage
 
-EDITED = "The provider cleared {count} from the prompt before it answered, as the client had asked."
+CONTEXT_EDIT_NOTE = (
+    "The provider cleared {count} from the prompt before it answered, as the client had asked."
+)
 
 
 def read_request(request: CapturedRequest, body: JsonValue, shared: SharedMessages) -> None:
-    """Add the body of a request."""
+    """Fill a captured request with the system prompt, tools and messages of its body."""
     system, tools, messages = body.get("system"), body.list_at("tools"), body.list_at("messages")
     blocks = content_parts(system)
     request.system = tuple(shared.same(part.text) for part in blocks if isinstance(part, Text))
@@ -43,24 +45,24 @@ def read_request(request: CapturedRequest, body: JsonValue, shared: SharedMessag
 
 
 def read_answer(request: CapturedRequest, answer: JsonValue) -> None:
-    """Add an answer, streamed or not."""
+    """Fill a captured request with its answer and what the provider reported about it."""
     request.answer = tuple(_answer_parts(answer))
     request.results = tuple(provider_results(answer))
     request.usage = _usage(answer.at("usage"))
     request.finish = answer.finish("stop_reason")
     request.cache_miss = cache_miss_of(answer)
     request.notes = tuple(
-        EDITED.format(count=edited)
+        CONTEXT_EDIT_NOTE.format(count=edit_text)
         for edit in answer.objects("context_management", "applied_edits")
-        if (edited := _edit_text(edit))
+        if (edit_text := _edit_text(edit))
     )
 
 
 def session_of(body: JsonValue) -> str:
     """Return the client's id of the session, which newer clients write as JSON into the user's id."""
     user = body.text("metadata", "user_id")
-    named = JsonValue(user).decoded().text("session_id")
-    return named or (user.rpartition("_session_")[2] if "_session_" in user else "")
+    session_id = JsonValue(user).decoded().text("session_id")
+    return session_id or (user.rpartition("_session_")[2] if "_session_" in user else "")
 
 
 def _answer_parts(answer: JsonValue) -> Parts:

@@ -27,42 +27,44 @@ def recorded_track(
 ) -> TrackView:
     """Return the recording as a track, with figures estimated like a policy's, and the reported ones."""
     simulation = recorded_simulation(review.timeline, review.ruler_at(price))
-    facts = reported_figures(review.timeline, review.ruler, review.price(price))
-    return track_of(review, simulation, review.replay_price(price), facts, has_figures=has_figures)
+    reported = reported_figures(review.timeline, review.ruler, review.price(price))
+    return track_of(
+        review, simulation, review.replay_price(price), reported, has_figures=has_figures
+    )
 
 
 def track_of(
     review: SessionReview,
     simulation: Simulation,
     price: PriceProfile,
-    facts: PolicyFigures | None = None,
+    reported: PolicyFigures | None = None,
     *,
     has_figures: bool = True,
 ) -> TrackView:
-    """Return a replay as a track; ``facts`` are reported figures, ``has_figures`` is False to leave out the estimated."""
+    """Return a replay as a track, with the provider's ``reported`` figures; without ``has_figures`` none are estimated."""
     timeline, sizes = simulation.timeline, simulation.sizes
     texts = _transition_texts(review, simulation)
-    words = {word: place for place, word in enumerate(dict.fromkeys(texts))}
-    grown: GrownColumns = timeline.earlier.setdefault("track", GrownColumns())
+    text_indexes = {text: index for index, text in enumerate(dict.fromkeys(texts))}
+    columns: GrownColumns = timeline.earlier.setdefault("track", GrownColumns())
     costs = request_costs(simulation, price)
     return TrackView.model_construct(
         policy=simulation.policy,
         facts_until=simulation.facts_until,
         transitions=TransitionColumns.model_construct(
-            **_moves(timeline), words=tuple(map(words.__getitem__, texts))
+            **_transition_columns(timeline), words=tuple(map(text_indexes.__getitem__, texts))
         ),
-        words=tuple(words),
+        words=tuple(text_indexes),
         fired=simulation.fired,
         taken=tuple(at for at, size in enumerate(sizes) if at and size.is_taken),
         figures=policy_figures(simulation, review.references, price)
         if sizes and has_figures
         else None,
-        facts=facts,
+        facts=reported,
         cost=tuple(
-            round(cost + of_summaries, 6)
-            for cost, of_summaries in zip(costs["cost"], costs["summaries"], strict=True)
+            round(cost + summary_cost, 6)
+            for cost, summary_cost in zip(costs["cost"], costs["summaries"], strict=True)
         ),
-        **grown.grown_columns(
+        **columns.grown_columns(
             sizes,
             {
                 "total": lambda size: round(size.total),
@@ -74,28 +76,32 @@ def track_of(
     )
 
 
-def _moves(timeline: Timeline) -> Mapping[str, Any]:
+def _transition_columns(timeline: Timeline) -> Mapping[str, Any]:
     """Return the columns of a track's transitions."""
-    grown: GrownColumns = timeline.earlier.setdefault("transitions", GrownColumns())
+    columns: GrownColumns = timeline.earlier.setdefault("transitions", GrownColumns())
     getters = {name: attrgetter(name) for name in ("item", "request", "state")}
-    return grown.grown_columns(
-        timeline.transitions, {**getters, "tokens": lambda move: move.tokens or 0}
+    return columns.grown_columns(
+        timeline.transitions, {**getters, "tokens": lambda transition: transition.tokens or 0}
     )
 
 
 def _transition_texts(review: SessionReview, simulation: Simulation) -> tuple[str, ...]:
     """Return the phrase of each transition; a recorded transition's phrase has its recorded numbers."""
     timeline = simulation.timeline
-    moves, weights = timeline.transitions, timeline.weights(review.ruler.estimator)
+    transitions, weights = timeline.transitions, timeline.weights(review.ruler.estimator)
     is_recorded = simulation.policy == RECORDED
-    decisions = _as_recorded(timeline, review.timeline.transitions) if is_recorded else moves
-    before = [*map(weights.__getitem__, _moves(timeline)["item"])]
+    described_transitions = (
+        _as_recorded(timeline, review.timeline.transitions) if is_recorded else transitions
+    )
+    tokens_before = [*map(weights.__getitem__, _transition_columns(timeline)["item"])]
     factor = review.ruler.factor
     texts: GrownRows[str] = timeline.earlier.setdefault("words", GrownRows())
     return texts.grown_rows(
-        lambda at, _: transition_words(decisions[at], before[at], decisions[at].tokens, factor),
-        decisions,
-        before,
+        lambda at, _: transition_words(
+            described_transitions[at], tokens_before[at], described_transitions[at].tokens, factor
+        ),
+        described_transitions,
+        tokens_before,
         about=factor,
     )
 
@@ -105,37 +111,43 @@ def _as_recorded(replayed: Timeline, recorded: Sequence[Transition]) -> Sequence
 
     A transition without a recorded one is returned itself.
     """
-    moves = replayed.transitions
+    transitions = replayed.transitions
     empty: tuple[Sequence[Transition], ...] = ((), (), ())
-    known_moves, known_recorded, words_before = replayed.earlier.get("as recorded", empty)
-    same_count = common_beginning(known_recorded, recorded)
-    first = min(
+    earlier_transitions, earlier_recorded, earlier_matched = replayed.earlier.get(
+        "as recorded", empty
+    )
+    same_count = common_beginning(earlier_recorded, recorded)
+    first_changed_request = min(
         (
             transition.request
             for transition in (
-                *known_recorded[same_count : same_count + 1],
+                *earlier_recorded[same_count : same_count + 1],
                 *recorded[same_count : same_count + 1],
             )
         ),
         default=len(replayed.requests),
     )
-    unchanged = min(
-        common_beginning(known_moves, moves),
-        bisect_left(moves, first, key=lambda transition: transition.request),
+    unchanged_count = min(
+        common_beginning(earlier_transitions, transitions),
+        bisect_left(transitions, first_changed_request, key=lambda transition: transition.request),
     )
     first_new_request = (
-        moves[unchanged].request if unchanged < len(moves) else len(replayed.requests)
+        transitions[unchanged_count].request
+        if unchanged_count < len(transitions)
+        else len(replayed.requests)
     )
     newer_recorded = recorded[
         bisect_left(recorded, first_new_request, key=lambda transition: transition.request) :
     ]
-    newest = {(transition.item, transition.request): transition for transition in newer_recorded}
+    recorded_by_item = {
+        (transition.item, transition.request): transition for transition in newer_recorded
+    }
     matched = (
-        *words_before[:unchanged],
+        *earlier_matched[:unchanged_count],
         *(
-            newest.get((transition.item, transition.request), transition)
-            for transition in moves[unchanged:]
+            recorded_by_item.get((transition.item, transition.request), transition)
+            for transition in transitions[unchanged_count:]
         ),
     )
-    replayed.earlier["as recorded"] = moves, recorded, matched
+    replayed.earlier["as recorded"] = transitions, recorded, matched
     return matched

@@ -114,7 +114,7 @@ async def _proposal_or_stop(
 class StepMode:
     """The step mode of one session, and its held requests.
 
-    Contract: ``await_release`` and ``wait_for_release`` are awaited on the engine's loop
+    Contract: ``await_release`` and ``wait_for_next_release`` are awaited on the engine's loop
     (``loop/run_inputs/request_hold.py``); everything else may be called from any thread. The first answer to a held
     request counts.
     """
@@ -259,7 +259,7 @@ class StepMode:
             step_mode.release_side_requests()
         return request.chosen_release or "send"
 
-    async def wait_for_release(self) -> None:
+    async def wait_for_next_release(self) -> None:
         """Hold a request outside of a turn until the next held request is released, or step mode is off."""
         if not self.is_on:
             return

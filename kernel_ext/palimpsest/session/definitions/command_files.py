@@ -40,41 +40,41 @@ def read_commands(
     """Return the commands by name; errors are added to ``problems``, untrusted settings to ``trust``."""
     commands: dict[str, CustomCommand] = {}
     trust = trust or DefinitionTrust()
-    names_outside: set[str] = set()
+    names_outside_project: set[str] = set()
     for file in files:
         if file.path.stem.upper() == "README":
             continue
         try:
             if trust.hold_back_replacement(
-                file, f"command.{file.name}", is_defined_outside=file.name in names_outside
+                file, f"command.{file.name}", is_defined_outside=file.name in names_outside_project
             ):
                 continue
             commands[file.name] = _command_from_file(file, trust)
             if not file.folder.is_project:
-                names_outside.add(file.name)
+                names_outside_project.add(file.name)
         except ConfigError as error:
             problems.append(f"{file.origin} is left out: {str(error).rstrip('.')}.")
-    for name, given in configured.items():
-        if not given.get("template"):
+    for name, fields in configured.items():
+        if not fields.get("template"):
             problems.append(f"command.{name} of the settings has no template, so it does nothing.")
             continue
         commands[name] = CustomCommand(
-            name=name, **{k: v for k, v in given.items() if v is not None}
+            name=name, **{key: value for key, value in fields.items() if value is not None}
         )
     return dict(sorted(commands.items()))
 
 
 def _command_from_file(file: DefinitionFile, trust: DefinitionTrust) -> CustomCommand:
     head = file.document.fields
-    if by := trust.locked_settings.locked_by(dotted_name("command", file.name)):
-        raise ConfigError(f"command.{file.name} is fixed by the {by}")
+    if locked_by := trust.locked_settings.locked_by(dotted_name("command", file.name)):
+        raise ConfigError(f"command.{file.name} is fixed by the {locked_by}")
     if not file.document.body:
         raise ConfigError("it holds no words for the agent; write them below the head")
     subtask = head.get("subtask")
     if subtask is not None and not isinstance(subtask, bool):
         raise ConfigError(f"subtask must be true or false, but it is {subtask!r:.60}")
     model = text_field(head, "model")
-    given = {
+    run_fields = {
         "agent": text_field(head, "agent"),
         "model": model
         if model and (file.folder.tool_folder != ".claude" or "/" in model)
@@ -82,9 +82,9 @@ def _command_from_file(file: DefinitionFile, trust: DefinitionTrust) -> CustomCo
         "variant": text_field(head, "variant"),
     }
     unless_locked = trust.locked_settings.unless_locked
-    given = {
+    run_fields = {
         key: unless_locked(dotted_name("command", file.name, key), value)
-        for key, value in given.items()
+        for key, value in run_fields.items()
     }
     return CustomCommand(
         name=file.name,
@@ -93,5 +93,5 @@ def _command_from_file(file: DefinitionFile, trust: DefinitionTrust) -> CustomCo
         subtask=subtask,
         origin=file.origin,
         arguments=text_field(head, "argument-hint"),
-        **trust.applied_command_fields(file, given),
+        **trust.applied_command_fields(file, run_fields),
     )

@@ -24,7 +24,7 @@ from palimpsest.session.prompts.prompt_expansion import FILE_SHOWN, Expander, ru
 from palimpsest.session.prompts.prompt_syntax import (
     FileMention,
     NotebookMention,
-    files_in,
+    file_mentions,
     notebook_mentions,
 )
 from palimpsest.tools.file_access.gitignore import GitignoreRules, folder_entries
@@ -96,7 +96,7 @@ class MentionPreviews:
         existing = self._expander.files_named(text, services.root, services.cwd)
         for file in existing:
             yield file.start, await self._file_preview(file, decided)
-        for file in files_in(text, {file.path for file in existing}):
+        for file in file_mentions(text, {file.path for file in existing}):
             if "/" in file.path:
                 yield file.start, _preview(f"@{file.path}", "file", file.path, "unknown")
 
@@ -326,5 +326,5 @@ def _as_mention(path: str) -> str:
 
 
 def _is_mention(path: str) -> bool:
-    mentions = files_in(f"@{path}")
+    mentions = file_mentions(f"@{path}")
     return len(mentions) == 1 and mentions[0].path == path

@@ -22,10 +22,10 @@ from palimpsest.session.prompts.notebook_mentions import NewPartIds, NotebookMen
 from palimpsest.session.prompts.pasted_files import attached_text, file_name
 from palimpsest.session.prompts.prompt_syntax import (
     FileMention,
-    Shell,
+    PromptShellCommand,
     agent_mentions,
     command_in,
-    files_in,
+    file_mentions,
     fill_template,
     shell_pieces_of,
     subtasks_in,
@@ -122,7 +122,7 @@ class Expander:
 
     def other_mentions(self, text: str, root: Path, cwd: Path) -> set[str]:
         """Return the words behind at signs in a prompt that name no variable: agents, files and other paths."""
-        paths = [mention.path for mention in files_in(text) if "/" in mention.path]
+        paths = [mention.path for mention in file_mentions(text) if "/" in mention.path]
         return {
             *self._agents,
             *paths,
@@ -131,7 +131,7 @@ class Expander:
 
     def files_named(self, text: str, root: Path, cwd: Path) -> list[FileMention]:
         """Return the project's files that a prompt names with an at sign, as many as are attached, in order."""
-        mentions = files_in(text, set(subagents_of(self._agents)))
+        mentions = file_mentions(text, set(subagents_of(self._agents)))
         return [file for file in mentions if _is_project_file(root, cwd, file.path)][:MAX_FILES]
 
     def _command(self, text: str) -> tuple[CustomCommand | None, str]:
@@ -269,12 +269,12 @@ class Expander:
         mentions: dict[str, FileMention] = {}
         subagents = set(subagents_of(self._agents))
         for piece in shell_pieces_of(template):
-            if isinstance(piece, Shell):
+            if isinstance(piece, PromptShellCommand):
                 pieces.append(await self._shell_output(tools, user, piece.command))
             else:
                 offset = sum(map(len, pieces))
                 pieces.append(piece)
-                for mention in files_in(piece, subagents):
+                for mention in file_mentions(piece, subagents):
                     shifted = dataclasses.replace(
                         mention, start=offset + mention.start, end=offset + mention.end
                     )

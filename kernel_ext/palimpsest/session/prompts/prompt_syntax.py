@@ -24,7 +24,7 @@ _AGENT = lazy_pattern(r"(?<![\w`@/.])@([\w][\w./-]*\w|\w)")
 
 
 @dataclass(frozen=True, slots=True)
-class Shell:
+class PromptShellCommand:
     """A shell command in a text, which its output will replace."""
 
     command: str
@@ -53,7 +53,7 @@ class NotebookMention:
     """A cell's number, a variable's path, or empty for the newest error."""
     start: int
     end: int
-    """With the at sign."""
+    """Positions in the text; the at sign is included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,8 @@ def command_in(text: str) -> tuple[str, str] | None:
 def split_arguments(arguments: str) -> list[str]:
     """Split arguments at whitespace; a quoted text is one argument."""
     return [
-        re.sub(r"\\(.)", r"\1", quoted) if quoted else single or unquoted
-        for quoted, single, unquoted in _WORD.findall(arguments)
+        re.sub(r"\\(.)", r"\1", double_quoted) if double_quoted else single_quoted or unquoted
+        for double_quoted, single_quoted, unquoted in _WORD.findall(arguments)
     ]
 
 
@@ -106,41 +106,41 @@ def fill_template(template: str, arguments: str) -> str:
     return text.strip()
 
 
-def shell_pieces_of(text: str) -> list[str | Shell]:
+def shell_pieces_of(text: str) -> list[str | PromptShellCommand]:
     """Split a text at the shell commands in it."""
-    pieces: list[str | Shell] = []
+    pieces: list[str | PromptShellCommand] = []
     end = 0
     for match in _SHELL.finditer(text):
-        pieces += [text[end : match.start()], Shell(match[1].strip())]
+        pieces += [text[end : match.start()], PromptShellCommand(match[1].strip())]
         end = match.end()
     return [*pieces, text[end:]]
 
 
-def files_in(text: str, leave_out: Collection[str] = ()) -> list[FileMention]:
-    """Return the paths after an at sign, each once, in order, without those in ``leave_out``."""
+def file_mentions(text: str, excluded_names: Collection[str] = ()) -> list[FileMention]:
+    """Return the paths that a prompt names with an at sign, each once, in order, except ``excluded_names``."""
     mentions: dict[str, FileMention] = {}
     for match in _FILE.finditer(text):
-        if match[1] not in leave_out:
+        if match[1] not in excluded_names:
             mentions.setdefault(match[1], FileMention(match[1], match.start(), match.end()))
     return list(mentions.values())
 
 
-def notebook_mentions(text: str, leave_out: Collection[str] = ()) -> list[NotebookMention]:
+def notebook_mentions(text: str, excluded_names: Collection[str] = ()) -> list[NotebookMention]:
     """Return the cells, outputs, errors and variables that a prompt names, each once, in order.
 
-    Any name behind an at sign counts as a variable, except those in ``leave_out``; only the kernel knows which exist.
+    Any name behind an at sign counts as a variable, except those in ``excluded_names``; only the kernel knows which exist.
     """
     mentions: dict[tuple[str, str], NotebookMention] = {}
     cell_starts: set[int] = set()
     for match in _CELL.finditer(text):
         kind = _KINDS[match[1] or match[3]]
-        if kind in leave_out:
+        if kind in excluded_names:
             continue
         cell_starts.add(match.start())
         mention = NotebookMention(kind, match[2] or match[4] or "", match.start(), match.end())
         mentions.setdefault((mention.kind, mention.target), mention)
     for match in _VARIABLE.finditer(text):
-        if match[1] in leave_out or match.start() in cell_starts:
+        if match[1] in excluded_names or match.start() in cell_starts:
             continue
         mention = NotebookMention("variable", match[1], match.start(), match.end())
         mentions.setdefault((mention.kind, mention.target), mention)
@@ -161,16 +161,16 @@ def subtasks_in(text: str, agents: Collection[str]) -> list[tuple[str, str]]:
 
     Empty unless the prompt itself begins with an agent's name. A task ends at the next line that begins with a name.
     """
-    starts = [
+    leading_mentions = [
         mention
         for mention in agent_mentions(text, agents)
         if not text[: mention.start].rpartition("\n")[2].strip()
     ]
-    if not starts or text[: starts[0].start].strip():
+    if not leading_mentions or text[: leading_mentions[0].start].strip():
         return []
-    ends: Sequence[int] = [mention.start for mention in starts[1:]] + [len(text)]
+    ends: Sequence[int] = [mention.start for mention in leading_mentions[1:]] + [len(text)]
     tasks = [
         (mention.name, text[mention.end : end].strip())
-        for mention, end in zip(starts, ends, strict=True)
+        for mention, end in zip(leading_mentions, ends, strict=True)
     ]
     return [(name, task) for name, task in tasks if task]

@@ -107,7 +107,7 @@ class TitleWriter:
             agent = self._services.agents.known_agents.get("title")
             hold = requests.request_hold()
             if hold is not None:
-                await hold.wait_for_release()
+                await hold.wait_for_next_release()
             titled = await run_title(
                 requests,
                 dataclasses.replace(setup, model=model, info=info),

@@ -114,7 +114,7 @@ class TurnSummaries:
         summary_setup = dataclasses.replace(setup, model=model, info=info)
         hold = requests.request_hold()
         if hold is not None:
-            await hold.wait_for_release()
+            await hold.wait_for_next_release()
         return await run_turn_summary(requests, summary_setup, turns)
 
     def _set_summary(self, side_answer: SideAnswer, prompt_id: str) -> None:

@@ -36,7 +36,7 @@ from palimpsest.transcript.parts import FilePart, ToolCompleted, ToolPart
 from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.strings.disk_words import disk_reason
-from palimpsest.transcript.strings.relative_paths import RECORDS, comparable_names
+from palimpsest.transcript.strings.relative_paths import PROTECTED_FOLDERS, comparable_names
 from palimpsest.transcript.values import Density
 
 ENDINGS: Mapping[str, str] = {
@@ -107,7 +107,7 @@ def _target_path(
         return _free_name(cwd, _file_name(session), ENDINGS[form])
     target = cwd / home_path(native_name(str(path)))
     target = target.parent.resolve() / target.name
-    if RECORDS & set(comparable_names(str(target))):
+    if PROTECTED_FOLDERS & set(comparable_names(str(target))):
         raise UserError(
             f"{str(target)!r} lies in a folder that holds the record of the sessions, or git's own; name another place."
         )

@@ -22,7 +22,7 @@ from palimpsest.store.session_state.live_window import (
 )
 from palimpsest.store.session_state.message_index import MessageIndex
 from palimpsest.store.session_state.state import State
-from palimpsest.store.session_state.state_values import Summary
+from palimpsest.store.session_state.state_values import CheckpointState
 from palimpsest.transcript.session_record.events import Checkpoint
 
 Place = tuple[int, int]
@@ -94,7 +94,7 @@ def _state_at_checkpoint(
     try:
         data = load_line(line) or {}
         checkpoint = Checkpoint.model_validate({**data, "type": "session.checkpoint"})
-        summary = Summary.model_validate(checkpoint.state)
+        summary = CheckpointState.model_validate(checkpoint.state)
     except ValidationError:
         return None
     begin = _window_begin(pieces, checkpoint, pieces[place[0]].session_id)

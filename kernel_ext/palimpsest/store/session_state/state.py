@@ -20,7 +20,7 @@ from palimpsest.store.log_lines import (
     seq_of,
 )
 from palimpsest.store.session_state.message_list import LatestValue, MessageList, event_of
-from palimpsest.store.session_state.state_values import Summary
+from palimpsest.store.session_state.state_values import CheckpointState
 from palimpsest.store.session_state.step_requests import Requests
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.session_record.events import (
@@ -129,7 +129,7 @@ class State(MessageList):
 
     def summary(self) -> dict[str, Any]:
         """Return everything but the messages as JSON values."""
-        return Summary(
+        return CheckpointState(
             session=self.session,
             status=self.status,
             todos=self.todos,
@@ -145,7 +145,7 @@ class State(MessageList):
             seq=self.seq,
         ).model_dump(mode="json", exclude_none=True)
 
-    def restore_summary(self, fields: Summary) -> None:
+    def restore_summary(self, fields: CheckpointState) -> None:
         """Set all values from a summary, and the pinned messages that it has from before the window."""
         self._session.put(fields.session)
         self._status.put(fields.status)

@@ -23,7 +23,7 @@ class WindowFields(Value):
     """Pinned messages from before the window."""
 
 
-class Summary(Value):
+class CheckpointState(Value):
     """The values of a state without its messages, as a checkpoint stores them."""
 
     session: SessionInfo | None = None
@@ -38,7 +38,9 @@ class Summary(Value):
     request: StepRequest | None = None
     """The newest request, with all its items expanded."""
     diff: tuple[dict[str, Any], ...] = ()
+    """The files that the session changed."""
     compacted: str | None = None
+    """The message id of the newest completed compaction."""
     deleted: bool = False
     seq: int = 0
     messages: int = 0

@@ -16,9 +16,11 @@ from palimpsest.transcript.context_values.cell_runs import HIDDEN_TAG, CellRun, 
 from palimpsest.transcript.context_values.hidden_tag import has_hidden_tag, names_hidden_tag
 from palimpsest.transcript.errors import UserError
 
-LEFT_OUT = "(a cell that is kept from you)"
-WIDGETS_LEFT_OUT = "(the state of widgets, which may hold outputs of cells that are kept from you)"
-BROKEN = (
+CELL_PLACEHOLDER = "(a cell that is kept from you)"
+WIDGETS_PLACEHOLDER = (
+    "(the state of widgets, which may hold outputs of cells that are kept from you)"
+)
+BROKEN_NOTEBOOK_MESSAGE = (
     "{name} is a broken notebook that names the tag agent-hidden or a cell that the user keeps from you, so which of its "
     "text you may read cannot be told, and none is shown. The user can save it anew in Jupyter."
 )
@@ -36,9 +38,9 @@ class HiddenRuns:
 
     ids: frozenset[str] = frozenset()
     sources: frozenset[str] = frozenset()
-    """Sources of the cells without blank space around them, for files of an older format, which have no ids."""
+    """Stripped sources of all these cells; cells of an older file format have no ids and are recognised by these."""
     without_id: frozenset[str] = frozenset()
-    """Sources of the cells that ran without an id."""
+    """Stripped sources of the cells that ran without an id."""
 
 
 NONE_HIDDEN = HiddenRuns()
@@ -83,25 +85,27 @@ def without_hidden_cells(
 
     With ``keep_lines`` the text after a placeholder keeps its line numbers. Raises BrokenNotebook.
     """
-    may_hide = "\\u" in text or _names_hidden(text, hidden) or bool(hidden.sources)
-    if not may_hide or not _looks_like_notebook(text, name):
+    may_have_hidden_cells = "\\u" in text or _names_hidden(text, hidden) or bool(hidden.sources)
+    if not may_have_hidden_cells or not _looks_like_notebook(text, name):
         return VisibleText(text)
     try:
         json.loads(text)
     except (ValueError, RecursionError):
         if _names_hidden(text, hidden):
-            raise BrokenNotebook(BROKEN.format(name=name)) from None
+            raise BrokenNotebook(BROKEN_NOTEBOOK_MESSAGE.format(name=name)) from None
         return VisibleText(text)
     pieces: list[str] = []
-    at = count = 0
+    copied_until = hidden_count = 0
     spans = _hidden_spans(text, hidden)
-    for start, end, placeholder in spans if any(span[2] == LEFT_OUT for span in spans) else ():
-        if start < at:
+    for start, end, placeholder in (
+        spans if any(span[2] == CELL_PLACEHOLDER for span in spans) else ()
+    ):
+        if start < copied_until:
             continue  # The span lies within one that is removed already.
         line_ends = "\n" * (text.count("\n", start, end) if keep_lines else 0)
-        pieces += [text[at:start], placeholder, line_ends]
-        at, count = end, count + (placeholder == LEFT_OUT)
-    return VisibleText("".join([*pieces, text[at:]]), count)
+        pieces += [text[copied_until:start], placeholder, line_ends]
+        copied_until, hidden_count = end, hidden_count + (placeholder == CELL_PLACEHOLDER)
+    return VisibleText("".join([*pieces, text[copied_until:]]), hidden_count)
 
 
 def _names_hidden(text: str, hidden: HiddenRuns) -> bool:
@@ -155,11 +159,11 @@ def _hidden_spans(text: str, hidden: HiddenRuns) -> list[tuple[int, int, str]]:
             span = (bracket.start, token.end())
             if bracket.in_cells or bracket.is_cell:
                 if is_hidden_cell(json.loads(text[slice(*span)]), hidden):
-                    spans.append((*span, LEFT_OUT))
+                    spans.append((*span, CELL_PLACEHOLDER))
             elif (
                 bracket.parent_key == "widgets"
                 and len(stack) >= 1
                 and stack[-1].parent_key == "metadata"
             ):
-                spans.append((*span, WIDGETS_LEFT_OUT))
+                spans.append((*span, WIDGETS_PLACEHOLDER))
     return sorted(spans, key=lambda span: (span[0], -span[1]))

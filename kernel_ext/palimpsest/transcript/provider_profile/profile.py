@@ -13,11 +13,11 @@ from functools import lru_cache
 
 from palimpsest.transcript.provider_profile.provider_table import (
     FAMILIES,
+    FAMILY_WIRES,
     GUIDANCE,
-    NAMES,
-    OWN_WORD,
+    NAME_FAMILIES,
     PROVIDERS,
-    SERVED,
+    WHOLE_WORDS,
     WIRES,
     Family,
     Guidance,
@@ -121,10 +121,12 @@ def _profile(provider: str, name: str) -> ProviderProfile:
         ),
         "cache_marks": "none" if template.cache_marks == "none" else row.cache_marks,
         "schema_subset": "json_schema" if row.translates_schemas else template.schema_subset,
-        "answers_results": row.answers_results or template.answers_results,
-        "thinks_before_calls": template.thinks_before_calls,
+        "needs_answer_after_results": row.needs_answer_after_results
+        or template.needs_answer_after_results,
+        "calls_need_thinking": template.calls_need_thinking,
         "letter_first": row.letter_first or template.letter_first,
-        "plain_properties": row.plain_properties or template.plain_properties,
+        "restricted_property_names": row.restricted_property_names
+        or template.restricted_property_names,
         "pictures": row.pictures & template.pictures,
         "documents": row.documents & template.documents,
     }
@@ -132,7 +134,8 @@ def _profile(provider: str, name: str) -> ProviderProfile:
         **{field.name: overlaid.get(field.name, getattr(row, field.name)) for field in fields(row)},
         wire=wire,
         family=model_family,
-        equal_calls_once=row.once_before is not None and _version(name) < row.once_before,
+        equal_calls_once=row.equal_calls_once_below_version is not None
+        and _version(name) < row.equal_calls_once_below_version,
         name=(provider, name),
     )
 
@@ -169,7 +172,7 @@ def guidance_of(model_id: str) -> Guidance:
     name = model_id.lower()
     pieces = frozenset(name.replace("/", "-").split("-"))
     for piece, guidance in GUIDANCE:
-        if piece in (pieces if piece in OWN_WORD else name):
+        if piece in (pieces if piece in WHOLE_WORDS else name):
             return guidance
     return "other"
 
@@ -177,14 +180,14 @@ def guidance_of(model_id: str) -> Guidance:
 def _family_by_name(provider: str, name: str) -> Family:
     """Return the family that a model's name shows, else the usual one of its provider."""
     family_of_name = next(
-        (model_family for piece, model_family in NAMES if piece in name.lower()), None
+        (model_family for piece, model_family in NAME_FAMILIES if piece in name.lower()), None
     )
     return family_of_name or PROVIDERS.get(_provider_prefix(provider), ("chat", "other"))[1]
 
 
 def _wire(provider: str, model_family: Family) -> Wire:
     prefix = _provider_prefix(provider)
-    return SERVED.get((prefix, model_family)) or PROVIDERS.get(prefix, ("chat", "other"))[0]
+    return FAMILY_WIRES.get((prefix, model_family)) or PROVIDERS.get(prefix, ("chat", "other"))[0]
 
 
 def _provider_prefix(provider: str) -> str:

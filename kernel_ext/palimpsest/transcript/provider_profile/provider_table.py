@@ -35,9 +35,9 @@ Guidance = Literal["codex", "reasoning", "gpt", "gemini", "claude", "other"]
 PDF = "application/pdf"
 USUAL_PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 GEMINI_PICTURES = frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"})
-OPENAI_TOOLS = 128
+OPENAI_MAX_TOOLS = 128
 """Maximum functions in one request, as OpenAI documents it."""
-GEMINI_TOOLS = 512
+GEMINI_MAX_TOOLS = 512
 """Maximum function declarations in one request, as Google documents it."""
 
 
@@ -66,17 +66,17 @@ class ProfileRow:
     max_tools: int | None = None
     """Maximum number of tools in a request; None where no limit is known."""
     schema_subset: SchemaSubset = "json_schema"
-    answers_results: bool = False
+    needs_answer_after_results: bool = False
     """Whether a user message may not directly follow a tool result, so that an assistant message is put between."""
     letter_first: bool = False
     """Whether a tool's name must begin with a letter or an underscore."""
-    plain_properties: bool = False
+    restricted_property_names: bool = False
     """Whether names of a tool's parameters may have only letters, digits, dots, dashes and underscores."""
     pictures: frozenset[str] = USUAL_PICTURES
     documents: frozenset[str] = frozenset({PDF})
     """Types of files that a user's message may contain."""
-    thinks_before_calls: bool = False
-    """Whether thinking cannot be enabled while results are sent for calls of an answer without thinking."""
+    calls_need_thinking: bool = False
+    """Whether thinking can be enabled in a request with results only if the answer that made the calls contains thinking."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,35 +95,35 @@ class WireProfileRow(ProfileRow):
     """Whether a result contains the name of its tool."""
     results_parsed: bool = False
     """Whether the adapter parses JSON and ``data:`` urls in a result's text before it sends them as values."""
-    once_before: int | None = None
-    """Version of a model's name below which identical calls of one answer arrive as one; None for no version."""
-    ids_sign: bool = False
+    equal_calls_once_below_version: int | None = None
+    """Models of a version below this one receive identical calls of one answer as one call; None: no version does."""
+    ids_contain_signature: bool = False
     """Whether a call's id contains the signature of the thinking before it, and must be sent back unchanged."""
     openai_client: bool = False
     """Whether the adapter uses OpenAI's client library."""
     caches_by_session: bool = False
     """Whether a key in the request routes all requests of a session to the server that has them in its cache."""
-    window_asked: bool = False
+    needs_window_size: bool = False
     """Whether the server silently cuts a long prompt unless the request sets the size of the window."""
-    limits_apart: bool = False
-    """Whether the table of models states the part of the window that is allowed for input, not the window itself."""
+    input_limit_listed: bool = False
+    """Whether the table of models lists the limit of the input: the window minus the longest answer."""
 
 
 WIRES: dict[Wire, WireProfileRow] = {
     "openai": WireProfileRow(
         cache_lifetimes={"openai": IDLE_LIFETIMES},
         id_rule="short",
-        max_tools=OPENAI_TOOLS,
+        max_tools=OPENAI_MAX_TOOLS,
         openai_client=True,
         caches_by_session=True,
-        limits_apart=True,
+        input_limit_listed=True,
     ),
     "azure": WireProfileRow(
         cache_lifetimes={"openai": IDLE_LIFETIMES},
         id_rule="short",
-        max_tools=OPENAI_TOOLS,
+        max_tools=OPENAI_MAX_TOOLS,
         openai_client=True,
-        limits_apart=True,
+        input_limit_listed=True,
     ),
     "anthropic": WireProfileRow(
         cache_lifetimes={"anthropic": MARKED_LIFETIMES},
@@ -133,31 +133,32 @@ WIRES: dict[Wire, WireProfileRow] = {
         media_in_results="all",
         signed_by=frozenset({"anthropic"}),
         cache_marks="cache_control",
-        plain_properties=True,
+        restricted_property_names=True,
     ),
     "gemini": WireProfileRow(
         turn_order="alternating",
         signed_by=frozenset({"gemini"}),
         pictures=GEMINI_PICTURES,
-        max_tools=GEMINI_TOOLS,
+        max_tools=GEMINI_MAX_TOOLS,
         letter_first=True,
         translates_schemas=True,
         results_named=True,
         results_parsed=True,
         # Gemini before version 3 has no call ids, and litellm sends identical calls once.
-        once_before=3,
-        ids_sign=True,
+        equal_calls_once_below_version=3,
+        ids_contain_signature=True,
     ),
     # Third-party models on Vertex; Gemini and Claude have a wire each.
     "vertex": WireProfileRow(id_rule="short", turn_order="alternating", openai_client=True),
     "mistral": WireProfileRow(
         id_rule="nine",
         turn_order="user_last",
-        answers_results=True,
+        needs_answer_after_results=True,
         documents=frozenset(),
         results_named=True,
     ),
-    # Converse: ids of at most 64 such characters, a user first and last (spec/session-engine.md 1.11).
+    # Bedrock's Converse: ids of at most 64 letters, digits, underscores and dashes, and a user's message first and
+    # last (spec/session-engine.md 1.11).
     "bedrock": WireProfileRow(
         cache_lifetimes={"anthropic": MARKED_LIFETIMES},
         id_rule="short_words",
@@ -186,7 +187,7 @@ WIRES: dict[Wire, WireProfileRow] = {
         cache_marks="copilot_cache_control",
         openai_client=True,
     ),
-    # A litellm proxy accepts what the adapter does, and translates it there instead of here.
+    # A litellm proxy accepts all that litellm accepts here, and converts it for the provider itself.
     "proxy": WireProfileRow(
         cache_lifetimes={"anthropic": MARKED_LIFETIMES},
         id_rule="short",
@@ -198,7 +199,7 @@ WIRES: dict[Wire, WireProfileRow] = {
         openai_client=True,
     ),
     "ollama": WireProfileRow(
-        id_rule="short", turn_order="user_first", openai_client=True, window_asked=True
+        id_rule="short", turn_order="user_first", openai_client=True, needs_window_size=True
     ),
     "chat": WireProfileRow(id_rule="short", turn_order="user_first", openai_client=True),
 }
@@ -210,8 +211,8 @@ FAMILIES: dict[Family, ProfileRow] = {
         leading_role="systems",
         media_in_results="all",
         cache_marks="cache_control",
-        plain_properties=True,
-        thinks_before_calls=True,
+        restricted_property_names=True,
+        calls_need_thinking=True,
     ),
     "gemini": ProfileRow(
         turn_order="alternating",
@@ -222,7 +223,7 @@ FAMILIES: dict[Family, ProfileRow] = {
     "mistral": ProfileRow(
         id_rule="nine",
         turn_order="user_last",
-        answers_results=True,
+        needs_answer_after_results=True,
         # Mistral takes documents from the web or its own store only.
         documents=frozenset(),
     ),
@@ -230,7 +231,7 @@ FAMILIES: dict[Family, ProfileRow] = {
     "other": ProfileRow(),
 }
 
-NAMES: tuple[tuple[str, Family], ...] = (
+NAME_FAMILIES: tuple[tuple[str, Family], ...] = (
     ("claude", "anthropic"),
     ("gemini", "gemini"),
     *(
@@ -267,7 +268,7 @@ PROVIDERS: dict[str, tuple[Wire, Family]] = {
 }
 """The wire of each provider's prefix, and the family of its models whose name shows none."""
 
-SERVED: dict[tuple[str, Family], Wire] = {
+FAMILY_WIRES: dict[tuple[str, Family], Wire] = {
     ("vertex_ai", "anthropic"): "anthropic",
     ("vertex_ai", "gemini"): "gemini",
     ("azure_ai", "anthropic"): "anthropic",
@@ -288,5 +289,5 @@ GUIDANCE: tuple[tuple[str, Guidance], ...] = (
 )
 """Parts of model names, each with the guidance for these models; the first match is used."""
 
-OWN_WORD = frozenset({"o1", "o3", "o4"})
+WHOLE_WORDS = frozenset({"o1", "o3", "o4"})
 """Parts that must be whole words, since they are short: ``llama-pro1`` contains ``o1``."""

@@ -12,10 +12,10 @@ import sys
 import unicodedata
 from collections.abc import Collection
 
-IGNORED = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u206a-\u206f\ufeff]")
+IGNORED_CHARACTERS = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u206a-\u206f\ufeff]")
 """Characters that some file systems ignore when they compare names."""
 DRIVE = re.compile(r"[A-Za-z]:(?:[\\/]|$)")
-RECORDS = frozenset({".git", "git~1", ".palimpsest", "palimp~1"})
+PROTECTED_FOLDERS = frozenset({".git", "git~1", ".palimpsest", "palimp~1"})
 """Folders of git and of this package, where nothing is restored, in the form of ``comparable_names``."""
 MAX_CHARS = 4_096
 """Maximum characters of a path."""
@@ -24,13 +24,13 @@ ESCAPED_BYTE = re.compile(r"\\(?:x([89a-f][0-9a-f])|\\)")
 UNDECODED_BYTE = re.compile("[\udc80-\udcff]")
 """Matches a byte of a name that is not UTF-8, in the form in which Python keeps it."""
 FIRST_SURROGATE = 0xDC00
-"""The character as which Python keeps a byte is this one plus the byte."""
+"""Python keeps a byte that it cannot decode as the character with this number plus the byte."""
 ENCODING, ERROR_HANDLER = sys.getfilesystemencoding(), "surrogateescape"
 """How Python decodes the names on a disk in this process."""
 
 
 def comparable_path(path: str) -> str:
-    """Return a path in the form that file systems compare which ignore case and Unicode composition."""
+    """Return a path in lower case and composed form: equal texts may name the same file on some file systems."""
     return ("/" if path.startswith("/") else "") + "/".join(comparable_names(path))
 
 
@@ -40,7 +40,7 @@ def comparable_names(path: str) -> list[str]:
         text = path.lower()
     else:
         text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
-        text = IGNORED.sub("", text)
+        text = IGNORED_CHARACTERS.sub("", text)
     text = text.replace("\\", "/")
     names = text.split("/")
     if ":" in text or ". " in text or "./" in text or text.endswith((".", " ")) or " /" in text:
@@ -56,10 +56,10 @@ def _ntfs_name(name: str) -> str:
     return (head or name).rstrip(". ") or name
 
 
-def path_problem(path: object, never: Collection[str] = ()) -> str | None:
+def path_problem(path: object, excluded_names: Collection[str] = ()) -> str | None:
     """Return what is wrong with a path below a project, as the end of a sentence; None for a valid one.
 
-    ``never`` are further names that this package never writes there.
+    ``excluded_names`` are further folders and files that are never recorded or restored.
     """
     if not isinstance(path, str) or not path or len(path) > MAX_CHARS:
         return "it is no path"
@@ -70,7 +70,9 @@ def path_problem(path: object, never: Collection[str] = ()) -> str | None:
         return "it is no path"  # Another spelling of a name would pass the comparisons below.
     if "\0" in path or any(name in ("", ".", "..") for name in names):
         return "it does not stay in its folder"
-    if any(name in never for name in names) or RECORDS & set(comparable_names(path)):
+    if any(name in excluded_names for name in names) or PROTECTED_FOLDERS & set(
+        comparable_names(path)
+    ):
         return "it lies in a folder that is never kept or brought back"
     return None
 
