@@ -94,7 +94,7 @@ from palimpsest.context.visible_messages import View
 from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.render.formats import html, text
 from palimpsest.render.content.decision_reasons import decision_sentence
-from palimpsest.tools.permission_rules.permissions import evaluate
+from palimpsest.tools.permission_rules.permissions import last_matching_rule
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES, builtin_tools, is_reserved_name
 from palimpsest.tools.registration.registry import Registry
 from palimpsest.transcript.context_values.decisions import Facts
@@ -127,7 +127,7 @@ print(json.dumps({
     "what-if": any(instead["light"]) and instead["light"] == instead["exact"],
     "held": pruning_function("largest").numbers,
     "offered": "count_words" in Registry(builtin_tools()).names,
-    "action": evaluate("count_words", "*", DEFAULT_RULES).action,
+    "action": last_matching_rule("count_words", "*", DEFAULT_RULES).action,
     "own": is_reserved_name("count_words"),
     "model": [block.text for one in neutral_messages((said,), MODEL) for block in one.blocks],
     "shown": ["The data" in view.render_message(said) for view in (html, text)],

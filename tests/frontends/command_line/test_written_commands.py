@@ -132,7 +132,7 @@ print(*sorted(name.removeprefix(room) for name in sys.modules if name.startswith
                 "modules recordings pydantic",
             ),
             (
-                "from palimpsest.frontends.operation_table import TABLE; TABLE.find('revert')",
+                "from palimpsest.frontends.operation_table import TABLE; TABLE.operation_type('revert')",
                 "modules reverts pydantic",
             ),
         ],
