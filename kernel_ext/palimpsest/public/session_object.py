@@ -454,6 +454,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
     sweep = forwarded_later(_review_of, lambda: _review_class().sweep)
     breaks = forwarded_later(_review_of, lambda: _review_class().breaks)
     wastes = forwarded_later(_review_of, lambda: _review_class().wastes)
+    cache_use = forwarded_later(_review_of, lambda: _review_class().cache_use)
     own_rule = forwarded_later(_review_of, lambda: _review_class().own_rule)
     proof = forwarded_later(_review_of, lambda: _review_class().proof)
     why = forwarded_later(_review_of, lambda: _review_class().why)
