@@ -391,7 +391,9 @@ class SessionReview(NotedSession):
                 candidate.id.removeprefix(f"{candidate.message}/"),
             ):
                 return candidate.index
-        raise UserError(f"The session has no item {item!r}; `items` lists them with their numbers.")
+        raise UserError(
+            f"The session has no item {item!r:.80}; `items` lists them with their numbers."
+        )
 
     def _item_number(self, item: int | str) -> int:
         return self._item(item) + 1

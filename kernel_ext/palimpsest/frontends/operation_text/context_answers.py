@@ -93,7 +93,7 @@ def _item_key(review: "SessionReview", number_or_id: str, request: str) -> int |
         if number_or_id in (item.id, item.message, part):
             return item.id
     raise UserError(
-        f"The session has no item {number_or_id!r}; `%agent context at {request}` lists those of a request "
+        f"The session has no item {number_or_id!r:.80}; `%agent context at {request}` lists those of a request "
         "with their numbers."
     )
 

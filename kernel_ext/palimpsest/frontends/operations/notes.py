@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 NOTHING_TO_NOTE = "This notebook has no session yet. Ask the agent, then write a note on it."
 NO_NOTE = "There is no note yet; palimpsest notes PATH --add TEXT --request N writes one."
 NO_PATH = "There is no {path!r}: neither a recording nor a session of this project."
+MAX_NUMBER_DIGITS = 20
+"""Digits above which a text is no number of an item; Python reads no more than 4,300."""
 ONE_CHANGE = "One note at a time: give --add, --change, --remove or --merge, not several of them."
 
 
@@ -213,7 +215,7 @@ class ListNotes(Operation):
         return review.note(
             self.add or "",
             request=self.request,
-            item=(int(self.item) if self.item.isdecimal() else self.item) or None,
+            item=_item_of(self.item),
             requests=request_range(self.range) if self.range else None,
             cache_break=self.cache_break,
             compaction=self.compaction,
@@ -263,6 +265,12 @@ class ListNotes(Operation):
             if note.id.endswith(note_id):
                 return recording[note.session]
         raise NotFound(f"There is no note {note_id!r:.60} on {self.path!r}.")
+
+
+def _item_of(text: str) -> int | str | None:
+    """Return an item as it was named, by its number or its id; None where it was not."""
+    is_number = text.isdecimal() and len(text) <= MAX_NUMBER_DIGITS
+    return int(text) if is_number else text or None
 
 
 def _all_notes(recording: "Recording[RecordingReview]") -> Sequence[Note]:

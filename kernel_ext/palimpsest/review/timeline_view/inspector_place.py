@@ -1,7 +1,7 @@
 """The place of an inspector: what it shows of a session, as a value and as a link.
 
 Border: pure. Requests and items count from 1, as people count them. A page writes and reads the same links
-(``labextension/src/state/inspector/place.ts``), which are also what crosses the border between kernel and page.
+(``labextension/src/state/inspector/placeLink.ts``), which are also what crosses the border between kernel and page.
 """
 
 import re

@@ -1,5 +1,11 @@
 /** A modal dialog of the browser: it takes the keyboard, closes by Escape, and gives the keyboard back. */
-import { useEffect, useId, useRef, type ReactNode } from 'react';
+import {
+  useEffect,
+  useId,
+  useRef,
+  type MouseEvent,
+  type ReactNode
+} from 'react';
 
 interface IModalDialogProps {
   className: string;
@@ -48,8 +54,7 @@ export function ModalDialog({
         }
       }}
       onClick={event => {
-        // A click beside it.
-        if (event.target === event.currentTarget) {
+        if (isBeside(event, event.currentTarget)) {
           onClose();
         }
       }}
@@ -57,5 +62,17 @@ export function ModalDialog({
       <h2 id={titleId}>{title}</h2>
       {children}
     </dialog>
+  );
+}
+
+/** Returns whether a pointer is beside a dialog, whose backdrop takes clicks as the dialog itself does. */
+function isBeside(
+  { target, clientX, clientY }: MouseEvent,
+  dialog: HTMLDialogElement
+): boolean {
+  const { left, right, top, bottom } = dialog.getBoundingClientRect();
+  return (
+    target === dialog &&
+    (clientX < left || clientX > right || clientY < top || clientY > bottom)
   );
 }

@@ -40,6 +40,18 @@ describe('the glossary', () => {
     expect(screen.queryByRole('dialog')).toBeNull();
   });
 
+  it('is closed by a click beside it, and not by one on its edge', async () => {
+    await draw(sourceOf('pi'), { request: 208 });
+    fireEvent.click(screen.getByRole('button', { name: /written anew for/ }));
+    const dialog = screen.getByRole('dialog', { name: 'Glossary' });
+    dialog.getBoundingClientRect = () => new DOMRect(100, 100, 400, 300);
+
+    fireEvent.click(dialog, { clientX: 105, clientY: 105 });
+    expect(screen.queryByRole('dialog')).toBe(dialog);
+    fireEvent.click(dialog, { clientX: 50, clientY: 105 });
+    expect(screen.queryByRole('dialog')).toBeNull();
+  });
+
   it('explains each term in a whole sentence of its own', () => {
     const entries = glossary(WORDS);
     expect(entries.map(entry => entry.term)).toEqual([...TERMS]);

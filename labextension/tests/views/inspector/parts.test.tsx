@@ -64,7 +64,8 @@ async function drawn(
 }
 
 /** Words that only an answer about cost or breaks has. */
-const TELLING = /\bUSD\b|cache break|read anew|rewrites/;
+const TELLING =
+  /\bUSD\b|\d breaks?\b|cache break|written anew|changed beginning/;
 
 describe('hidden answers', () => {
   it('are told by no tab, and by no mark, until they are revealed', async () => {
@@ -97,6 +98,23 @@ describe('hidden answers', () => {
     ).toBeGreaterThan(0);
     await openTab('Cost');
     expect(page.container.textContent).toMatch(TELLING);
+  });
+
+  it('are not read aloud with a chosen range', async () => {
+    const page = await drawn([], COST_AND_BREAKS);
+    cursor().focus();
+    for (let step = 0; step < 3; step++) {
+      fireEvent.keyDown(cursor(), { key: 'ArrowLeft', shiftKey: true });
+    }
+    await settle();
+
+    const news = page.container.querySelector('.plm-Inspector-news');
+    expect(news?.textContent).toMatch(/^Requests \d+–\d+\.$/);
+    expect(page.container.textContent).not.toMatch(TELLING);
+    page.rerender(inspector([], []));
+    fireEvent.keyDown(cursor(), { key: 'ArrowRight', shiftKey: true });
+    await settle();
+    expect(news?.textContent).toMatch(/^Requests \d+–\d+: .*USD/);
   });
 
   it('leave what tells nothing of them', async () => {

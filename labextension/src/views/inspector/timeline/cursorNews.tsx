@@ -4,7 +4,7 @@ import { requestCost } from '../../../state/inspector/figures/requestCost';
 import { why } from '../../../state/inspector/why';
 import { useHost, type IWords } from '../../host';
 import { costText, costWords } from './costWords';
-import { rangeSentence } from './rangeWords';
+import { rangeName, rangeRest } from './rangeWords';
 import { useInspection, type IInspection } from '../controls/inspection';
 
 /** Longer than between two presses of a key: of the requests on the way nothing is said. */
@@ -71,7 +71,8 @@ export function CursorNews() {
 function rangeNews(inspection: IInspection, words: IWords): string {
   return inspection.brushed === null
     ? words.__('All requests are shown.')
-    : rangeSentence(inspection, inspection.brushed, words);
+    : rangeName(inspection.brushed, words) +
+        rangeRest(inspection, inspection.brushed, words);
 }
 
 function sentence(

@@ -1,13 +1,13 @@
 /** The chosen range and its sums, with a button that lets it go. */
 import { useHost } from '../../host';
 import { useInspection } from '../controls/inspection';
-import { rangeName, rangeSums } from './rangeWords';
+import { rangeName, rangeRest } from './rangeWords';
 
 /** Draws the sentence; nothing where all requests are shown. */
 export function RangeSentence() {
   const { words } = useHost();
   const inspection = useInspection();
-  const { brushed, chooseRange, hidden } = inspection;
+  const { brushed, chooseRange } = inspection;
   if (brushed === null) {
     return null;
   }
@@ -33,9 +33,7 @@ export function RangeSentence() {
     >
       <p>
         <strong>{rangeName(brushed, words)}</strong>
-        {hidden.has('sentence')
-          ? ' '
-          : `: ${rangeSums(inspection, brushed, words)}. `}
+        {`${rangeRest(inspection, brushed, words)} `}
         <span className="plm-Muted">
           {words.__(
             'The grid and the tables of requests and breaks show just these.'

@@ -20,7 +20,7 @@ export function rangeName(
 }
 
 /** Returns the sums of the shown track over a range: its cost, its breaks and its tokens, and of how many requests. */
-export function rangeSums(
+function rangeSums(
   { view, shown }: IInspectedSession,
   range: IRequestRange,
   words: IWords
@@ -44,13 +44,15 @@ export function rangeSums(
   ].join(', ');
 }
 
-/** Returns the range and its sums as one sentence. */
-export function rangeSentence(
+/** Returns what follows the range's name: its sums, unless they are hidden, and a stop. */
+export function rangeRest(
   session: IInspectedSession,
   range: IRequestRange,
   words: IWords
 ): string {
-  return `${rangeName(range, words)}: ${rangeSums(session, range, words)}.`;
+  return session.hidden.has('sentence')
+    ? '.'
+    : `: ${rangeSums(session, range, words)}.`;
 }
 
 /** Returns of how many requests a sum is. */
