@@ -6,7 +6,6 @@ copies. A line that cannot be read is reported and left where it is.
 
 import json
 import os
-import stat
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -17,16 +16,9 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from palimpsest.store.disk import (
-    NOFOLLOW,
-    NoFile,
-    TooLarge,
-    read_small,
-    storage_errors,
-    write_fully,
-)
+from palimpsest.store.disk import NoFile, TooLarge, append_lines, read_small
 from palimpsest.store.interface import Problem
-from palimpsest.transcript.errors import NotFound, StorageFailed, UserError
+from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.redaction.secret_patterns import scrub
 from palimpsest.transcript.redaction.secret_removal import redacted_value, secret_values
@@ -287,7 +279,7 @@ def _parsed_line(raw: bytes) -> NoteLine | str:
 def append_note_lines(path: Path, lines: Sequence[NoteLine]) -> None:
     """Add lines to the end of a file, created where it is missing; raises StorageFailed in one sentence.
 
-    All are written at once. A file whose last line has no end, as after a crash, gets one first.
+    All are written at once.
     """
     if not lines:
         return
@@ -295,28 +287,8 @@ def append_note_lines(path: Path, lines: Sequence[NoteLine]) -> None:
         f"{json.dumps(line.model_dump(exclude_defaults=True) | {'version': line.version})}\n"
         for line in lines
     ).encode()
-    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | NOFOLLOW | getattr(os, "O_NONBLOCK", 0)
-    if path.is_symlink():
-        raise StorageFailed(f"{str(path)!r} is a link, so no note is written to it.")
-    with storage_errors(path):
-        # Beside a recording colleagues read it, too, as far as the folder's owner lets them.
-        mode = 0o600 if path.name == STORED_NOTES else 0o666
-        fd = os.open(path, flags | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0), mode)
-        try:
-            status = os.fstat(fd)
-            if not stat.S_ISREG(status.st_mode):
-                raise StorageFailed(f"{str(path)!r} is no file, so no note is written to it.")
-            if status.st_size + len(content) > MAX_FILE_BYTES:
-                size = MAX_FILE_BYTES // 1_000_000
-                raise StorageFailed(
-                    f"{str(path)!r} would be larger than {size} MB; no note is added."
-                )
-            if status.st_size:
-                os.lseek(fd, -1, os.SEEK_END)
-                content = content if os.read(fd, 1) == b"\n" else b"\n" + content
-            write_fully(fd, content)
-        finally:
-            os.close(fd)
+    # Beside a recording colleagues read it, too, as far as the folder's owner lets them.
+    append_lines(path, content, MAX_FILE_BYTES, 0o600 if path.name == STORED_NOTES else 0o666)
 
 
 def _without_secrets(line: NoteLine, clean: Callable[[str], str]) -> NoteLine:

@@ -38,6 +38,11 @@ MODULES = (
         "note notes",
         {"notes": "List, write and merge the notes of people on recorded sessions."},
     ),
+    OperationModule(
+        "lessons",
+        "lessons",
+        {"lessons": "List and copy the lessons, and show what a class predicted."},
+    ),
     OperationModule("panel", "model agent open-inspector"),
     OperationModule(
         "page",
