@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.lessons.answers.every_lesson import ANSWERS
 
 from palimpsest import open_recording
 from palimpsest.lessons.exercise_checks import is_same
@@ -12,7 +13,6 @@ from palimpsest.lessons.lesson_files import OpenedSessions
 from palimpsest.lessons.lesson_list import LESSONS, lesson_plan
 from palimpsest.lessons.lesson_plan import LessonPlan
 from palimpsest.public.lesson import lesson
-from tests.lessons.answers.every_lesson import ANSWERS
 
 EACH_LESSON = pytest.mark.parametrize("plan", LESSONS, ids=lambda plan: plan.notebook)
 WRONG = [

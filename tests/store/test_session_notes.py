@@ -197,7 +197,7 @@ def test_a_file_that_is_too_large_is_left_alone(
     files.append([line("one")])
     monkeypatch.setattr(session_notes, "MAX_FILE_BYTES", 100)
 
-    with pytest.raises(StorageFailed, match="no note is added"):
+    with pytest.raises(StorageFailed, match="nothing is added"):
         files.append([line("two")])
 
     assert [problem.what for problem in files.read("ses_1").problems] == [

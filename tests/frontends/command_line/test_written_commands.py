@@ -15,8 +15,8 @@ from tests.sample_size import thinned
 from palimpsest.frontends import operations
 from palimpsest.frontends.command_line.main import build_parser, main, requested_operation
 from palimpsest.frontends.operation_base.operation import Argument, Operation
+from palimpsest.frontends.operation_base.operation_modules import MODULES, OperationModule
 from palimpsest.frontends.operation_table import TABLE, OperationIndex
-from palimpsest.frontends.operations.modules import MODULES, OperationModule
 from palimpsest.frontends.operations.notes import ListNotes
 from palimpsest.frontends.operations.recordings import CompareRecordings, ShowFigures, WriteReport
 from palimpsest.frontends.operations.sharing import Import

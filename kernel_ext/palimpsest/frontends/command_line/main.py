@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from palimpsest import __version__
 from palimpsest.frontends import terminal
-from palimpsest.frontends.operations.modules import MODULES
+from palimpsest.frontends.operation_base.operation_modules import MODULES
 from palimpsest.paused_collection import collection_paused
 
 if TYPE_CHECKING:
