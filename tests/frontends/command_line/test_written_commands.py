@@ -97,7 +97,6 @@ def test_every_module_is_listed() -> None:
         "__init__",
         "argument_completion",
         "grammar",
-        "modules",
         "operation",
     }
 
@@ -125,15 +124,15 @@ print(*sorted(name.removeprefix(room) for name in sys.modules if name.startswith
         [
             (
                 "from palimpsest.frontends.command_line.main import build_parser; build_parser('-')",
-                "modules",
+                "",
             ),
             (
                 "from palimpsest.frontends.command_line.main import build_parser; build_parser('inspect')",
-                "modules recordings pydantic",
+                "recordings pydantic",
             ),
             (
                 "from palimpsest.frontends.operation_table import TABLE; TABLE.operation_type('revert')",
-                "modules reverts pydantic",
+                "reverts pydantic",
             ),
         ],
         3,
