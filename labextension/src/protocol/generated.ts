@@ -10,7 +10,8 @@ export type ErrorValue =
   | StructuredOutputError
   | UnknownError;
 export type Status = Busy | Idle | Retrying;
-export type ViewQuery = AskCompaction | AskItem | AskNotes | AskRequest | AskSearch | AskTrack | AskUses | AskView;
+export type ViewQuery =
+  AskCompaction | AskComparison | AskItem | AskNotes | AskRequest | AskSearch | AskTrack | AskUses | AskView;
 export type MessageInfo = AssistantMessage | UserMessage;
 export type Part =
   | AgentPart
@@ -237,6 +238,17 @@ export interface AskCompaction {
   number: number;
   /** The price of the view, for the cost of fetching lost names again. */
   price?: string;
+}
+/** Ask how the session compares with another one: where they part, both tracks, and their figures. */
+export interface AskComparison {
+  ask: 'comparison';
+  /** The other one's recorded file or folder, from the kernel's start directory; None for a session of the project. */
+  path?: string;
+  /** The other one's id; empty for the first session with a request of the recording. */
+  session: string;
+  price?: string;
+  /** ``stamp`` of the comparison that the front end has: where nothing is newer, the answer contains none. */
+  known: string;
 }
 /** Set aside the new summary that a held request would use first, and request another summary. */
 export interface AskForAnotherSummary {
@@ -2567,6 +2579,8 @@ export interface SessionComparison {
   figures: ComparedFigure[];
   files: ComparedFile[];
   notes: string[];
+  /** Of an answer of a kernel: by this a later question names it; another comparison has another one. */
+  stamp: string;
 }
 /** A session began. */
 export interface SessionCreated {
@@ -3058,7 +3072,8 @@ export interface ViewAnswer {
   compaction?: CompactionText;
   notes?: NotesText;
   search?: SearchedTexts;
-  /** Whether the front end's view is the newest. */
+  comparison?: SessionComparison;
+  /** Whether the front end's view, or its comparison, is the newest. */
   unchanged: boolean;
   /** How long the answer took in the kernel. */
   milliseconds: number;

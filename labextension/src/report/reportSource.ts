@@ -78,6 +78,9 @@ export class ReportSource implements IInspectorSource {
         return answerWith({ notes: this._data.notes });
       case 'search':
         return this._search(query.text);
+      case 'comparison':
+        // A report holds its comparison, for which nobody asks.
+        return errorAnswer(this._words.__('No comparison is in this report.'));
     }
   }
 

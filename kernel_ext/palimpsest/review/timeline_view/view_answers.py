@@ -25,6 +25,7 @@ from palimpsest.review.timeline_view.view_queries import (
     MAX_USES,
     TEXT_CHARS,
     AskCompaction,
+    AskComparison,
     AskItem,
     AskNotes,
     AskRequest,
@@ -125,10 +126,17 @@ class ViewAnswers:
                 return ViewAnswer(request=self._request(query, policies))
             case AskCompaction():
                 return ViewAnswer(compaction=self._compaction(query))
+            case AskNotes() | AskSearch() | AskComparison():
+                return self._answer_without_policy(query)
+
+    def _answer_without_policy(self, query: AskNotes | AskSearch | AskComparison) -> ViewAnswer:
+        match query:
             case AskNotes():
                 return ViewAnswer(notes=notes_text(self.review.notes()))
             case AskSearch():
                 return ViewAnswer(search=searched_texts(self.review.timeline, query.text))
+            case AskComparison():
+                raise UserError("No other session is known here to compare this one with.")
 
     def _simulation(
         self,
