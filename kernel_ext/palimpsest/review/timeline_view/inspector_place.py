@@ -49,6 +49,8 @@ class InspectorPlace(Value):
     """The request at the cursor; None for the newest."""
     item: Number | None = None
     """The item whose card is open."""
+    definition: Number | None = None
+    """The tool definition of that item whose card is open, from 1."""
     against: Number | None = None
     """The request that the shown one is compared with; by default the one before."""
     range: tuple[Number, Number] | None = None

@@ -11,6 +11,7 @@ from palimpsest.context_policies.replay.simulation import Simulation, simulate
 from palimpsest.review.prices.price_file import without_files
 from palimpsest.review.request_contents.compaction_losses import CompactionLosses
 from palimpsest.review.request_contents.shown_request import ShownRequest, request_at
+from palimpsest.review.request_contents.tool_definitions import tool_definitions
 from palimpsest.review.session_review import SessionReview
 from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.timeline_view.note_views import notes_text
@@ -165,6 +166,8 @@ class ViewAnswers:
         self._check(query.request, query.item)
         transition = timeline.transition_at(query.item, query.request)
         text = timeline.read(query.item)
+        if query.definition is not None:
+            text = tool_definitions(text)[query.definition].text
         return ItemText(
             item=query.item,
             state="whole" if transition is None else transition.state,

@@ -75,6 +75,8 @@ class AskItem(Value):
 
     ask: Literal["item"] = "item"
     item: int = Field(ge=0)
+    definition: int | None = Field(default=None, ge=0)
+    """Of an item of tools the definition, from 0, whose text is asked for; None for the text of all."""
     request: int = Field(ge=0)
     policy: str = Field(default="recorded", max_length=MAX_NAME_CHARS)
     numbers: dict[str, float] = {}

@@ -78,7 +78,7 @@ export function placeFrom(
 export function* placePieces(
   place: Partial<IInspectorPlace>
 ): Generator<LinkPiece> {
-  for (const name of ['request', 'item', 'against'] as const) {
+  for (const name of ['request', 'item', 'definition', 'against'] as const) {
     const number = place[name] ?? null;
     if (number !== null) {
       yield [name, fromOne(number)];
@@ -123,6 +123,7 @@ type PieceReader = (
 const READERS: Readonly<Record<string, PieceReader | undefined>> = {
   request: text => numberPiece(text, request => ({ request })),
   item: text => numberPiece(text, item => ({ item })),
+  definition: text => numberPiece(text, definition => ({ definition })),
   against: text => numberPiece(text, against => ({ against })),
   range: text => {
     const [, first, last] = /^(\d{1,9})-(\d{1,9})$/.exec(text) ?? [];

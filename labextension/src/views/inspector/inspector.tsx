@@ -15,6 +15,7 @@ import {
   rangeWithin,
   type IRequestRange
 } from '../../state/inspector/figures/rangeFigures';
+import { definitionsOf } from '../../state/inspector/definitionRows';
 import { ALL_ITEMS } from '../../state/inspector/itemRows';
 import {
   NOWHERE,
@@ -148,6 +149,10 @@ function Session(props: ISessionProps) {
     place.item !== null && place.item < view.items.id.length
       ? place.item
       : null;
+  const definition =
+    item !== null && (place.definition ?? 0) < definitionsOf(view, item).count
+      ? (place.definition ?? null)
+      : null;
   const against =
     (place.against ?? null) === null
       ? null
@@ -186,8 +191,8 @@ function Session(props: ISessionProps) {
   );
   const notes = useNotesOf(source, view.seq);
   const cursor = useMemo<IInspectorCursor>(
-    () => ({ request, item, against, brushed }),
-    [request, item, against, brushed]
+    () => ({ request, item, definition, against, brushed }),
+    [request, item, definition, against, brushed]
   );
   const { filter = ALL_ITEMS, zoom = 0 } = place;
   const grid = useMemo<IGridChoice>(() => ({ filter, zoom }), [filter, zoom]);
@@ -409,6 +414,8 @@ function useMovement(
       const isLast = follows && change.request === last;
       setPlace(before => ({
         ...before,
+        // Another item has other definitions.
+        ...(change.item === undefined ? {} : { definition: null }),
         ...change,
         ...(isLast ? { request: null } : {})
       }));

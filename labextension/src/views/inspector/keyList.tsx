@@ -78,6 +78,7 @@ function keysByPlace(words: IWords): readonly IKeysOfPlace[] {
         ],
         [['Control Home', 'Control End'], words.__('the first cell, the last')],
         [['+', '−', '0'], words.__('wider columns, narrower ones, all fit')],
+        [['Space'], words.__('unfold a row that holds others, or fold it')],
         [['Enter'], words.__('why the item is, or is not, there')],
         [['Escape'], words.__('back from there, or all requests again')]
       ]

@@ -11,6 +11,7 @@ import samples from '../../../../tests/review/timeline_view/place_links.json';
 const WHOLE: Required<IInspectorPlace> = {
   request: 208,
   item: 11,
+  definition: 2,
   against: 39,
   range: { first: 181, last: 226 },
   tab: 'cost',

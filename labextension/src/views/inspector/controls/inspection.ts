@@ -56,6 +56,8 @@ export interface IInspectedSession {
 export interface IInspectorCursor {
   readonly request: number;
   readonly item: number | null;
+  /** The tool definition of that item, where one is chosen. */
+  readonly definition: number | null;
   readonly against: number | null;
   /** The range as the tracks show it, also while it is being chosen. */
   readonly brushed: IRequestRange | null;
