@@ -11,7 +11,9 @@ import type {
 import { useHost } from '../host';
 import { useInspection } from './controls/inspection';
 import { requestStep } from './controls/requestKeys';
+import { StepButton } from './controls/stepButton';
 import { useReaderNotes } from './notes/readerNotes';
+import type { IWaysBackAndForward } from './shownPlace';
 
 export type TabName = (typeof INSPECTOR_TABS)[number];
 
@@ -33,6 +35,8 @@ interface IInspectorHeaderProps {
   idPrefix: string;
   /** What the link names. */
   place: IInspectorPlace;
+  /** Null where the page's own buttons go back and forward. */
+  steps: IWaysBackAndForward | null;
   /** Opens the list of keys. */
   showKeys: () => void;
   /** Whether some parts are shown alone, without tabs. */
@@ -44,6 +48,7 @@ export function InspectorHeader({
   tab,
   idPrefix,
   place,
+  steps,
   showKeys,
   isAlone
 }: IInspectorHeaderProps) {
@@ -101,7 +106,7 @@ export function InspectorHeader({
               : null;
             if (next !== null) {
               event.preventDefault();
-              go({ tab: tabs[next] });
+              go({ tab: tabs[next] }, 'walk');
               document
                 .getElementById(`${idPrefix}-${tabs[next] ?? ''}`)
                 ?.focus();
@@ -126,6 +131,7 @@ export function InspectorHeader({
           ))}
         </div>
       )}
+      {steps !== null && <StepButtons steps={steps} />}
       <span className="plm-Inspector-place">
         {words.__('%1 of %2', count(request + 1), count(total))}
       </span>
@@ -160,6 +166,40 @@ export function InspectorHeader({
       <span role="status" className="plm-Muted">
         {copied}
       </span>
+      {/* Of the request a sentence is read aloud when the cursor has moved. */}
+      <span role="status" className="plm-Hidden">
+        {steps?.isReturned === true && !isAlone ? names[tab] : ''}
+      </span>
     </div>
+  );
+}
+
+/** Draws the buttons for the place before and the one after. */
+function StepButtons({ steps }: { steps: IWaysBackAndForward }) {
+  const { words } = useHost();
+  const { back, forward } = steps;
+  return (
+    <span
+      className="plm-Inspector-steps"
+      role="group"
+      aria-label={words.__('Places that were looked at')}
+    >
+      <StepButton
+        isAtEnd={back === null}
+        onStep={() => back?.()}
+        label={words.__('Back')}
+        title={words.__('Back to the place before (Alt ←)')}
+      >
+        <span aria-hidden="true">←</span>
+      </StepButton>
+      <StepButton
+        isAtEnd={forward === null}
+        onStep={() => forward?.()}
+        label={words.__('Forward')}
+        title={words.__('Forward again (Alt →)')}
+      >
+        <span aria-hidden="true">→</span>
+      </StepButton>
+    </span>
   );
 }

@@ -235,7 +235,7 @@ export const ItemGrid = memo(function ItemGrid({
     );
     if (next !== null) {
       event.preventDefault();
-      go(next);
+      go(next, 'walk');
     }
   };
   // Another cell is another element: of words that change in one, a screen reader says nothing.
