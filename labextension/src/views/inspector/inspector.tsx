@@ -50,7 +50,7 @@ import {
   useMovement,
   useSameItem,
   useShownPlace,
-  type IShownPlace
+  type ISteppedPlace
 } from './shownPlace';
 
 /** The policy that is shown first, where the kernel knows it. */
@@ -64,6 +64,8 @@ interface IInspectorProps {
   onPlace?: (place: IInspectorPlace, isStep: boolean) => void;
   /** The page's own back and forward go from step to step, as in a report. */
   isSteppedByPage?: boolean;
+  /** The prices by which the source counts without a choice, where it was opened with some. */
+  openedPrice?: string;
   openLink?: (link: string) => void;
   /** All views are shown below each other, for paper. */
   isPrinted?: boolean;
@@ -122,14 +124,14 @@ interface ISessionProps extends IInspectorProps {
   view: TimelineView;
   /** Why no newer view could be read; '' where the view is the newest. */
   error: string;
-  shownPlace: IShownPlace;
+  shownPlace: ISteppedPlace;
 }
 
 function Session(props: ISessionProps) {
   const { source, view, error, openLink, shownPlace } = props;
   const { place } = shownPlace;
   const { isPrinted = false, remark = '', compared = null } = props;
-  const { isSteppedByPage = false } = props;
+  const { isSteppedByPage = false, openedPrice = '' } = props;
   const { parts = NO_PARTS, hidden: hiddenParts = NO_PARTS } = props;
   const { what_if: isWhatIf = false, price = null } = place;
   const { words } = useHost();
@@ -237,6 +239,7 @@ function Session(props: ISessionProps) {
               tab={tab}
               idPrefix={idPrefix}
               place={place}
+              openedPrice={openedPrice}
               steps={steps}
               showKeys={showKeys}
               isAlone={isAlone}

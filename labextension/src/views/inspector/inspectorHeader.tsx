@@ -4,6 +4,7 @@ import { count } from '../../state/text/numberFormat';
 import { oneLine } from '../../state/text/oneLine';
 import { INSPECTOR_TABS } from '../../protocol/generated';
 import { linkTo } from '../../state/inspector/placeLink';
+import { withPrices } from '../../state/inspector/priceWords';
 import type {
   IComparedView,
   IInspectorPlace
@@ -35,6 +36,8 @@ interface IInspectorHeaderProps {
   idPrefix: string;
   /** What the link names. */
   place: IInspectorPlace;
+  /** The prices with which the inspector opened, which a link carries, too; '' for none. */
+  openedPrice: string;
   /** Null where the page's own buttons go back and forward. */
   steps: IWaysBackAndForward | null;
   /** Opens the list of keys. */
@@ -48,6 +51,7 @@ export function InspectorHeader({
   tab,
   idPrefix,
   place,
+  openedPrice,
   steps,
   showKeys,
   isAlone
@@ -74,7 +78,8 @@ export function InspectorHeader({
       name !== 'notes' || name === tab || notes.length > 0 || write !== null
   );
   const total = view.requests.id.length;
-  const link = linkTo(view.session, { ...place, request, item });
+  const price = withPrices(openedPrice, place.price ?? '');
+  const link = linkTo(view.session, { ...place, price, request, item });
   return (
     <div className="plm-Inspector-header">
       <h2 className="plm-Inspector-title" title={oneLine(view.title)}>

@@ -14,13 +14,13 @@ import {
 import { NOWHERE, type IInspectorPlace } from '../../state/inspector/source';
 import type { IInspectedSession } from './controls/inspection';
 
-export interface IShownPlace {
+export interface ISteppedPlace {
   readonly place: IInspectorPlace;
   readonly steps: IPlaceSteps;
   readonly change: (change: (steps: IPlaceSteps) => IPlaceSteps) => void;
 }
 
-interface IShownPlaceOptions {
+interface IShownPlaceProps {
   place?: IInspectorPlace;
   onPlace?: (place: IInspectorPlace, isStep: boolean) => void;
 }
@@ -29,7 +29,7 @@ interface IShownPlaceOptions {
 export function useShownPlace({
   place: given,
   onPlace
-}: IShownPlaceOptions): IShownPlace {
+}: IShownPlaceProps): ISteppedPlace {
   const [steps, change] = useState(() => openedAt(given ?? NOWHERE));
   const [lastGiven, setLastGiven] = useState(given);
   const { place, made } = steps;
@@ -53,7 +53,7 @@ export function useShownPlace({
 /** Keeps an item's place by its id: the last few are numbered anew while an answer is written. */
 export function useSameItem(
   view: TimelineView | null,
-  { change }: IShownPlace
+  { change }: ISteppedPlace
 ): void {
   const [lastView, setLastView] = useState(view);
   if (lastView !== view) {
@@ -69,7 +69,7 @@ export function useSameItem(
 /** Returns how to move; in a session that may grow the last request stands for the newest one, which is followed. */
 export function useMovement(
   view: TimelineView,
-  { change }: IShownPlace
+  { change }: ISteppedPlace
 ): IInspectedSession['go'] {
   const follows = view.own;
   const last = view.requests.id.length - 1;
@@ -104,7 +104,7 @@ export interface IWaysBackAndForward {
 }
 
 /** Returns how to go back and forward. */
-export function stepsOf({ steps, change }: IShownPlace): IWaysBackAndForward {
+export function stepsOf({ steps, change }: ISteppedPlace): IWaysBackAndForward {
   return {
     back:
       steps.before.length === 0

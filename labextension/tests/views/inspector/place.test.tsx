@@ -86,6 +86,26 @@ describe('a place', () => {
     );
   });
 
+  it('carries the prices with which it was opened in its link, before those chosen', async () => {
+    const copy = vi.fn(() => Promise.resolve());
+    render(
+      <HostProvider value={{ ...HOST, copy }}>
+        <Inspector
+          source={sourceOf('swe_agent')}
+          place={{ request: 3, item: null, price: 'lifetime=1h' }}
+          openedPrice="units"
+        />
+      </HostProvider>
+    );
+    await settle();
+    fireEvent.click(screen.getByRole('button', { name: 'Copy link' }));
+    await settle();
+
+    expect(copy).toHaveBeenLastCalledWith(
+      expect.stringMatching(/\/4\?price=units%20lifetime%3D1h$/)
+    );
+  });
+
   it('keeps the filter from tab to tab', async () => {
     await draw(sourceOf('swe_agent'));
     fireEvent.change(screen.getByRole('searchbox', { name: 'Find items' }), {
