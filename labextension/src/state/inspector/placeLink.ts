@@ -1,7 +1,7 @@
 /**
  * Links to a place in a session: `palimpsest:session/4/8?tab=cost`, in which requests and items count from 1.
  *
- * `review/timeline_view/inspector_place.py` writes and reads the same links.
+ * `review/tables/inspector_place.py` writes and reads the same links.
  */
 import { INSPECTOR_TABS, type ItemFilter } from '../../protocol/generated';
 import { ALL_ITEMS } from './itemRows';

@@ -50,6 +50,10 @@ function keysByPlace(words: IWords): readonly IKeysOfPlace[] {
     {
       place: words.__('Everywhere but in a field'),
       keys: [
+        [
+          ['Alt ←', 'Alt →'],
+          words.__('back to the place before, forward again')
+        ],
         [['n', 'p'], words.__('the next break of the cache, the one before')],
         [['/'], words.__('find items, or words of the request')],
         [['?'], words.__('this list')]

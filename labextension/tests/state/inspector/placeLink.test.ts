@@ -6,7 +6,7 @@ import {
   NOWHERE,
   type IInspectorPlace
 } from '../../../src/state/inspector/source';
-import samples from '../../../../tests/review/timeline_view/place_links.json';
+import samples from '../../../../tests/review/tables/place_links.json';
 
 const WHOLE: Required<IInspectorPlace> = {
   request: 208,

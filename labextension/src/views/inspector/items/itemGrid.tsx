@@ -260,7 +260,8 @@ export const ItemGrid = memo(function ItemGrid({
       go(
         next.item === undefined
           ? next
-          : { ...next, ...placeOfRow(view, next.item) }
+          : { ...next, ...placeOfRow(view, next.item) },
+        'walk'
       );
     }
   };
