@@ -243,7 +243,7 @@ async def test_yes_answers_questions_but_never_a_deny(tmp_path: Path) -> None:
     )
     deny = (Rule(permission="bash", action="deny", pattern="echo *"),)
     harness = SessionHarness(tmp_path, model)
-    harness = SessionHarness(tmp_path, model, rules=harness.services.rules.base + deny)
+    harness = SessionHarness(tmp_path, model, rules=harness.services.rules.base_rules + deny)
     session = await harness.session()
 
     answer = await ask(session, "Go.", yes=True)

@@ -156,7 +156,7 @@ class Frontend:
             return
         self._has_warned = True
         config, workspace = self.services.config, self.services.workspace
-        untrusted = waiting_text(config.held)
+        untrusted = waiting_text(config.untrusted_settings)
         for sentence in (workspace.warning, workspace.notice, *config.problems, untrusted):
             if sentence:
                 terminal.write_error(sentence)
@@ -172,14 +172,14 @@ class Frontend:
             adopt=self.channel.adopt,
             forget=self.channel.forget,
         )
-        running = self.services.engine.submit(operation.run(context))
+        future = self.services.engine.submit(operation.run(context))
         try:
-            answer = running.result()
+            answer = future.result()
         except UserError as error:
             raise usage_error(error) from None
         except KeyboardInterrupt:
             if operation.ends_with_cell:
-                running.cancel()
+                future.cancel()
             raise
         text = joined_output(operation.output(answer))
         self.main_thread.shell.display_pub.publish(terminal.fitting_output(text.bundle))
@@ -196,7 +196,7 @@ class Frontend:
     def _known_mentions(self) -> list[str]:
         """Return the notebook's items that a prompt can mention with ``@``, the newest cells first."""
         runs = self.services.notebook_runs
-        recorded = [
+        recorded_cells = [
             run
             for run in reversed(runs.recorded_runs().runs if runs is not None else ())
             if run.number is not None and not run.by_agent and not run.hidden
@@ -204,8 +204,8 @@ class Frontend:
         hidden = self.services.hidden_names
         variables = list_variables(self.shell, ShownVariables("names"))
         names = [variable.name for variable in variables if variable.name not in hidden]
-        errors = ["error"] if any(run.status == "error" for run in recorded) else []
-        cells = [f"{kind} {run.number}" for kind in ("cell", "out") for run in recorded]
+        errors = ["error"] if any(run.status == "error" for run in recorded_cells) else []
+        cells = [f"{kind} {run.number}" for kind in ("cell", "out") for run in recorded_cells]
         return [*errors, *names[:MAX_COMPLETED_NAMES], *cells]
 
     def close(self) -> None:

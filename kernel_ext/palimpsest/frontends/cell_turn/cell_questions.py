@@ -87,7 +87,7 @@ class Questions(TypedQuestions, Interruptible):
 
     def read_line(self, identifier: str, text: str, session: KernelSession) -> str | None:
         """Read a line; None where the answer is no longer needed, or the user stopped the turn."""
-        previous, self._interrupts.running_piece = self._interrupts.running_piece, self
+        previous_piece, self._interrupts.running_piece = self._interrupts.running_piece, self
         self._open_question, self._is_held_request = identifier, _is_held(identifier, session)
         try:
             return typed_line(text) if _is_open(identifier, session) else None
@@ -96,7 +96,7 @@ class Questions(TypedQuestions, Interruptible):
             return None
         finally:
             self._open_question = None
-            self._interrupts.running_piece = previous
+            self._interrupts.running_piece = previous_piece
 
     def _close_if_released(self, session: KernelSession) -> None:
         """Close the prompt of a held request that was released elsewhere; from any thread."""

@@ -35,9 +35,9 @@ class KernelParts:
         """The shell that runs the cells."""
         return self.main_thread.shell
 
-    def run(self, work: Coroutine[Any, Any, ResultT]) -> ResultT:
+    def run(self, coroutine: Coroutine[Any, Any, ResultT]) -> ResultT:
         """Run a coroutine on the engine and return its result."""
-        return self.services.engine.submit(work).result()
+        return self.services.engine.submit(coroutine).result()
 
     async def session(self, options: MagicOptions, notebook: str | None) -> KernelSession:
         """Return the session of a prompt, and make it the notebook's current one; on the engine."""

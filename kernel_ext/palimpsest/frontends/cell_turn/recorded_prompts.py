@@ -111,33 +111,33 @@ class RecordedPrompts:
     def find_or_send(self, request: MagicLine, place: Origin) -> ReplayedTurn | PromptToSend:
         """Return the recorded answer, or the ``PromptToSend``; raises UsageError if the prompt must not be sent."""
         mode = self._workspace.replay.mode(place.notebook)
-        again = request.options.again
-        if again:
+        sends_again = request.options.again
+        if sends_again:
             self.refuse_sending(place)
         self._begin_batch(place)
         self._kernel_parts.run(self._workspace.recognise(place.notebook))
         # A console, or a program without a notebook's name, has no cells that are run again.
-        if again or mode == "never" or (mode == "ask" and place.notebook is None):
+        if sends_again or mode == "never" or (mode == "ask" and place.notebook is None):
             return PromptToSend()
         try:
-            recorded = self._find_answer(request, place)
-            if recorded.unanswered_reason == "moved" and self._is_announced(place.notebook):
+            found_answer = self._find_answer(request, place)
+            if found_answer.unanswered_reason == "moved" and self._is_announced(place.notebook):
                 self._reached_times.clear()
-                recorded = self._find_answer(request, place)
-            if recorded.turn is not None:
-                return self._replay(recorded.turn, request, place)
+                found_answer = self._find_answer(request, place)
+            if found_answer.turn is not None:
+                return self._replay(found_answer.turn, request, place)
         except UserError as problem:
             raise usage_error(scrubber(os.environ)(str(problem))) from None
         if mode == "only":
             raise usage_error(
                 ONLY_RECORDED.format(
-                    why=UNANSWERED_REASONS[recorded.unanswered_reason], do=ONLY_RECORDED_ADVICE
+                    why=UNANSWERED_REASONS[found_answer.unanswered_reason], do=ONLY_RECORDED_ADVICE
                 )
             )
-        if mode == "ask" and self._must_ask(recorded, request, place):
-            self._ask_to_spend(recorded.unanswered_reason)
+        if mode == "ask" and self._must_ask(found_answer, request, place):
+            self._ask_to_spend(found_answer.unanswered_reason)
         return PromptToSend(
-            recorded.earlier_turn_id if recorded.unanswered_reason == "changed" else ""
+            found_answer.earlier_turn_id if found_answer.unanswered_reason == "changed" else ""
         )
 
     def refuse_sending(self, place: Origin) -> None:

@@ -199,9 +199,9 @@ class InspectorWidget(CellWidget):
         content = answer.model_dump(mode="json", exclude_none=True)
         self.send({"kind": "answer", "id": identifier, "answer": content})
 
-    async def _note(self, identifier: str, words: dict[str, Any]) -> None:
+    async def _note(self, identifier: str, note_fields: dict[str, Any]) -> None:
         try:
-            answer = await self._inspected_session.note(words)
+            answer = await self._inspected_session.note(note_fields)
         except UserError as error:
             answer = ViewAnswer(error=str(error))
         content = answer.model_dump(mode="json", exclude_none=True)
@@ -214,18 +214,18 @@ class InspectorWidget(CellWidget):
         price = " ".join(price for price in (self._price, query.price) if price)
         return query.model_copy(update={"price": price or None})
 
-    async def _edit(self, identifier: str, action: str, part: str) -> None:
-        error = await asyncio.to_thread(self._apply_edit, action, part)
+    async def _edit(self, identifier: str, action: str, part_id: str) -> None:
+        error = await asyncio.to_thread(self._apply_edit, action, part_id)
         self.send({"kind": "edited", "id": identifier, "error": error})
 
-    def _apply_edit(self, action: str, part: str) -> str:
+    def _apply_edit(self, action: str, part_id: str) -> str:
         """Edit a part for later requests; returns an error of one sentence, or an empty text."""
         live = self._inspected_session.live_session
         if live is None or action not in EDIT_ACTIONS:
             return "This recording is only read, so nothing in it can be changed."
         edit_action: ContextEditAction = action  # type: ignore[assignment]  # one of EDIT_ACTIONS
         try:
-            live.edit_context(edit_action, part)
+            live.edit_context(edit_action, part_id)
         except UserError as error:
             return str(error)
         return ""

@@ -65,8 +65,8 @@ def misspelling_sentence(
         is_command: Returns whether a line is a subcommand.
         is_alone: Whether there are no options before it.
     """
-    word, *arguments = rest.split()
-    name, commands = word.lower(), TABLE.forms
+    first_word, *arguments = rest.split()
+    name, commands = first_word.lower(), TABLE.forms
     if name in PROMPT_COMMANDS and arguments and not any(map(_OPTION.fullmatch, arguments)):
         return None
     if name in commands:
@@ -74,16 +74,16 @@ def misspelling_sentence(
     if arguments:
         candidates = difflib.get_close_matches(name, commands, 3, MIN_SIMILARITY)
         misspelled = (candidate for candidate in candidates if _differ_by_one_slip(name, candidate))
-        matching = (
+        matching_commands = (
             sentence
             for candidate in misspelled
             if (sentence := _corrected_command(rest, candidate, is_command))
         )
-        sentence = next(matching, None)
+        sentence = next(matching_commands, None)
         if sentence and name in FOREIGN_COMMANDS:
             return _proposal_text(FOREIGN_COMMANDS[name], rest)
         return sentence
-    if _SINGLE_WORD.fullmatch(word) is None or name in CONVERSATION_WORDS:
+    if _SINGLE_WORD.fullmatch(first_word) is None or name in CONVERSATION_WORDS:
         return None
     closest = difflib.get_close_matches(name, commands, 1, MIN_SIMILARITY)
     if closest or name in FOREIGN_COMMANDS:
@@ -91,8 +91,8 @@ def misspelling_sentence(
     if not is_alone:
         return None
     return (
-        f"One word alone is read as a subcommand, and none is called {word!r}; %agent help lists them. "
-        f"To send it as a prompt, write %agent -- {word}"
+        f"One word alone is read as a subcommand, and none is called {first_word!r}; %agent help lists them. "
+        f"To send it as a prompt, write %agent -- {first_word}"
     )
 
 
@@ -100,9 +100,13 @@ def _mistake_text(rest: str, name: str, arguments: list[str]) -> str | None:
     """Return a sentence about a command's wrong arguments; None where the line is a prompt."""
     form, operation = TABLE.forms[name]
     purpose = form.help
-    option = next((word for word in arguments if _OPTION.fullmatch(word)), None)
+    option = next(
+        (option_name for option_name in arguments if _OPTION.fullmatch(option_name)), None
+    )
     if SESSION in word_arguments(form, operation) and (option or len(arguments) == 1):
-        wrong = next((word for word in arguments if not _OPTION.fullmatch(word)), "")
+        wrong = next(
+            (option_name for option_name in arguments if not _OPTION.fullmatch(option_name)), ""
+        )
         if wrong and _SESSION.fullmatch(wrong) is None:
             hint = f"{_excerpt(wrong)} is no session's id; %agent sessions lists them, for %agent {name} ID."
             return f"{hint} {_prompt_hint(rest)}"
@@ -119,7 +123,7 @@ def _mistake_text(rest: str, name: str, arguments: list[str]) -> str | None:
     is_amount = (
         name == "budget" and _NUMBER.fullmatch(arguments[0]) is not None if arguments else False
     )
-    if is_keyword or is_amount or any(_SESSION.fullmatch(word) for word in arguments):
+    if is_keyword or is_amount or any(_SESSION.fullmatch(option_name) for option_name in arguments):
         return f"%agent {name} does not take {_excerpt(' '.join(arguments))}. It is for: {purpose}. {_prompt_hint(rest)}"
     return None
 
@@ -131,8 +135,8 @@ def _corrected_command(rest: str, name: str, is_command: Callable[[str], bool]) 
     return _proposal_text(corrected, rest) if corrected != rest and is_command(corrected) else None
 
 
-def _proposal_text(corrected: str, rest: str) -> str:
-    return f"Did you mean %agent {corrected}? {_prompt_hint(rest)}"
+def _proposal_text(corrected_line: str, rest: str) -> str:
+    return f"Did you mean %agent {corrected_line}? {_prompt_hint(rest)}"
 
 
 def _prompt_hint(rest: str) -> str:

@@ -89,13 +89,13 @@ class ShowContext(Operation):
     def _context_output(self, services: FrontendServices, session: KernelSession) -> CommandOutput:
         scrub, answers = scrubber(os.environ), ContextAnswers(services)
         if self.question:
-            parsed = _parse_question(self.question)
-            if parsed is None:
+            parsed_question = _parse_question(self.question)
+            if parsed_question is None:
                 forms = ", ".join(form.removeprefix("%agent ") for form in CONTEXT_FORMS.values())
                 raise UserError(
                     f"{self.question!r} is no question about the context: write {forms}."
                 )
-            return answers.run(parsed["question"], session, scrub)
+            return answers.run(parsed_question["question"], session, scrub)
         report = answers.window(session, scrub)
         return CommandOutput(report.markdown, report.text, report.html)
 
@@ -215,7 +215,7 @@ class UsePolicy(Operation):
             await changed.use_policy(*self.words)
         if not context.in_cell:
             return PolicyAnswer(policy=session.policy())
-        lines = policy_lines(session, context.services.config.origins, whole=not self.words)
+        lines = policy_lines(session, context.services.config.origins, shows_all=not self.words)
         return PolicyAnswer(policy=session.policy(), lines=lines)
 
     def output(self, answer: PolicyAnswer) -> OutputLines:

@@ -327,12 +327,12 @@ class Channel:
 
     # Internals
 
-    def _on_engine(self, command: CommandBase, work: Coroutine[Any, Any, Any]) -> None:
+    def _on_engine(self, command: CommandBase, coroutine: Coroutine[Any, Any, Any]) -> None:
         """Run the slow part of a command on the engine, and publish its answer or its error."""
 
         async def run_and_publish() -> None:
             try:
-                answer = await work
+                answer = await coroutine
             except UserError as error:
                 self._send_to_pages(OutcomeNotice(id=command.id, error=str(error)))
             except Exception as error:

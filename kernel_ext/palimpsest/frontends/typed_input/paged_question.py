@@ -61,7 +61,7 @@ class PagedQuestion(Generic[AnswerT]):
         room = max(size.lines - closing_rows, size.lines // 2)
         self._answers = answers
         self._closing_event = closing
-        self._pages = [rows[at : at + room] for at in range(0, len(rows), room)]
+        self._pages = [rows[index : index + room] for index in range(0, len(rows), room)]
         self._page = 0
         self._too_long = ""
         if len(rows) > MAX_ROWS:

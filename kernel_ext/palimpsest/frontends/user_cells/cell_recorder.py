@@ -155,7 +155,9 @@ class CellRecorder:
 
     def unregister(self) -> None:
         """Stop recording."""
-        self._hidden_cells.end_recording(max((at for at, _ in _history(self._shell)), default=0))
+        self._hidden_cells.end_recording(
+            max((index for index, _ in _history(self._shell)), default=0)
+        )
         self._shell.events.unregister("pre_run_cell", self.begin)
         self._shell.events.unregister("post_run_cell", self.end)
         self._undo_stack.close()

@@ -138,7 +138,7 @@ class LiveSession:
         )
         self.control = SessionControls(
             effective_rules,
-            services.rules.base,
+            services.rules.base_rules,
             self.log,
             self.asks,
             self.spending_limit,

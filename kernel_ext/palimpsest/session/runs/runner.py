@@ -177,8 +177,8 @@ class Runner:
         if self.is_busy:
             raise SessionBusy(RUN_ACTIVE)
 
-    def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
-        self._task = asyncio.get_running_loop().create_task(work)
+    def _start_task(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        self._task = asyncio.get_running_loop().create_task(coroutine)
 
     def _create_future(self, key: str) -> None:
         """Create the future of an answer, which ``_set_answer`` resolves."""
