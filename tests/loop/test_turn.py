@@ -438,7 +438,7 @@ async def test_cancel_stops_a_model_that_says_nothing(tmp_path: Path) -> None:
 
     assert answer.error == AbortedError(message="Stopped by test.")
     assert answer.text == "Let me "
-    assert model.closed == 1
+    assert model.close_count == 1
     assert (await ask(session, "Go on")).text == "Next."
     assert session.cancel() is False
 

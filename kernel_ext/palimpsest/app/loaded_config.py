@@ -154,11 +154,11 @@ def load(
     folders = _with_admin_folder(folders, layers)
     digest = trusted_digest(layers, folders, start_folder)
     for layer in layers:
-        if layer.is_project and not digest and not trusted_by(layers, layer.base):
+        if layer.is_project and not digest and not trusted_by(layers, layer.folder):
             agents, commands = ONLY_BUILT_INS
             if "agent" in layer.data or "command" in layer.data:
                 agents, commands = own_names(start_folder, folders)
-            baseline = SettingsBaseline(layer.base, merge_state.merged_config(), agents, commands)
+            baseline = SettingsBaseline(layer.folder, merge_state.merged_config(), agents, commands)
             merge_untrusted(merge_state, layer, baseline)
         else:
             merge_state.add(layer)
@@ -205,7 +205,7 @@ def _digest(layers: Sequence[Layer], folders: ConfigFolders, start_folder: Path)
     layers_used = [layer for layer in layers if layer.is_project]
     project = find_project(start_folder)
     *_, top = folders_upwards(start_folder, folders.home)
-    bases = [project, *(layer.base.resolve() for layer in layers_used)]
+    bases = [project, *(layer.folder.resolve() for layer in layers_used)]
     tree = top if (top / ".git").exists() else min(bases, key=lambda base: len(base.parts))
     return digest_of(layers_used, (project, start_folder), tree)
 

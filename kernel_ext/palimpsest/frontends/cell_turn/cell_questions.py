@@ -38,14 +38,14 @@ class Questions(TypedQuestions, Interruptible):
         self,
         parts: KernelParts,
         show_sentence: Callable[[str], None],
-        previous: Callable[[str], None] = lambda _call_id: None,
+        forward_sentence: Callable[[str], None] = lambda _call_id: None,
     ) -> None:
-        """``show_sentence`` shows a sentence beside the cell's output; ``previous`` is called before a call's question."""
+        """``show_sentence`` shows a sentence beside the cell's output; ``forward_sentence`` is called before a call's question."""
         super().__init__(scrubber(os.environ), parts.run)
         self._interrupts = parts.main_thread.interrupts
         self._pages = parts.pages
         self._show_sentence = show_sentence
-        self._before_question = previous
+        self._before_question = forward_sentence
         self._open_question: str | None = None
         self._is_held_request = False
         """Whether the open question is about a held request; no record reports its release."""

@@ -50,9 +50,9 @@ class KernelParts:
         self.pages.adopt(session)
         return session
 
-    def cell_answer(self, answer: Answer, *, recorded: bool = False) -> AgentAnswer:
+    def cell_answer(self, answer: Answer, *, is_recorded: bool = False) -> AgentAnswer:
         """Return an answer as the object that cells receive."""
-        return AgentAnswer(answer, self.shell, self.pages, recorded=recorded)
+        return AgentAnswer(answer, self.shell, self.pages, is_recorded=is_recorded)
 
     def show_sentence(self, sentence: str) -> None:
         """Show a sentence about the turn in the cell, without secrets."""

@@ -51,7 +51,7 @@ class ReplayedTurn:
     _kernel_parts: KernelParts
     _turn: RecordedTurn
     _session: KernelSession
-    _calls: Sequence[RecordedCall]
+    _remaining_calls: Sequence[RecordedCall]
     """The calls that run again."""
     _records: Sequence[Record]
     """The records of the turn."""
@@ -91,7 +91,7 @@ class ReplayedTurn:
             "text/plain": visible_text(f"{header} --again {hint}"),
         }
         self._publish(data, {})
-        remaining_calls = list(self._calls)
+        remaining_calls = list(self._remaining_calls)
         if self._is_quiet:
             yield from remaining_calls
             self._kernel_parts.show_text(answer_of(self._turn).text)
@@ -121,7 +121,7 @@ class ReplayedTurn:
             scrub=self._scrub,
             read_image=session.picture,
             density=session.density,
-            with_place={call.shown_in for call in self._calls},
+            with_place={call.shown_in for call in self._remaining_calls},
         )
 
     async def _run_call(self, call: RecordedCall) -> PythonOutcome | None:
@@ -169,7 +169,7 @@ class ReplayedTurn:
             self._kernel_parts.show_sentence(note)
         if self._failure:
             raise usage_error(self._scrub(self._failure))
-        return self._kernel_parts.cell_answer(answer_of(self._turn), recorded=True)
+        return self._kernel_parts.cell_answer(answer_of(self._turn), is_recorded=True)
 
 
 class _CellHost:

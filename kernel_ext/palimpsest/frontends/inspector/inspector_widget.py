@@ -168,9 +168,9 @@ class InspectorWidget(CellWidget):
         shown = parts_named(answers, "reveal") or self._hide
         self._hide_only(tuple(part for part in self._hide if part not in shown))
 
-    def _hide_only(self, hide: tuple[InspectorPart, ...]) -> None:
-        self._hide = hide
-        hidden = list(hidden_with(hide))
+    def _hide_only(self, hidden_parts: tuple[InspectorPart, ...]) -> None:
+        self._hide = hidden_parts
+        hidden = list(hidden_with(hidden_parts))
         if hidden != self.hidden:
             self.hidden = hidden
             self._on_engine(self._refresh)

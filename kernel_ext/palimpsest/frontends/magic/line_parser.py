@@ -125,29 +125,29 @@ def parse_line(line: str, body: str | None = None) -> MagicLine | Operation:
     return MagicLine(options=_checked_options(values), prompt=prompt.strip("\n"))
 
 
-def error_prompt(rest: str) -> str:
+def error_prompt(line: str) -> str:
     """Return the prompt for a line ``fix`` or ``explain``; empty for other lines."""
-    match = _ERROR_COMMAND.fullmatch(rest)
+    match = _ERROR_COMMAND.fullmatch(line)
     if match is None:
         return ""
     return f"{match[1].capitalize()} @error{f' {match[2]}' if match[2] else ''}"
 
 
-def operation_of(rest: str, *, in_panel: bool = False) -> Operation | None:
+def operation_of(line: str, *, in_panel: bool = False) -> Operation | None:
     """Return the operation of a line; None for a prompt. Raises OptionError for a mistake in an operation."""
-    if not rest:
+    if not line:
         return Help()
-    name, *arguments = rest.split(maxsplit=1)
+    name, *arguments = line.split(maxsplit=1)
     form_and_operation = (TABLE.panel_forms if in_panel else TABLE.forms).get(name)
     if form_and_operation is None:
         return None
     return parse_form(*form_and_operation, arguments[0] if arguments else "")
 
 
-def _is_command(rest: str) -> bool:
+def _is_command(line: str) -> bool:
     """Return whether a line is a subcommand, also with wrong arguments."""
     try:
-        return operation_of(rest) is not None
+        return operation_of(line) is not None
     except OptionError:
         return True
 

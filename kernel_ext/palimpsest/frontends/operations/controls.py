@@ -117,8 +117,8 @@ class ListedApprovals(ControlAnswer):
     rules: tuple[RuleRow, ...]
 
 
-def _parse_revoke(rest: str) -> dict[str, Any] | None:
-    words = " ".join(rest.split())
+def _parse_revoke(argument_text: str) -> dict[str, Any] | None:
+    words = " ".join(argument_text.split())
     match = _REVOKE.fullmatch(words)
     if match is None:
         return None if words else {}
@@ -193,8 +193,8 @@ class ListApprovals(ControlOperation):
         return [*lines, *([control.problem] if control.problem else [])]
 
 
-def _parse_limit(rest: str) -> dict[str, Any] | None:
-    limit_text = " ".join(rest.split())
+def _parse_limit(argument_text: str) -> dict[str, Any] | None:
+    limit_text = " ".join(argument_text.split())
     if not limit_text:
         return {"tell": True}
     wanted = parse_amounts(limit_text)

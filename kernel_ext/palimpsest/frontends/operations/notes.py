@@ -185,7 +185,7 @@ class ListNotes(Operation):
                 },
                 [*overview, *(notes.table for notes in session_notes if notes.notes)],
                 (*recording.problems, *problems, *problems_by_sentence.values()),
-                words=text_lines
+                text_lines=text_lines
                 if text_lines or any(notes.notes for notes in session_notes)
                 else [NO_NOTE],
             )
@@ -245,11 +245,13 @@ class ListNotes(Operation):
         else:
             raise NotFound(f"There is no file {path!r} with notes.")
         values = {
-            "added": merged_notes.added,
-            "known": merged_notes.known,
+            "added": merged_notes.added_count,
+            "known": merged_notes.known_count,
             "left_out": merged_notes.left_out,
         }
-        words = f"{merged_notes.added} lines came, {merged_notes.known} were here already"
+        words = (
+            f"{merged_notes.added_count} lines came, {merged_notes.known_count} were here already"
+        )
         about_others = f", {merged_notes.left_out} are about other sessions and were left out"
         return (
             [f"{words}{about_others if merged_notes.left_out else ''}."],

@@ -310,7 +310,7 @@ class WriteReport(RecordingOperation):
         return CommandReport(
             "report",
             values,
-            words=[f"{file} holds {sessions}, {size / 1e3:,.0f} kB; it loads nothing."],
+            text_lines=[f"{file} holds {sessions}, {size / 1e3:,.0f} kB; it loads nothing."],
         )
 
 

@@ -171,7 +171,7 @@ class LayerMerge:
         if self._leads_elsewhere(name, checked, key):
             return
         if name == "instructions":
-            checked = [str(self._layer.base / home_path(path)) for path in checked]
+            checked = [str(self._layer.folder / home_path(path)) for path in checked]
         if is_layered:
             before = into.get(name, [])
             into[name] = before + (checked if name in _LISTS else [checked])

@@ -34,7 +34,7 @@ class Removal:
     """The messages and parts that a cleanup removes, in order."""
 
     messages: tuple[str, ...] = ()
-    parts: tuple[tuple[str, str], ...] = ()
+    part_ids: tuple[tuple[str, str], ...] = ()
     """Pairs of message id and part id."""
 
 
@@ -81,7 +81,7 @@ def without_reverted(messages: Messages, revert: RevertState | None) -> Messages
     if revert is None:
         return messages
     removed = hidden_by_revert(messages, revert)
-    names, parts = set(removed.messages), {part for _, part in removed.parts}
+    names, parts = set(removed.messages), {part for _, part in removed.part_ids}
     return tuple(
         message.model_copy(update={"parts": tuple(p for p in message.parts if p.id not in parts)})
         if message.id == revert.message_id

@@ -41,7 +41,7 @@ def merge_untrusted(into: LayerMerge, layer: Layer, baseline: SettingsBaseline) 
         if path[-1] == PERMISSION:
             _rules(into, layer, path, value[0], applied)
         elif path == (INSTRUCTIONS,):
-            outside = [entry for entry in value if is_outside(entry, layer.base)]
+            outside = [entry for entry in value if is_outside(entry, layer.folder)]
             if outside:
                 into.untrusted_settings.append(UntrustedSetting(layer.origin, key, outside))
             put_at(applied, path, [entry for entry in value if entry not in outside])
