@@ -171,9 +171,9 @@ class InspectorWidget(CellWidget):
         shown = parts_named(answers, "reveal") or self._hide
         self._hide_only(tuple(part for part in self._hide if part not in shown))
 
-    def _hide_only(self, hide: tuple[InspectorPart, ...]) -> None:
-        self._hide = hide
-        hidden = list(hidden_with(hide))
+    def _hide_only(self, hidden_parts: tuple[InspectorPart, ...]) -> None:
+        self._hide = hidden_parts
+        hidden = list(hidden_with(hidden_parts))
         if hidden != self.hidden:
             self.hidden = hidden
             self._on_engine(self._refresh)
@@ -202,9 +202,9 @@ class InspectorWidget(CellWidget):
         content = answer.model_dump(mode="json", exclude_none=True)
         self.send({"kind": "answer", "id": identifier, "answer": content})
 
-    async def _note(self, identifier: str, words: dict[str, Any]) -> None:
+    async def _note(self, identifier: str, note_fields: dict[str, Any]) -> None:
         try:
-            answer = await self._inspected_session.note(words)
+            answer = await self._inspected_session.note(note_fields)
         except UserError as error:
             answer = ViewAnswer(error=str(error))
         content = answer.model_dump(mode="json", exclude_none=True)
@@ -217,18 +217,18 @@ class InspectorWidget(CellWidget):
         price = with_prices(self.price or None, query.price)
         return query.model_copy(update={"price": price})
 
-    async def _edit(self, identifier: str, action: str, part: str) -> None:
-        error = await asyncio.to_thread(self._apply_edit, action, part)
+    async def _edit(self, identifier: str, action: str, part_id: str) -> None:
+        error = await asyncio.to_thread(self._apply_edit, action, part_id)
         self.send({"kind": "edited", "id": identifier, "error": error})
 
-    def _apply_edit(self, action: str, part: str) -> str:
+    def _apply_edit(self, action: str, part_id: str) -> str:
         """Edit a part for later requests; returns an error of one sentence, or an empty text."""
         live = self._inspected_session.live_session
         if live is None or action not in EDIT_ACTIONS:
             return "This recording is only read, so nothing in it can be changed."
         edit_action: ContextEditAction = action  # type: ignore[assignment]  # one of EDIT_ACTIONS
         try:
-            live.edit_context(edit_action, part)
+            live.edit_context(edit_action, part_id)
         except UserError as error:
             return str(error)
         return ""

@@ -244,12 +244,12 @@ class Operation(CommandBase):
 
     def run_synchronously(self, context: OperationContext) -> Any:
         """Run the operation on this thread and return its answer; raises RuntimeError if it awaits something."""
-        work = self.run(context)
+        coroutine = self.run(context)
         try:
-            work.send(None)
+            coroutine.send(None)
         except StopIteration as stop:
             return stop.value
-        work.close()
+        coroutine.close()
         raise RuntimeError(f"The operation {type(self).__name__!r} awaits something there.")
 
     def output(self, answer: Any) -> Any:
