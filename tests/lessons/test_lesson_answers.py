@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.lessons.answers.every_lesson import ANSWERS
+from tests.lessons.lesson_notebook import notebook_cells
 
 from palimpsest import open_recording
 from palimpsest.lessons.exercise_checks import is_same
@@ -12,7 +14,6 @@ from palimpsest.lessons.lesson_files import OpenedSessions
 from palimpsest.lessons.lesson_list import LESSONS, lesson_plan
 from palimpsest.lessons.lesson_plan import LessonPlan
 from palimpsest.public.lesson import lesson
-from tests.lessons.answers.every_lesson import ANSWERS
 
 EACH_LESSON = pytest.mark.parametrize("plan", LESSONS, ids=lambda plan: plan.notebook)
 WRONG = [
@@ -65,6 +66,15 @@ def test_five_kinds_of_wrong_answers_are_tried_for_each_exercise(plan: LessonPla
             wrong.kind for wrong in ANSWERS[plan.number].wrong if wrong.exercise == exercise.name
         }
         assert len(kinds) >= 5
+
+
+@EACH_LESSON
+def test_the_numbers_in_the_words_of_a_notebook_are_computed(plan: LessonPlan) -> None:
+    words = "".join("".join(cell["source"]) for cell in notebook_cells(plan))
+
+    for number in ANSWERS[plan.number].numbers:
+        assert number.computed(sessions(plan.number)) == number.words
+        assert number.words in words
 
 
 @EACH_LESSON

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
+from tests.lessons.answers.every_lesson import ANSWERS
+from tests.lessons.lesson_notebook import notebook_cells, run_notebook, tags
 
 from palimpsest.lessons.learner_file import learner_files
 from palimpsest.lessons.lesson_list import LESSONS
 from palimpsest.lessons.lesson_plan import LessonPlan
-from tests.lessons.answers.every_lesson import ANSWERS
-from tests.lessons.lesson_notebook import notebook_cells, run_notebook, tags
 
 EACH_LESSON = pytest.mark.parametrize("plan", LESSONS, ids=lambda plan: plan.notebook)
 

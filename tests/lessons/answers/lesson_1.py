@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from tests.lessons.answers.handed_in import LessonAnswers, WrongAnswer
+
 from palimpsest.lessons.lesson_plan import LessonSessions
 from palimpsest.lessons.plans.token_kinds import largest_request, tokens_by_kind
-from tests.lessons.answers.handed_in import LessonAnswers, WrongAnswer
 
 
 def off_by_one(_sessions: LessonSessions) -> Any:
@@ -13,7 +14,7 @@ def off_by_one(_sessions: LessonSessions) -> Any:
 
 def printed(_sessions: LessonSessions) -> Any:
     def kinds_at_the_peak(session: Any) -> None:
-        print(tokens_by_kind(session, largest_request(session)))
+        print(tokens_by_kind(session, largest_request(session)))  # noqa: T201  # the mistake that is tried
 
     return kinds_at_the_peak
 
