@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.lessons.answers.every_lesson import ANSWERS
+from tests.lessons.lesson_notebook import notebook_cells
 
 from palimpsest import open_recording
 from palimpsest.lessons.exercise_checks import is_same
@@ -65,6 +66,16 @@ def test_five_kinds_of_wrong_answers_are_tried_for_each_exercise(plan: LessonPla
             wrong.kind for wrong in ANSWERS[plan.number].wrong if wrong.exercise == exercise.name
         }
         assert len(kinds) >= 5
+
+
+@EACH_LESSON
+def test_the_numbers_in_the_words_of_a_notebook_are_computed(plan: LessonPlan) -> None:
+    words = "".join("".join(cell["source"]) for cell in notebook_cells(plan))
+    words += "".join(prediction.question for prediction in plan.predictions)
+
+    for number in ANSWERS[plan.number].numbers:
+        assert number.computed(sessions(plan.number)) == number.words
+        assert number.words in words
 
 
 @EACH_LESSON

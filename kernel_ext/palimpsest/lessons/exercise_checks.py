@@ -9,10 +9,13 @@ from inspect import isclass
 from traceback import walk_tb
 from typing import Any
 
+from palimpsest.context_policies.interface.pipeline import Pipeline
 from palimpsest.context_policies.own_policies.own_code_errors import line_words
+from palimpsest.context_policies.replay.simulation import RAW
 from palimpsest.lessons.lesson_plan import CheckResult, LessonSessions
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.session_review import SessionReview
+from palimpsest.review.tables.figures import PolicyFigures
 from palimpsest.transcript.errors import UserError
 
 NUMBER_SHARE = 0.01
@@ -27,6 +30,17 @@ COPIED = (
     "It is right for this lesson's session, but wrong for another one. Compute the value from the session that the "
     "function is given."
 )
+NO_POLICY = "Hand over a policy: a preset by its name and numbers, such as 'sweagent.last_n n=10', or your function."
+OWN_CLASS = (
+    "An object of your own class sees the whole session and is not held to the laws; hand over a preset by its name, or a "
+    "function of the view."
+)
+PACKAGE = __name__.partition(".")[0]
+SAME_SUMMARY = "stub(1500)"
+"""Each summary that was never written counts as much, whatever a policy says of its own."""
+
+PolicyGoal = Callable[[PolicyFigures, PolicyFigures], str]
+"""Returns why the figures of a policy, beside those of ``raw``, miss a goal; empty where they reach it."""
 
 
 def check_function(
@@ -57,6 +71,38 @@ def check_function(
     return CheckResult(
         passed=True, sentence=f"Right, for {len(names)} session{'s'[: len(names) - 1]}."
     )
+
+
+def check_policy(
+    sessions: LessonSessions,
+    answer: Any,
+    goals: Sequence[tuple[str, PolicyGoal]],
+    *,
+    passed: str,
+) -> CheckResult:
+    """Replay a learner's policy over sessions and compare it with showing everything; the first goal missed is told.
+
+    ``goals`` are names of sessions, each with a function that gets the figures of the policy and of ``raw`` and returns
+    a sentence where the goal is missed, else an empty text. Raises UserError for what is no policy, and where one breaks
+    a law or fails.
+    """
+    for name, missed in goals:
+        figures, everything = policy_figures_of(sessions[name], answer)
+        if sentence := missed(figures, everything):
+            return CheckResult(passed=False, sentence=sentence)
+    return CheckResult(passed=True, sentence=passed)
+
+
+def policy_figures_of(session: SessionReview, answer: Any) -> tuple[PolicyFigures, PolicyFigures]:
+    """Return the figures of a policy and of ``raw``, with summaries of the same size; raises UserError."""
+    if answer is None or callable(getattr(answer, "to_dataframe", None)):
+        raise UserError(NO_POLICY)
+    policy = session.policy(answer)
+    stages = policy.stages if isinstance(policy, Pipeline) else (policy,)
+    if any(type(stage).__module__.partition(".")[0] != PACKAGE for stage in stages if stage):
+        raise UserError(OWN_CLASS)
+    figures, everything = session.compare([policy, RAW], summary=SAME_SUMMARY).figures
+    return figures, everything
 
 
 def called(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -21,6 +21,15 @@ class WrongAnswer:
 
 
 @dataclass(frozen=True)
+class ProseNumber:
+    """A number that a lesson's notebook names in its words."""
+
+    words: str
+    computed: Callable[[LessonSessions], str]
+    """Returns the same words, computed from the lesson's sessions."""
+
+
+@dataclass(frozen=True)
 class LessonAnswers:
     """The values that are predicted in a test, and the wrong answers."""
 
@@ -29,3 +38,5 @@ class LessonAnswers:
     wrong: tuple[WrongAnswer, ...]
     truths: dict[str, Any]
     """The right values, as they were computed when the lesson was written; a number to a hundredth of it."""
+    numbers: tuple[ProseNumber, ...] = ()
+    """Numbers in the notebook's words."""
