@@ -38,7 +38,12 @@ import {
 } from './controls/inspection';
 import { useKeptFocus } from './controls/keptFocus';
 import { ShownTracks, usePolicyTrack } from './controls/policyTrack';
-import { InspectorHeader, tabsOf, type TabName } from './inspectorHeader';
+import {
+  InspectorHeader,
+  tabsOf,
+  type IComparing,
+  type TabName
+} from './inspectorHeader';
 import { PartsAlone } from './inspectorParts';
 import { ReaderNotesProvider, useNotesOf } from './notes/readerNotes';
 import { useInspectorKeys } from './inspectorKeys';
@@ -63,6 +68,8 @@ interface IInspectorProps {
   remark?: string;
   /** Another session beside it. */
   compared?: IComparedView;
+  /** How another session is put beside it; absent where there is no other one to choose. */
+  comparing?: IComparing;
   /** The parts that are shown alone; none for all, in tabs. */
   parts?: readonly InspectorPartName[];
   /** The parts that are not shown until they are revealed. */
@@ -123,6 +130,7 @@ interface ISessionProps extends IInspectorProps {
 function Session(props: ISessionProps) {
   const { source, view, error, openLink, place, setPlace } = props;
   const { isPrinted = false, remark = '', compared = null } = props;
+  const { comparing = null } = props;
   const { parts = NO_PARTS, hidden: hiddenParts = NO_PARTS } = props;
   const { what_if: isWhatIf = false, price = null } = place;
   const { words } = useHost();
@@ -230,6 +238,7 @@ function Session(props: ISessionProps) {
               place={place}
               showKeys={showKeys}
               isAlone={isAlone}
+              comparing={comparing}
             />
             <p
               className="plm-Inspector-notice"
