@@ -41,8 +41,11 @@ export function useAddressPlace(
       setShown(addressPlace(sessions, opening, words));
     };
     window.addEventListener('hashchange', follow);
+    // Two sessions with one id may have the same address.
+    window.addEventListener('popstate', follow);
     return () => {
       window.removeEventListener('hashchange', follow);
+      window.removeEventListener('popstate', follow);
     };
   }, [sessions, opening, words]);
   return {
@@ -50,7 +53,7 @@ export function useAddressPlace(
     setPlace: (index, place) => {
       const isOpened = index !== shown.index;
       const before = isOpened ? NOWHERE : shown.place;
-      steps.write(before, sessions[index] ?? '', place);
+      steps.write(before, sessions[index] ?? '', index, place);
       setShown({ index, place, remark: '', isOpened });
     }
   };
@@ -73,7 +76,8 @@ function addressPlace(
     return shown;
   }
   const { session, place } = link;
-  const index = sessions.indexOf(session);
+  const kept = keptIndex();
+  const index = sessions[kept] === session ? kept : sessions.indexOf(session);
   return index >= 0
     ? { ...shown, index, place, remark: unknownWords(link.unknown, words) }
     : {
@@ -84,6 +88,12 @@ function addressPlace(
           sessions.join(', ')
         )
       };
+}
+
+/** Returns the place among the page's sessions that a step of the browser's history keeps; -1 where it keeps none. */
+function keptIndex(): number {
+  const state = history.state as { session?: unknown } | null;
+  return typeof state?.session === 'number' ? state.session : -1;
 }
 
 /** Returns which pieces of a link say nothing to this version; '' where there are none. */
@@ -105,6 +115,7 @@ class AddressSteps {
   write(
     before: IInspectorPlace,
     session: string,
+    index: number,
     after: IInspectorPlace
   ): void {
     const moved = changedFields(before, after);
@@ -114,9 +125,9 @@ class AddressSteps {
     this._movedAt = now;
     const address = `#${linkTo(session, after)}`;
     if (isSameStep) {
-      history.replaceState(null, '', address);
+      history.replaceState({ session: index }, '', address);
     } else {
-      history.pushState(null, '', address);
+      history.pushState({ session: index }, '', address);
     }
   }
 }
