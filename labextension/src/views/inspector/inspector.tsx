@@ -37,7 +37,12 @@ import {
 } from './controls/inspection';
 import { useKeptFocus } from './controls/keptFocus';
 import { ShownTracks, usePolicyTrack } from './controls/policyTrack';
-import { InspectorHeader, tabsOf, type TabName } from './inspectorHeader';
+import {
+  InspectorHeader,
+  tabsOf,
+  type IComparing,
+  type TabName
+} from './inspectorHeader';
 import { PartsAlone } from './inspectorParts';
 import { ReaderNotesProvider, useNotesOf } from './notes/readerNotes';
 import { useInspectorKeys } from './inspectorKeys';
@@ -74,6 +79,8 @@ interface IInspectorProps {
   remark?: string;
   /** Another session beside it. */
   compared?: IComparedView;
+  /** How another session is put beside it; absent where there is no other one to choose. */
+  comparing?: IComparing;
   /** The parts that are shown alone; none for all, in tabs. */
   parts?: readonly InspectorPartName[];
   /** The parts that are not shown until they are revealed. */
@@ -133,6 +140,7 @@ function Session(props: ISessionProps) {
   const { place } = shownPlace;
   const { isPrinted = false, remark = '', compared = null } = props;
   const { isSteppedByPage = false, openedPrice = '' } = props;
+  const { comparing = null } = props;
   const { parts = NO_PARTS, hidden: hiddenParts = NO_PARTS } = props;
   const { what_if: isWhatIf = false, price = null } = place;
   const { words } = useHost();
@@ -248,6 +256,7 @@ function Session(props: ISessionProps) {
               steps={steps}
               showKeys={showKeys}
               isAlone={isAlone}
+              comparing={comparing}
             />
             <p
               className="plm-Inspector-notice"

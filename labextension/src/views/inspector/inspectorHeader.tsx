@@ -30,6 +30,14 @@ function movesAlongTabs(key: string): boolean {
   return ['ArrowLeft', 'ArrowRight', 'Home', 'End'].includes(key);
 }
 
+/** How another session is put beside the inspected one. */
+export interface IComparing {
+  /** Asks which one. */
+  readonly choose: () => void;
+  /** Shows the first alone again; absent where it is. */
+  readonly end?: () => void;
+}
+
 interface IInspectorHeaderProps {
   tab: TabName;
   /** The id of the tabs and of what they show. */
@@ -44,6 +52,7 @@ interface IInspectorHeaderProps {
   showKeys: () => void;
   /** Whether some parts are shown alone, without tabs. */
   isAlone: boolean;
+  comparing: IComparing | null;
 }
 
 /** Draws title, origin, tabs and the place of the cursor. */
@@ -54,7 +63,8 @@ export function InspectorHeader({
   openedPrice,
   steps,
   showKeys,
-  isAlone
+  isAlone,
+  comparing
 }: IInspectorHeaderProps) {
   const { words, copy } = useHost();
   const { view, request, item, go, compared } = useInspection();
@@ -157,6 +167,29 @@ export function InspectorHeader({
           }}
         >
           {words.__('Copy link')}
+        </button>
+      )}
+      {comparing !== null && (
+        <button
+          type="button"
+          className="plm-Link plm-Inspector-link"
+          aria-haspopup="dialog"
+          title={words.__(
+            'Show another session beside this one: where they part, and what each cost'
+          )}
+          onClick={comparing.choose}
+        >
+          {words.__('Compare with…')}
+        </button>
+      )}
+      {comparing?.end !== undefined && (
+        <button
+          type="button"
+          className="plm-Link plm-Inspector-link"
+          title={words.__('Show the first session alone again')}
+          onClick={comparing.end}
+        >
+          {words.__('End comparison')}
         </button>
       )}
       <button
