@@ -38,6 +38,7 @@ import { useKeptFocus } from './controls/keptFocus';
 import { ShownTracks, usePolicyTrack } from './controls/policyTrack';
 import { InspectorHeader, tabsOf, type TabName } from './inspectorHeader';
 import { PartsAlone } from './inspectorParts';
+import { useNotesShownWith } from './notes/hiddenNotes';
 import { ReaderNotesProvider, useNotesOf } from './notes/readerNotes';
 import { useInspectorKeys } from './inspectorKeys';
 import { KeyList } from './keyList';
@@ -193,7 +194,7 @@ function Session(props: ISessionProps) {
       hidden
     ]
   );
-  const notes = useNotesOf(source, view.seq);
+  const notes = useNotesShownWith(useNotesOf(source, view.seq), hidden);
   const cursor = useMemo<IInspectorCursor>(
     () => ({ request, item, against, brushed }),
     [request, item, against, brushed]
