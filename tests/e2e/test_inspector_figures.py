@@ -251,7 +251,7 @@ def _requests_table(views: Locator, session: Any, found: ComparedFigures) -> Non
         counted = round(session.request(number).tokens)
         tokens = {
             "reported": record["input"],
-            "from cache": record["cache_read"],
+            "read from cache": record["cache_read"],
             "counted": counted,
             "answer": _answer_tokens(record),
             **({"written anew": losses.get(number)} if losses else {}),

@@ -44,6 +44,7 @@ import {
   type TabName
 } from './inspectorHeader';
 import { PartsAlone } from './inspectorParts';
+import { useNotesShownWith } from './notes/hiddenNotes';
 import { ReaderNotesProvider, useNotesOf } from './notes/readerNotes';
 import { useInspectorKeys } from './inspectorKeys';
 import { KeyList } from './keyList';
@@ -206,7 +207,7 @@ function Session(props: ISessionProps) {
       hidden
     ]
   );
-  const notes = useNotesOf(source, view.seq);
+  const notes = useNotesShownWith(useNotesOf(source, view.seq), hidden);
   const cursor = useMemo<IInspectorCursor>(
     () => ({ request, item, definition, against, brushed }),
     [request, item, definition, against, brushed]

@@ -68,7 +68,7 @@ export function InspectorHeader({
 }: IInspectorHeaderProps) {
   const { words, copy } = useHost();
   const { view, request, item, go, compared } = useInspection();
-  const { notes, write } = useReaderNotes();
+  const { notes, hiddenCount, write } = useReaderNotes();
   const [copied, setCopied] = useState('');
   const names: Record<TabName, string> = {
     compared: words.__('Two sessions'),
@@ -85,7 +85,10 @@ export function InspectorHeader({
   // Where nobody wrote one and nobody can, there is nothing to show.
   const tabs = tabsOf(compared).filter(
     name =>
-      name !== 'notes' || name === tab || notes.length > 0 || write !== null
+      name !== 'notes' ||
+      name === tab ||
+      notes.length + hiddenCount > 0 ||
+      write !== null
   );
   const total = view.requests.id.length;
   const price = withPrices(openedPrice, place.price ?? '');
