@@ -1526,6 +1526,20 @@ export interface SettingRow {
   value: string;
   origin: string;
 }
+/**
+ * The cache marks of requests, in the order of the prompt: after each the client asked for the prompt to be cached.
+ */
+export interface MarkColumns {
+  request: number[];
+  /** The item that it stands after; -1 where that is not known. */
+  item: number[];
+  /** Of an item of tools the definition that it stands after, from 0; -1 for other items. */
+  definition: number[];
+  /** The place as it was sent, such as ``message 7, block 2``; empty where the item is known. */
+  place: string[];
+  /** ``5m`` or ``1h``; empty where the client left it to the provider. */
+  lifetime: string[];
+}
 /** The things that a prompt may mention, in each kind the newest and nearest first. */
 export interface MentionList {
   rows: MentionRow[];
@@ -2922,6 +2936,7 @@ export interface TimelineView {
   items: ItemColumns;
   definitions: DefinitionColumns;
   requests: RequestColumns;
+  cache_marks: MarkColumns;
   ruler: RulerView;
   price: PriceProfile;
   recorded: TrackView;

@@ -55,6 +55,20 @@ class DefinitionColumns(Value):
     """How it differs from the definitions that were offered before."""
 
 
+class MarkColumns(Value):
+    """The cache marks of requests, in the order of the prompt: after each the client asked for the prompt to be cached."""
+
+    request: tuple[int, ...] = ()
+    item: tuple[int, ...] = ()
+    """The item that it stands after; -1 where that is not known."""
+    definition: tuple[int, ...] = ()
+    """Of an item of tools the definition that it stands after, from 0; -1 for other items."""
+    place: tuple[str, ...] = ()
+    """The place as it was sent, such as ``message 7, block 2``; empty where the item is known."""
+    lifetime: tuple[str, ...] = ()
+    """``5m`` or ``1h``; empty where the client left it to the provider."""
+
+
 class RequestColumns(Value):
     """The requests of a session, in order."""
 
@@ -241,6 +255,8 @@ class TimelineView(Value):
     items: ItemColumns
     definitions: DefinitionColumns = DefinitionColumns()
     requests: RequestColumns
+    cache_marks: MarkColumns = MarkColumns()
+    """None where none was set, or where the recording does not tell them."""
     ruler: RulerView
     price: PriceProfile
     recorded: TrackView

@@ -1,9 +1,12 @@
 /** Paints the grid: only the rows and columns that are seen. */
+import type { TimelineView } from '../../../protocol/generated';
+import type { ICacheMark } from '../../../state/inspector/cacheMarks';
 import {
   definitionOfRow,
   definitionsOf,
   itemOfRow,
-  MAX_ITEMS
+  MAX_ITEMS,
+  rowOf
 } from '../../../state/inspector/definitionRows';
 import { scaleAt } from '../../../state/inspector/figures/requestScale';
 import { rowName } from '../../../state/inspector/rowNames';
@@ -28,6 +31,8 @@ const INDENT_PX = 36;
 const MIN_NAME_LETTERS = 12;
 /** The width of a request's number above wide columns, in CSS pixels. */
 const NUMBER_PX = 26;
+/** The least width of a cache mark. */
+const MIN_MARK_PX = 9;
 /** The least width of the cursor. */
 const MIN_CURSOR_PX = 3;
 /** Columns up to this width are named in tens. */
@@ -54,6 +59,8 @@ export interface IGridContent {
   readonly request: number;
   /** The chosen one of the rows. */
   readonly chosenRow: number | null;
+  /** The cache marks of the request at the cursor. */
+  readonly marks: readonly ICacheMark[];
 }
 
 /** Paints into a canvas, at the screen's own resolution. */
@@ -83,6 +90,20 @@ export function drawGrid(
   brush.names();
   brush.heads();
   brush.cursor();
+  brush.marks();
+}
+
+/** Returns the row that a cache mark stands below: of a definition where it is there, else of its item; -1 for none. */
+export function rowOfMark(
+  view: TimelineView,
+  rows: Int32Array,
+  { item, definition }: ICacheMark
+): number {
+  if (item === null) {
+    return -1;
+  }
+  const row = rowOf(view, item, definition);
+  return rows.includes(row) ? row : item;
 }
 
 /** Squares of one item beside each other. */
@@ -327,6 +348,38 @@ class GridBrush {
       context.lineWidth = 1;
       context.strokeRect(0.5, this._y(row) + 0.5, names - 4, ROW_PX - 1);
     }
+  }
+
+  /** Paints the cache marks into the cursor's column: a line below the row, and an arrow to it from the left. */
+  marks(): void {
+    const { names, column, range, height } = this._shape;
+    const { rows, states, request, marks } = this._content;
+    if (!isInRange(range, request)) {
+      return;
+    }
+    const context = this._context;
+    const width = Math.max(column, MIN_MARK_PX);
+    const x = this._x(request) + (column - width) / 2;
+    context.save();
+    context.beginPath();
+    context.rect(names - 1, HEAD_PX, this._shape.width, height);
+    context.clip();
+    for (const mark of marks) {
+      const row = rows.indexOf(rowOfMark(states.view, rows, mark));
+      if (row >= this._firstRow && row < this._lastRow) {
+        const y = this._y(row) + ROW_PX;
+        context.fillStyle = this._colour('page');
+        context.fillRect(x - 6, y - 3.5, width + 11, 5);
+        context.fillStyle = this._colour('text');
+        context.fillRect(x - 2, y - 2, width + 5, 2);
+        context.beginPath();
+        context.moveTo(x - 7, y - 6);
+        context.lineTo(x - 1, y - 1);
+        context.lineTo(x - 7, y + 4);
+        context.fill();
+      }
+    }
+    context.restore();
   }
 
   /** Paints cells of one state beside each other. */

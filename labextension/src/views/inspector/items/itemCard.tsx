@@ -15,6 +15,7 @@ import { useAnswer, useText } from '../controls/answers';
 import { useInspection } from '../controls/inspection';
 import { ItemLink, RequestLink } from '../controls/placeLinks';
 import { StepButton } from '../controls/stepButton';
+import { MarksOfItem } from './cacheMarks';
 import { DefinitionList, DefinitionSentence } from './definitionCard';
 import { ReductionSentence } from './reductionSentence';
 
@@ -91,6 +92,7 @@ function ChosenItem({ item }: { item: number }) {
       ) : (
         <DefinitionSentence item={item} definition={definition} />
       )}
+      <MarksOfItem item={item} />
       <ReductionSentence item={item} />
       <NextState item={item} />
       <div className="plm-Inspector-buttons">

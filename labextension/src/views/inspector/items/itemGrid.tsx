@@ -20,6 +20,7 @@ import {
   placeOfRow,
   rowOf
 } from '../../../state/inspector/definitionRows';
+import { markWords } from '../../../state/inspector/cacheMarks';
 import { itemLabel } from '../../../state/inspector/labels';
 import { itemRows } from '../../../state/inspector/itemRows';
 import {
@@ -33,18 +34,21 @@ import { count } from '../../../state/text/numberFormat';
 import { useHost, type IWords } from '../../host';
 import { useElementWidth } from '../controls/elementWidth';
 import {
+  useCacheMarks,
   useGridChoice,
   useInspection,
   type IShownTrack
 } from '../controls/inspection';
 import {
   drawGrid,
+  rowOfMark,
   FOLD_PX,
   HEAD_PX,
   requestsInColumn,
   ROW_PX,
   type IGridShape
 } from './gridDrawing';
+import { CacheMarkSentence } from './cacheMarks';
 import { GridFilter } from './gridFilter';
 import { cellStep } from './gridKeys';
 import { columnAt, useZoomWheel, zoomByKey } from './gridZoom';
@@ -84,6 +88,7 @@ export const ItemGrid = memo(function ItemGrid({
     () => itemRows(shown.states, filter, chosenRange, unfolded),
     [shown.states, filter, chosenRange, unfolded]
   );
+  const marks = useCacheMarks();
   const chosenRow = item === null ? null : rowOf(view, item, definition);
   const range = useMemo(
     () => chosenRange ?? wholeRange(view),
@@ -122,7 +127,8 @@ export const ItemGrid = memo(function ItemGrid({
         tracks,
         rows,
         request,
-        chosenRow
+        chosenRow,
+        marks
       });
     }
   }, [
@@ -131,6 +137,7 @@ export const ItemGrid = memo(function ItemGrid({
     rows,
     request,
     chosenRow,
+    marks,
     width,
     names,
     column,
@@ -283,7 +290,11 @@ export const ItemGrid = memo(function ItemGrid({
           ),
           request + 1
         );
-  const cellText =
+  const markText = marks
+    .filter(mark => item !== null && rowOfMark(view, rows, mark) === chosenRow)
+    .map(mark => `, ${words.__('%1 after it', markWords(mark))}`)
+    .join('');
+  const stateText =
     item === null
       ? words.__('No item is chosen: press the arrow down.')
       : whatIf === null || stateOf(recorded) === stateOf(whatIf)
@@ -341,7 +352,7 @@ export const ItemGrid = memo(function ItemGrid({
               id={cell}
               aria-colindex={request + 1}
             >
-              {cellText}
+              {stateText + markText}
             </span>
           </div>
         </div>
@@ -369,6 +380,7 @@ export const ItemGrid = memo(function ItemGrid({
             )}
         </p>
       )}
+      <CacheMarkSentence />
       <p className="plm-Muted plm-ItemGrid-keys" id={`${idPrefix}-keys`}>
         {words.__(
           'Arrows move the cell, Control with left and right goes to the row’s next change, + − 0 change the width of the columns, Enter goes to why, Escape back.'
