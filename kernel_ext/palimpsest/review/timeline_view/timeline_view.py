@@ -22,7 +22,7 @@ from palimpsest.review.tables.request_totals import (
     request_totals,
     session_costs,
 )
-from palimpsest.review.tables.subagents import SubagentRun
+from palimpsest.review.tables.subagents import SubagentRun, missing_subagents
 from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.timeline_view.sliders import policy_choices
 from palimpsest.review.timeline_view.track_view import recorded_track
@@ -140,6 +140,7 @@ def _later_fields(
         "waste_kinds": wastes.kinds,
         "used": review.references.used_by(len(review.timeline.requests)),
         "subagents": tuple(_subagents(subagents)),
+        "missing_subagents": missing_subagents(review.timeline, subagents),
         "policies": policy_choices(policies),
         "given_policies": len(policies),
     }
@@ -180,6 +181,7 @@ def _subagents(runs: Sequence[SubagentRun]) -> Iterator[SubagentView]:
             session=run.timeline.session,
             title=run.timeline.title,
             request=run.request,
+            call=run.call.index if run.call is not None and run.depth == 1 else -1,
             requests=run.totals.requests,
             tokens=run.totals.input + run.totals.output,
             cost=run.totals.cost,

@@ -224,6 +224,8 @@ class SubagentView(Value):
     title: str
     request: int
     """The request of the parent whose answer started it; -1 where it is not known."""
+    call: int = -1
+    """The item of the call of this session that started it; -1 where another subagent did, or that is not known."""
     requests: int
     tokens: int
     cost: float | None = None
@@ -270,6 +272,10 @@ class TimelineView(Value):
     used: tuple[tuple[int, ...], ...] = ()
     """For each request the items, ascending, with a name that its answer used."""
     subagents: tuple[SubagentView, ...] = ()
+    missing_subagents: tuple[int, ...] = ()
+    """Items of calls that started a session which is not there."""
+    within: str = ""
+    """The session that was asked for this one as its subagent; empty where it was asked for itself."""
     totals: tuple[str, ...] = ()
     """Sentences with numbers about the whole session."""
     gaps: tuple[str, ...] = ()

@@ -17,6 +17,7 @@ import {
 } from '../../state/inspector/figures/rangeFigures';
 import { definitionsOf } from '../../state/inspector/definitionRows';
 import { ALL_ITEMS } from '../../state/inspector/itemRows';
+import { subagentSource } from '../../state/inspector/subagents';
 import {
   NOWHERE,
   type IComparedView,
@@ -46,6 +47,7 @@ import { useInspectorKeys } from './inspectorKeys';
 import { KeyList } from './keyList';
 import { PrintedSections } from './printedSections';
 import { SkipLinks } from './skipLinks';
+import { WayBack } from './wayBack';
 import { TabContent } from './tabContent';
 import { useView } from './sessionView';
 
@@ -74,11 +76,54 @@ interface IInspectorProps {
 export function Inspector(props: IInspectorProps) {
   const { words } = useHost();
   const [place, setPlace] = usePlace(props);
+  const [isMissing, setMissing] = useState(false);
+  const subagent = place.subagent ?? null;
+  if (subagent !== null && props.source.lacksSubagents === true) {
+    setMissing(true);
+    setPlace({ ...NOWHERE });
+  }
+  const source = useMemo(
+    () =>
+      subagent === null ? props.source : subagentSource(props.source, subagent),
+    [props.source, subagent]
+  );
+  const leaveSubagent = useWayBack(place, setPlace);
+  // Another session is another inspector, though its place is in the same link.
+  return (
+    <InspectedView
+      {...props}
+      key={subagent}
+      source={source}
+      place={place}
+      setPlace={setPlace}
+      leaveSubagent={leaveSubagent}
+      remark={[
+        props.remark,
+        isMissing &&
+          words.__('The link leads to a subagent, which is not in this report.')
+      ]
+        .filter(Boolean)
+        .join(' ')}
+    />
+  );
+}
+
+interface IInspectedViewProps extends IInspectorProps {
+  place: IInspectorPlace;
+  setPlace: SetPlace;
+  leaveSubagent: (() => void) | null;
+}
+
+/** Draws the session, or the subagent, of a source. */
+function InspectedView(props: IInspectedViewProps) {
+  const { place, setPlace, leaveSubagent } = props;
+  const { words } = useHost();
   const { view, error } = useView(props.source, place.price ?? null);
   useSameItem(view, place, setPlace);
   if (view === null) {
     return (
       <div className="plm-Inspector">
+        {leaveSubagent !== null && <WayBack onLeave={leaveSubagent} />}
         <p role="status">
           {error || (props.source.waits ?? words.__('Reading the session…'))}
         </p>
@@ -88,6 +133,7 @@ export function Inspector(props: IInspectorProps) {
   if (view.requests.id.length === 0) {
     return (
       <div className="plm-Inspector">
+        {leaveSubagent !== null && <WayBack onLeave={leaveSubagent} />}
         <p role="status">
           {error ||
             (view.own
@@ -113,16 +159,15 @@ export function Inspector(props: IInspectorProps) {
 
 type SetPlace = Dispatch<SetStateAction<IInspectorPlace>>;
 
-interface ISessionProps extends IInspectorProps {
+interface ISessionProps extends IInspectedViewProps {
   view: TimelineView;
   /** Why no newer view could be read; '' where the view is the newest. */
   error: string;
-  place: IInspectorPlace;
-  setPlace: SetPlace;
 }
 
 function Session(props: ISessionProps) {
-  const { source, view, error, openLink, place, setPlace } = props;
+  const { source, view, error, openLink, place, setPlace, leaveSubagent } =
+    props;
   const { isPrinted = false, remark = '', compared = null } = props;
   const { parts = NO_PARTS, hidden: hiddenParts = NO_PARTS } = props;
   const { what_if: isWhatIf = false, price = null } = place;
@@ -169,6 +214,7 @@ function Session(props: ISessionProps) {
       chooseRange,
       go,
       openLink: openLink ?? null,
+      leaveSubagent,
       card,
       compared,
       hidden
@@ -184,6 +230,7 @@ function Session(props: ISessionProps) {
       chooseRange,
       go,
       openLink,
+      leaveSubagent,
       card,
       compared,
       hidden
@@ -228,6 +275,7 @@ function Session(props: ISessionProps) {
             role="region"
             onKeyDown={pressKey}
           >
+            {leaveSubagent !== null && <WayBack onLeave={leaveSubagent} />}
             {!isAlone && <SkipLinks tab={tab} />}
             <InspectorHeader
               tab={tab}
@@ -381,6 +429,38 @@ function usePlace({
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [place]);
   return [place, setPlace];
+}
+
+/**
+ * Returns how a shown subagent is left: back to the place where it was opened, or, where a link opened it, to the
+ * session that the link names; null where no subagent is shown.
+ */
+function useWayBack(
+  place: IInspectorPlace,
+  setPlace: SetPlace
+): (() => void) | null {
+  const [opened, setOpened] = useState<readonly IInspectorPlace[]>([]);
+  const [lastPlace, setLastPlace] = useState(place);
+  const subagent = place.subagent ?? null;
+  if (lastPlace !== place) {
+    setLastPlace(place);
+    if ((lastPlace.subagent ?? null) !== subagent) {
+      const isBack = (opened.at(-1)?.subagent ?? null) === subagent;
+      setOpened(
+        subagent === null
+          ? []
+          : opened.length > 0 && isBack
+            ? opened.slice(0, -1)
+            : [...opened, lastPlace]
+      );
+    }
+  }
+  return subagent === null
+    ? null
+    : () => {
+        // Another value, so that it is told as a move.
+        setPlace({ ...(opened.at(-1) ?? NOWHERE) });
+      };
 }
 
 /** Keeps an item's place by its id: the last few are numbered anew while an answer is written. */

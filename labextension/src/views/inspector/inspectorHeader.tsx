@@ -69,7 +69,8 @@ export function InspectorHeader({
       name !== 'notes' || name === tab || notes.length > 0 || write !== null
   );
   const total = view.requests.id.length;
-  const link = linkTo(view.session, { ...place, request, item });
+  // A subagent's place is one in the session that was asked for it.
+  const link = linkTo(view.within || view.session, { ...place, request, item });
   return (
     <div className="plm-Inspector-header">
       <h2 className="plm-Inspector-title" title={oneLine(view.title)}>

@@ -47,6 +47,8 @@ export interface IInspectedSession {
   ) => void;
   readonly go: (place: Partial<IInspectorPlace>) => void;
   readonly openLink: ((link: string) => void) | null;
+  /** Leads from a subagent back to where it was opened; null where no subagent is shown. */
+  readonly leaveSubagent: (() => void) | null;
   readonly card: CardFocus;
   /** The session beside it; null where it is inspected alone. */
   readonly compared: IComparedView | null;

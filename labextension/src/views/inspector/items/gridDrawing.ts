@@ -9,6 +9,10 @@ import {
   rowOf
 } from '../../../state/inspector/definitionRows';
 import { scaleAt } from '../../../state/inspector/figures/requestScale';
+import {
+  subagentFigures,
+  subagentsOf
+} from '../../../state/inspector/subagents';
 import { rowName } from '../../../state/inspector/rowNames';
 import { count } from '../../../state/text/numberFormat';
 import type {
@@ -251,7 +255,16 @@ class GridBrush {
         context.fillStyle = this._colour(this._kind(item));
         context.fillRect(2, y - 5, 8, 10);
         context.fillStyle = text;
-        if (definitionsOf(view, item).count === 0) {
+        const subagents = subagentsOf(view, item);
+        if (subagents.length > 0) {
+          context.fillText('▸', 14, y);
+          this._subagentName(
+            item,
+            subagentFigures(view, subagents),
+            letters,
+            y
+          );
+        } else if (definitionsOf(view, item).count === 0) {
           context.fillText(rowName(view, item, letters), 16, y);
         } else {
           const isUnfolded = (rows[row + 1] ?? 0) >= MAX_ITEMS;
@@ -265,6 +278,24 @@ class GridBrush {
     }
     context.fillStyle = this._colour('line');
     context.fillRect(names - 2, HEAD_PX, 1, height);
+  }
+
+  /** Writes the name of a call that started subagents, and what they sent and cost where there is room for both. */
+  private _subagentName(
+    item: number,
+    figures: string,
+    letters: number,
+    y: number
+  ): void {
+    const { view } = this._content.states;
+    const room = letters - figures.length - 5;
+    const hasFigures = room >= MIN_NAME_LETTERS;
+    const name = rowName(view, item, hasFigures ? room : letters - 2);
+    this._context.fillText(
+      hasFigures ? `${name} · ${figures}` : name,
+      FOLD_PX,
+      y
+    );
   }
 
   /** Writes a definition's name, and at the right its tokens where there is room for both. */

@@ -17,6 +17,7 @@ import { ItemLink, RequestLink } from '../controls/placeLinks';
 import { StepButton } from '../controls/stepButton';
 import { MarksOfItem } from './cacheMarks';
 import { DefinitionList, DefinitionSentence } from './definitionCard';
+import { StartedSubagents } from './startedSubagents';
 import { ReductionSentence } from './reductionSentence';
 
 const MAX_USES = 8;
@@ -92,6 +93,7 @@ function ChosenItem({ item }: { item: number }) {
       ) : (
         <DefinitionSentence item={item} definition={definition} />
       )}
+      <StartedSubagents item={item} />
       <MarksOfItem item={item} />
       <ReductionSentence item={item} />
       <NextState item={item} />

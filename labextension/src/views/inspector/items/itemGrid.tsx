@@ -22,6 +22,11 @@ import {
 } from '../../../state/inspector/definitionRows';
 import { markWords } from '../../../state/inspector/cacheMarks';
 import { itemLabel } from '../../../state/inspector/labels';
+import {
+  subagentFigures,
+  subagentPlace,
+  subagentsOf
+} from '../../../state/inspector/subagents';
 import { itemRows } from '../../../state/inspector/itemRows';
 import {
   isInRange,
@@ -390,7 +395,10 @@ export const ItemGrid = memo(function ItemGrid({
   );
 });
 
-/** Returns the items whose definitions are rows, and how to fold or unfold one, which is said by true. */
+/**
+ * Returns the items whose definitions are rows, and how to fold or unfold one, or to open the subagent of a call;
+ * a row that holds nothing else gives false.
+ */
 function useUnfoldedItems(
   view: TimelineView,
   item: number | null,
@@ -399,7 +407,7 @@ function useUnfoldedItems(
   unfolded: ReadonlySet<string>;
   fold: (row: number) => boolean;
 } {
-  const { go } = useInspection();
+  const { go, source } = useInspection();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const holder =
     item === null || definition === null ? '' : (view.items.id[item] ?? '');
@@ -412,6 +420,11 @@ function useUnfoldedItems(
   );
   const fold = (row: number) => {
     const folded = itemOfRow(view, row);
+    const [subagent] = subagentsOf(view, folded);
+    if (subagent !== undefined && source.lacksSubagents !== true) {
+      go(subagentPlace(subagent.session));
+      return true;
+    }
     const id = view.items.id[folded] ?? '';
     if (row >= MAX_ITEMS || definitionsOf(view, folded).count === 0) {
       return false;
@@ -444,6 +457,14 @@ function rowWords(
       'Tool definition %1, %2 tokens',
       name,
       count(tokens * scaleAt(states, request).factor)
+    );
+  }
+  const subagents = subagentsOf(view, item);
+  if (subagents.length > 0) {
+    return words.__(
+      '%1, a subagent with %2, Space opens it',
+      itemLabel(view, item),
+      subagentFigures(view, subagents)
     );
   }
   if (held === 0) {
