@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import replace
+from itertools import islice
 from typing import Any, TypeVar
 
 from palimpsest.context.budget.request_tokens import MEDIA_TOKENS
@@ -98,6 +99,31 @@ class ItemList:
         while (index := self._index_of_part.get(f"{part_id}{RESULT}/{len(items)}")) is not None:
             items.append(index)
         return items
+
+    def section(self, kind: str) -> int:
+        """Return the newest item of a system prompt or of tools; -1 where there is none."""
+        return self._sections.get(kind, -1)
+
+    def last_of_parts(self, names: Iterable[str]) -> int:
+        """Return the last of the items of some parts and results, by their names; -1 where none is an item."""
+        found = [self._index_of_part[name] for name in names if name in self._index_of_part]
+        return max(found, default=-1)
+
+    def newest_of_call(self, call: str, kind: str) -> int:
+        """Return the newest item of a call, itself or its result; -1 where there is none."""
+        return next(
+            (
+                item.index
+                for item in reversed(self.items)
+                if item.group == call and item.kind == kind
+            ),
+            -1,
+        )
+
+    def newest_text(self, digest: str, later: int) -> int:
+        """Return the newest item with a content but for ``later`` ones after it; -1 where there is none."""
+        same = (item.index for item in reversed(self.items) if item.hash == digest)
+        return next(islice(same, later, None), -1)
 
     def items_of_message(self, message_id: str) -> list[int]:
         """Return the items of a message, including the results of its calls."""

@@ -59,6 +59,8 @@ class InspectorPlace(Value):
     """The request that the shown one is compared with; by default the one before."""
     range: tuple[Number, Number] | None = None
     """The first and the last request to which grid, tables and sums are narrowed."""
+    subagent: str | None = Field(default=None, max_length=MAX_NAME_CHARS)
+    """The session that a call of this one started, which is shown instead: the other fields are of that session."""
     tab: InspectorTab | None = None
     policy: str | None = Field(default=None, max_length=MAX_NAME_CHARS)
     """The policy of the second track, with its numbers behind it."""

@@ -92,7 +92,9 @@ export function InspectorHeader({
   );
   const total = view.requests.id.length;
   const price = withPrices(openedPrice, place.price ?? '');
-  const link = linkTo(view.session, { ...place, price, request, item });
+  // A subagent's place is one in the session that was asked for it.
+  const session = view.within || view.session;
+  const link = linkTo(session, { ...place, price, request, item });
   return (
     <div className="plm-Inspector-header">
       <h2 className="plm-Inspector-title" title={oneLine(view.title)}>

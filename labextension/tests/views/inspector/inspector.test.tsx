@@ -868,6 +868,7 @@ describe('sentences', () => {
         session: 'ses_b',
         title: 'Explore',
         request: 1,
+        call: -1,
         requests: 4,
         tokens: 900,
         cost: 0.0004,

@@ -10,6 +10,7 @@ export const TERMS = [
   'cache break',
   'written anew',
   'warm cache',
+  'cache mark',
   'policy',
   'estimate of the recording',
   'with refetching',
@@ -71,6 +72,12 @@ export function glossary(words: IWords): readonly IGlossaryEntry[] {
       words.__('warm cache'),
       words.__(
         'A cache that still holds all of the request before. The cost with a warm cache is an estimate of what the same request would have cost without the break.'
+      )
+    ],
+    'cache mark': [
+      words.__('cache mark'),
+      words.__(
+        'A place up to which the client asked for the prompt to be cached, and for how long, where the provider caches only what is asked for. It is known where the session is ours, or what was sent was captured.'
       )
     ],
     policy: [
