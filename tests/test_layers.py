@@ -20,6 +20,7 @@ LAYERS = (
     {"public"},
     {"app"},
     {"frontends", "rehearsal"},
+    {"lessons"},
     {"review", "session", "live_policies"},
     {"loop", "context_policies"},
     {"processor", "recordings", "request_items"},

@@ -27,7 +27,7 @@ __all__ = [
     "Event", "PastView", "Probe", "PromptEvent", "Record", "Refuse", "Reply", "RequestEvent",
     "Session", "SystemEvent", "SystemPrompt", "ToolAfter", "ToolBefore", "UserError",
     "__version__", "agents", "commands", "compare_sessions", "config", "corpus",
-    "current_session", "distrust", "hook", "import_session", "keyed_storage",
+    "current_session", "distrust", "hook", "import_session", "keyed_storage", "lesson",
     "load_ipython_extension", "models", "new_session", "open_recording", "open_session",
     "policies", "policy", "problems", "prune", "redecide", "sessions", "skills", "storage",
     "tool", "trust", "unhook", "unload_ipython_extension", "whatif",
@@ -68,6 +68,7 @@ _HOMES = {
     "compare_sessions": "palimpsest.review.recorded_sessions.session_comparison",
     "corpus": "palimpsest.review.corpus.corpus",
     "open_recording": "palimpsest.public.recorded_session",
+    "lesson": "palimpsest.public.lesson",
     "hook": "palimpsest.session.extensions.hooks",
     "unhook": "palimpsest.session.extensions.hooks",
     **dict.fromkeys(

@@ -27,6 +27,7 @@ from palimpsest.project import sessions as sessions
 from palimpsest.project import skills as skills
 from palimpsest.project import storage as storage
 from palimpsest.project import trust as trust
+from palimpsest.public.lesson import lesson as lesson
 from palimpsest.public.recorded_session import open_recording as open_recording
 from palimpsest.public.session_object import Session as Session
 from palimpsest.recordings.reconstruction.redecision import redecide as redecide

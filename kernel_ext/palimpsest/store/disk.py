@@ -177,6 +177,34 @@ def write_atomically(target: Path, content: bytes, *, durable: bool = False) -> 
         sync_to_disk(target.parent)
 
 
+def append_lines(path: Path, content: bytes, limit: int, mode: int = 0o600) -> None:
+    """Add lines to the end of a file in one write, created where it is missing; raises StorageFailed in one sentence.
+
+    A file whose last line has no end, as after a crash, gets one first. A link is not followed, and no file grows
+    beyond ``limit`` bytes.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | NOFOLLOW | getattr(os, "O_NONBLOCK", 0)
+    if path.is_symlink():
+        raise StorageFailed(f"{str(path)!r} is a link, so nothing is written to it.")
+    with storage_errors(path):
+        fd = os.open(path, flags | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0), mode)
+        try:
+            status = os.fstat(fd)
+            if not stat.S_ISREG(status.st_mode):
+                raise StorageFailed(f"{str(path)!r} is no file, so nothing is written to it.")
+            if status.st_size + len(content) > limit:
+                size = limit // 1_000_000
+                raise StorageFailed(
+                    f"{str(path)!r} would be larger than {size} MB; nothing is added."
+                )
+            if status.st_size:
+                os.lseek(fd, -1, os.SEEK_END)
+                content = content if os.read(fd, 1) == b"\n" else b"\n" + content
+            write_fully(fd, content)
+        finally:
+            os.close(fd)
+
+
 def temporary_folder(prefix: str) -> Path:
     """Create a folder for temporary files, which the caller removes; raises StorageFailed on a failure."""
     try:

@@ -6,7 +6,6 @@ copies. A line that cannot be read is reported and left where it is.
 
 import json
 import os
-import stat
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -17,16 +16,9 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from palimpsest.store.disk import (
-    NOFOLLOW,
-    NoFile,
-    TooLarge,
-    read_small,
-    storage_errors,
-    write_fully,
-)
+from palimpsest.store.disk import NoFile, TooLarge, append_lines, read_small
 from palimpsest.store.interface import Problem
-from palimpsest.transcript.errors import NotFound, StorageFailed, UserError
+from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.redaction.secret_patterns import scrub
 from palimpsest.transcript.redaction.secret_removal import redacted_value, secret_values
@@ -70,8 +62,8 @@ class NoteLines:
 class MergedNotes:
     """What a merge brought."""
 
-    added: int
-    known: int
+    added_count: int
+    known_count: int
     """Lines that were here already."""
     left_out: int
     """Lines about other sessions."""
@@ -80,8 +72,8 @@ class MergedNotes:
     def plus(self, other: "MergedNotes") -> "MergedNotes":
         """Return both together."""
         return MergedNotes(
-            self.added + other.added,
-            self.known + other.known,
+            self.added_count + other.added_count,
+            self.known_count + other.known_count,
             self.left_out + other.left_out,
             (*self.problems, *other.problems),
         )
@@ -105,7 +97,7 @@ class NoteFiles:
 
     file_of: Callable[[str], Path]
     """Returns the file to which notes on a session are added; raises UserError where there is none."""
-    found: Callable[[], Sequence[Path]] = tuple
+    find_files: Callable[[], Sequence[Path]] = tuple
     """Returns further files that are read."""
     can_write: bool = True
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
@@ -117,7 +109,7 @@ class NoteFiles:
         for session in sessions:
             with suppress(UserError):
                 paths[self.file_of(session)] = None
-        paths |= dict.fromkeys(self.found())
+        paths |= dict.fromkeys(self.find_files())
         files = [read_note_file(path) for path in paths]
         wanted = frozenset(sessions)
         return NoteLines(
@@ -163,8 +155,8 @@ class NoteFiles:
         missing = {line.id: line for line in ours if line.id not in known}
         self.append([*missing.values()], file)
         return MergedNotes(
-            added=len(missing),
-            known=len(ours) - len(missing),
+            added_count=len(missing),
+            known_count=len(ours) - len(missing),
             left_out=len(other.lines) - len(ours),
             problems=other.problems,
         )
@@ -287,7 +279,7 @@ def _parsed_line(raw: bytes) -> NoteLine | str:
 def append_note_lines(path: Path, lines: Sequence[NoteLine]) -> None:
     """Add lines to the end of a file, created where it is missing; raises StorageFailed in one sentence.
 
-    All are written at once. A file whose last line has no end, as after a crash, gets one first.
+    All are written at once.
     """
     if not lines:
         return
@@ -295,28 +287,8 @@ def append_note_lines(path: Path, lines: Sequence[NoteLine]) -> None:
         f"{json.dumps(line.model_dump(exclude_defaults=True) | {'version': line.version})}\n"
         for line in lines
     ).encode()
-    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | NOFOLLOW | getattr(os, "O_NONBLOCK", 0)
-    if path.is_symlink():
-        raise StorageFailed(f"{str(path)!r} is a link, so no note is written to it.")
-    with storage_errors(path):
-        # Beside a recording colleagues read it, too, as far as the folder's owner lets them.
-        mode = 0o600 if path.name == STORED_NOTES else 0o666
-        fd = os.open(path, flags | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0), mode)
-        try:
-            status = os.fstat(fd)
-            if not stat.S_ISREG(status.st_mode):
-                raise StorageFailed(f"{str(path)!r} is no file, so no note is written to it.")
-            if status.st_size + len(content) > MAX_FILE_BYTES:
-                size = MAX_FILE_BYTES // 1_000_000
-                raise StorageFailed(
-                    f"{str(path)!r} would be larger than {size} MB; no note is added."
-                )
-            if status.st_size:
-                os.lseek(fd, -1, os.SEEK_END)
-                content = content if os.read(fd, 1) == b"\n" else b"\n" + content
-            write_fully(fd, content)
-        finally:
-            os.close(fd)
+    # Beside a recording colleagues read it, too, as far as the folder's owner lets them.
+    append_lines(path, content, MAX_FILE_BYTES, 0o600 if path.name == STORED_NOTES else 0o666)
 
 
 def _without_secrets(line: NoteLine, clean: Callable[[str], str]) -> NoteLine:

@@ -261,6 +261,8 @@ export interface AskForAnotherSummary {
 export interface AskItem {
   ask: 'item';
   item: number;
+  /** Of an item of tools the definition, from 0, whose text is asked for; None for the text of all. */
+  definition?: number;
   request: number;
   policy: string;
   numbers: {
@@ -1051,6 +1053,16 @@ export interface Facts {
     [k: string]: string;
   };
 }
+/** The tool definitions, item by item: an item of tools holds those that its request offered. */
+export interface DefinitionColumns {
+  /** The item that holds it; one whose text is no list of definitions has none here. */
+  item: number[];
+  name: string[];
+  /** Its share of the item's tokens, by length; the definitions of an item share all of them. */
+  tokens: number[];
+  /** How it differs from the definitions that were offered before. */
+  change: ('' | 'new' | 'changed')[];
+}
 /** Delete a session and the sessions that its tasks began, for good. */
 export interface Delete {
   id: string;
@@ -1287,6 +1299,8 @@ export interface InspectorPlace {
   request?: number;
   /** The item whose card is open. */
   item?: number;
+  /** The tool definition of that item whose card is open, from 1. */
+  definition?: number;
   /** The request that the shown one is compared with; by default the one before. */
   against?: number;
   /**
@@ -2920,6 +2934,7 @@ export interface TimelineView {
   /** A sentence on the source of limits that the recording does not state; empty where there are none. */
   limit_words: string;
   items: ItemColumns;
+  definitions: DefinitionColumns;
   requests: RequestColumns;
   ruler: RulerView;
   price: PriceProfile;

@@ -1,18 +1,22 @@
 """Recordings of other agents, copied unchanged from public repositories (NOTICE names them).
 
 ``sample("pi_large_session.jsonl", tmp_path)`` returns a copy that the test may change; one that lies here with the
-ending ``.xz`` is unpacked.
+ending ``.xz`` is unpacked. Those that the lessons use lie in the package.
 """
 
 import lzma
 import shutil
 from pathlib import Path
 
+from palimpsest.lessons.lesson_files import is_packaged, unpack
+
 FOLDER = Path(__file__).with_name("samples")
 
 
 def sample(name: str, into: Path) -> Path:
     """Return a copy of a sample in a folder of the test."""
+    if is_packaged(name):
+        return unpack(name, into)
     target = into / Path(name).name
     packed = FOLDER / f"{name}.xz"
     if packed.exists():

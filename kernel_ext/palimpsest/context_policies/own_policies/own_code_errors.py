@@ -70,7 +70,7 @@ def failure_of(name: str, files: set[str], place: str, error: Exception) -> Poli
         for frame, number in walk_tb(error.__traceback__)
         if frame.f_code.co_filename in files
     ]
-    where = f", {_line_words(*lines[-1])}" if lines else ""
+    where = f", {line_words(*lines[-1])}" if lines else ""
     text = _error_text(error)
     said = f"{type(error).__name__}: {text}" if text else type(error).__name__
     words = one_line(said, MAX_ERROR_CHARS).rstrip(".")
@@ -84,7 +84,7 @@ def _error_text(error: Exception) -> str:
         return ""
 
 
-def _line_words(frame: FrameType, number: int) -> str:
+def line_words(frame: FrameType, number: int) -> str:
     """Return a line's number, its cell or file, and its code where that is known."""
     file = frame.f_code.co_filename
     code = one_line(linecache.getline(file, number), MAX_CODE_CHARS)

@@ -100,8 +100,8 @@ class Inspections:
         if isinstance(query, AskComparison):
             return await self._answer_comparison(path, session, query)
         try:
-            opened = await self._open_recording(path, is_view=isinstance(query, AskView))
-            questions = opened.questions_about(session)
+            open_recording = await self._open_recording(path, is_view=isinstance(query, AskView))
+            questions = open_recording.questions_about(session)
         except (UserError, OSError, ValueError) as error:
             return ViewAnswer(error=_error_sentence(error))
         return await self._queue.answer(questions, query, asker)
@@ -123,8 +123,8 @@ class Inspections:
             questions = self._questions_about(session)
         else:
             try:
-                opened = await self._open_recording(path, is_view=False)
-                questions = opened.questions_about(session)
+                open_recording = await self._open_recording(path, is_view=False)
+                questions = open_recording.questions_about(session)
             except (OSError, ValueError) as error:
                 raise UserError(_error_sentence(error)) from error
         async with questions.lock:
@@ -197,15 +197,15 @@ class Inspections:
     def _target(self, path: str) -> Path:
         return self._folder / home_path(path)
 
-    def _cache(self, target: Path, opened: _OpenRecording) -> None:
+    def _cache(self, target: Path, open_recording: _OpenRecording) -> None:
         """Cache a recording for ``IDLE_SECONDS``; its folder is removed when its last reader has ended."""
-        if opened.closing_timer is not None:
-            opened.closing_timer.cancel()
+        if open_recording.closing_timer is not None:
+            open_recording.closing_timer.cancel()
         loop = asyncio.get_running_loop()
-        opened.closing_timer = loop.call_later(
+        open_recording.closing_timer = loop.call_later(
             IDLE_SECONDS, lambda: self._recordings.pop(target, None)
         )
-        self._recordings[target] = opened
+        self._recordings[target] = open_recording
         self._recordings.move_to_end(target)
         while len(self._recordings) > MAX_OPEN_RECORDINGS:
             _, oldest = self._recordings.popitem(last=False)

@@ -59,7 +59,7 @@ def requests_table(timeline: Timeline, ruler: Ruler, profile: PriceProfile) -> R
         TableColumn("model", "model"),
         TableColumn("effort", "effort"),
         TableColumn("status", "status"),
-        (started, lambda request: None if request.started is None else str(request.started)),
+        started,
         (TableColumn("input", "input", "count", "fact"), lambda request: request.reported),
         (TableColumn("uncached", "uncached", "count", "fact"), usage_cell("input")),
         (TableColumn("cache_read", "read", "count", "fact"), usage_cell("cache_read")),

@@ -326,10 +326,7 @@ def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportT
         (TableColumn("own_request", "its request", "count"), lambda row: row.own_index + 1),
         (TableColumn("model", "model"), lambda row: row.request.model),
         (TableColumn("status", "status"), lambda row: row.request.status),
-        (
-            started,
-            lambda row: None if row.request.started is None else str(row.request.started),
-        ),
+        (started, lambda row: row.request.started),
         (TableColumn("input", "input", "count", "fact"), lambda row: row.request.reported),
         (TableColumn("cache_read", "read", "count", "fact"), usage_cell("cache_read")),
         (TableColumn("output", "output", "count", "fact"), usage_cell("output")),

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, ValidationError
 
 from palimpsest.review.request_contents.lost_word import LostWord
+from palimpsest.review.tables.inspector_place import MAX_NAME_CHARS, MAX_PRICES_CHARS
 from palimpsest.review.timeline_view.comparison_values import SessionComparison
 from palimpsest.review.timeline_view.view_patch import ViewPatch
 from palimpsest.review.timeline_view.view_values import (
@@ -27,8 +28,6 @@ BLOCK_CHARS = 2_000
 """Maximum characters of a block in a list of blocks."""
 MAX_BLOCKS = 200
 """Maximum blocks of one piece of a request."""
-MAX_NAME_CHARS = 300
-"""Maximum characters of a policy's or model's name in a question."""
 MAX_USES = 8
 """Maximum answers of which the used names of an item are sent."""
 MAX_USED_NAMES = 3
@@ -39,8 +38,6 @@ EXCERPT_CHARS = 160
 """Maximum characters of the text around a place that was found."""
 MAX_PATH_CHARS = 4_096
 """Maximum characters of a path in a question."""
-MAX_PRICES_CHARS = 8_000
-"""Maximum characters of the prices that the user gave: enough for a few hundred models."""
 
 
 class AskView(Value):
@@ -75,6 +72,8 @@ class AskItem(Value):
 
     ask: Literal["item"] = "item"
     item: int = Field(ge=0)
+    definition: int | None = Field(default=None, ge=0)
+    """Of an item of tools the definition, from 0, whose text is asked for; None for the text of all."""
     request: int = Field(ge=0)
     policy: str = Field(default="recorded", max_length=MAX_NAME_CHARS)
     numbers: dict[str, float] = {}

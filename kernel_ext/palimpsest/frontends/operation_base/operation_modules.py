@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class OperationModule(NamedTuple):
-    """A module of this folder, with its types and commands; a test compares the two."""
+    """A module of ``operations``, with its types and commands; a test compares the two."""
 
     module: str
     types: str
@@ -37,6 +37,11 @@ MODULES = (
         "notes",
         "note notes",
         {"notes": "List, write and merge the notes of people on recorded sessions."},
+    ),
+    OperationModule(
+        "lessons",
+        "lessons",
+        {"lessons": "List and copy the lessons, and show what a class predicted."},
     ),
     OperationModule("panel", "model agent open-inspector"),
     OperationModule(

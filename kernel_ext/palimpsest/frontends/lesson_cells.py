@@ -1,0 +1,115 @@
+"""Draw a lesson in cells: a widget that asks for a prediction, and answers that are drawn again after one.
+
+Border: ipywidgets and IPython's display; what is asked and answered comes from ``lessons``.
+"""
+
+import secrets
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ipywidgets
+from IPython.core.getipython import get_ipython
+from IPython.display import publish_display_data, update_display
+
+from palimpsest.lessons.lesson_plan import Prediction
+from palimpsest.lessons.lesson_texts import LessonText
+from palimpsest.lessons.prediction_kinds import ChoiceKind, NumberKind, OrderKind, PredictionKind
+from palimpsest.render.reports.table import ShownInCell
+from palimpsest.render.safety.escaping import in_html
+from palimpsest.transcript.errors import UserError
+
+KEEP = "Keep my prediction"
+MAX_OUTPUTS = 8
+"""The newest outputs of one answer that are drawn again; a cell that runs again adds one."""
+CHOOSE_IN_INSPECTOR = (
+    "Choose it in the inspector, then run lesson.predict({name!r}, view) with the inspector's variable, or give the "
+    "numbers: lesson.predict({name!r}, (request, item))."
+)
+WIDE = {"width": "auto", "max_width": "52em"}
+
+
+class LessonAnswers(ShownInCell):
+    """Predictions beside the truth, computed when they are shown, and drawn again where they stand after a prediction."""
+
+    def __init__(self, answers: Callable[[], LessonText]) -> None:
+        self._answers = answers
+        self._display_ids: list[str] = []
+
+    @property
+    def _shown_as(self) -> LessonText:
+        return self._answers()
+
+    def update(self) -> None:
+        """Draw it again in the cells that show it."""
+        data = self._bundle() if self._display_ids else {}
+        for display_id in self._display_ids:
+            update_display(data, raw=True, display_id=display_id)
+
+    def _bundle(self) -> dict[str, str]:
+        shown = self._shown_as
+        return {"text/html": shown.html, "text/markdown": shown.markdown, "text/plain": shown.text}
+
+    def _ipython_display_(self, **_: Any) -> None:
+        if get_ipython() is None:
+            return
+        display_id = secrets.token_hex(8)
+        self._display_ids = [*self._display_ids, display_id][-MAX_OUTPUTS:]
+        publish_display_data(self._bundle(), transient={"display_id": display_id})
+
+
+def prediction_widget(
+    prediction: Prediction, keep: Callable[[Any], LessonText]
+) -> ipywidgets.VBox | LessonText:
+    """Return a widget that asks for a prediction; a square of the grid is chosen in an inspector, so there it is a text."""
+    controls, value = _controls(prediction.kind)
+    if value is None:
+        words = CHOOSE_IN_INSPECTOR.format(name=prediction.name)
+        return LessonText(prediction.question, (words,))
+    question = ipywidgets.HTML(f"<strong>{in_html(prediction.question)}</strong>", layout=WIDE)
+    button = ipywidgets.Button(description=KEEP, button_style="primary", layout={"width": "auto"})
+    said = ipywidgets.HTML(layout=WIDE)
+    get_value = value
+
+    def on_keep(_button: ipywidgets.Button) -> None:
+        try:
+            kept = keep(get_value())
+        except UserError as error:
+            said.value = LessonText(sentences=(str(error),)).html
+            return
+        for control in (*controls, button):
+            control.disabled = True
+        said.value = LessonText(sentences=kept.sentences).html
+
+    button.on_click(on_keep)
+    return ipywidgets.VBox([question, *controls, button, said])
+
+
+def _controls(
+    kind: PredictionKind,
+) -> tuple[Sequence[Any], Callable[[], Any] | None]:
+    """Return the controls for a kind of prediction, and a function that returns their value; None where there are none."""
+    match kind:
+        case NumberKind():
+            number = ipywidgets.Text(
+                placeholder=f"{kind.low:,g} to {kind.high:,g}", description=kind.unit or "number"
+            )
+            return [number], lambda: number.value
+        case ChoiceKind():
+            choice = ipywidgets.RadioButtons(
+                options=kind.options, value=None, layout={"width": "max-content"}
+            )
+            return [choice], lambda: choice.value
+        case OrderKind():
+            places = [
+                ipywidgets.Dropdown(
+                    options=kind.options,
+                    value=None,
+                    description=f"{number}. ({kind.first})" if number == 1 else f"{number}.",
+                    style={"description_width": "8em"},
+                    layout={"width": "max-content"},
+                )
+                for number in range(1, len(kind.options) + 1)
+            ]
+            return places, lambda: [place.value for place in places]
+        case _:
+            return [], None

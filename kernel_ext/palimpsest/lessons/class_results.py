@@ -1,0 +1,212 @@
+"""What a class predicted and tried, from the learners' files: a table, and a picture of predictions beside the truth."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from palimpsest.lessons.learner_file import LearnerFile, learner_files
+from palimpsest.lessons.lesson_files import OpenedSessions, Opener
+from palimpsest.lessons.lesson_list import LESSONS
+from palimpsest.lessons.lesson_plan import LessonPlan, Prediction
+from palimpsest.lessons.prediction_kinds import NumberKind
+from palimpsest.lessons.predictions_picture import PredictionStrip, predictions_svg
+from palimpsest.render.content.phrases import counted_noun
+from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn
+from palimpsest.render.safety.escaping import in_html, one_line
+from palimpsest.transcript.errors import NotFound, UserError
+
+NO_RESULTS = (
+    "There are no results in {folder!r}. Name the folder that holds the learners' files (lesson-results/NAME.jsonl), or "
+    "one that holds a folder with lesson-results for each learner."
+)
+MAX_SHOWN_CHARS = 80
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedAnswer:
+    """What one learner predicted for one question."""
+
+    learner: str
+    lesson: int
+    prediction: Prediction
+    value: Any
+    """None where it was not predicted, or cannot be read."""
+    truth: Any
+    time: str
+
+    @property
+    def distance(self) -> float | None:
+        """How far it is from the truth; None where it is missing, or only right or wrong."""
+        return None if self.value is None else self.prediction.kind.distance(self.value, self.truth)
+
+    @property
+    def distance_words(self) -> str:
+        """The same for people; empty where it is missing."""
+        kind = self.prediction.kind
+        return "" if self.value is None else kind.distance_words(self.value, self.truth)
+
+
+class ClassResults(ShownAsTable):
+    """The results of a class: who predicted what, how far off, hints, and checks."""
+
+    def __init__(self, files: Sequence[LearnerFile], opener: Opener) -> None:
+        self.files = files
+        self._opener = opener
+
+    @cached_property
+    def answers(self) -> tuple[PredictedAnswer, ...]:
+        """One answer for each learner and question of each lesson that anybody began."""
+        begun = {line.lesson for file in self.files for line in file.lines}
+        answers: list[PredictedAnswer] = []
+        for plan in LESSONS:
+            if plan.number not in begun:
+                continue
+            sessions = OpenedSessions(plan, self._opener)
+            for prediction in plan.predictions:
+                truth = prediction.truth(sessions)
+                answers += [
+                    _predicted(file, plan, prediction, truth)
+                    for file in self.files
+                    if any(line.lesson == plan.number for line in file.lines)
+                ]
+        return tuple(answers)
+
+    @property
+    def table(self) -> ReportTable:
+        """One row for each learner and question, and one for each exercise that was tried."""
+        rows = [
+            (
+                *(answer.learner, answer.lesson, answer.prediction.name),
+                *(_shown(answer), answer.distance_words or None, answer.distance),
+                *(answer.time or None, None, None, None, None),
+            )
+            for answer in self.answers
+        ]
+        rows += [row for file in self.files for row in _exercise_rows(file)]
+        rows.sort(key=lambda row: (str(row[0]), int(row[1])))
+        notes = [
+            f"The file of {file.learner} was changed afterwards, or is damaged, at line {file.altered_at}."
+            for file in self.files
+            if file.altered_at
+        ]
+        title = f"Results of {counted_noun(len(self.files), 'learner')}"
+        return ReportTable(title, COLUMNS, tuple(rows), (*notes, *self._truths()))
+
+    def _truths(self) -> list[str]:
+        """Return a sentence for each question with its right answer."""
+        found = {(a.lesson, a.prediction.name): a for a in self.answers}
+        return [
+            f"Lesson {answer.lesson}, {answer.prediction.name}: {answer.prediction.kind.words(answer.truth)}."
+            for answer in found.values()
+        ]
+
+    @property
+    def picture(self) -> str:
+        """An SVG with a strip for each question that asks for a number: each prediction, and the truth."""
+        strips: dict[tuple[int, str], PredictionStrip] = {}
+        for answer in self.answers:
+            kind = answer.prediction.kind
+            if not isinstance(kind, NumberKind) or answer.value is None:
+                continue
+            key = (answer.lesson, answer.prediction.name)
+            strip = strips.setdefault(
+                key,
+                PredictionStrip(
+                    f"Lesson {answer.lesson}: {answer.prediction.question}",
+                    kind.low,
+                    kind.high,
+                    answer.truth,
+                    kind.words,
+                ),
+            )
+            strip.values[answer.learner] = answer.value
+        return predictions_svg([*strips.values()])
+
+    @property
+    def page(self) -> str:
+        """The picture and the table as one HTML page, which loads nothing."""
+        return PAGE.format(title=in_html(self.table.title), body=self.picture + self.table.html)
+
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif }}
+body {{ margin: 2rem auto; max-width: 70rem; padding: 0 1rem }}
+</style>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
+COLUMNS = (
+    TableColumn("learner", "learner"),
+    TableColumn("lesson", "lesson", "count"),
+    TableColumn(
+        "name", "question or exercise", about="The name of a prediction or of an exercise."
+    ),
+    TableColumn("predicted", "predicted"),
+    TableColumn("off", "off"),
+    TableColumn(
+        "distance",
+        "distance",
+        "decimal",
+        about="How far it is from the truth: in its unit, requests, or pairs.",
+    ),
+    TableColumn("time", "kept at (UTC)"),
+    TableColumn("hints", "hints", "count", about="Hints that were shown, of three."),
+    TableColumn("checks", "checks", "count", about="How often the exercise was checked."),
+    TableColumn("passed", "passed"),
+    TableColumn("first_passed", "passed at check", "count"),
+)
+
+
+def class_results(folder: Path, opener: Opener) -> ClassResults:
+    """Return the results in a folder; raises NotFound where there are none."""
+    files = [file for file in learner_files(folder) if file.lines] if folder.is_dir() else []
+    if not files:
+        raise NotFound(NO_RESULTS.format(folder=str(folder)))
+    return ClassResults(files, opener)
+
+
+def _predicted(
+    file: LearnerFile, plan: LessonPlan, prediction: Prediction, truth: Any
+) -> PredictedAnswer:
+    line = file.prediction(plan.number, prediction.name)
+    value = None
+    if line is not None:
+        try:
+            value = prediction.kind.checked(line.value)
+        except UserError:
+            value = None
+    time = line.time if line is not None else ""
+    return PredictedAnswer(file.learner, plan.number, prediction, value, truth, time)
+
+
+def _shown(answer: PredictedAnswer) -> str | None:
+    if answer.value is None:
+        return None
+    return one_line(answer.prediction.kind.words(answer.value), MAX_SHOWN_CHARS)
+
+
+def _exercise_rows(file: LearnerFile) -> list[tuple[Any, ...]]:
+    rows: list[tuple[Any, ...]] = []
+    for plan in LESSONS:
+        for exercise in plan.exercises:
+            checks = file.events(plan.number, "check", exercise.name)
+            hints = len(file.events(plan.number, "hint", exercise.name))
+            if not checks and not hints:
+                continue
+            passed = [bool(line.passed) for line in checks]
+            first = passed.index(True) + 1 if True in passed else None
+            row = (file.learner, plan.number, exercise.name, None, None, None, None)
+            rows.append((*row, hints, len(checks), "yes" if first else "no", first))
+    return rows

@@ -1,0 +1,148 @@
+"""Check the answers to exercises: call a learner's function, compare its values, replay a learner's policy.
+
+A function is called with two sessions, so that a number that was copied or printed is not taken for a computation.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from inspect import isclass
+from traceback import walk_tb
+from typing import Any
+
+from palimpsest.context_policies.interface.pipeline import Pipeline
+from palimpsest.context_policies.own_policies.own_code_errors import line_words
+from palimpsest.context_policies.replay.simulation import RAW
+from palimpsest.lessons.lesson_plan import CheckResult, LessonSessions
+from palimpsest.render.safety.escaping import one_line
+from palimpsest.review.session_review import SessionReview
+from palimpsest.review.tables.figures import PolicyFigures
+from palimpsest.transcript.errors import UserError
+
+NUMBER_SHARE = 0.01
+"""Share by which a number may differ from the right one: rounding is right, off by one is not always within it."""
+NOTHING_RETURNED = (
+    "Your function returns None. Let it return its value: what is printed is not looked at."
+)
+NOT_CALLABLE = (
+    "Hand over the function itself, as lesson.check({name}), not what it returns or prints."
+)
+COPIED = (
+    "It is right for this lesson's session, but wrong for another one. Compute the value from the session that the "
+    "function is given."
+)
+NO_POLICY = "Hand over a policy: a preset by its name and numbers, such as 'sweagent.last_n n=10', or your function."
+OWN_CLASS = (
+    "An object of your own class sees the whole session and is not held to the laws; hand over a preset by its name, or a "
+    "function of the view."
+)
+PACKAGE = __name__.partition(".")[0]
+SAME_SUMMARY = "stub(1500)"
+"""Each summary that was never written counts as much, whatever a policy says of its own."""
+
+PolicyGoal = Callable[[PolicyFigures, PolicyFigures], str]
+"""Returns why the figures of a policy, beside those of ``raw``, miss a goal; empty where they reach it."""
+
+
+def check_function(
+    sessions: LessonSessions,
+    answer: Any,
+    truth: Callable[[SessionReview], Any],
+    *,
+    names: Sequence[str],
+    example: str,
+    wrong: Callable[[Any, Any], str],
+    within: float = NUMBER_SHARE,
+) -> CheckResult:
+    """Compare a learner's function with ``truth`` over the sessions ``names``, the lesson's own first.
+
+    ``example`` is the function's name in the notebook; ``wrong`` gets the learner's value and the right one and
+    returns a sentence that helps, without the right value.
+    """
+    if not callable(answer) or isclass(answer):
+        raise UserError(NOT_CALLABLE.format(name=example))
+    for index, name in enumerate(names):
+        value = called(answer, sessions[name])
+        if value is None:
+            return CheckResult(passed=False, sentence=NOTHING_RETURNED)
+        expected = truth(sessions[name])
+        if not is_same(value, expected, within):
+            sentence = wrong(value, expected) if index == 0 else COPIED
+            return CheckResult(passed=False, sentence=sentence)
+    return CheckResult(
+        passed=True, sentence=f"Right, for {len(names)} session{'s'[: len(names) - 1]}."
+    )
+
+
+def check_policy(
+    sessions: LessonSessions,
+    answer: Any,
+    goals: Sequence[tuple[str, PolicyGoal]],
+    *,
+    passed: str,
+) -> CheckResult:
+    """Replay a learner's policy over sessions and compare it with showing everything; the first goal missed is told.
+
+    ``goals`` are names of sessions, each with a function that gets the figures of the policy and of ``raw`` and returns
+    a sentence where the goal is missed, else an empty text. Raises UserError for what is no policy, and where one breaks
+    a law or fails.
+    """
+    for name, missed in goals:
+        figures, everything = policy_figures_of(sessions[name], answer)
+        if sentence := missed(figures, everything):
+            return CheckResult(passed=False, sentence=sentence)
+    return CheckResult(passed=True, sentence=passed)
+
+
+def policy_figures_of(session: SessionReview, answer: Any) -> tuple[PolicyFigures, PolicyFigures]:
+    """Return the figures of a policy and of ``raw``, with summaries of the same size; raises UserError."""
+    if answer is None or callable(getattr(answer, "to_dataframe", None)):
+        raise UserError(NO_POLICY)
+    policy = session.policy(answer)
+    stages = policy.stages if isinstance(policy, Pipeline) else (policy,)
+    if any(type(stage).__module__.partition(".")[0] != PACKAGE for stage in stages if stage):
+        raise UserError(OWN_CLASS)
+    figures, everything = session.compare([policy, RAW], summary=SAME_SUMMARY).figures
+    return figures, everything
+
+
+def called(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what a learner's function returns; raises UserError with the line where it failed."""
+    try:
+        return function(*arguments)
+    except UserError:
+        raise
+    except Exception as error:
+        frames = [*walk_tb(error.__traceback__)]
+        own = [frame for frame in frames if frame[0].f_code.co_filename == _file_of(function)]
+        where = f" in {line_words(*own[-1])}" if own else ""
+        text = one_line(f"{type(error).__name__}: {error}", 200).rstrip(".")
+        raise UserError(f"Your function failed{where}: {text}.") from error
+
+
+def is_same(value: Any, expected: Any, within: float = NUMBER_SHARE) -> bool:
+    """Return whether a value is the expected one: numbers within a share of it, mappings and lists member by member."""
+    if isinstance(expected, Mapping):
+        return (
+            isinstance(value, Mapping)
+            and {str(key) for key in value} == {str(key) for key in expected}
+            and all(is_same(value[key], expected[key], within) for key in expected if key in value)
+        )
+    if isinstance(expected, list | tuple):
+        return (
+            isinstance(value, list | tuple)
+            and len(value) == len(expected)
+            and all(is_same(a, b, within) for a, b in zip(value, expected, strict=True))
+        )
+    if isinstance(expected, bool | str) or expected is None:
+        return bool(value == expected)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return False
+    return not isinstance(value, bool) and abs(number - expected) <= within * abs(expected)
+
+
+@cache
+def _file_of(function: Callable[..., Any]) -> str:
+    code = getattr(function, "__code__", None)
+    return code.co_filename if code is not None else ""

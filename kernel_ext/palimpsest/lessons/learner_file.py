@@ -1,0 +1,153 @@
+"""Keep what one learner predicted, asked and tried, as lines of JSON that are only added to.
+
+Each line holds a digest of the line before it, so that a file that was edited afterwards is told apart. A folder that
+cannot be written keeps the lesson going, in memory, with one sentence.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from palimpsest.store.disk import append_lines, read_small, storage_errors
+from palimpsest.transcript.errors import StorageFailed, UserError
+
+RESULTS_FOLDER = "lesson-results"
+LEARNER_VARIABLES = ("PALIMPSEST_LEARNER", "JUPYTERHUB_USER", "USER", "LOGNAME", "USERNAME")
+"""Variables of the environment that name the learner, the first that is set."""
+MAX_FILE_BYTES = 4_000_000
+MAX_NAME_CHARS = 60
+LINE_VERSION = 1
+NOT_KEPT = "{error} What you do in this lesson is kept until the kernel ends, and not in a file."
+
+EventKind = Literal["prediction", "reveal", "hint", "check"]
+
+
+class LearnerLine(BaseModel):
+    """One thing that a learner did."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    v: int = LINE_VERSION
+    lesson: int
+    event: EventKind
+    name: str
+    """The prediction or the exercise."""
+    value: Any = None
+    """The predicted value, or the number of the hint."""
+    passed: bool | None = None
+    time: str = ""
+    """When, in UTC, as ISO 8601."""
+    previous: str = ""
+    """Digest of the line before; empty in the first."""
+
+
+class LearnerFile:
+    """The results of one learner in one file.
+
+    Responsibilities: read it, tolerant of damage; add lines; tell whether a line was changed afterwards.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lines: list[LearnerLine] = []
+        self.altered_at: int | None = None
+        """The number of the first line that does not follow the one before it, or cannot be read."""
+        self.problem = ""
+        """A sentence, where the file cannot be written."""
+        self._digest = ""
+        self._read()
+
+    @property
+    def learner(self) -> str:
+        """The learner's name, as the file has it."""
+        return self.path.stem
+
+    def _read(self) -> None:
+        try:
+            content = read_small(self.path, MAX_FILE_BYTES)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            reason = error.strerror or "it is larger than any such file"
+            self.problem = NOT_KEPT.format(error=f"{str(self.path)!r} cannot be read: {reason}.")
+            return
+        for number, raw in enumerate(content.splitlines(), start=1):
+            line = _parsed_line(raw)
+            if line is None or line.previous != self._digest:
+                self.altered_at = self.altered_at or number
+            if line is not None:
+                self.lines.append(line)
+            self._digest = _digest(raw)
+
+    def add(self, line: LearnerLine) -> LearnerLine:
+        """Add a line with the time, and return it; where the file cannot be written ``problem`` says so."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        stamped = line.model_copy(update={"time": now, "previous": self._digest})
+        raw = json.dumps(stamped.model_dump(exclude_none=True), ensure_ascii=False).encode()
+        self.lines.append(stamped)
+        if not self.problem:
+            try:
+                _append(self.path, raw + b"\n")
+            except StorageFailed as error:
+                self.problem = NOT_KEPT.format(error=error)
+        self._digest = _digest(raw)
+        return stamped
+
+    def events(self, lesson: int, event: EventKind, name: str = "") -> Sequence[LearnerLine]:
+        """Return the lines of one kind, oldest first."""
+        return [
+            line
+            for line in self.lines
+            if line.lesson == lesson and line.event == event and name in ("", line.name)
+        ]
+
+    def prediction(self, lesson: int, name: str) -> LearnerLine | None:
+        """Return the prediction that counts, which is the first one, or None."""
+        found = self.events(lesson, "prediction", name)
+        return found[0] if found else None
+
+
+def learner_name(environment: Mapping[str, str], given: str = "") -> str:
+    """Return a learner's name as a file's name can have it; raises UserError for a given name without letters."""
+    found = [given] if given else [environment.get(name, "") for name in LEARNER_VARIABLES]
+    name = next((name for name in found if name.strip()), "learner")
+    plain = re.sub(r"[^\w.+@-]+", "-", name.strip())[:MAX_NAME_CHARS].strip("-.")
+    if not plain:
+        raise UserError(f"{given!r:.40} is no name for a file; give letters or digits.")
+    return plain
+
+
+def learner_file(folder: Path, learner: str) -> LearnerFile:
+    """Return a learner's file below a folder, which need not exist yet."""
+    return LearnerFile(folder / RESULTS_FOLDER / f"{learner}.jsonl")
+
+
+def learner_files(folder: Path) -> list[LearnerFile]:
+    """Return the files of all learners in a folder of results, or below a folder of a class; links are not followed."""
+    found = {*folder.glob("*.jsonl")}
+    for place in (RESULTS_FOLDER, f"*/{RESULTS_FOLDER}", f"*/*/{RESULTS_FOLDER}"):
+        found |= set(folder.glob(f"{place}/*.jsonl"))
+    return [LearnerFile(path) for path in sorted(found) if not path.is_symlink() and path.is_file()]
+
+
+def _append(path: Path, content: bytes) -> None:
+    with storage_errors(path):
+        path.parent.mkdir(exist_ok=True)
+    append_lines(path, content, MAX_FILE_BYTES)
+
+
+def _parsed_line(raw: bytes) -> LearnerLine | None:
+    try:
+        return LearnerLine.model_validate_json(raw)
+    except ValidationError:
+        return None
+
+
+def _digest(raw: bytes) -> str:
+    return sha256(raw).hexdigest()[:16]

@@ -1,0 +1,99 @@
+"""The files that come with the package for lessons: recordings, unpacked when they are opened, and notebooks."""
+
+import atexit
+import lzma
+import shutil
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from palimpsest.lessons.lesson_plan import LessonPlan
+from palimpsest.review.session_review import SessionReview
+from palimpsest.store.disk import storage_errors, temporary_folder
+from palimpsest.transcript.errors import NotFound
+
+DATA = Path(__file__).with_name("data")
+PACKED = ".xz"
+PACKAGE = Path(__file__).parents[1]
+NOTEBOOKS = (PACKAGE / "lessons" / "notebooks", PACKAGE.parents[1] / "notebooks")
+"""Where the notebooks lie: in an installed package, and in a clone."""
+NO_NOTEBOOKS = (
+    "The lessons' notebooks are not in this installation; install jupyter-palimpsest from a wheel."
+)
+
+Opener = Callable[[Path], SessionReview]
+"""A function that opens the first session of a recording."""
+
+
+class OpenedSessions:
+    """The recorded sessions of a lesson, opened at their first use."""
+
+    def __init__(self, plan: LessonPlan, opener: Opener) -> None:
+        self._plan = plan
+        self._opener = opener
+        self._opened: dict[str, SessionReview] = {}
+
+    def __getitem__(self, name: str) -> SessionReview:
+        """Return a session by its name; raises NotFound with all names."""
+        if name not in self._plan.recordings:
+            known = ", ".join(self._plan.recordings)
+            raise NotFound(
+                f"Lesson {self._plan.number} has no recording {name!r:.40}; there is {known}."
+            )
+        if name not in self._opened:
+            self._opened[name] = self._opener(recording_path(self._plan.recordings[name]))
+        return self._opened[name]
+
+
+def recording_path(name: str) -> Path:
+    """Return the path of a file of ``data``, or of one in a folder of it, unpacked into a folder that is removed at the end."""
+    target = _unpacked_folder() / name
+    if not target.exists():
+        unpack(name.partition("/")[0], _unpacked_folder())
+    return target
+
+
+def is_packaged(name: str) -> bool:
+    """Return whether ``data`` has a file or folder of this name."""
+    return (DATA / name).exists() or (DATA / f"{name}{PACKED}").exists()
+
+
+def unpack(name: str, into: Path) -> Path:
+    """Copy a file or a folder of ``data`` into a folder, unpacked, and return its path."""
+    source, target = DATA / name, into / name
+    packed = DATA / f"{name}{PACKED}"
+    if source.is_dir():
+        for path in sorted(source.rglob("*")):
+            if path.is_file():
+                _unpack_file(path, target / path.relative_to(source))
+    else:
+        _unpack_file(
+            packed if packed.is_file() else source,
+            into / (packed if packed.is_file() else source).name,
+        )
+    return target
+
+
+def _unpack_file(path: Path, target: Path) -> None:
+    with storage_errors(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix == PACKED:
+            target.with_suffix("").write_bytes(lzma.decompress(path.read_bytes()))
+        else:
+            shutil.copyfile(path, target)
+
+
+def notebook_path(plan: LessonPlan) -> Path:
+    """Return the path of a lesson's notebook; raises NotFound in an installation without notebooks."""
+    for folder in NOTEBOOKS:
+        path = folder / f"{plan.notebook}.ipynb"
+        if path.is_file():
+            return path
+    raise NotFound(NO_NOTEBOOKS)
+
+
+@cache
+def _unpacked_folder() -> Path:
+    folder = temporary_folder("palimpsest-lessons-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

@@ -1,0 +1,26 @@
+"""The lessons by number."""
+
+from palimpsest.lessons.lesson_plan import LessonPlan
+from palimpsest.lessons.plans.changed_messages import CHANGED_MESSAGES
+from palimpsest.lessons.plans.long_results import LONG_RESULTS
+from palimpsest.lessons.plans.lost_caches import LOST_CACHES
+from palimpsest.lessons.plans.policy_contest import POLICY_CONTEST
+from palimpsest.lessons.plans.token_kinds import TOKEN_KINDS
+from palimpsest.transcript.errors import NotFound
+
+LESSONS: tuple[LessonPlan, ...] = (
+    TOKEN_KINDS,
+    CHANGED_MESSAGES,
+    LONG_RESULTS,
+    LOST_CACHES,
+    POLICY_CONTEST,
+)
+
+
+def lesson_plan(number: int) -> LessonPlan:
+    """Return a lesson by its number from 1; raises NotFound with all numbers and titles."""
+    for plan in LESSONS:
+        if plan.number == number:
+            return plan
+    known = "; ".join(f"{plan.number} {plan.title}" for plan in LESSONS)
+    raise NotFound(f"There is no lesson {number!r:.20}. There are: {known}")

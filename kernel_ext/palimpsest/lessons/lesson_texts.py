@@ -1,0 +1,159 @@
+"""What a lesson says: its head, a kept prediction, the truth beside it, a check, a hint; as text, Markdown and HTML.
+
+Border: values in, sentences out.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.lessons.learner_file import LearnerFile, LearnerLine
+from palimpsest.lessons.lesson_plan import (
+    HINTS,
+    CheckResult,
+    Exercise,
+    LessonPlan,
+    LessonSessions,
+    Prediction,
+)
+from palimpsest.render.reports.table import ShownInCell
+from palimpsest.render.safety.escaping import escape_inline, in_html
+
+MARKS = {True: "✓", False: "✗", None: ""}
+"""The sign before a sentence: right, not right, and neither."""
+
+
+@dataclass(frozen=True, repr=False)
+class LessonText(ShownInCell):
+    """Some sentences with a title, true unless a check has failed."""
+
+    title: str = ""
+    sentences: tuple[str, ...] = ()
+    passed: bool | None = None
+    """Whether a check passed; None for what is no check."""
+
+    def __bool__(self) -> bool:
+        """Return whether nothing failed."""
+        return self.passed is not False
+
+    @classmethod
+    def joined(cls, texts: Sequence["LessonText"]) -> "LessonText":
+        """Return several as one, a line for each sentence."""
+        sentences = [
+            sentence
+            for text in texts
+            for sentence in ((text.title,) if text.title else ()) + text.sentences
+        ]
+        return cls(sentences=tuple(sentences))
+
+    @property
+    def sentence(self) -> str:
+        """All sentences, without the title."""
+        return " ".join(self.sentences)
+
+    @property
+    def text(self) -> str:
+        """The title and a line for each sentence."""
+        mark = MARKS[self.passed]
+        lines = [f"{mark} {line}" if mark and not n else line for n, line in enumerate(self._lines)]
+        return "\n".join(lines)
+
+    @property
+    def _lines(self) -> tuple[str, ...]:
+        return ((self.title,) if self.title else ()) + self.sentences
+
+    @property
+    def markdown(self) -> str:
+        """A bold title and a paragraph for each sentence."""
+        title = f"**{escape_inline(self.title)}**" if self.title else ""
+        mark = MARKS[self.passed]
+        body = [escape_inline(sentence) for sentence in self.sentences]
+        return "\n\n".join(part for part in (f"{mark} {title}".strip(), *body) if part)
+
+    @property
+    def html(self) -> str:
+        """An HTML fragment, which a screen reader is told of when it changes."""
+        mark = (
+            f'<span aria-hidden="true">{MARKS[self.passed]}</span> ' if MARKS[self.passed] else ""
+        )
+        title = f"<strong>{in_html(self.title)}</strong>" if self.title else ""
+        first, *rest = [part for part in (title, *map(in_html, self.sentences)) if part] or [""]
+        paragraphs = "".join(
+            f'<p style="margin:.3em 0">{part}</p>' for part in (mark + first, *rest)
+        )
+        return f'<div role="status" style="max-width:52em;line-height:1.5">{paragraphs}</div>'
+
+
+def lesson_text(plan: LessonPlan, results: LearnerFile) -> LessonText:
+    """Return the head of a lesson: title, question, data, and where the results are kept."""
+    sessions = ", ".join(plan.recordings.values())
+    place = results.problem or f"Kept in {results.path}, under the name {results.learner}."
+    return LessonText(
+        f"Lesson {plan.number}: {plan.title}",
+        (
+            plan.question,
+            f"About {plan.minutes} minutes, with {len(plan.predictions)} predictions and an exercise. No key, no network.",
+            f"Recorded: {sessions}. {place}",
+        ),
+    )
+
+
+def kept_text(prediction: Prediction, line: LearnerLine, tried: Any, problem: str) -> LessonText:
+    """Return a sentence on a kept prediction; ``tried`` is another value that was given for it, and does not count."""
+    words = prediction.kind.words
+    sentences = [f"You predicted {words(line.value)}. It is kept."]
+    if tried is not None and tried != line.value:
+        sentences = [
+            f"You predicted {words(line.value)}, and that stays: {words(tried)} came after it and does not count."
+        ]
+    return LessonText(prediction.question, (*sentences, *((problem,) if problem else ())))
+
+
+def predict_first(prediction: Prediction) -> LessonText:
+    """Return what stands in the place of an answer that was not predicted yet."""
+    return LessonText(
+        prediction.question,
+        (
+            f"Predict first, with lesson.predict({prediction.name!r}); then the answer appears here.",
+        ),
+    )
+
+
+def answer_text(
+    prediction: Prediction, line: LearnerLine, truth: Any, sessions: LessonSessions
+) -> LessonText:
+    """Return a prediction beside the truth, with the lesson's sentence on it."""
+    kind = prediction.kind
+    predicted = kind.checked(line.value)
+    return LessonText(
+        prediction.question,
+        (
+            (
+                f"You predicted {kind.words(predicted)}; it is {kind.words(truth)}: "
+                f"{kind.distance_words(predicted, truth)}."
+            ),
+            prediction.surprise(sessions, truth),
+        ),
+    )
+
+
+def check_text(result: CheckResult, hints: int, problem: str) -> LessonText:
+    """Return the result of a check, with a word on hints where it failed."""
+    sentences = [result.sentence]
+    if not result.passed:
+        left = HINTS - hints
+        sentences.append(
+            f"lesson.hint() has {left} more hint{'s'[: left != 1]}."
+            if left
+            else "All three hints are shown."
+        )
+    if problem:
+        sentences.append(problem)
+    return LessonText(
+        "Right" if result.passed else "Not yet", tuple(sentences), passed=result.passed
+    )
+
+
+def hint_text(exercise: Exercise, number: int) -> LessonText:
+    """Return a hint by its number from 0."""
+    return LessonText(f"Hint {number + 1} of {len(exercise.hints)}", (exercise.hints[number],))

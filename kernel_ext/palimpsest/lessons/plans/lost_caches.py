@@ -1,0 +1,258 @@
+"""Lesson 4: which requests lost the provider's cache, what that cost, and what came before it."""
+
+from collections import Counter
+from itertools import pairwise
+from typing import Any
+
+from palimpsest.context_policies.prompt_cache.break_causes import BreakCause
+from palimpsest.context_policies.prompt_cache.cache_losses import known_requests
+from palimpsest.lessons.exercise_checks import check_function, is_same
+from palimpsest.lessons.lesson_plan import (
+    CheckResult,
+    Exercise,
+    LessonPlan,
+    LessonSessions,
+    Prediction,
+)
+from palimpsest.lessons.prediction_kinds import ChoiceKind, NumberKind
+from palimpsest.review.session_review import SessionReview
+from palimpsest.review.tables.cache_breaks import CacheBreak
+from palimpsest.review.tables.request_totals import request_totals
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.timeline import TimelineRequest
+
+PAUSE_SECONDS = 300
+"""How long the provider keeps a prompt in its cache in both recordings, as their pauses say."""
+AVOIDABLE: frozenset[BreakCause] = frozenset({"idle", "effort", "model"})
+"""Causes that a person could have avoided: waiting less, or leaving the settings as they were."""
+CAUSE_WORDS = {
+    "idle": "a pause longer than the cache is kept",
+    "effort": "a change of the model or its reasoning effort",
+    "pruned": "the agent changed what it had sent before",
+    "unexplained": "nothing that the recording shows",
+}
+SAME_CAUSE: dict[str, str] = {"model": "effort", "compacted": "pruned", "rewritten": "pruned"}
+"""Causes that a learner is not asked to tell apart."""
+SIGNS = ("pause", "setting", "prompt", "none")
+NO_INSPECTOR = (
+    "Hand over the inspector, as lesson.check(view, 'place'), with its cursor at the break."
+)
+NO_REQUEST = (
+    "Choose a request first: click on a track, or write its number into the field below the tracks."
+)
+
+
+def session_bill(session: SessionReview) -> float:
+    """Return what all requests of a session cost."""
+    return request_totals(session.timeline, session.ruler, session.price()).cost
+
+
+def break_cost_share(session: SessionReview) -> float:
+    """Return the cost of all breaks beyond reading from the cache, in per cent of the bill."""
+    return 100 * session.breaks().cost / session_bill(session)
+
+
+def commonest_cause(session: SessionReview) -> str:
+    """Return the words for the cause of most breaks."""
+    causes = Counter(SAME_CAUSE.get(found.cause, found.cause) for found in session.breaks())
+    return CAUSE_WORDS[causes.most_common(1)[0][0]]
+
+
+def signs_between(before: TimelineRequest, request: TimelineRequest) -> list[str]:
+    """Return what came between two requests: a long pause, another setting, a prompt; or that there was none of these."""
+    seconds = ((request.started or 0) - (before.started or 0)) / 1000
+    signs = {
+        "pause": seconds > PAUSE_SECONDS,
+        "setting": (before.model, before.effort) != (request.model, request.effort),
+        "prompt": request.turn != before.turn,
+    }
+    return [name for name, is_seen in signs.items() if is_seen] or ["none"]
+
+
+def followers_by_sign(session: SessionReview) -> dict[str, list[bool]]:
+    """Return for each sign whether the requests after it lost the cache, of those with reported usage."""
+    broken = {found.request for found in session.breaks()}
+    followers: dict[str, list[bool]] = {name: [] for name in SIGNS}
+    for before, request in pairwise(known_requests(session.timeline)):
+        for sign in signs_between(before, request):
+            followers[sign].append(request.index in broken)
+    return followers
+
+
+def break_rates(session: SessionReview) -> dict[str, float]:
+    """Return for each sign how many per cent of the requests after it lost the cache."""
+    return {sign: 100 * sum(lost) / len(lost) for sign, lost in followers_by_sign(session).items()}
+
+
+def avoidable_break(session: SessionReview) -> CacheBreak:
+    """Return the dearest break that a person could have avoided."""
+    return max(
+        (found for found in session.breaks() if found.cause in AVOIDABLE),
+        key=lambda found: found.cost,
+    )
+
+
+def _losses_surprise(sessions: LessonSessions, truth: float) -> str:
+    breaks = sessions["pi"].breaks()
+    empty = sum(not found.read for found in breaks)
+    return (
+        f"{truth:.0f} of the {breaks.followers} requests that could have read from the cache lost it, and {empty} of these "
+        "read nothing at all."
+    )
+
+
+def _share_surprise(sessions: LessonSessions, truth: float) -> str:
+    session = sessions["pi"]
+    breaks = session.breaks()
+    return (
+        f"{breaks.cost:.2f} of {session_bill(session):.2f} USD, {truth:.0f} %, paid for words that the cache had held. "
+        f"That is {len(breaks)} requests of {len(session.timeline.requests)}."
+    )
+
+
+def _cause_surprise(sessions: LessonSessions, _truth: str) -> str:
+    causes, followers = sessions["pi"].breaks().causes, followers_by_sign(sessions["pi"])
+    changes = followers["setting"]
+    return (
+        f"{causes['unexplained']} of {sum(causes.values())} have no cause in the recording, {causes['idle']} came after a "
+        f"pause, and {causes['effort']} after a change of the reasoning effort, which was changed {len(changes)} times."
+    )
+
+
+def check_place(sessions: LessonSessions, answer: Any) -> CheckResult:
+    """Check an inspector whose cursor is at the dearest break that a person could have avoided."""
+    place: Any = getattr(answer, "place", None)
+    if not hasattr(place, "request"):
+        raise UserError(NO_INSPECTOR)
+    session = sessions["pi"]
+    if getattr(answer, "session", None) != session.timeline.session:
+        raise UserError("That inspector shows another session; hand over the one of this lesson.")
+    number = place.request
+    if number is None:
+        return CheckResult(passed=False, sentence=NO_REQUEST)
+    found = next((found for found in session.breaks() if found.request == number - 1), None)
+    best = avoidable_break(session)
+    if found == best:
+        return CheckResult(
+            passed=True,
+            sentence=f"Request {number} lost {found.loss:,} tokens for {found.cost:.2f} USD: {found.words}.",
+        )
+    return CheckResult(passed=False, sentence=_wrong_place(number, found))
+
+
+def _wrong_place(number: int, found: CacheBreak | None) -> str:
+    if found is None:
+        return (
+            f"Request {number} did not lose the cache. Break before and Next break, below the tracks, lead from break to "
+            "break; the tab Cost lists them all."
+        )
+    if found.cause not in AVOIDABLE:
+        return (
+            f"Nothing in the recording explains the break at request {number}, so nobody can say what would have avoided "
+            "it. Look for a break with a cause."
+        )
+    return f"The break at request {number} could have been avoided, but a dearer one, too."
+
+
+def check_rates(sessions: LessonSessions, answer: object) -> CheckResult:
+    """Check a function that returns how often the cache was lost after each sign."""
+    return check_function(
+        sessions,
+        answer,
+        break_rates,
+        names=("pi", "claude"),
+        example="break_rates",
+        wrong=_wrong_rates,
+    )
+
+
+def _wrong_rates(value: object, expected: object) -> str:
+    assert isinstance(expected, dict)
+    if not isinstance(value, dict) or not value.keys() >= expected.keys():
+        return "Return a dict with the keys 'pause', 'setting', 'prompt' and 'none'."
+    if value.keys() != expected.keys():
+        return "There are four keys and no others: 'pause', 'setting', 'prompt' and 'none'."
+    if is_same({key: _times_100(number) for key, number in value.items()}, expected):
+        return "These are shares of 1; return per cent."
+    key = next(key for key in SIGNS if not is_same(value[key], expected[key]))
+    if key == "none":
+        return (
+            "'none' differs. It counts the requests that come after no pause, no change and no prompt, and that have a "
+            "request before them."
+        )
+    return (
+        f"{key!r} differs. Are the requests without reported usage left out, and the first of the others, which comes "
+        "after nothing? And are they divided by the requests after that sign, not by all?"
+    )
+
+
+def _times_100(value: object) -> object:
+    return 100 * value if isinstance(value, int | float) else value
+
+
+LOST_CACHES = LessonPlan(
+    number=4,
+    title="Find the break",
+    question="Why did some requests cost ten times as much as their neighbours?",
+    notebook="04-find-the-break",
+    recordings={
+        "pi": "pi_large_session.jsonl",
+        "claude": "claude_code_spotter/ae4a77f8-aedd-4bc1-888f-c94edc91af04.jsonl",
+    },
+    predictions=(
+        Prediction(
+            "losses",
+            "How many of the 453 requests lost the cache?",
+            NumberKind("requests", high=453),
+            lambda sessions: len(sessions["pi"].breaks()),
+            _losses_surprise,
+        ),
+        Prediction(
+            "share",
+            "Of all that the session cost, how many per cent did these losses cost?",
+            NumberKind("%"),
+            lambda sessions: break_cost_share(sessions["pi"]),
+            _share_surprise,
+        ),
+        Prediction(
+            "cause",
+            "What stood behind most of them?",
+            ChoiceKind(tuple(CAUSE_WORDS.values())),
+            lambda sessions: commonest_cause(sessions["pi"]),
+            _cause_surprise,
+        ),
+    ),
+    exercises=(
+        Exercise(
+            "place",
+            "Move the cursor to the dearest break that somebody could have avoided, and hand over the inspector.",
+            (
+                "A break without a known cause cannot be avoided on purpose. Which of these have a cause?",
+                "The tab Cost lists the breaks with their causes and costs; session.breaks() is the same table.",
+                "Of the eight breaks after a pause or a change of the effort take the one that lost the most tokens.",
+            ),
+            check_place,
+        ),
+        Exercise(
+            "rates",
+            "Write break_rates(session): how many per cent of the requests after each sign lost the cache.",
+            (
+                (
+                    "rows.shift() is the table moved down by one row: each request stands beside the one before it. Leave out "
+                    "the rows without `input` first."
+                ),
+                (
+                    "lost = rows['request'].isin(session.breaks().to_dataframe()['request']) says which rows lost the cache; "
+                    "lost[sign].mean() is the share where the sign is true."
+                ),
+                (
+                    "before, rows, lost = rows.shift()[1:], rows[1:], lost[1:]; pause = rows['started'] - before['started'] > "
+                    "300_000; setting = (rows['model'] != before['model']) | (rows['effort'] != before['effort'])"
+                ),
+            ),
+            check_rates,
+            points=2,
+        ),
+    ),
+    hide=("breaks",),
+)

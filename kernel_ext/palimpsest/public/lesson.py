@@ -1,0 +1,206 @@
+"""A lesson in a notebook: ``palimpsest.lesson(1)``.
+
+Border: what a learner holds in a variable. What a lesson asks and how it is checked stands in ``lessons``; what is drawn
+in ``frontends/lesson_cells.py``.
+"""
+
+import os
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from palimpsest.frontends.lesson_cells import LessonAnswers, prediction_widget
+from palimpsest.lessons.learner_file import LearnerFile, LearnerLine, learner_file, learner_name
+from palimpsest.lessons.lesson_files import OpenedSessions
+from palimpsest.lessons.lesson_list import lesson_plan
+from palimpsest.lessons.lesson_plan import CheckResult, Exercise, LessonPlan, Prediction
+from palimpsest.lessons.lesson_texts import (
+    LessonText,
+    answer_text,
+    check_text,
+    hint_text,
+    kept_text,
+    lesson_text,
+    predict_first,
+)
+from palimpsest.public.recorded_session import RecordedSession, open_recording
+from palimpsest.render.reports.table import ShownInCell
+from palimpsest.review.session_review import SessionReview
+from palimpsest.transcript.errors import UserError
+
+
+def lesson(number: int, learner: str = "", folder: str | Path = ".") -> "Lesson":
+    """Open a lesson by its number from 1; raises UserError in one sentence.
+
+    ``learner`` names the file in ``folder``/lesson-results in which predictions, hints and checks are kept; by default
+    it is the user's name. A pair gives both names.
+
+    >>> lesson = palimpsest.lesson(1)
+    >>> lesson.predict("share", 40)
+    """
+    plan = lesson_plan(number)
+    name = learner_name(os.environ, learner)
+    return Lesson(plan, learner_file(Path(folder), name))
+
+
+class Lesson(ShownInCell):
+    """One lesson, and what its learner has done in it.
+
+    Responsibilities: keep predictions before the answers are shown, show the answers after, count hints, and check
+    exercises by values that are computed anew.
+    """
+
+    def __init__(self, plan: LessonPlan, results: LearnerFile) -> None:
+        self.plan = plan
+        self.results = results
+        self.sessions = OpenedSessions(plan, _first_session)
+        self._views: list[Any] = []
+        """Inspectors with hidden parts."""
+        self._waiting: list[LessonAnswers] = []
+        """Shown answers that wait for a prediction."""
+
+    @property
+    def session(self) -> RecordedSession:
+        """The lesson's main session.
+
+        >>> len(lesson.session.requests.rows)
+        453
+        """
+        opened = self.sessions[next(iter(self.plan.recordings))]
+        assert isinstance(opened, RecordedSession)  # opened by open_recording
+        return opened
+
+    @property
+    def _shown_as(self) -> LessonText:
+        return lesson_text(self.plan, self.results)
+
+    # Predictions
+
+    def predict(self, name: str, value: Any = None) -> Any:
+        """Keep a prediction, which is not changed afterwards; without a value, show a widget that asks for it.
+
+        Raises UserError for a value that is none, such as a number beyond its bounds.
+
+        >>> lesson.predict("share", 40)
+        """
+        prediction = self.plan.prediction(name)
+        if value is not None:
+            return self._keep(prediction, value)
+        if self.results.prediction(self.plan.number, name) is not None:
+            return self._kept(prediction)
+        return prediction_widget(prediction, partial(self._keep, prediction))
+
+    def _keep(self, prediction: Prediction, value: Any) -> LessonText:
+        """Keep a prediction if there is none yet; returns a sentence on the one that counts."""
+        checked = prediction.kind.checked(value)
+        if self.results.prediction(self.plan.number, prediction.name) is None:
+            self._add("prediction", prediction.name, value=checked)
+            self._show_answers()
+            return self._kept(prediction)
+        return self._kept(prediction, checked)
+
+    def _kept(self, prediction: Prediction, tried: Any = None) -> LessonText:
+        line = self.results.prediction(self.plan.number, prediction.name)
+        assert line is not None
+        return kept_text(prediction, line, tried, self.results.problem)
+
+    @property
+    def missing_predictions(self) -> Sequence[str]:
+        """The names of the predictions that are not kept yet."""
+        return [
+            prediction.name
+            for prediction in self.plan.predictions
+            if self.results.prediction(self.plan.number, prediction.name) is None
+        ]
+
+    def reveal(self, *names: str) -> LessonAnswers:
+        """Show predictions beside the truth, all or those named; what is not predicted yet is shown when it is.
+
+        >>> lesson.reveal("share")
+        """
+        chosen = names or tuple(prediction.name for prediction in self.plan.predictions)
+        predictions = [self.plan.prediction(name) for name in chosen]
+        answers = LessonAnswers(lambda: self._answers(predictions))
+        if self.missing_predictions:
+            self._waiting.append(answers)
+        return answers
+
+    def _answers(self, predictions: Sequence[Prediction]) -> LessonText:
+        texts = []
+        for prediction in predictions:
+            line = self.results.prediction(self.plan.number, prediction.name)
+            if line is None:
+                texts.append(predict_first(prediction))
+                continue
+            if not self.results.events(self.plan.number, "reveal", prediction.name):
+                self._add("reveal", prediction.name)
+            truth = prediction.truth(self.sessions)
+            texts.append(answer_text(prediction, line, truth, self.sessions))
+        return LessonText.joined(texts)
+
+    def _show_answers(self) -> None:
+        """Draw the shown answers again, and reveal what inspectors hid once all predictions are kept."""
+        for answers in self._waiting:
+            answers.update()
+        if not self.missing_predictions:
+            for view in self._views:
+                view.reveal()
+            self._views, self._waiting = [], []
+
+    # The inspector
+
+    def inspect(self, session: RecordedSession | None = None, **arguments: Any) -> Any:
+        """Show the inspector of the lesson's session; what tells an answer is hidden until all predictions are kept.
+
+        The arguments are those of ``Session.inspect``.
+
+        >>> view = lesson.inspect(request=209, tab="timeline")
+        """
+        hide = self.plan.hide if self.missing_predictions else ()
+        view = (session or self.session).inspect(hide=arguments.pop("hide", hide), **arguments)
+        if hide:
+            self._views.append(view)
+        return view
+
+    # Exercises
+
+    def check(self, answer: Any, name: str = "") -> LessonText:
+        """Check the answer to an exercise: a function, a policy or an inspector; ``name`` where there are several.
+
+        The result is true where it is right, and says what is wrong where it is not. Raises nothing for a wrong answer,
+        also where a learner's function fails.
+
+        >>> bool(lesson.check(lambda session: {}))
+        False
+        """
+        exercise = self.plan.exercise(name)
+        try:
+            result = exercise.check(self.sessions, answer)
+        except UserError as error:
+            result = CheckResult(passed=False, sentence=str(error))
+        self._add("check", exercise.name, passed=result.passed)
+        hints = len(self.results.events(self.plan.number, "hint", exercise.name))
+        return check_text(result, hints, self.results.problem)
+
+    def hint(self, name: str = "") -> LessonText:
+        """Show the next of an exercise's three hints; they are counted.
+
+        >>> lesson.hint()
+        """
+        exercise: Exercise = self.plan.exercise(name)
+        shown = len(self.results.events(self.plan.number, "hint", exercise.name))
+        number = min(shown, len(exercise.hints) - 1)
+        if shown < len(exercise.hints):
+            self._add("hint", exercise.name, value=number + 1)
+        return hint_text(exercise, number)
+
+    def _add(self, event: Any, name: str, *, value: Any = None, passed: bool | None = None) -> None:
+        self.results.add(
+            LearnerLine(lesson=self.plan.number, event=event, name=name, value=value, passed=passed)
+        )
+
+
+def _first_session(path: Path) -> SessionReview:
+    """Open the first session of a recording."""
+    return next(iter(open_recording(path)))
