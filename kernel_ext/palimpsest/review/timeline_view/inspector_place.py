@@ -12,7 +12,11 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from palimpsest.review.tables.links import SCHEME, link_to
-from palimpsest.review.timeline_view.view_queries import MAX_NAME_CHARS, MAX_PRICES_CHARS
+from palimpsest.review.timeline_view.view_queries import (
+    MAX_NAME_CHARS,
+    MAX_PRICES_CHARS,
+    refusal_words,
+)
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import Value
 
@@ -102,7 +106,7 @@ def checked_place(fields: Mapping[str, Any]) -> InspectorPlace:
             known = ", ".join(PLACE_FIELDS if "." not in name else ItemFilter.model_fields)
             raise UserError(f"An inspector's place has no {name!r}; it has {known}.") from None
         value = fields.get(name, problem["input"])
-        raise UserError(f"{value!r:.60} is no {name}: {problem['msg']}.") from None
+        raise UserError(f"{value!r:.60} is no {name}: {refusal_words(problem)}.") from None
 
 
 def place_link(session: str, place: InspectorPlace) -> str:

@@ -7,6 +7,7 @@ and items count from 0. Texts are bounded: longer ones are sent in pieces.
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError
+from pydantic_core import ErrorDetails
 
 from palimpsest.review.request_contents.lost_word import LostWord
 from palimpsest.review.timeline_view.view_patch import ViewPatch
@@ -139,7 +140,21 @@ def checked_query(query: type[Query], **fields: Any) -> Query:
     except ValidationError as error:
         problem = error.errors()[0]
         name = str(problem["loc"][0])
-        raise UserError(f"{fields.get(name)!r:.60} is no {name}: {problem['msg']}.") from None
+        raise UserError(
+            f"{fields.get(name)!r:.60} is no {name}: {refusal_words(problem)}."
+        ) from None
+
+
+def refusal_words(problem: ErrorDetails) -> str:
+    """Return why a value is refused, in words for a user: which there are, or which is the least."""
+    context = problem.get("ctx", {})
+    match problem["type"]:
+        case "literal_error":
+            return f"there are {context['expected']}"
+        case "greater_than_equal":
+            return f"the least is {context['ge']}"
+        case _:
+            return problem["msg"]
 
 
 class ItemText(Value):
