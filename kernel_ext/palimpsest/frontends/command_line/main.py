@@ -3,12 +3,14 @@
 The parser is built from the list of operations and from the fields of the requested one: ``--help`` imports none.
 """
 
+import atexit
 import os
 import sys
+import threading
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from palimpsest import __version__
 from palimpsest.frontends import terminal
@@ -170,3 +172,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (IndexError, ValueError, RecursionError, MemoryError) as error:
         write_sentences([f"It cannot be read: {type(error).__name__}."])
     return BAD_INPUT
+
+
+def main_and_exit() -> NoReturn:
+    """Run the command line, and end the process with its exit code."""
+    end_process(main())
+
+
+def end_process(status: int) -> NoReturn:
+    """End the process with an exit code, but without freeing each object first, a tenth of a command's time.
+
+    Exit handlers run, and all output is written. While other threads run, Python waits for them and ends as usual.
+    """
+    if threading.active_count() == 1:
+        atexit._run_exitfuncs()  # noqa: SLF001 - what Python itself calls here
+        try:
+            for stream in (sys.stdout, sys.stderr):
+                if stream is not None:
+                    stream.flush()
+        except (OSError, ValueError):
+            sys.exit(status)  # Python says what could not be written
+        os._exit(status)
+    sys.exit(status)
