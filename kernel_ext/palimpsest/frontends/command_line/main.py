@@ -110,8 +110,7 @@ def run_command(arguments: Namespace) -> int:
 
     check_conditions = conditions_check(arguments)
     operation = requested_operation(arguments)
-    # What a command makes stays until its end, so that a collection would find nothing, again and again.
-    with terminal_context(arguments) as context, collection_paused():
+    with terminal_context(arguments) as context:
         report = operation.report(operation.run_synchronously(context))
     failures = check_conditions(report.json())
     form: OutputForm = "markdown" if getattr(arguments, "markdown", False) else "text"
@@ -145,6 +144,8 @@ def write_sentences(sentences: Iterable[str]) -> None:
         terminal.write_error(f"palimpsest: {sentence}")
 
 
+# What a command imports and makes stays until its end: a collection would find nothing, again and again.
+@collection_paused()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code and never raises."""
     # Plugins of pydantic watch validation; looking for one reads the metadata of all that is installed.

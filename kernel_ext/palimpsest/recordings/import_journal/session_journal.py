@@ -246,7 +246,7 @@ class SessionJournal:
             part = with_blobs(self._store, clean.part)
             clean = clean if part is clean.part else PartUpdated(part=part)
         self._seq += 1
-        record = Record(seq=self._seq, ts=self._time_of(event), event=clean)
+        record = Record.of_event(clean, seq=self._seq, ts=self._time_of(event))
         if self._facts is not None:
             self._facts.note(record)
         return record

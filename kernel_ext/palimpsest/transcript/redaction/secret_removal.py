@@ -224,7 +224,7 @@ def _model(value: BaseModel, scrub: Scrub) -> BaseModel:
         fields = {**fields, **extra}
     update: dict[str, Any] = {}
     for name, is_unredacted, is_output in rules:
-        field_value = fields.get(name)
+        field_value: Any = fields.get(name)
         field_kind: Any = type(field_value)
         if field_kind in TEXTLESS_TYPES:
             continue
