@@ -32,6 +32,7 @@ from palimpsest.transcript.parts import (
     ReasoningPart,
     TextPart,
     ToolPart,
+    ToolPending,
 )
 from palimpsest.transcript.session_record.events import (
     DecisionMade,
@@ -163,6 +164,8 @@ class TimelineBuilder:
         if isinstance(record.event, StepRequested):
             self._sent_messages.add_request(record.event.request)
         match record.event:
+            case PartUpdated(part=part):
+                self._part(part)
             case SessionCreated(session=session) | SessionUpdated(session=session):
                 self._session = session
                 if session.id == self._session_id and session.forked_from is not None:
@@ -193,8 +196,6 @@ class TimelineBuilder:
         match event:
             case MessageUpdated(info=info):
                 self._message(info)
-            case PartUpdated(part=part):
-                self._part(part)
             case PartDelta() as delta:
                 self._delta(delta)
             case MessageRemoved(message_id=removed):
@@ -219,7 +220,7 @@ class TimelineBuilder:
                 # An answer of an imported session counts as a request.
                 self._request(info)
             self._open[info.id] = _OpenMessage(info)
-        subagent = (getattr(info, "imported", None) or {}).get("subagent")
+        subagent = _note_of(info).get("subagent")
         if isinstance(subagent, str):
             self._subagents[info.id] = subagent
         if isinstance(info, AssistantMessage):
@@ -229,7 +230,7 @@ class TimelineBuilder:
         if isinstance(part, CompactionPart):
             self._markers[part.message_id] = part
         if isinstance(part, ToolPart):
-            metadata = getattr(part.state, "metadata", None) or {}
+            metadata = {} if isinstance(part.state, ToolPending) else part.state.metadata
             subagent = metadata.get(
                 SUBAGENT, metadata.get(OPENCODE_SUBAGENT) if part.tool == "task" else None
             )
