@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any
 
 from palimpsest.context_policies.prompt_cache.recorded_clock import clock_sentence
-from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, money_words
+from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, amount_with_unit
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.review.session_review import PriceLike, SessionReview
 from palimpsest.review.tables.break_avoidance import avoided_by
@@ -107,7 +107,13 @@ def timeline_view(
         limit_words=limits.words,
         items=items,
         requests=requests,
-        ruler=RulerView.model_validate(ruler, from_attributes=True),
+        ruler=RulerView(
+            estimator=ruler.estimator,
+            unseen=ruler.unseen_tokens,
+            factor=ruler.factor,
+            measured=ruler.is_fitted,
+            words=ruler.sentence,
+        ),
         price=profile,
         recorded=track,
         events=_events(timeline),
@@ -295,10 +301,12 @@ def _cost_sentences(
 ) -> tuple[str, ...]:
     """Return sentences on the session's cost; recorded costs are facts at any price of the other requests."""
     recorded = [*recorded_costs(timeline)]
-    amount = money_words(totals.cost, price.unit, "fact" if totals.cost_is_fact else "estimate")
+    amount = amount_with_unit(
+        totals.cost, price.unit, "fact" if totals.cost_is_fact else "estimate"
+    )
     if not recorded:
         return (f"It would cost {amount}; the recording holds no cost.", price.sentence)
-    paid = money_words(sum(recorded), "USD")
+    paid = amount_with_unit(sum(recorded), "USD")
     if totals.cost_is_fact:
         return (f"The session cost {paid}.",)
     which = counted_noun(len(timeline.requests), "request")
