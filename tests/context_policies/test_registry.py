@@ -31,11 +31,14 @@ UNVERSIONED = {
         ("opencode.prune@31e22f65 protect=20000.0", "opencode.prune protect=20000"),
         ("opencode.prune protect=40000", "opencode.prune"),
         (
-            "anthropic.clear_tool_uses excluded=a,b recomputed=yes placeholder='[ | ]'",
-            "anthropic.clear_tool_uses excluded=a,b recomputed=true placeholder='[ | ]'",
+            "anthropic.clear_tool_uses spared_tools=a,b recomputed=yes placeholder='[ | ]'",
+            "anthropic.clear_tool_uses spared_tools=a,b recomputed=true placeholder='[ | ]'",
         ),
-        ("opencode.prune|pi.compact at=.5", ""),
-        ("opencode.prune | pi.compact at=0.5", "opencode.prune | pi.compact at=0.5"),
+        ("opencode.prune|pi.compact window_share=.5", ""),
+        (
+            "opencode.prune | pi.compact window_share=0.5",
+            "opencode.prune | pi.compact window_share=0.5",
+        ),
     ],
 )
 def test_a_text_names_a_policy_and_its_name_names_it_again(text: str, name: str) -> None:

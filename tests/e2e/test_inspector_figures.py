@@ -12,7 +12,7 @@ from tests.e2e.inspected_sessions import view_of
 from tests.recordings.formats.sample_files import sample
 
 import palimpsest
-from palimpsest.context_policies.prompt_cache.ruler import money_words
+from palimpsest.context_policies.prompt_cache.ruler import amount_with_unit
 from palimpsest.render.content.phrases import count, duration, usd_text
 from palimpsest.review.timeline_view.view_queries import MAX_USED_NAMES, MAX_USES
 
@@ -117,7 +117,7 @@ def _basis(*, is_fact: bool) -> Any:
 def _money(value: float, unit: str, *, is_fact: bool, like: str) -> str:
     """Return an amount with as many decimals as its column has, which is what ``like`` has."""
     if unit != "USD":
-        return money_words(value, unit, _basis(is_fact=is_fact))
+        return amount_with_unit(value, unit, _basis(is_fact=is_fact))
     digits = len(like.removesuffix(" USD").partition(".")[2])
     return f"{'' if is_fact else '~'}{usd_text(value, digits)} USD"
 
@@ -136,7 +136,7 @@ def _first_screen(views: Locator, session: Any, found: ComparedFigures) -> None:
     tokens = count(last["input"]) if is_reported else f"~{count(counted)}"
     if last["cost"] is not None:
         is_fact = is_reported and total - 1 not in _listed_rows(session)
-        amount = money_words(last["cost"], unit, _basis(is_fact=is_fact))
+        amount = amount_with_unit(last["cost"], unit, _basis(is_fact=is_fact))
         found.same("the sentence", sentence.locator("strong").first.inner_text(), f"{tokens} tokens, {amount}.")  # fmt: skip
     breaks = len(session.breaks().table.records())
     if is_reported:
@@ -215,7 +215,7 @@ def _figure(value: float | None, counts: str, unit: str, *, is_fact: bool) -> st
         return f"{value:.0%}"
     if counts == "tokens":
         return count(round(value))
-    return money_words(value, unit, _basis(is_fact=is_fact and counts == "money"))
+    return amount_with_unit(value, unit, _basis(is_fact=is_fact and counts == "money"))
 
 
 def _breaks_table(views: Locator, session: Any, found: ComparedFigures) -> None:
@@ -295,7 +295,7 @@ def _wastes(views: Locator, session: Any, found: ComparedFigures) -> None:
     listed = _group(views, "Largest wastes").get_by_role("listitem").all()
     assert len(listed) == len(wastes.kinds) + len(wastes.wastes)
     for entry, waste in zip(listed, (*wastes.kinds, *wastes.wastes), strict=True):
-        expected = money_words(waste.cost, wastes.unit, _basis(is_fact=waste.cost_is_fact))
+        expected = amount_with_unit(waste.cost, wastes.unit, _basis(is_fact=waste.cost_is_fact))
         words = getattr(waste, "words", "") or waste.sentence
         found.same(f"the waste “{words}”", entry.locator("strong").inner_text(), expected)
         assert HOME.sub("~", words) in entry.inner_text()

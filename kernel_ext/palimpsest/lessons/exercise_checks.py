@@ -11,7 +11,7 @@ from typing import Any
 
 from palimpsest.context_policies.interface.pipeline import Pipeline
 from palimpsest.context_policies.own_policies.own_code_errors import line_words
-from palimpsest.context_policies.replay.simulation import RAW
+from palimpsest.context_policies.replay.simulation import RAW_NAME
 from palimpsest.lessons.lesson_plan import CheckResult, LessonSessions
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.session_review import SessionReview
@@ -101,7 +101,7 @@ def policy_figures_of(session: SessionReview, answer: Any) -> tuple[PolicyFigure
     stages = policy.stages if isinstance(policy, Pipeline) else (policy,)
     if any(type(stage).__module__.partition(".")[0] != PACKAGE for stage in stages if stage):
         raise UserError(OWN_CLASS)
-    figures, everything = session.compare([policy, RAW], summary=SAME_SUMMARY).figures
+    figures, everything = session.compare([policy, RAW_NAME], summary=SAME_SUMMARY).figures
     return figures, everything
 
 

@@ -136,8 +136,8 @@ def _shown_as(change: Change, whole_text: str) -> tuple[DecisionAction, dict[str
     """Return the action that carries out a change, its numbers, and the shown text."""
     if change.state == "out":
         return "drop", {}, ""
-    if change.shown or not change.length:
-        return "clear", {"text": change.shown}, change.shown
+    if change.replacement or not change.length:
+        return "clear", {"text": change.replacement}, change.replacement
     numbers = {"head_chars": change.length, "tail_chars": 0, "suffix": ""}
     return "truncate", numbers, whole_text[: change.length]
 

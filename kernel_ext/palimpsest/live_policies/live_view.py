@@ -84,7 +84,7 @@ def live_view(
     usage = ReportedTokens(scale, scale, Ruler(estimator=estimator))
     for answered in timeline.requests[items.usage_from : -1]:
         usage.add_reported_usage(answered)
-    view.count_reported = usage.total
+    view.count_reported = usage.reported_total
     fixed_items = {item.index for item in timeline.items if item.pinned}
     groups = {timeline.items[index].group for index in fixed_items} - {""}
     fixed_items |= {item.index for item in timeline.items if item.group in groups}

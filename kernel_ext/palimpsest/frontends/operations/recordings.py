@@ -329,10 +329,10 @@ def _checked_link(address: str) -> str:
 def _named_policies(names: Sequence[str]) -> "list[PolicyLike]":
     """Return the policies that ``--policy`` names, each once; ``all`` names every preset."""
     from palimpsest.context_policies.interface.recorded_policy import RECORDED
-    from palimpsest.context_policies.replay.simulation import RAW
+    from palimpsest.context_policies.replay.simulation import RAW_NAME
     from palimpsest.review.timeline_view.chosen_policies import policy_from_words, preset_names
 
-    all_names = (RECORDED, RAW, *preset_names())
+    all_names = (RECORDED, RAW_NAME, *preset_names())
     chosen = [one for name in names for one in (all_names if name == ALL_POLICIES else (name,))]
     return [policy_from_words(name) for name in dict.fromkeys(chosen)]
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from palimpsest.context_policies.prompt_cache.break_causes import BreakCause
-from palimpsest.context_policies.prompt_cache.cache_losses import known_requests
+from palimpsest.context_policies.prompt_cache.cache_losses import reporting_requests
 from palimpsest.lessons.exercise_checks import check_function, is_same
 from palimpsest.lessons.lesson_plan import (
     CheckResult,
@@ -73,7 +73,7 @@ def followers_by_sign(session: SessionReview) -> dict[str, list[bool]]:
     """Return for each sign whether the requests after it lost the cache, of those with reported usage."""
     broken = {found.request for found in session.breaks()}
     followers: dict[str, list[bool]] = {name: [] for name in SIGNS}
-    for before, request in pairwise(known_requests(session.timeline)):
+    for before, request in pairwise(reporting_requests(session.timeline)):
         for sign in signs_between(before, request):
             followers[sign].append(request.index in broken)
     return followers

@@ -167,12 +167,7 @@ class TimelineBuilder:
             case PartUpdated(part=part):
                 self._part(part)
             case SessionCreated(session=session) | SessionUpdated(session=session):
-                self._session = session
-                if session.id == self._session_id and session.forked_from is not None:
-                    self._forked_at = session.forked_from.seq
-                imported = (session.metadata or {}).get("imported")
-                if isinstance(imported, dict):
-                    self._imported = imported
+                self._add_session(session)
             case DecisionMade(decision=decision):
                 self._states.decisions.append(decision)
             case StepRequested() if self._is_of_parent(record):
@@ -187,6 +182,14 @@ class TimelineBuilder:
                 ):
                     self._copied.add(event.info.id)
                 self._add_content(event)
+
+    def _add_session(self, session: SessionInfo) -> None:
+        self._session = session
+        if session.id == self._session_id and session.forked_from is not None:
+            self._forked_at = session.forked_from.seq
+        imported = (session.metadata or {}).get("imported")
+        if isinstance(imported, dict):
+            self._imported = imported
 
     def _is_of_parent(self, record: Record) -> bool:
         """Return whether a fork shares a record with the session that it was forked from, which counts it."""

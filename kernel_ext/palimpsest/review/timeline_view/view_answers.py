@@ -204,7 +204,7 @@ class ViewAnswers:
         ]
         return RequestText(
             request=query.request,
-            policy=simulation.policy,
+            policy=simulation.policy_name,
             basis=shown.basis,
             note=shown.note,
             blocks=tuple(

@@ -128,8 +128,8 @@ function paidModels(view: TimelineView): string[] {
 
 /** Returns the list that the prices of a view are from, in a sentence; '' where its amounts are facts, or units. */
 export function priceSource(view: TimelineView): string {
-  const { recorded, source, unit } = view.price;
-  return recorded || unit === 'units' ? '' : source;
+  const { matches_recorded: isRecorded, source, unit } = view.price;
+  return isRecorded || unit === 'units' ? '' : source;
 }
 
 /**
