@@ -31,6 +31,8 @@ class LessonText(ShownInCell):
     sentences: tuple[str, ...] = ()
     passed: bool | None = None
     """Whether a check passed; None for what is no check."""
+    parts: tuple["LessonText", ...] = ()
+    """Texts that were joined to this one, each with its title."""
 
     def __bool__(self) -> bool:
         """Return whether nothing failed."""
@@ -44,7 +46,7 @@ class LessonText(ShownInCell):
             for text in texts
             for sentence in ((text.title,) if text.title else ()) + text.sentences
         ]
-        return cls(sentences=tuple(sentences))
+        return cls(sentences=tuple(sentences), parts=tuple(texts))
 
     @property
     def sentence(self) -> str:
@@ -65,6 +67,8 @@ class LessonText(ShownInCell):
     @property
     def markdown(self) -> str:
         """A bold title and a paragraph for each sentence."""
+        if self.parts:
+            return "\n\n".join(part.markdown for part in self.parts)
         title = f"**{escape_inline(self.title)}**" if self.title else ""
         mark = MARKS[self.passed]
         body = [escape_inline(sentence) for sentence in self.sentences]
@@ -73,15 +77,18 @@ class LessonText(ShownInCell):
     @property
     def html(self) -> str:
         """An HTML fragment, which a screen reader is told of when it changes."""
+        paragraphs = "".join(part.paragraphs for part in self.parts or (self,))
+        return f'<div role="status" style="max-width:52em;line-height:1.5">{paragraphs}</div>'
+
+    @property
+    def paragraphs(self) -> str:
+        """The title and each sentence as a paragraph of HTML."""
         mark = (
             f'<span aria-hidden="true">{MARKS[self.passed]}</span> ' if MARKS[self.passed] else ""
         )
         title = f"<strong>{in_html(self.title)}</strong>" if self.title else ""
         first, *rest = [part for part in (title, *map(in_html, self.sentences)) if part] or [""]
-        paragraphs = "".join(
-            f'<p style="margin:.3em 0">{part}</p>' for part in (mark + first, *rest)
-        )
-        return f'<div role="status" style="max-width:52em;line-height:1.5">{paragraphs}</div>'
+        return "".join(f'<p style="margin:.3em 0">{part}</p>' for part in (mark + first, *rest))
 
 
 def lesson_text(plan: LessonPlan, results: LearnerFile) -> LessonText:
