@@ -266,12 +266,7 @@ class GridBrush {
           if (this._content.opensSubagents) {
             context.fillText('▸', 14, y);
           }
-          this._subagentName(
-            item,
-            subagentFigures(view, subagents),
-            letters,
-            y
-          );
+          this._subagentName(item, subagentFigures(view, subagents), letter, y);
         } else if (definitionsOf(view, item).count === 0) {
           context.fillText(rowName(view, item, letters), 16, y);
         } else {
