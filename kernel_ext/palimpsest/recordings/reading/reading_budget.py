@@ -34,6 +34,7 @@ TOO_MUCH = (
     "made it."
 )
 _WITHOUT_TEXT = frozenset({int, float, bool, type(None)})
+_LISTS = (list, tuple)
 _BUDGET: ContextVar[Callable[[int], None] | None] = ContextVar("_BUDGET", default=None)
 
 _TOTAL: ContextVar[list[int] | None] = ContextVar("_TOTAL", default=None)
@@ -86,20 +87,20 @@ def value_bytes(value: Any) -> int:
     size, open_values = VALUE_BYTES + PART_BYTES * len(getattr(value, "parts", ())), [value]
     while open_values:
         inner = open_values.pop()
+        kind: Any = type(inner)
+        if kind in _WITHOUT_TEXT:
+            continue
         if isinstance(inner, str):
             size += len(inner)
-        elif type(inner) in _WITHOUT_TEXT:
-            continue
         elif isinstance(inner, dict):
             size += LOOK_BYTES * len(inner) + sum(
                 [len(key) for key in inner if isinstance(key, str)]
             )
             open_values.extend(inner.values())
-        elif isinstance(inner, list | tuple):
+        elif isinstance(inner, _LISTS):
             size += LOOK_BYTES * len(inner)
             open_values.extend(inner)
         else:
-            kind: Any = type(inner)
             open_values.extend(values_of(kind)(inner))
     return size
 
