@@ -1,4 +1,4 @@
-"""Put the built front end into the wheel when it is there, and addresses where one is published.
+"""Put the lessons' notebooks and the built front end into the wheel, and addresses where one is published.
 
 The front end is built by make, never by this hook, so that installing from a clone, an sdist or a
 wheel needs no Node. An editable install takes none of it: make links the built folder instead.
@@ -30,10 +30,18 @@ NOT_BUILT = (
 
 
 class FrontEnd(BuildHookInterface[Any]):
-    """Add ``labextension/dist`` and ``install.json`` to the wheel's shared data; an sdist has them where they lie."""
+    """Add to the wheel the lessons' notebooks, and ``labextension/dist`` and ``install.json`` as its shared data.
+
+    An sdist has them where they lie.
+    """
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Add the files of a build that exists, or say that there is none."""
+        """Add the notebooks, and the files of a build that exists, or say that there is none."""
+        if version != "editable" and self.target_name == "wheel":
+            notebooks = Path(self.root, "notebooks").glob("0[1-9]-*.ipynb")
+            build_data.setdefault("force_include", {}).update(
+                {str(path): f"palimpsest/lessons/notebooks/{path.name}" for path in notebooks}
+            )
         built = Path(self.root) / "labextension" / "dist"
         if not (built / "package.json").is_file():
             self.app.display_warning(NOT_BUILT)

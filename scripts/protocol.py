@@ -40,7 +40,7 @@ MODULES = (
     "palimpsest.review.timeline_view.view_values",
     "palimpsest.review.timeline_view.comparison_values",
     "palimpsest.review.timeline_view.view_queries",
-    "palimpsest.review.timeline_view.inspector_place",
+    "palimpsest.review.tables.inspector_place",
     *(
         f"palimpsest.frontends.protocol.{name}"
         for name in ("connection", "choices", "transcript", "segments", "answers")
@@ -62,7 +62,7 @@ CONSTANTS = {
     "MAX_USES": ("palimpsest.review.timeline_view.view_queries", "MAX_USES"),
     "MAX_USED_NAMES": ("palimpsest.review.timeline_view.view_queries", "MAX_USED_NAMES"),
     "BLOCK_CHARS": ("palimpsest.review.timeline_view.view_queries", "BLOCK_CHARS"),
-    "INSPECTOR_TABS": ("palimpsest.review.timeline_view.inspector_place", "INSPECTOR_TABS"),
+    "INSPECTOR_TABS": ("palimpsest.review.tables.inspector_place", "INSPECTOR_TABS"),
     "INSPECTOR_PARTS": ("palimpsest.review.timeline_view.inspector_parts", "INSPECTOR_PARTS"),
     "WIDEST": ("palimpsest.context_policies.prompt_cache.ruler", "WIDEST"),
     "MIN_SCALED_TOKENS": ("palimpsest.context_policies.prompt_cache.ruler", "MIN_SCALED_TOKENS"),

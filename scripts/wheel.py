@@ -32,6 +32,8 @@ def missing(wheel: Path, sdist: Path) -> list[str]:
         sources = archive.getnames()
     wanted = {
         "the front end's package.json in the wheel": f"{SHARED}/package.json",
+        "the lessons' notebooks in the wheel": "palimpsest/lessons/notebooks/01-",
+        "the lessons' recordings in the wheel": "palimpsest/lessons/data/pi_large_session.jsonl.xz",
         "install.json in the wheel": f"{SHARED}/install.json",
         "the front end's code in the wheel": f"{SHARED}/static/remoteEntry",
         "the loader of widgets' modules in the wheel": "palimpsest/frontends/static/loader.js",

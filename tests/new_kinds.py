@@ -281,7 +281,7 @@ OPERATION = (
         (ROOT / "tests/frontends/operations/count_words.py").read_text("utf-8"),
     ),
     Change(
-        f"{PACKAGE}/frontends/operations/modules.py",
+        f"{PACKAGE}/frontends/operation_base/operation_modules.py",
         '    OperationModule("count_words", "count-words"),\n    OperationModule("storage", "storage"),\n',
         '    OperationModule("storage", "storage"),\n',
     ),

@@ -50,6 +50,7 @@ ANSWERS_OF_A_VIEW = (
     "palimpsest.review.tables",
     "palimpsest.review.tables.figures",
     "palimpsest.review.timeline_view",
+    "palimpsest.review.timeline_view.comparison_values",
     "palimpsest.review.timeline_view.view_patch",
     "palimpsest.review.timeline_view.view_queries",
     "palimpsest.review.timeline_view.view_values",

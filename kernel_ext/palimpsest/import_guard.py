@@ -56,12 +56,12 @@ class InstalledOnly:
 @contextmanager
 def from_anywhere() -> Iterator[None]:
     """Let this thread import from the current folder too: for modules that the user named and trusts."""
-    before = getattr(_local, "anywhere", False)
+    previous_value = getattr(_local, "anywhere", False)
     _local.anywhere = True
     try:
         yield
     finally:
-        _local.anywhere = before
+        _local.anywhere = previous_value
 
 
 def guard_imports() -> None:

@@ -171,7 +171,7 @@ def models() -> tuple[tuple[str, str, str], ...]:
 
 
 def config() -> LoadedConfig:
-    """Return every setting and where it came from: ``rows()``, ``problems``, ``held``, ``value``.
+    """Return every setting and where it came from: ``rows()``, ``problems``, ``untrusted_settings``, ``value``.
 
     >>> import palimpsest
     >>> [row for row in palimpsest.config().rows() if row[0] == "share"]
@@ -243,7 +243,7 @@ def prune(
     """
     app = current_app()
     retention = app.config.value.retention
-    work = prune_storage(
+    coroutine = prune_storage(
         app.workspace,
         retention,
         days=days,
@@ -251,7 +251,7 @@ def prune(
         delete=delete,
         locked_settings=app.locked_settings,
     )
-    return app.engine.submit(work).result()
+    return app.engine.submit(coroutine).result()
 
 
 def _run_operation(operation: str, progress: Progress | None = None, /, **arguments: Any) -> Any:

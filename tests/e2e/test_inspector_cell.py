@@ -202,6 +202,22 @@ def test_the_place_of_a_view_is_set_and_read_from_python(
     # The page's move is on its way while the cell may already run, in another thread of the kernel.
     eventually(lambda: read_in_kernel() == "4 items bash")
 
+    # A place that Python set is a step, too; the kernel is told of each that is gone back to.
+    back = views.get_by_role("button", name="Back", exact=True)
+    back.click()
+    expect(cursor(views)).to_have_attribute("aria-valuenow", "3")
+    eventually(lambda: read_in_kernel() == "3 items bash")
+    cursor(views).press("Alt+ArrowLeft")
+    cursor(views).press("Alt+ArrowLeft")
+    expect(tabs["Requests"]).to_have_attribute("aria-selected", "true")
+    views.press("Alt+ArrowLeft")
+    expect(cursor(views)).to_have_attribute("aria-valuenow", "2")
+    expect(back).to_have_attribute("aria-disabled", "true")
+    for _ in range(4):
+        cursor(views).press("Alt+ArrowRight")
+    eventually(lambda: read_in_kernel() == "4 items bash")
+    assert page.locator(".jp-Notebook .jp-CodeCell").count() == 7
+
     page.evaluate(RUN, 4)
     predicted = inspected_in(page, 4)
     hidden = predicted.locator(".plm-HiddenPart")

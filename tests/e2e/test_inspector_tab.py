@@ -109,6 +109,10 @@ def test_it_comes_back_where_it_was_left_and_a_link_a_shortcut_and_a_comparison_
     page.get_by_role("link", name="the third").click()
     expect(cursor(inspected(page))).to_have_attribute("aria-valuenow", "3")
     assert page.evaluate(OPENED) == 1
+    cursor(inspected(page)).press("Alt+ArrowLeft")
+    expect(cursor(inspected(page))).to_have_attribute("aria-valuenow", "2")
+    cursor(inspected(page)).press("Alt+ArrowRight")
+    expect(cursor(inspected(page))).to_have_attribute("aria-valuenow", "3")
     page.evaluate(INSPECT, {"session": session, "request": 8, "item": 9_999})
     expect(notice(page)).to_have_text(
         "There is no request 9: the last one is shown. There is no item 10,000."

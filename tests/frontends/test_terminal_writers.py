@@ -188,7 +188,7 @@ def _turn() -> str:
     printed.refresh()
     answer = SimpleNamespace(messages=[MESSAGE], text=HOSTILE, error=MESSAGE.info.error)
     printed.finish(answer)  # type: ignore[arg-type]
-    quiet = TerminalOutput(feed, scrub=str, quiet=True)  # type: ignore[arg-type]
+    quiet = TerminalOutput(feed, scrub=str, is_quiet=True)  # type: ignore[arg-type]
     quiet.finish(answer)  # type: ignore[arg-type]
     return ""
 

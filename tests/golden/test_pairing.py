@@ -29,7 +29,7 @@ def report(repair: RepairReport, given: NeutralMessages, version: str) -> dict[s
         "added": [result_back(block) | mark for block in repair.added_results],
         "droppedDuplicateCount": repair.duplicate_count,
         "droppedOrphanCount": repair.orphans,
-        "moved": repair.changed,
+        "moved": repair.is_changed,
         "sameReference": repair.messages is given,
     }
     if version == NEWEST:

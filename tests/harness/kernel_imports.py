@@ -45,7 +45,9 @@ def import_all() -> None:
     for name in IMPORTED:
         import_module(name)
     # A kernel imports them with its first line that begins with %agent.
-    for operations in import_module("palimpsest.frontends.operations.modules").MODULES:
+    for operations in import_module(
+        "palimpsest.frontends.operation_base.operation_modules"
+    ).MODULES:
         import_module(f"palimpsest.frontends.operations.{operations.module}")
     complete(BaseModel)
     import_module("palimpsest.model.tokenizer").load("o200k_base")

@@ -96,7 +96,7 @@ class KernelHarness:
             count=lambda _name: lambda text: len(text) // 4,
             known_agents=known_agents({}, {}),
             default_agent="build",
-            base=DEFAULT_RULES if rules is None else rules,
+            base_rules=DEFAULT_RULES if rules is None else rules,
             policy=preset_policy("palimpsest"),
             python=partial(KernelPythonRunner, self.main_thread),
             namespace=partial(KernelPythonRunner, self.main_thread),

@@ -133,11 +133,11 @@ class RehearsalHarness:
         thoughts: list[str] = []
         for _ in range(MAX_STEPS):
             answer = reply(tuple(self.messages), self.specs)
-            thoughts.append(answer.thoughts)
+            thoughts.append(answer.reasoning)
             self.messages.append(as_message(answer, len(self.messages)))
-            if not answer.calls:
+            if not answer.tool_uses:
                 return PlayedTurn(answer.text, calls, outputs, thoughts)
-            for at, call in enumerate(answer.calls):
+            for at, call in enumerate(answer.tool_uses):
                 calls.append((call.tool, call.input))
                 outputs.append(self.run(call.tool, call.input))
                 self.messages.append(
@@ -190,13 +190,13 @@ class RehearsalHarness:
 def as_message(answer: RehearsalReply, at: int) -> dict[str, Any]:
     """Return a reply as the assistant message of the next request."""
     message: dict[str, Any] = {"role": "assistant", "content": answer.text or None}
-    if answer.calls:
+    if answer.tool_uses:
         message["tool_calls"] = [
             {
                 "id": f"c{at}_{number}",
                 "type": "function",
                 "function": {"name": call.tool, "arguments": json.dumps(call.input)},
             }
-            for number, call in enumerate(answer.calls)
+            for number, call in enumerate(answer.tool_uses)
         ]
     return message

@@ -81,7 +81,7 @@ class SessionHarness:
             count=counter,
             known_agents=more.pop("known_agents", BUILT_IN),
             default_agent="build",
-            base=rules,
+            base_rules=rules,
             policy=PRESETS[policy],
             **more,
         )

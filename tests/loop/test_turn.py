@@ -243,7 +243,7 @@ async def test_yes_answers_questions_but_never_a_deny(tmp_path: Path) -> None:
     )
     deny = (Rule(permission="bash", action="deny", pattern="echo *"),)
     harness = SessionHarness(tmp_path, model)
-    harness = SessionHarness(tmp_path, model, rules=harness.services.rules.base + deny)
+    harness = SessionHarness(tmp_path, model, rules=harness.services.rules.base_rules + deny)
     session = await harness.session()
 
     answer = await ask(session, "Go.", yes=True)
@@ -438,7 +438,7 @@ async def test_cancel_stops_a_model_that_says_nothing(tmp_path: Path) -> None:
 
     assert answer.error == AbortedError(message="Stopped by test.")
     assert answer.text == "Let me "
-    assert model.closed == 1
+    assert model.close_count == 1
     assert (await ask(session, "Go on")).text == "Next."
     assert session.cancel() is False
 

@@ -102,8 +102,8 @@ def test_asks_for_no_tool_when_none_may_be_called(tmp_path: Path) -> None:
     harness = RehearsalHarness(tmp_path, trips=TRIPS)
     messages: tuple[dict[str, Any], ...] = ({"role": "user", "content": "mean miles"},)
 
-    assert reply(messages).calls == ()
-    assert reply(messages, harness.specs, parameters={"tool_choice": "none"}).calls == ()
+    assert reply(messages).tool_uses == ()
+    assert reply(messages, harness.specs, parameters={"tool_choice": "none"}).tool_uses == ()
     assert "No more tools" in reply(messages).text
 
 
@@ -170,4 +170,4 @@ def test_passes_over_what_the_engine_wrote(tmp_path: Path) -> None:
     )
     answer = reply(tuple(harness.messages), harness.specs)
 
-    assert "statistic" in answer.thoughts
+    assert "statistic" in answer.reasoning

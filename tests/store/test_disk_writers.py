@@ -22,6 +22,7 @@ HANDLERS = {"storage_errors", "suppress", "ignore_full_disk"}
 ERRORS = {"OSError", "Exception", "BaseException"}
 
 TOLD_BY = {
+    "lessons/lesson_files.py::_unpacked_folder": "store/disk.py::temporary_folder",
     "review/recorded_sessions/recording.py::_import_into_folder": "store/disk.py::temporary_folder",
     "review/review_files/stored_files.py::make_room": "review/review_files/review_file.py::keep",
     "session/permissions/approved_code.py::_append_line": "session/permissions/approved_code.py::add",

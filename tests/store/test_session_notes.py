@@ -75,8 +75,8 @@ def test_the_files_of_two_people_become_one(tmp_path: Path) -> None:
 
     first, again = (ann.merge(theirs, ["ses_1"]) for _ in range(2))
 
-    assert (first.added, first.known, first.left_out) == (2, 1, 1)
-    assert (again.added, again.known, again.left_out) == (0, 3, 1)
+    assert (first.added_count, first.known_count, first.left_out) == (2, 1, 1)
+    assert (again.added_count, again.known_count, again.left_out) == (0, 3, 1)
     merged = [(note.author, note.text, note.verdict) for note in ann.notes("ses_1")]
     assert sorted(merged) == [
         ("Ann", "Ann's.", ""),
@@ -98,8 +98,8 @@ def test_another_copy_of_a_folder_is_merged_beside_the_same_recordings(tmp_path:
 
     first, again = (files.merge_folder(ours, theirs, ["ses_1"]) for _ in range(2))
 
-    assert (first.added, first.known, first.left_out) == (3, 0, 1)
-    assert (again.added, again.known, again.left_out) == (0, 3, 1)
+    assert (first.added_count, first.known_count, first.left_out) == (3, 0, 1)
+    assert (again.added_count, again.known_count, again.left_out) == (0, 3, 1)
     beside = recording_notes(ours / "deep" / "a.jsonl")
     assert texts(beside) == ["on a"]
     assert sorted(texts(files)) == ["on a", "on b, which is not here", "on the folder"]
@@ -197,7 +197,7 @@ def test_a_file_that_is_too_large_is_left_alone(
     files.append([line("one")])
     monkeypatch.setattr(session_notes, "MAX_FILE_BYTES", 100)
 
-    with pytest.raises(StorageFailed, match="no note is added"):
+    with pytest.raises(StorageFailed, match="nothing is added"):
         files.append([line("two")])
 
     assert [problem.what for problem in files.read("ses_1").problems] == [

@@ -110,7 +110,7 @@ async def test_a_cancelled_answer_is_counted() -> None:
     asking.cancel()
     await asyncio.gather(asking, return_exceptions=True)
 
-    assert model.closed == 1
+    assert model.close_count == 1
 
 
 async def test_calls_have_ids_of_their_own_in_all_answers() -> None:

@@ -36,11 +36,11 @@ def server_specs(
 def _spec(name: str, settings: McpSettings, origins: Mapping[str, str]) -> McpServerSpec:
     keys = (f"mcp.{name}.command", f"mcp.{name}.url", f'mcp."{name}".command', f'mcp."{name}".url')
     origin = next((origins[key] for key in keys if key in origins), "settings")
-    given: dict[str, Any] = settings.model_dump() | {
+    given_values: dict[str, Any] = settings.model_dump() | {
         "args": tuple(settings.args),
         "timeout": settings.timeout or TIMEOUT_SECONDS,
     }
-    return McpServerSpec(name=name, origin=origin, refusal=_problem(name, settings), **given)
+    return McpServerSpec(name=name, origin=origin, refusal=_problem(name, settings), **given_values)
 
 
 def _problem(name: str, settings: McpSettings) -> str:

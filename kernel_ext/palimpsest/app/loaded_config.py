@@ -61,13 +61,13 @@ class LoadedConfig:
     origins: dict[str, str] = field(default_factory=dict)
     """Origin by dotted setting name; settings that are not in it are built in."""
     problems: tuple[str, ...] = ()
-    locked: Mapping[str, str] = field(default_factory=dict)
+    locked_settings: Mapping[str, str] = field(default_factory=dict)
     """Settings that an administrator locked, and the file that locks each."""
     locked_rules: tuple[Any, ...] = ()
     """The permission tables that are locked."""
-    held: tuple[UntrustedSetting, ...] = ()
+    untrusted_settings: tuple[UntrustedSetting, ...] = ()
     """Settings from the project's files that need the user's trust."""
-    trusted: str = ""
+    trusted_digest: str = ""
     """The digest of the project's settings, if the user trusted them; empty where none needed it."""
     limited: frozenset[tuple[str, int]] = frozenset()
     """Settings of an untrusted project that apply, each with the index of its permission table."""
@@ -80,9 +80,9 @@ class LoadedConfig:
     def rules(self, key: str, tables: Sequence[Any]) -> Rules:
         """Return the rules of a setting's tables; those of an untrusted project only tighten."""
         rule_sets: list[Rules] = []
-        for at, table in enumerate(tables):
+        for index, table in enumerate(tables):
             rules = rules_from((table,))
-            rule_sets.append(as_limits(rules) if (key, at) in self.limited else rules)
+            rule_sets.append(as_limits(rules) if (key, index) in self.limited else rules)
         return tuple(rule for rules in rule_sets for rule in rules)
 
     def models(self) -> frozenset[str]:
@@ -104,7 +104,7 @@ class LoadedConfig:
     @cached_property
     def policy(self) -> ConfiguredPolicy:
         """The context policy computed from the settings."""
-        return configured_policy(self.value, self.locked)
+        return configured_policy(self.value, self.locked_settings)
 
     def rows(self) -> list[tuple[str, str, str]]:
         """Return every setting as name, value and origin."""
@@ -114,18 +114,21 @@ class LoadedConfig:
             origin = self.origins.get(key) or self.origins.get(key.split(".")[0], BUILT_IN)
             if value is None and key in SHORT_NAMES:
                 value, origin = short_value(policy, key), f"policy {policy.name}"
-            fixed = origin_of(self.locked, key)
+            fixed = origin_of(self.locked_settings, key)
             text = _shown_value(_hide_values(value) if _HIDDEN_VALUES.fullmatch(key) else value)
             rows.append((key, text, f"{origin}, fixed" if fixed else origin))
         return rows
 
     def remarks(self) -> list[tuple[str, tuple[str, ...]]]:
         """Return titles with sentences: problems, and settings that need trust."""
-        titled = (
+        titled_remarks = (
             ("What is wrong", self.problems),
-            (NEEDS_TRUST, tuple(f"{setting.words} ({setting.origin})" for setting in self.held)),
+            (
+                NEEDS_TRUST,
+                tuple(f"{setting.words} ({setting.origin})" for setting in self.untrusted_settings),
+            ),
         )
-        return [(title, sentences) for title, sentences in titled if sentences]
+        return [(title, sentences) for title, sentences in titled_remarks if sentences]
 
 
 def is_projects(origin: str) -> bool:
@@ -134,28 +137,28 @@ def is_projects(origin: str) -> bool:
 
 
 def load(
-    start: Path,
+    start_folder: Path,
     environment: Mapping[str, str],
     overrides: Mapping[str, Any] | None = None,
     *,
     folders: ConfigFolders | None = None,
 ) -> LoadedConfig:
-    """Read every layer from ``start`` upwards and merge them.
+    """Read every layer from ``start_folder`` upwards and merge them.
 
     ``overrides`` are options of a call, by dotted setting name; None means "not given".
     """
     folders = folders or ConfigFolders.of_platform(environment)
     merge_state = LayerMerge()
-    layers = list(setting_layers(start, environment, folders, merge_state.problems))
-    project = find_project(start)
+    layers = list(setting_layers(start_folder, environment, folders, merge_state.problems))
+    project = find_project(start_folder)
     folders = _with_admin_folder(folders, layers)
-    digest = trusted(layers, folders, start)
+    digest = trusted_digest(layers, folders, start_folder)
     for layer in layers:
-        if layer.is_project and not digest and not trusted_by(layers, layer.base):
+        if layer.is_project and not digest and not trusted_by(layers, layer.folder):
             agents, commands = ONLY_BUILT_INS
             if "agent" in layer.data or "command" in layer.data:
-                agents, commands = own_names(start, folders)
-            baseline = SettingsBaseline(layer.base, merge_state.merged_config(), agents, commands)
+                agents, commands = own_names(start_folder, folders)
+            baseline = SettingsBaseline(layer.folder, merge_state.merged_config(), agents, commands)
             merge_untrusted(merge_state, layer, baseline)
         else:
             merge_state.add(layer)
@@ -163,15 +166,15 @@ def load(
     options: dict[str, Any] = {}
     for key, option in given.items():
         put_at(options, tuple(key.split(".")), option)
-    merge_state.add(Layer("option", options, start))
+    merge_state.add(Layer("option", options, start_folder))
     value = merge_state.merged_config()
     return LoadedConfig(
         value,
         merge_state.origins,
         (*merge_state.problems, *wrong_names(value, merge_state.origins)),
-        dict(merge_state.locked),
+        dict(merge_state.locked_settings),
         merge_state.locked_rules,
-        tuple(merge_state.held),
+        tuple(merge_state.untrusted_settings),
         digest,
         frozenset(merge_state.limited_settings),
         configured_state_folder(layers),
@@ -188,31 +191,36 @@ def _with_admin_folder(folders: ConfigFolders, layers: Sequence[Layer]) -> Confi
 ONLY_BUILT_INS: tuple[frozenset[str], frozenset[str]] = (frozenset(BUILT_IN_AGENTS), frozenset())
 
 
-def trusted(layers: Sequence[Layer], folders: ConfigFolders, start: Path) -> str:
+def trusted_digest(layers: Sequence[Layer], folders: ConfigFolders, start_folder: Path) -> str:
     """Return the digest of the project's settings if the user trusted them, else ""."""
-    digest = _digest(layers, folders, start)
+    digest = _digest(layers, folders, start_folder)
     return (
-        digest if TrustStore(folders.trust_folder, find_project(start)).is_trusted(digest) else ""
+        digest
+        if TrustStore(folders.trust_folder, find_project(start_folder)).is_trusted(digest)
+        else ""
     )
 
 
-def _digest(layers: Sequence[Layer], folders: ConfigFolders, start: Path) -> str:
+def _digest(layers: Sequence[Layer], folders: ConfigFolders, start_folder: Path) -> str:
     layers_used = [layer for layer in layers if layer.is_project]
-    project = find_project(start)
-    *_, top = folders_upwards(start, folders.home)
-    bases = [project, *(layer.base.resolve() for layer in layers_used)]
+    project = find_project(start_folder)
+    *_, top = folders_upwards(start_folder, folders.home)
+    bases = [project, *(layer.folder.resolve() for layer in layers_used)]
     tree = top if (top / ".git").exists() else min(bases, key=lambda base: len(base.parts))
-    return digest_of(layers_used, (project, start), tree)
+    return digest_of(layers_used, (project, start_folder), tree)
 
 
-def still_trusted(start: Path, environment: Mapping[str, str], digest: str) -> bool:
+def still_trusted(start_folder: Path, environment: Mapping[str, str], digest: str) -> bool:
     """Return whether the project's settings, and the files they run, still have this digest."""
     folders = ConfigFolders.of_platform(environment)
-    return _digest(list(setting_layers(start, environment, folders, [])), folders, start) == digest
+    return (
+        _digest(list(setting_layers(start_folder, environment, folders, [])), folders, start_folder)
+        == digest
+    )
 
 
 def trust_project(
-    start: Path,
+    start_folder: Path,
     environment: Mapping[str, str],
     folders: ConfigFolders | None = None,
     definitions: Mapping[str, str] | None = None,
@@ -222,24 +230,29 @@ def trust_project(
     ``definitions`` are the files of agents, commands and skills that need trust: digest to path.
     """
     folders = folders or ConfigFolders.of_platform(environment)
-    project = find_project(start)
-    held = load(start, environment, folders=folders).held
-    layers = list(setting_layers(start, environment, folders, []))
+    project = find_project(start_folder)
+    untrusted = load(start_folder, environment, folders=folders).untrusted_settings
+    layers = list(setting_layers(start_folder, environment, folders, []))
     folders = _with_admin_folder(folders, layers)
-    files = [*dict.fromkeys(setting.origin for setting in held), *(definitions or {}).values()]
-    digests = [*([_digest(layers, folders, start)] if held else []), *(definitions or {})]
+    files = [*dict.fromkeys(setting.origin for setting in untrusted), *(definitions or {}).values()]
+    digests = [
+        *([_digest(layers, folders, start_folder)] if untrusted else []),
+        *(definitions or {}),
+    ]
     if digests:
         TrustStore(folders.trust_folder, project).add(digests, files, project)
-    return list(held)
+    return list(untrusted)
 
 
 def distrust_project(
-    start: Path, environment: Mapping[str, str], folders: ConfigFolders | None = None
+    start_folder: Path, environment: Mapping[str, str], folders: ConfigFolders | None = None
 ) -> bool:
     """Revoke trust in the project's files; returns False when it was not trusted."""
     folders = folders or ConfigFolders.of_platform(environment)
-    project = find_project(start)
-    folders = _with_admin_folder(folders, list(setting_layers(start, environment, folders, [])))
+    project = find_project(start_folder)
+    folders = _with_admin_folder(
+        folders, list(setting_layers(start_folder, environment, folders, []))
+    )
     return TrustStore(folders.trust_folder, project).remove(project)
 
 
@@ -247,22 +260,24 @@ def _setting_leaves(settings: BaseModel, path: tuple[str, ...] = ()) -> Iterator
     """Yield every setting that is not a table, with its dotted name."""
     for name in type(settings).model_fields:
         value = getattr(settings, name)
-        where = (*path, name)
+        setting_path = (*path, name)
         if isinstance(value, Settings):
-            inner = _setting_leaves(value, where)
+            inner = _setting_leaves(value, setting_path)
             # A value that the policy table does not set is the preset's: %agent policy shows those.
-            in_policy = where[0] == "policy"
+            in_policy = setting_path[0] == "policy"
             yield from (leaf for leaf in inner if not (in_policy and leaf[1] is None))
         elif isinstance(value, dict) and all(isinstance(v, Settings) for v in value.values()):
             for entry, table in value.items():
-                written = {dotted_name(*where, entry, field) for field in table.model_fields_set}
-                for key, inner_value in _setting_leaves(table, (*where, entry)):
+                written = {
+                    dotted_name(*setting_path, entry, field) for field in table.model_fields_set
+                }
+                for key, inner_value in _setting_leaves(table, (*setting_path, entry)):
                     if inner_value or (inner_value is not None and key in written):
                         yield key, inner_value
             if not value:
-                yield dotted_name(*where), None
+                yield dotted_name(*setting_path), None
         else:
-            yield dotted_name(*where), value
+            yield dotted_name(*setting_path), value
 
 
 def _hide_values(value: dict[str, str]) -> dict[str, str]:
@@ -288,16 +303,19 @@ def rules_from(tables: Iterable[Any]) -> Rules:
     return merge_rules(*(from_config(table, home=home) for table in tables))
 
 
-def own_names(start: Path, folders: ConfigFolders) -> tuple[frozenset[str], frozenset[str]]:
+def own_names(start_folder: Path, folders: ConfigFolders) -> tuple[frozenset[str], frozenset[str]]:
     """Return the names of the agents and of the commands that are defined outside projects."""
-    own = [folder for folder in definition_folders(start, folders) if not folder.is_project]
+    own_folders = [
+        folder for folder in definition_folders(start_folder, folders) if not folder.is_project
+    ]
     agents = {
         name
-        for file in read_definitions(own, agent_files.KINDS, folders.home, [], [])
+        for file in read_definitions(own_folders, agent_files.KINDS, folders.home, [], [])
         for name in (file.name, file.document.fields.get("name"))
         if isinstance(name, str)
     }
     commands = {
-        file.name for file in read_definitions(own, command_files.KINDS, folders.home, [], [])
+        file.name
+        for file in read_definitions(own_folders, command_files.KINDS, folders.home, [], [])
     }
     return frozenset(BUILT_IN_AGENTS) | agents, frozenset(commands)

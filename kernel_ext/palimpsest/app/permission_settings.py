@@ -22,12 +22,12 @@ def apply_permission_settings(effective_rules: EffectiveRules, config: LoadedCon
         (
             rule
             for rule in rules_from(config.locked_rules)
-            if origin_of(config.locked, dotted_name("permission", rule.permission))
+            if origin_of(config.locked_settings, dotted_name("permission", rule.permission))
         ),
         "lock",
     )
     effective_rules.mode = value.mode
-    effective_rules.mode_fixed = origin_of(config.locked, "mode")
+    effective_rules.mode_fixed = origin_of(config.locked_settings, "mode")
     effective_rules.budget = Budget(usd=value.budget.usd, tokens=value.budget.tokens)
-    locked = LockedSettings(config.locked, value)
+    locked = LockedSettings(config.locked_settings, value)
     effective_rules.budget_fixed = locked.locked_by("budget", "budget.usd", "budget.tokens")

@@ -175,8 +175,8 @@ class App:
         self._uses_providers = model is None
         """Providers answer: the caller supplied no ``model`` in their place."""
         config, policy = self._config.value, self._config.policy
-        hidden = self.hidden_names = HiddenNames(config.hidden_variables)
-        self.locked_settings = LockedSettings(self._config.locked, config)
+        hidden_names = self.hidden_names = HiddenNames(config.hidden_variables)
+        self.locked_settings = LockedSettings(self._config.locked_settings, config)
         self.hooks = open_registry(
             hook_sources(config.hooks, self._config.origins),
             self.locked_settings.locked_by("hooks"),
@@ -246,11 +246,11 @@ class App:
                 most_steps=config.max_steps if limited else None,
             ),
             rules=RuleServices(
-                base=merge_rules(
+                base_rules=merge_rules(
                     DEFAULT_RULES, self._config.rules("permission", config.permission)
                 ),
                 effective_rules=self.effective_rules,
-                locked=self.locked_settings,
+                locked_settings=self.locked_settings,
                 policy=policy.policy,
                 policy_fixed=policy.fixed_by,
                 policy_stage=_policy_stage,
@@ -264,10 +264,12 @@ class App:
                     )
                 ),
                 namespace=namespace
-                and (lambda tool_context: HidingNamespace(namespace(tool_context), hidden)),
+                and (lambda tool_context: HidingNamespace(namespace(tool_context), hidden_names)),
                 quiet_namespace=quiet_namespace
                 and (
-                    lambda tool_context: HidingQuietNamespace(quiet_namespace(tool_context), hidden)
+                    lambda tool_context: HidingQuietNamespace(
+                        quiet_namespace(tool_context), hidden_names
+                    )
                 ),
                 notebook=notebook_runs,
                 notebook_detail=config.notebook,
@@ -341,7 +343,7 @@ class App:
         config = self._config
         if PROJECT_ORIGIN not in origin or config.trusted_by:
             return ""
-        is_unchanged = still_trusted(self.start, self.environment, config.trusted)
+        is_unchanged = still_trusted(self.start, self.environment, config.trusted_digest)
         return "" if is_unchanged else TRUST_CHANGED
 
     def _trusts(self, digest: str) -> bool:
@@ -355,14 +357,18 @@ class App:
     @property
     def config(self) -> LoadedConfig:
         """The merged settings, with everything that needs the user's trust."""
-        held = self.definitions.definition_trust.held_settings
-        first = tuple(
+        held_settings = self.definitions.definition_trust.held_settings
+        agent_problems = tuple(
             problem for problem in self.definitions.problems if problem.startswith("default_agent ")
         )
-        if not held and not first:
+        if not held_settings and not agent_problems:
             return self._config
-        problems = (*self._config.problems, *first)
-        return replace(self._config, held=(*self._config.held, *held), problems=problems)
+        problems = (*self._config.problems, *agent_problems)
+        return replace(
+            self._config,
+            untrusted_settings=(*self._config.untrusted_settings, *held_settings),
+            problems=problems,
+        )
 
     def trust(self) -> Sequence[UntrustedSetting]:
         """Trust the project's files in their present state; returns the settings that take effect.
@@ -431,7 +437,7 @@ class App:
     def info(self, model_id: str, variant: str | None = None) -> ModelInfo:
         """Return the facts about a model; raises ConfigError for a name that cannot be one."""
         config = self.config.value
-        known = model_info.model_info(
+        model = model_info.model_info(
             model_id,
             config.models,
             variant=self.locked_settings.unless_locked("variant", variant) or config.variant,
@@ -439,7 +445,7 @@ class App:
             trusted_ids=self.config.models() if model_info.holds_address(model_id) else (),
         )
         return with_window(
-            known, config.models, config.context_tokens, self.config.policy.policy.guard
+            model, config.models, config.context_tokens, self.config.policy.policy.guard
         )
 
     def _check_model(self, info: ModelInfo) -> None:
@@ -466,8 +472,8 @@ class App:
             )
         }
         rows = [
-            (name, window_text(info, self.services.rules.policy.guard), _with_remark(because, info))
-            for name, (info, because) in models_by_id.items()
+            (name, window_text(info, self.services.rules.policy.guard), _with_remark(reason, info))
+            for name, (info, reason) in models_by_id.items()
         ]
         rows += [
             (SERVER, "", sentence)
@@ -491,21 +497,21 @@ class App:
     def agents(self) -> Sequence[tuple[str, str]]:
         """Return names and descriptions of the agents, with the default one first."""
         self.definitions.refresh()
-        answering = {
+        answering_agents = {
             name: agent for name, agent in self.definitions.agents.items() if agent.answers
         }
         first = self.services.agents.default_agent
-        names = sorted(answering, key=lambda name: (name != first, name))
-        return [(name, answering[name].description) for name in names]
+        names = sorted(answering_agents, key=lambda name: (name != first, name))
+        return [(name, answering_agents[name].description) for name in names]
 
     def _ollama(self, environment: Mapping[str, str]) -> LocalModels:
         """Return the local models, queried at most every half minute: a query may take half a second.
 
         A server that is configured, and has no models, is queried again after 2 seconds: it may be starting.
         """
-        at, models = self._local_models
+        index, models = self._local_models
         is_settled = bool(models.models) or local_servers.address_variable(environment) is None
-        if time.monotonic() - at > (OLLAMA_SECONDS if is_settled else CONFIGURED_OLLAMA_SECONDS):
+        if time.monotonic() - index > (OLLAMA_SECONDS if is_settled else CONFIGURED_OLLAMA_SECONDS):
             models = local_servers.models(environment)
             self._local_models = time.monotonic(), models
             if models.models and self._expected_model() is None:
@@ -579,9 +585,9 @@ def tool(function: ToolFunction) -> ToolFunction:
     return function
 
 
-def _with_remark(because: str, info: ModelInfo) -> str:
+def _with_remark(reason: str, info: ModelInfo) -> str:
     """Return why a model is listed, and the source of its limits and price if the model list lacks it."""
-    return "; ".join(sentence for sentence in (because, source_remark(info)) if sentence)
+    return "; ".join(sentence for sentence in (reason, source_remark(info)) if sentence)
 
 
 def _import_sessions(
@@ -594,7 +600,7 @@ def _import_sessions(
 
 
 def _small_model(
-    named: str | None,
+    model_name: str | None,
     agents: Mapping[str, Agent],
     info_of: Callable[[str], ModelInfo],
     info: ModelInfo,
@@ -602,7 +608,7 @@ def _small_model(
     """Return the model that writes titles; its writer is loaded with the first turn."""
     from palimpsest.session.runs.title_writer import small_model
 
-    return small_model(named, agents, info_of, info)
+    return small_model(model_name, agents, info_of, info)
 
 
 def _policy_stage(policy: object) -> PolicyStage | None:
@@ -650,7 +656,7 @@ def _user(environment: Mapping[str, str]) -> str:
 
 def _agents(config: LoadedConfig) -> tuple[dict[str, dict[str, Any]], dict[str, Rules]]:
     tables = config.value.agent
-    given = {
+    given_fields = {
         name: agent.model_dump(exclude_none=True, exclude={"permission"})
         for name, agent in tables.items()
     }
@@ -658,4 +664,4 @@ def _agents(config: LoadedConfig) -> tuple[dict[str, dict[str, Any]], dict[str, 
         name: config.rules(dotted_name("agent", name, "permission"), agent.permission)
         for name, agent in tables.items()
     }
-    return given, rules
+    return given_fields, rules

@@ -54,11 +54,11 @@ def preset_policy(name: str) -> Policy:
     """Return the policy of that name; raises ConfigError that suggests the nearest known name."""
     if name in PRESETS:
         return PRESETS[name]
-    known = ", ".join(sorted(PRESETS))
+    known_names = ", ".join(sorted(PRESETS))
     sentence = _with_suggestion(
         f"There is no context policy {name!r}", _nearest_name(name, tuple(PRESETS))
     )
-    raise ConfigError(f"{sentence} Known policies: {known}.")
+    raise ConfigError(f"{sentence} Known policies: {known_names}.")
 
 
 def policy_with_changes(policy: Policy, changes: Mapping[str, Any]) -> Policy:
@@ -79,14 +79,14 @@ def check_number(key: str, value: Any) -> Any:
     if isinstance(value, list):
         value = tuple(value)
     try:
-        checked = TypeAdapter(annotation).validate_python(value, strict=True)
+        checked_value = TypeAdapter(annotation).validate_python(value, strict=True)
     except ValidationError:
         raise ConfigError(_error_message(key, annotation, value)) from None
     low, high = number_bounds(key)
-    is_number = isinstance(checked, int | float) and not isinstance(checked, bool)
-    if is_number and not (math.isfinite(checked) and low <= checked <= high):
+    is_number = isinstance(checked_value, int | float) and not isinstance(checked_value, bool)
+    if is_number and not (math.isfinite(checked_value) and low <= checked_value <= high):
         raise ConfigError(_error_message(key, annotation, value))
-    return checked
+    return checked_value
 
 
 def number_bounds(key: str) -> tuple[float, float]:
@@ -110,11 +110,11 @@ def read_number(text: str) -> tuple[str, Any]:
 
 def policy_differences(policy: Policy) -> dict[str, tuple[Any, Any]]:
     """Return the numbers that differ from the policy's preset: the preset's value, and the policy's."""
-    base = policy_numbers(preset_policy(policy.name))
+    preset_numbers = policy_numbers(preset_policy(policy.name))
     return {
-        key: (base[key], value)
+        key: (preset_numbers[key], value)
         for key, value in policy_numbers(policy).items()
-        if value != base[key]
+        if value != preset_numbers[key]
     }
 
 
@@ -223,34 +223,38 @@ def _members(annotation: Any) -> tuple[Any, ...]:
 
 def _error_message(key: str, annotation: Any, value: Any) -> str:
     """Return the error message for a wrong value: what is allowed, what was given, the nearest choice."""
-    low, high = number_bounds(key)
-    allowed = []
+    minimum, maximum = number_bounds(key)
+    allowed_values = []
     for member in _members(annotation):
         if get_origin(member) is Literal:
-            allowed.append("one of " + ", ".join(get_args(member)))
+            allowed_values.append("one of " + ", ".join(get_args(member)))
         elif get_origin(member) is tuple:
-            allowed.append("a list of names")
+            allowed_values.append("a list of names")
         elif member in (int, float):
             kind = "a whole number" if member is int else "a number"
-            between = f"from {low:g} to {high:g}" if high < math.inf else f"of at least {low:g}"
-            allowed.append(f"{kind} {between}")
+            between = (
+                f"from {minimum:g} to {maximum:g}"
+                if maximum < math.inf
+                else f"of at least {minimum:g}"
+            )
+            allowed_values.append(f"{kind} {between}")
         else:
-            allowed.append({bool: "true or false", str: "text", type(None): NONE}[member])
+            allowed_values.append({bool: "true or false", str: "text", type(None): NONE}[member])
     shown_value = value_text(value)
     shown_value = (
         shown_value if len(shown_value) <= _SHOWN_CHARS else shown_value[: _SHOWN_CHARS - 1] + "…"
     )
-    message = f"{key} is {' or '.join(allowed)}, not {shown_value}"
+    message = f"{key} is {' or '.join(allowed_values)}, not {shown_value}"
     return _with_suggestion(message, _nearest_name(str(value), possible_values(key)))
 
 
-def _nearest_name(wrong_name: str, known: Sequence[str]) -> str:
+def _nearest_name(wrong_name: str, known_names: Sequence[str]) -> str:
     """Return the known name closest to a given one; empty where none is near."""
-    close = difflib.get_close_matches(wrong_name, known, 1, CLOSE_ENOUGH)
+    close = difflib.get_close_matches(wrong_name, known_names, 1, CLOSE_ENOUGH)
     if close:
         return close[0]
     last = wrong_name.rpartition(".")[2]
-    return next((name for name in known if name.rpartition(".")[2] == last), "")
+    return next((name for name in known_names if name.rpartition(".")[2] == last), "")
 
 
 def _with_suggestion(sentence: str, suggestion: str) -> str:
@@ -265,10 +269,10 @@ def _docs(model: type[BaseModel]) -> dict[str, str]:
         return {}
     body = source.body[0].body if isinstance(source.body[0], ast.ClassDef) else []
     docs = {}
-    for before, after in itertools.pairwise(body):
-        if not (isinstance(before, ast.AnnAssign) and isinstance(before.target, ast.Name)):
+    for statement, next_statement in itertools.pairwise(body):
+        if not (isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)):
             continue
-        if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
-            sentence = str(after.value.value).replace("``", "").replace("None", NONE)
-            docs[before.target.id] = " ".join(sentence.split())
+        if isinstance(next_statement, ast.Expr) and isinstance(next_statement.value, ast.Constant):
+            sentence = str(next_statement.value.value).replace("``", "").replace("None", NONE)
+            docs[statement.target.id] = " ".join(sentence.split())
     return docs

@@ -53,9 +53,9 @@ def marker(message: Message) -> CompactionPart | None:
 def good_summaries(messages: Messages, places: Iterable[int] | None = None) -> dict[str, int]:
     """Map the id of each marker to the position of its good summary, among all or some positions."""
     return {
-        info.parent_id: at
-        for at in (range(len(messages)) if places is None else places)
-        if isinstance(info := messages[at].info, AssistantMessage) and is_good_summary(info)
+        info.parent_id: index
+        for index in (range(len(messages)) if places is None else places)
+        if isinstance(info := messages[index].info, AssistantMessage) and is_good_summary(info)
     }
 
 
@@ -70,20 +70,23 @@ def is_good_summary(info: AssistantMessage) -> bool:
 
 def fold(messages: Messages, policy: CompactPolicy | None = None) -> Messages:
     """Return the messages that a request shows for the whole history."""
-    cut = (policy or CompactPolicy()).cut
-    places = [at for at, message in enumerate(messages) if _is_of_compaction(message)]
-    if cut == "finished":
+    summary_rule = (policy or CompactPolicy()).cut
+    places = [index for index, message in enumerate(messages) if _is_of_compaction(message)]
+    if summary_rule == "finished":
         return messages[_start(messages, places, _is_finished_summary, tails=False) :]
     start = _start(messages, places, is_good_summary, tails=True)
-    remaining, places = messages[start:], [at - start for at in places if at >= start]
-    if cut == "unfinished-tail":
+    remaining_messages, places = (
+        messages[start:],
+        [index - start for index in places if index >= start],
+    )
+    if summary_rule == "unfinished-tail":
         return _summary_first(
-            remaining,
+            remaining_messages,
             places,
-            _first_summaries(remaining, places),
-            _refused_markers(remaining, places),
+            _first_summaries(remaining_messages, places),
+            _refused_markers(remaining_messages, places),
         )
-    return _summary_first(remaining, places, good_summaries(remaining, places))
+    return _summary_first(remaining_messages, places, good_summaries(remaining_messages, places))
 
 
 def _is_of_compaction(message: Message) -> bool:
@@ -93,17 +96,17 @@ def _is_of_compaction(message: Message) -> bool:
 
 
 def _first_summaries(messages: Messages, places: Iterable[int]) -> dict[str, int]:
-    first: dict[str, int] = {}
-    for at in places:
-        info = messages[at].info
+    first_summaries: dict[str, int] = {}
+    for index in places:
+        info = messages[index].info
         if isinstance(info, AssistantMessage):
-            first.setdefault(info.parent_id, at)
-    return first
+            first_summaries.setdefault(info.parent_id, index)
+    return first_summaries
 
 
 def _refused_markers(messages: Messages, places: Iterable[int]) -> frozenset[str]:
     """Return the markers whose summary did not fit, for which OpenCode records no tail."""
-    infos = (messages[at].info for at in places)
+    infos = (messages[index].info for index in places)
     return frozenset(
         info.parent_id
         for info in infos
@@ -119,22 +122,24 @@ def _start(
     tails: bool,
 ) -> int:
     """Return the index of the newest marker with a valid summary, or of its tail; else 0."""
-    summarised: set[str] = set()
-    for at in reversed(places):
-        info, marker_part = messages[at].info, marker(messages[at])
+    summarized_ids: set[str] = set()
+    for index in reversed(places):
+        info, marker_part = messages[index].info, marker(messages[index])
         if isinstance(info, AssistantMessage):
             if is_valid(info):
-                summarised.add(info.parent_id)
-        elif marker_part is not None and info.id in summarised:
+                summarized_ids.add(info.parent_id)
+        elif marker_part is not None and info.id in summarized_ids:
             if marker_part.tail_start_id is None or not tails:
-                return at
-            return _place_before(messages, at, marker_part.tail_start_id) or 0
+                return index
+            return _place_before(messages, index, marker_part.tail_start_id) or 0
     return 0
 
 
-def _place_before(messages: Messages, end: int, message_id: str) -> int | None:
+def _place_before(messages: Messages, index: int, message_id: str) -> int | None:
     """Return the last index of a message before another index; None where there is none."""
-    return next((at for at in range(end - 1, -1, -1) if messages[at].info.id == message_id), None)
+    return next(
+        (index for index in range(index - 1, -1, -1) if messages[index].info.id == message_id), None
+    )
 
 
 def _summary_first(
@@ -143,15 +148,19 @@ def _summary_first(
     summaries: dict[str, int],
     tailless: frozenset[str] = frozenset(),
 ) -> Messages:
-    for at in reversed(places):
-        marker_part = marker(messages[at])
-        if marker_part is None or marker_part.tail_start_id is None or messages[at].id in tailless:
+    for index in reversed(places):
+        marker_part = marker(messages[index])
+        if (
+            marker_part is None
+            or marker_part.tail_start_id is None
+            or messages[index].id in tailless
+        ):
             continue
-        summary = summaries.get(messages[at].id)
-        tail = _place_before(messages, at, marker_part.tail_start_id)
-        if summary is None or tail is None or not at < summary:
+        summary = summaries.get(messages[index].id)
+        tail = _place_before(messages, index, marker_part.tail_start_id)
+        if summary is None or tail is None or not index < summary:
             return messages
-        return messages[at : summary + 1] + messages[tail:at] + messages[summary + 1 :]
+        return messages[index : summary + 1] + messages[tail:index] + messages[summary + 1 :]
     return messages
 
 
@@ -181,18 +190,18 @@ def without_undone_compactions(messages: Messages, decisions: tuple[Decision, ..
         for message in messages
         if message.id in summaries and isinstance(message.info, AssistantMessage)
     }
-    removed = summaries | markers
-    remaining: list[Message] = []
+    removed_ids = summaries | markers
+    remaining_messages: list[Message] = []
     follows_removed = False
     for message in messages:
-        if message.id in removed:
+        if message.id in removed_ids:
             follows_removed = True
         elif follows_removed and _continues_turn(message):
             follows_removed = False
         else:
             follows_removed = False
-            remaining.append(message)
-    return tuple(remaining)
+            remaining_messages.append(message)
+    return tuple(remaining_messages)
 
 
 def policy_after_undo(
@@ -286,10 +295,10 @@ class LazyTexts(Mapping[str, str]):
     """The texts by hash of visible and pinned messages, loaded when the first is needed."""
 
     def __init__(
-        self, messages: Messages, read: Read, decisions: tuple[Decision, ...] = ()
+        self, messages: Messages, read_text: Read, decisions: tuple[Decision, ...] = ()
     ) -> None:
         self._messages = messages
-        self._read_text = read
+        self._read_text = read_text
         self._decisions = decisions
 
     def __getitem__(self, sha256: str) -> str:
@@ -303,11 +312,11 @@ class LazyTexts(Mapping[str, str]):
 
     @cached_property
     def _loaded_texts(self) -> dict[str, str]:
-        pinned = pinned_parts(self._messages, self._decisions)
+        pinned_ids = pinned_parts(self._messages, self._decisions)
         with_pins = [
             message
             for message in self._messages
-            if any(part.id in pinned for part in message.parts)
+            if any(part.id in pinned_ids for part in message.parts)
         ]
         visible = fold(without_undone_compactions(self._messages, self._decisions))
         return read_texts((*visible, *with_pins), self._read_text, self._decisions)
@@ -323,9 +332,9 @@ class View:
     """Whole texts by sha256, for parts whose output is kept as a blob."""
 
     @classmethod
-    def of(cls, messages: Messages, decisions: tuple[Decision, ...], read: Read) -> "View":
-        """Return the view of a session; ``read`` returns its long texts by hash when they are needed."""
-        return cls(messages, decisions, LazyTexts(messages, read, decisions))
+    def of(cls, messages: Messages, decisions: tuple[Decision, ...], read_text: Read) -> "View":
+        """Return the view of a session; ``read_text`` returns its long texts by hash when they are needed."""
+        return cls(messages, decisions, LazyTexts(messages, read_text, decisions))
 
     def with_decisions(self, *more: Decision) -> "View":
         """Return the view with these decisions added, which need no further texts."""
@@ -367,7 +376,9 @@ def messages_after(messages: Messages, message: Message | None) -> Messages:
     if message is None:
         return messages
     places = range(len(messages) - 1, -1, -1)
-    return messages[next((at + 1 for at in places if messages[at].info.id == message.info.id), 0) :]
+    return messages[
+        next((index + 1 for index in places if messages[index].info.id == message.info.id), 0) :
+    ]
 
 
 def begins_turn(message: Message) -> bool:
@@ -380,20 +391,20 @@ def begins_turn(message: Message) -> bool:
 
 def newest_turn(messages: Messages) -> Messages:
     """Return the newest user prompt that began a turn, and all messages after it."""
-    for at in range(len(messages) - 1, -1, -1):
-        if begins_turn(messages[at]):
-            return messages[at:]
+    for index in range(len(messages) - 1, -1, -1):
+        if begins_turn(messages[index]):
+            return messages[index:]
     return ()
 
 
 def turn_of(messages: Messages, message_id: str) -> Messages:
     """Return the turn that a message belongs to; empty where there is no such message."""
-    at = next((i for i, message in enumerate(messages) if message.id == message_id), None)
-    if at is None:
+    index = next((i for i, message in enumerate(messages) if message.id == message_id), None)
+    if index is None:
         return ()
     starts = [i for i, message in enumerate(messages) if begins_turn(message)]
-    first = max((start for start in starts if start <= at), default=0)
-    last = min((start for start in starts if start > at), default=len(messages))
+    first = max((start for start in starts if start <= index), default=0)
+    last = min((start for start in starts if start > index), default=len(messages))
     return messages[first:last]
 
 

@@ -66,8 +66,8 @@ class Frontend:
         self.channel = Channel(services, main_thread, shell)
         self.batches = batches or CellBatches()
         self.channel.announced = self.batches.announce_cells
-        self._parts = self.channel.parts
-        self._recorded = RecordedPrompts(self._parts, self.batches)
+        self._kernel_parts = self.channel.kernel_parts
+        self._recorded_prompts = RecordedPrompts(self._kernel_parts, self.batches)
         main_thread.running_cell_count = running_cell_count
         services.engine.serve_main_thread = main_thread.serve_until
         self._has_warned = False
@@ -77,12 +77,12 @@ class Frontend:
         match request:
             case Join():
                 self._check_prompt(MagicLine(request=request))
-                return await_background_prompt(self._parts, place)
+                return await_background_prompt(self._kernel_parts, place)
             case Retry():
                 line = MagicLine(request=request)
                 self._check_prompt(line)
-                self._recorded.refuse_sending(place)
-                blocking(CellTurn(self._parts, line, place).run(awaits=False))
+                self._recorded_prompts.refuse_sending(place)
+                blocking(CellTurn(self._kernel_parts, line, place).run(awaits=False))
                 return None
             case Compact():
                 text = compaction_prompt(request.focus)
@@ -97,9 +97,11 @@ class Frontend:
             answer = blocking(self._show_answer(request, answer_source, place, awaits=False))
             return answer if request.request is None else None
         if isinstance(answer_source, ReplayedTurn):
-            return answered_prompt(self._parts, blocking(answer_source.run(awaits=False)), place)
-        handle = send_background_prompt(self._parts, request, place)
-        self._recorded.record_sent_turn(handle.session)
+            return answered_prompt(
+                self._kernel_parts, blocking(answer_source.run(awaits=False)), place
+            )
+        handle = send_background_prompt(self._kernel_parts, request, place)
+        self._recorded_prompts.record_sent_turn(handle.session)
         return handle
 
     def ask_awaiting(
@@ -121,19 +123,19 @@ class Frontend:
         """Show the recorded answer or, without a record, the model's, and return it."""
         if isinstance(answer_source, ReplayedTurn):
             return await answer_source.run(awaits=awaits)
-        turn = CellTurn(self._parts, request, place)
+        turn = CellTurn(self._kernel_parts, request, place)
         try:
             answer = await turn.run(awaits=awaits)
         finally:
             if turn.session_id:
-                self._recorded.record_sent_turn(turn.session_id)
-        self._recorded.offer_revert(answer_source)
+                self._recorded_prompts.record_sent_turn(turn.session_id)
+        self._recorded_prompts.offer_revert(answer_source)
         return answer
 
     def _answer_source(self, request: MagicLine, place: Origin) -> ReplayedTurn | PromptToSend:
         """Return the prompt's recorded answer, or the ``PromptToSend``; raises UsageError if it must not be sent."""
         self._check_prompt(request)
-        return self._recorded.find_or_send(request, place)
+        return self._recorded_prompts.find_or_send(request, place)
 
     def _check_prompt(self, request: MagicLine) -> None:
         if self.main_thread.current_job is not None:
@@ -156,7 +158,7 @@ class Frontend:
             return
         self._has_warned = True
         config, workspace = self.services.config, self.services.workspace
-        untrusted = waiting_text(config.held)
+        untrusted = waiting_text(config.untrusted_settings)
         for sentence in (workspace.warning, workspace.notice, *config.problems, untrusted):
             if sentence:
                 terminal.write_error(sentence)
@@ -172,14 +174,14 @@ class Frontend:
             adopt=self.channel.adopt,
             forget=self.channel.forget,
         )
-        running = self.services.engine.submit(operation.run(context))
+        future = self.services.engine.submit(operation.run(context))
         try:
-            answer = running.result()
+            answer = future.result()
         except UserError as error:
             raise usage_error(error) from None
         except KeyboardInterrupt:
             if operation.ends_with_cell:
-                running.cancel()
+                future.cancel()
             raise
         text = joined_output(operation.output(answer))
         self.main_thread.shell.display_pub.publish(terminal.fitting_output(text.bundle))
@@ -196,7 +198,7 @@ class Frontend:
     def _known_mentions(self) -> list[str]:
         """Return the notebook's items that a prompt can mention with ``@``, the newest cells first."""
         runs = self.services.notebook_runs
-        recorded = [
+        recorded_cells = [
             run
             for run in reversed(runs.recorded_runs().runs if runs is not None else ())
             if run.number is not None and not run.by_agent and not run.hidden
@@ -204,8 +206,8 @@ class Frontend:
         hidden = self.services.hidden_names
         variables = list_variables(self.shell, ShownVariables("names"))
         names = [variable.name for variable in variables if variable.name not in hidden]
-        errors = ["error"] if any(run.status == "error" for run in recorded) else []
-        cells = [f"{kind} {run.number}" for kind in ("cell", "out") for run in recorded]
+        errors = ["error"] if any(run.status == "error" for run in recorded_cells) else []
+        cells = [f"{kind} {run.number}" for kind in ("cell", "out") for run in recorded_cells]
         return [*errors, *names[:MAX_COMPLETED_NAMES], *cells]
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
 """The table of operations, from which magic, pages, command line, help, completion and the protocol are derived.
 
-``operations/modules.py`` lists the modules; ``register`` adds an operation of a test or of another package.
+``operation_base/operation_modules.py`` lists the modules; ``register`` adds an operation of a test or of another package.
 A module is imported when one of its operations is first looked up; all are imported when the whole table is read.
 """
 
@@ -13,8 +13,8 @@ from typing import ClassVar, Literal, NamedTuple
 from pydantic import Field
 
 from palimpsest.frontends.operation_base.operation import Form, Operation, OperationContext
+from palimpsest.frontends.operation_base.operation_modules import MODULES, OperationModule
 from palimpsest.frontends.operation_text.command_output import OutputLines, TitledTable
-from palimpsest.frontends.operations.modules import MODULES, OperationModule
 from palimpsest.frontends.protocol.choices import AgentChoice
 from palimpsest.transcript.values import Value
 

@@ -40,11 +40,11 @@ class SessionView(CellWidget):
 
     _css = built_file("view.css", "")
 
-    def __init__(self, live: KernelSession, engine: EngineThread) -> None:
-        self._live_session = live
+    def __init__(self, session: KernelSession, engine: EngineThread) -> None:
+        self._live_session = session
         self._page_watches = PageWatches()
-        super().__init__(live.id, engine, built_file("view.js"))
-        self._unsubscribe = live.subscribe(self._on_records)
+        super().__init__(session.id, engine, built_file("view.js"))
+        self._unsubscribe = session.subscribe(self._on_records)
 
     # The saved output of the cell
 
@@ -104,12 +104,12 @@ class SessionView(CellWidget):
 
 
 def view_of(
-    live: KernelSession, engine: EngineThread, views: dict[str, SessionView]
+    session: KernelSession, engine: EngineThread, views: dict[str, SessionView]
 ) -> SessionView:
     """Return the session's widget; creates a new widget if there is none or its page closed it."""
-    view = views.get(live.id)
+    view = views.get(session.id)
     if view is None or view.comm is None:
-        view = views[live.id] = SessionView(live, engine)
+        view = views[session.id] = SessionView(session, engine)
     return view
 
 
@@ -132,9 +132,11 @@ def _session_end_text(
     notes: OutlineNotes,
     density: Density,
 ) -> str:
-    plain = text.render_session(snapshot.messages, title, scrub=scrub, notes=notes, density=density)
-    if len(plain) <= MAX_PLAIN_CHARS:
-        return plain
-    cut = plain.find("\n\n", len(plain) - MAX_PLAIN_CHARS)
-    end = plain[cut:] if cut >= 0 else plain[-MAX_PLAIN_CHARS:]
-    return f"{title}\n\n[{len(plain) - len(end):,} characters before this are not shown]{end}"
+    plain_text = text.render_session(
+        snapshot.messages, title, scrub=scrub, notes=notes, density=density
+    )
+    if len(plain_text) <= MAX_PLAIN_CHARS:
+        return plain_text
+    cut = plain_text.find("\n\n", len(plain_text) - MAX_PLAIN_CHARS)
+    end = plain_text[cut:] if cut >= 0 else plain_text[-MAX_PLAIN_CHARS:]
+    return f"{title}\n\n[{len(plain_text) - len(end):,} characters before this are not shown]{end}"

@@ -25,10 +25,10 @@ NOT_LINKED = (
 )
 
 
-def built_file(name: str, otherwise: str = "") -> str:
-    """Return a built file of the front end, or ``otherwise`` in a clone without ``make front``."""
+def built_file(name: str, fallback: str = "") -> str:
+    """Return a built file of the front end, or ``fallback`` in a clone without ``make front``."""
     path = STATIC_FOLDER / name
-    return path.read_text(encoding="utf-8") if path.is_file() else otherwise
+    return path.read_text(encoding="utf-8") if path.is_file() else fallback
 
 
 def missing_front_end(static: Path, folders: Iterable[Path]) -> str | None:

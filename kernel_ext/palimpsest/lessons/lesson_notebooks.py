@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from palimpsest.lessons.lesson_files import notebook_path
 from palimpsest.lessons.lesson_list import LESSONS
@@ -17,7 +17,6 @@ from palimpsest.store.disk import storage_errors, write_atomically
 from palimpsest.transcript.errors import UserError
 
 NotebookFor = Literal["learners", "teachers", "nbgrader", "otter"]
-AUDIENCES: tuple[NotebookFor, ...] = get_args(NotebookFor)
 NBGRADER_VERSION = 3
 """Version of nbgrader's cell metadata, which its 0.6 to 0.9 read."""
 EXISTS = "{path!r} exists and was left as it is; give another folder, or take that file away first."
@@ -87,11 +86,9 @@ def _solution_cells(cell: Cell, solution: Cell, audience: NotebookFor) -> list[C
         cell["source"] = f"### BEGIN SOLUTION\n{whole.rstrip()}\n### END SOLUTION\n"
         cell["metadata"]["nbgrader"] = _nbgrader(name, solution=True)
         return [cell]
-    prompt = "".join(f"# {line}\n" for line in stub.splitlines())
     cell["source"] = (
         f'""" # BEGIN PROMPT\n{stub.rstrip()}\n"""; # END PROMPT\n# BEGIN SOLUTION\n{whole.rstrip()}\n# END SOLUTION'
     )
-    del prompt
     return [
         _raw_cell(f"# BEGIN QUESTION\nname: {name}\n", f"question-{name}"),
         _raw_cell("# BEGIN SOLUTION\n", f"begin-{name}"),

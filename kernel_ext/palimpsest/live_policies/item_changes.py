@@ -59,7 +59,7 @@ def decisions_of(
     for change in changes:
         item = live_view.timeline.items[change.item]
         part = parts.get(part_of(item))
-        if part is None or change.item in live_view.fixed:
+        if part is None or change.item in live_view.fixed_items:
             continue
         _check_change(item, change)
         earlier = effective.reduction(part.id, item.message)

@@ -22,7 +22,7 @@ class LiveItems:
 
     def __init__(self, count: CounterOf) -> None:
         self._count_of = count
-        self._counted: dict[tuple[str, str], int] = {}
+        self._token_counts: dict[tuple[str, str], int] = {}
         self._reset()
 
     def _reset(self) -> None:
@@ -39,7 +39,9 @@ class LiveItems:
     def copy(self) -> "LiveItems":
         """Return a copy with its own list of items, which shares only the counts of texts."""
         other = with_own_containers(self)
-        vars(other).update(_item_list=with_own_containers(self._item_list), _counted=self._counted)
+        vars(other).update(
+            _item_list=with_own_containers(self._item_list), _counted=self._token_counts
+        )
         return other
 
     def update(self, moment: PolicyMoment) -> bool:
@@ -141,9 +143,9 @@ class LiveItems:
         count = self._count_of(estimator)
 
         def counted(text: str) -> int:
-            tokens = self._counted.get((estimator, text))
+            tokens = self._token_counts.get((estimator, text))
             if tokens is None:
-                tokens = self._counted[estimator, text] = count(text)
+                tokens = self._token_counts[estimator, text] = count(text)
             return tokens
 
         return counted

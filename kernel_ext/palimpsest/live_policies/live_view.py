@@ -34,7 +34,7 @@ class LiveView:
     timeline: Timeline
     session_view: View
     """The session's messages and decisions."""
-    fixed: frozenset[int]
+    fixed_items: frozenset[int]
     """Items that no policy may change: pinned or restored by the user, or in the newest prompt."""
     scale: TokenScale
 

@@ -216,17 +216,17 @@ class RankTable:
 
     def _merged_count(self, piece: bytes) -> int:
         """Return the tokens of a piece after repeatedly joining the neighbours of the lowest rank."""
-        parts = [piece[at : at + 1] for at in range(len(piece))]
+        parts = [piece[index : index + 1] for index in range(len(piece))]
         while len(parts) > 1:
             joined = [
-                (rank, at)
-                for at, (left, right) in enumerate(pairwise(parts))
+                (rank, index)
+                for index, (left, right) in enumerate(pairwise(parts))
                 if (rank := self._rank(left + right)) is not None
             ]
             if not joined:
                 break
-            _, at = min(joined)
-            parts[at : at + 2] = [parts[at] + parts[at + 1]]
+            _, index = min(joined)
+            parts[index : index + 2] = [parts[index] + parts[index + 1]]
         return len(parts)
 
 

@@ -186,19 +186,19 @@ async def _until_abort(
     call: ToolCalled, tool: Tool, arguments: Any, context: ToolContext
 ) -> Result:
     """Run the tool; once aborted it gets a short grace period to return its partial result."""
-    work = asyncio.ensure_future(await_contained(tool.run(arguments, context)))
+    task = asyncio.ensure_future(await_contained(tool.run(arguments, context)))
     waiting = asyncio.ensure_future(wait_for_abort(context.abort))
     try:
-        await asyncio.wait({work, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        if not work.done():
-            await asyncio.wait({work}, timeout=GRACE_SECONDS)
-        if not work.done():
+        await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            await asyncio.wait({task}, timeout=GRACE_SECONDS)
+        if not task.done():
             return _aborted_call(call, {"not_returned": True})
-        outcome = work.result()
+        outcome = task.result()
     finally:
         waiting.cancel()
-        if not work.done():
-            work.cancel()
+        if not task.done():
+            task.cancel()
     return _finished_call(call, outcome, stopped=context.abort.is_set())
 
 

@@ -156,8 +156,8 @@ class KeyedStorage:
     def _record(self, session_id: str, change: Change) -> None:
         self._wait_for(self._app.workspace.record(session_id, change))
 
-    def _wait_for(self, work: Coroutine[Any, Any, T]) -> T:
-        future: Future[T] = self._app.engine.submit(work)
+    def _wait_for(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        future: Future[T] = self._app.engine.submit(coroutine)
         return future.result()
 
     def __repr__(self) -> str:

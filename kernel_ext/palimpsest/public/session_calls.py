@@ -68,5 +68,5 @@ class SessionCalls:
             return self._live
         return await self._app.workspace.open(str(identifier))
 
-    def _await_work(self, work: Coroutine[Any, Any, T]) -> T:
-        return self._app.engine.submit(work).result()
+    def _await_work(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        return self._app.engine.submit(coroutine).result()

@@ -84,6 +84,27 @@ class SessionInspection(SessionCalls):
         widget = app.views[key] = InspectorWidget(inspected, app.engine, words, opening)
         return widget
 
+    def link(
+        self,
+        request: int | None = None,
+        item: int | None = None,
+        *,
+        price: "PriceWords | None" = None,
+        lifetime: str | float | None = None,
+        **place: Any,
+    ) -> str:
+        """Return the link to a place of the session, which ``inspect(link=...)`` and every view open.
+
+        Requests and items count from 1. The arguments are those of ``inspect``; raises UserError as it does.
+
+        >>> session.link(request=1, tab="cost").endswith("/1?tab=cost")
+        True
+        """
+        from palimpsest.review.tables.inspector_place import link_of_fields
+
+        fields = {"request": request, "item": item, **place}
+        return link_of_fields(self._live.id, fields, price, lifetime)
+
     def report(
         self,
         path: str | Path,

@@ -184,7 +184,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
             self._live,
             self.start(text, **options),
             self._app.take_notices(),
-            run=lambda work: self._app.engine.submit(work).result(),
+            run=lambda coroutine: self._app.engine.submit(coroutine).result(),
         )
 
     @property
@@ -585,5 +585,5 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
 def open_session(app: App, session_id: str | None = None) -> Session:
     """Open a session by id, or the notebook's current one, and begin to import what its model needs."""
     app.preload_model()
-    work = app.workspace.open_or_current(session_id, app.notebook())
-    return Session(app, app.engine.submit(work).result())
+    coroutine = app.workspace.open_or_current(session_id, app.notebook())
+    return Session(app, app.engine.submit(coroutine).result())

@@ -217,8 +217,8 @@ class SessionRuns(SessionCalls):
         later = self._build_operation(operation, **arguments).run(self._operation_context())
         return not self._begin_work(later).result().late
 
-    def _begin_work(self, work: Coroutine[Any, Any, T]) -> EngineFuture[T]:
-        return self._app.engine.submit(work, is_turn=True)
+    def _begin_work(self, coroutine: Coroutine[Any, Any, T]) -> EngineFuture[T]:
+        return self._app.engine.submit(coroutine, is_turn=True)
 
 
 class AsyncRuns:

@@ -98,7 +98,7 @@ def turn_summary_of(conversation: Conversation) -> str:
 def _turn_sentences(turns: list[PastTurn]) -> str:
     """Return sentences about the prompts, the called tools and the last answer."""
     prompts = [shortened_text(turn.prompt) for turn in turns if turn.prompt.strip()]
-    tools = dict.fromkeys(exchange.call.tool for turn in turns for exchange in turn.exchanges)
+    tools = dict.fromkeys(exchange.tool_use.tool for turn in turns for exchange in turn.exchanges)
     answers = [
         text for turn in turns for answer in turn.answers if (text := without_notice(answer))
     ]
@@ -228,7 +228,7 @@ def facts_of(turns: list[PastTurn]) -> Facts:
 
 
 def _add_exchange_facts(facts: Facts, exchange: Exchange) -> None:
-    call, result = exchange.call, ToolResult(exchange.output)
+    call, result = exchange.tool_use, ToolResult(exchange.output)
     main = next((str(value) for value in call.input.values()), "")
     facts["done"].append(f"{call.tool}: {_one_line(main)}" if main else call.tool)
     for key in ("path", "filePath", "file_path"):

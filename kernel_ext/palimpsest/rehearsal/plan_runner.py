@@ -22,8 +22,8 @@ MAX_CALLS = 12
 class PlannedCall:
     """A tool call of a plan, with the reason for it."""
 
-    thought: str
-    call: ToolUse
+    reasoning: str
+    tool_use: ToolUse
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class PlanAnswer:
     """The final answer of a plan, which ends the turn."""
 
     text: str
-    thought: str = ""
+    reasoning: str = ""
 
 
 class PlanEnded(Exception):
@@ -77,7 +77,7 @@ def next_step(plan: Plan, exchanges: Sequence[Exchange]) -> PlannedCall | PlanAn
     try:
         act = next(plan)
         while True:
-            output = _next_output(unused, act.call.tool)
+            output = _next_output(unused, act.tool_use.tool)
             if output is None:
                 return act
             result = ToolResult(output)
@@ -96,7 +96,7 @@ def next_step(plan: Plan, exchanges: Sequence[Exchange]) -> PlannedCall | PlanAn
 def _next_output(unused: list[Exchange], tool: str) -> str | None:
     """Remove and return the next output of this tool; outputs of other tools before it are dropped."""
     for at, exchange in enumerate(unused):
-        if exchange.call.tool == tool:
+        if exchange.tool_use.tool == tool:
             del unused[: at + 1]
             return exchange.output
     return None
@@ -106,8 +106,8 @@ def refused_answer(act: PlannedCall, result: ToolResult) -> PlanAnswer:
     """Return the answer after a refused call, with the input that it would have had."""
     refusal = result.text.strip().splitlines()[0][:300]
     return PlanAnswer(
-        f"I stopped, because {inline_code(act.call.tool)} was not permitted: {refusal}\n\n"
-        f"This is what I would have done:\n\n{shown_input(act.call)}",
+        f"I stopped, because {inline_code(act.tool_use.tool)} was not permitted: {refusal}\n\n"
+        f"This is what I would have done:\n\n{shown_input(act.tool_use)}",
         "The call was refused, so I stop here and try no other way.",
     )
 

@@ -136,9 +136,9 @@ def call_key(messages: Messages) -> str:
 def _scripted(replied: RehearsalReply) -> ModelAnswer:
     calls = [
         ScriptedCall(call.tool, json.dumps(call.input, ensure_ascii=False))
-        for call in replied.calls
+        for call in replied.tool_uses
     ]
-    return ModelAnswer((Think(replied.thoughts), Say(replied.text), *calls))
+    return ModelAnswer((Think(replied.reasoning), Say(replied.text), *calls))
 
 
 async def _played(

@@ -47,9 +47,9 @@ TOOLS = ("python", "variables", "read", "write", "list", "glob", "grep", "bash")
 class RehearsalReply:
     """The model's reply: thoughts first, then text, then calls."""
 
-    thoughts: str = ""
+    reasoning: str = ""
     text: str = ""
-    calls: tuple[ToolUse, ...] = ()
+    tool_uses: tuple[ToolUse, ...] = ()
 
 
 def reply(
@@ -71,7 +71,7 @@ def reply(
         offered = {}
     answer = _next_reply(conversation, offered)
     tool = offered.get(ANSWER_TOOL)
-    return answer if tool is None or answer.calls else _with_structured_answer(answer, tool)
+    return answer if tool is None or answer.tool_uses else _with_structured_answer(answer, tool)
 
 
 def _with_structured_answer(answer: RehearsalReply, tool: ToolSpec) -> RehearsalReply:
@@ -79,7 +79,7 @@ def _with_structured_answer(answer: RehearsalReply, tool: ToolSpec) -> Rehearsal
     values = filled_schema(tool.parameters, without_notice(answer.text))
     if values is None:
         return answer
-    return replace(answer, calls=(ToolUse(ANSWER_TOOL, values),))
+    return replace(answer, tool_uses=(ToolUse(ANSWER_TOOL, values),))
 
 
 def _next_reply(conversation: Conversation, offered: dict[str, ToolSpec]) -> RehearsalReply:
@@ -97,16 +97,16 @@ def _next_reply(conversation: Conversation, offered: dict[str, ToolSpec]) -> Reh
     move = next_step(plan_for(PlanRunner(prompt, conversation, tools), kind), turn.exchanges)
     if isinstance(move, PlannedCall) and (not offered or len(turn.exchanges) >= MAX_CALLS):
         move = PlanAnswer(
-            f"No more tools may be called in this turn, so I stop here. Next I would have called {inline_code(move.call.tool)}:\n\n{shown_input(move.call)}",
+            f"No more tools may be called in this turn, so I stop here. Next I would have called {inline_code(move.tool_use.tool)}:\n\n{shown_input(move.tool_use)}",
             "A tool is needed, and none is offered in this step.",
         )
-    thoughts = move.thought
+    thoughts = move.reasoning
     if not turn.exchanges and isinstance(move, PlannedCall):
         thoughts = f"{_reason(kind)} {thoughts}"
     has_notice = any(NOTICE_MARK in text for past in conversation.turns for text in past.answers)
     notice = "" if has_notice else NOTICE
     if isinstance(move, PlannedCall):
-        return RehearsalReply(thoughts, notice, (move.call,))
+        return RehearsalReply(thoughts, notice, (move.tool_use,))
     return RehearsalReply(thoughts, "\n\n".join(part for part in (notice, move.text) if part))
 
 
@@ -118,7 +118,7 @@ def _with_used(
     offered: Mapping[str, ToolSpec], exchanges: Sequence[Exchange]
 ) -> dict[str, ToolSpec]:
     """Add the tools that this turn used, so that a replay of the plan takes the same branches."""
-    used = {exchange.call.tool: _bare_spec(exchange.call.tool) for exchange in exchanges}
+    used = {exchange.tool_use.tool: _bare_spec(exchange.tool_use.tool) for exchange in exchanges}
     return {**used, **offered}
 
 

@@ -79,8 +79,8 @@ def _split_step(step: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _after_compaction(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]] | None:
     """Return the answers after the newest summary; None without a compaction."""
     compactions = [
-        at
-        for at, message in enumerate(messages)
+        index
+        for index, message in enumerate(messages)
         if message.get("role") == "user"
         and text_of(message.get("content")).lstrip().startswith(COMPACTED)
     ]
@@ -123,16 +123,16 @@ class ScenarioPlayer:
     ) -> ModelAnswer:
         """Return the step to play now."""
         key = (name, session_id or "")
-        at = self._position(key, steps, messages)
-        if at >= len(steps):
+        index = self._position(key, steps, messages)
+        if index >= len(steps):
             return says(
                 f"The scenario {name!r} is over: this session has {len(steps)} answers or more already. "
                 f"`%%agent --new -m rehearsal/{name}` plays it from its beginning."
             )
-        self._played[key] = at + 1
-        step = steps[at]
+        self._played[key] = index + 1
+        step = steps[index]
         if leaves_nothing(step):
-            self._failed[key] = max(self._failed.get(key, 0), at + 1)
+            self._failed[key] = max(self._failed.get(key, 0), index + 1)
         return step
 
     def _position(
@@ -146,9 +146,9 @@ class ScenarioPlayer:
             return self._position_after_compaction(key, steps, remaining)
         answers = sum(message.get("role") == "assistant" for message in messages)
         failed = self._failed.get(key, 0)
-        for at, step in enumerate(steps):
-            if answers == 0 and not (at < failed and leaves_nothing(step)):
-                return at
+        for index, step in enumerate(steps):
+            if answers == 0 and not (index < failed and leaves_nothing(step)):
+                return index
             answers -= not leaves_nothing(step)
         return len(steps)
 
@@ -157,13 +157,15 @@ class ScenarioPlayer:
     ) -> int:
         """Return the position by the answers that a compaction left, else by the steps that this player played."""
         played = self._played.get(key)
-        lasting = [at for at, step in enumerate(steps) if not leaves_nothing(step)]
+        lasting = [index for index, step in enumerate(steps) if not leaves_nothing(step)]
         ends = [
             end
             for end in range(len(remaining), len(lasting) + 1)
             if all(
-                _is_answer(message, steps[at])
-                for message, at in zip(remaining, lasting[end - len(remaining) : end], strict=True)
+                _is_answer(message, steps[index])
+                for message, index in zip(
+                    remaining, lasting[end - len(remaining) : end], strict=True
+                )
             )
         ]
         positions = [lasting[end - 1] + 1 for end in ends] if remaining else []

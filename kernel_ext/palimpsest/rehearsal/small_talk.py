@@ -121,7 +121,7 @@ def _recap(runner: PlanRunner) -> PlanAnswer:
     earlier = runner.conversation.earlier
     prompted_turns = [turn for turn in earlier if turn.prompt.strip() and turn.prompt != COMPACTED]
     for turn in prompted_turns[-20:]:
-        tools = ", ".join(dict.fromkeys(exchange.call.tool for exchange in turn.exchanges))
+        tools = ", ".join(dict.fromkeys(exchange.tool_use.tool for exchange in turn.exchanges))
         used = f" (tools: {tools})" if tools else ""
         lines.append(f"- {inline_code(turn.prompt.strip()[:120])}{used}")
     if not lines:

@@ -38,7 +38,7 @@ from palimpsest.review.request_contents.sent_requests import SentRequests
 from palimpsest.review.session_notes.noted_session import NotedSession
 from palimpsest.review.tables.cache_breaks import CacheBreaks, cache_breaks
 from palimpsest.review.tables.cache_use import CacheUse, cache_use
-from palimpsest.review.tables.links import link_to
+from palimpsest.review.tables.inspector_place import link_of_fields
 from palimpsest.review.tables.problem_sentences import problem_sentences
 from palimpsest.review.tables.references import References
 from palimpsest.review.tables.session_tables import (
@@ -373,13 +373,24 @@ class SessionReview(NotedSession):
             raise UserError(str(error)) from error
         return f"{under}{sentence}"
 
-    def link(self, request: int | None = None, item: int | None = None) -> str:
-        """Return the link to the session, a request or an item, both from 1."""
-        return link_to(
-            self.timeline.session,
-            None if request is None else request - 1,
-            None if item is None else item - 1,
-        )
+    def link(
+        self,
+        request: int | None = None,
+        item: int | None = None,
+        *,
+        price: PriceWords | None = None,
+        lifetime: str | float | None = None,
+        **place: Any,
+    ) -> str:
+        """Return the link to the session, a request or an item, both from 1, or to any place of its inspector.
+
+        ``price``, ``lifetime`` and ``place`` are as in ``inspect``. Raises UserError for what is no price or no place.
+
+        >>> session.link(1, tab="cost", price="units").partition("/")[2]
+        '1?tab=cost&price=units'
+        """
+        fields = {"request": request, "item": item, **place}
+        return link_of_fields(self.timeline.session, fields, price, lifetime)
 
     def _item(self, item: int | str) -> int:
         if isinstance(item, int):

@@ -115,17 +115,19 @@ class EngineThread:
             raise RuntimeError("The engine thread ended before its loop began.")
         return self._loop
 
-    def submit(self, work: Coroutine[Any, Any, T], *, is_turn: bool = False) -> EngineFuture[T]:
+    def submit(
+        self, coroutine: Coroutine[Any, Any, T], *, is_turn: bool = False
+    ) -> EngineFuture[T]:
         """Run a coroutine on the engine; returns a future for other threads.
 
         A turn may need the main thread, so a wait for it there serves its requests. Raises UserError where
         the engine has ended.
         """
         if self.loop.is_closed():
-            work.close()
+            coroutine.close()
             raise UserError(CLOSED)
         loop, future = self.loop, EngineFuture[T](self, is_turn=is_turn)
-        loop.call_soon_threadsafe(_start_work, loop, work, future)
+        loop.call_soon_threadsafe(_start_work, loop, coroutine, future)
         return future
 
     def check(self) -> None:
@@ -164,14 +166,14 @@ class EngineThread:
 
 
 def _start_work(
-    loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T], future: EngineFuture[T]
+    loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, T], future: EngineFuture[T]
 ) -> None:
     """Start a coroutine and pass its result to a future; cancelling the future cancels the coroutine."""
     if future.cancelled():
-        work.close()
+        coroutine.close()
         future.work_ended.set_result(None)
         return
-    task = loop.create_task(work)
+    task = loop.create_task(coroutine)
 
     def cancelled(ended: "Future[T]") -> None:
         if ended.cancelled():

@@ -62,8 +62,8 @@ class NoteLines:
 class MergedNotes:
     """What a merge brought."""
 
-    added: int
-    known: int
+    added_count: int
+    known_count: int
     """Lines that were here already."""
     left_out: int
     """Lines about other sessions."""
@@ -72,8 +72,8 @@ class MergedNotes:
     def plus(self, other: "MergedNotes") -> "MergedNotes":
         """Return both together."""
         return MergedNotes(
-            self.added + other.added,
-            self.known + other.known,
+            self.added_count + other.added_count,
+            self.known_count + other.known_count,
             self.left_out + other.left_out,
             (*self.problems, *other.problems),
         )
@@ -97,7 +97,7 @@ class NoteFiles:
 
     file_of: Callable[[str], Path]
     """Returns the file to which notes on a session are added; raises UserError where there is none."""
-    found: Callable[[], Sequence[Path]] = tuple
+    find_files: Callable[[], Sequence[Path]] = tuple
     """Returns further files that are read."""
     can_write: bool = True
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
@@ -109,7 +109,7 @@ class NoteFiles:
         for session in sessions:
             with suppress(UserError):
                 paths[self.file_of(session)] = None
-        paths |= dict.fromkeys(self.found())
+        paths |= dict.fromkeys(self.find_files())
         files = [read_note_file(path) for path in paths]
         wanted = frozenset(sessions)
         return NoteLines(
@@ -155,8 +155,8 @@ class NoteFiles:
         missing = {line.id: line for line in ours if line.id not in known}
         self.append([*missing.values()], file)
         return MergedNotes(
-            added=len(missing),
-            known=len(ours) - len(missing),
+            added_count=len(missing),
+            known_count=len(ours) - len(missing),
             left_out=len(other.lines) - len(ours),
             problems=other.problems,
         )

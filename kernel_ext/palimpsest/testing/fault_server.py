@@ -78,7 +78,7 @@ class FaultServer:
         self._answers: list[ServedAnswer] = list(answers)
         self._port = port
         self._check = check
-        self._calls = 0
+        self._call_count = 0
         self._server: asyncio.Server | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -250,9 +250,9 @@ class FaultServer:
             await send_json(writer, answer.failure.status, body, answer.failure.headers)
             return
         frames = FRAMES[dialect](
-            answer, model_of(request.path, request.body), len(request.raw), self._calls + 1
+            answer, model_of(request.path, request.body), len(request.raw), self._call_count + 1
         )
-        self._calls += len(answer.actions)
+        self._call_count += len(answer.actions)
         await send_stream(writer, frames, answer.drip_seconds, request)
 
     async def _next(self, request: ReceivedRequest) -> ModelAnswer:

@@ -93,7 +93,7 @@ class _OpenAI:
     def __init__(self, answer: ModelAnswer, model: str, start: int) -> None:
         self._answer = answer
         self._model = model
-        self._calls = 0
+        self._call_count = 0
         self._start = start
 
     def chunk(
@@ -144,7 +144,7 @@ class _OpenAI:
                 yield action
 
     def _call(self, call: ScriptedCall) -> Iterator[Frame]:
-        index, self._calls = self._calls, self._calls + 1
+        index, self._call_count = self._call_count, self._call_count + 1
         identifier = call.id or f"call_{self._start + index}"
         first = {"name": call.tool, "arguments": ""}
         head = {"index": index, "id": identifier, "type": "function", "function": first}
@@ -211,7 +211,7 @@ class _Anthropic:
     def __init__(self, answer: ModelAnswer, start: int) -> None:
         self._answer = answer
         self._block = -1
-        self._calls = start - 1
+        self._call_count = start - 1
 
     def _start(self, block: dict[str, Any]) -> bytes:
         self._block += 1
@@ -272,8 +272,8 @@ class _Anthropic:
         yield self._stop()
 
     def _call(self, call: ScriptedCall) -> Iterator[Frame]:
-        self._calls += 1
-        identifier = call.id or f"toolu_{self._calls}"
+        self._call_count += 1
+        identifier = call.id or f"toolu_{self._call_count}"
         yield self._start({"type": "tool_use", "id": identifier, "name": call.tool, "input": {}})
         for piece in self._answer.pieces(call.raw):
             yield self._delta({"type": "input_json_delta", "partial_json": piece})

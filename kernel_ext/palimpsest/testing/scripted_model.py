@@ -58,10 +58,10 @@ class ScriptedModel:
     def __init__(self, *answers: ScriptedAnswer) -> None:
         self.requests: list[ModelRequest] = []
         """The requests, in order: ``messages`` in OpenAI's format, ``tools``, ``model``, ``parameters``."""
-        self.closed = 0
+        self.close_count = 0
         """Number of answers that were closed before their end."""
         self._answers: list[ScriptedAnswer] = list(answers)
-        self._calls = 0
+        self._call_count = 0
 
     def script(self, *answers: ScriptedAnswer) -> "ScriptedModel":
         """Add answers for further requests; returns the model."""
@@ -80,7 +80,7 @@ class ScriptedModel:
             async for event in self._stream_actions(answer, request):
                 yield event
         except (GeneratorExit, asyncio.CancelledError):
-            self.closed += 1
+            self.close_count += 1
             raise
 
     async def _stream_actions(
@@ -144,8 +144,8 @@ class ScriptedModel:
                 return []
 
     def _call(self, answer: ModelAnswer, call: ScriptedCall) -> list[SimpleNamespace]:
-        self._calls += 1
-        index = self._calls
+        self._call_count += 1
+        index = self._call_count
         head = SimpleNamespace(name=call.tool, arguments="")
         identifier = call.id or f"call_{index}"
         deltas = [SimpleNamespace(index=index, id=identifier, function=head)]

@@ -17,11 +17,11 @@ def common_beginning(first: Sequence[Any], second: Sequence[Any]) -> int:
         return shorter
     low, high, step = 0, shorter, 1
     while high > 0:
-        at = max(shorter - step, 0)
-        if first[:at] == second[:at]:
-            low = at
+        index = max(shorter - step, 0)
+        if first[:index] == second[:index]:
+            low = index
             break
-        high, step = at, 4 * step
+        high, step = index, 4 * step
     while low < high - 1:
         middle = (low + high) // 2
         if first[low:middle] == second[low:middle]:

@@ -57,7 +57,7 @@ def retry_lines(parts: Sequence[Part], error: ErrorValue | None, *, over: bool) 
     merged: set[str] = set()
     run: list[RetryPart] = []
     error_attempts = 1
-    step_ends = [at for at, part in enumerate(parts) if isinstance(part, StepFinishPart)]
+    step_ends = [index for index, part in enumerate(parts) if isinstance(part, StepFinishPart)]
 
     def close_run(outcome: RetryEnd) -> None:
         if run:
@@ -65,11 +65,11 @@ def retry_lines(parts: Sequence[Part], error: ErrorValue | None, *, over: bool) 
             merged.update(part.id for part in run[:-1])
             run.clear()
 
-    for at, part in enumerate(parts):
+    for index, part in enumerate(parts):
         if isinstance(part, RetryPart) and not has_no_wait(part):
             run.append(part)
         elif not _is_of_attempt(part):
-            is_answered = error is None or any(step_end >= at for step_end in step_ends)
+            is_answered = error is None or any(step_end >= index for step_end in step_ends)
             close_run("answered" if is_answered else _retry_outcome(error))
     if run and error is not None and {part.error.message for part in run} == {error.message}:
         error_attempts += len(run)

@@ -10,7 +10,8 @@ export type ErrorValue =
   | StructuredOutputError
   | UnknownError;
 export type Status = Busy | Idle | Retrying;
-export type ViewQuery = AskCompaction | AskItem | AskNotes | AskRequest | AskSearch | AskTrack | AskUses | AskView;
+export type ViewQuery =
+  AskCompaction | AskComparison | AskItem | AskNotes | AskRequest | AskSearch | AskTrack | AskUses | AskView;
 export type MessageInfo = AssistantMessage | UserMessage;
 export type Part =
   | AgentPart
@@ -238,6 +239,17 @@ export interface AskCompaction {
   /** The price of the view, for the cost of fetching lost names again. */
   price?: string;
 }
+/** Ask how the session compares with another one: where they part, both tracks, and their figures. */
+export interface AskComparison {
+  ask: 'comparison';
+  /** The other one's recorded file or folder, from the kernel's start directory; None for a session of the project. */
+  path?: string;
+  /** The other one's id; empty for the first session with a request of the recording. */
+  session: string;
+  price?: string;
+  /** ``stamp`` of the comparison that the front end has: where nothing is newer, the answer contains none. */
+  known: string;
+}
 /** Set aside the new summary that a held request would use first, and request another summary. */
 export interface AskForAnotherSummary {
   id: string;
@@ -249,6 +261,8 @@ export interface AskForAnotherSummary {
 export interface AskItem {
   ask: 'item';
   item: number;
+  /** Of an item of tools the definition, from 0, whose text is asked for; None for the text of all. */
+  definition?: number;
   request: number;
   policy: string;
   numbers: {
@@ -1039,6 +1053,16 @@ export interface Facts {
     [k: string]: string;
   };
 }
+/** The tool definitions, item by item: an item of tools holds those that its request offered. */
+export interface DefinitionColumns {
+  /** The item that holds it; one whose text is no list of definitions has none here. */
+  item: number[];
+  name: string[];
+  /** Its share of the item's tokens, by length; the definitions of an item share all of them. */
+  tokens: number[];
+  /** How it differs from the definitions that were offered before. */
+  change: ('' | 'new' | 'changed')[];
+}
 /** Delete a session and the sessions that its tasks began, for good. */
 export interface Delete {
   id: string;
@@ -1275,6 +1299,8 @@ export interface InspectorPlace {
   request?: number;
   /** The item whose card is open. */
   item?: number;
+  /** The tool definition of that item whose card is open, from 1. */
+  definition?: number;
   /** The request that the shown one is compared with; by default the one before. */
   against?: number;
   /**
@@ -2567,6 +2593,8 @@ export interface SessionComparison {
   figures: ComparedFigure[];
   files: ComparedFile[];
   notes: string[];
+  /** Of an answer of a kernel: by this a later question names it; another comparison has another one. */
+  stamp: string;
 }
 /** A session began. */
 export interface SessionCreated {
@@ -2906,6 +2934,7 @@ export interface TimelineView {
   /** A sentence on the source of limits that the recording does not state; empty where there are none. */
   limit_words: string;
   items: ItemColumns;
+  definitions: DefinitionColumns;
   requests: RequestColumns;
   ruler: RulerView;
   price: PriceProfile;
@@ -3058,7 +3087,8 @@ export interface ViewAnswer {
   compaction?: CompactionText;
   notes?: NotesText;
   search?: SearchedTexts;
-  /** Whether the front end's view is the newest. */
+  comparison?: SessionComparison;
+  /** Whether the front end's view, or its comparison, is the newest. */
   unchanged: boolean;
   /** How long the answer took in the kernel. */
   milliseconds: number;

@@ -1,11 +1,8 @@
 /** The place that the address of a report names, and the steps by which the browser goes back and forward. */
 import { useEffect, useState } from 'react';
 import { linkTo, parseLink } from '../state/inspector/placeLink';
-import { NOWHERE, type IInspectorPlace } from '../state/inspector/source';
+import type { IInspectorPlace } from '../state/inspector/source';
 import type { IWords } from '../views/host';
-
-/** Moves of the same kind within this time are one step back: a walk along the requests, or a word that is typed. */
-const STEP_MS = 1_000;
 
 /** The session and the place that the page shows. */
 interface IShownAddress {
@@ -19,8 +16,12 @@ interface IShownAddress {
 }
 
 interface IAddressPlace extends IShownAddress {
-  /** Writes a session and its place into the address. */
-  readonly setPlace: (index: number, place: IInspectorPlace) => void;
+  /** Writes a session and its place into the address; a step is one of the browser's history, too. */
+  readonly setPlace: (
+    index: number,
+    place: IInspectorPlace,
+    isStep: boolean
+  ) => void;
 }
 
 /**
@@ -35,7 +36,6 @@ export function useAddressPlace(
   const [shown, setShown] = useState(() =>
     addressPlace(sessions, opening, words)
   );
-  const [steps] = useState(() => new AddressSteps());
   useEffect(() => {
     const follow = () => {
       setShown(addressPlace(sessions, opening, words));
@@ -47,10 +47,14 @@ export function useAddressPlace(
   }, [sessions, opening, words]);
   return {
     ...shown,
-    setPlace: (index, place) => {
+    setPlace: (index, place, isStep) => {
       const isOpened = index !== shown.index;
-      const before = isOpened ? NOWHERE : shown.place;
-      steps.write(before, sessions[index] ?? '', place);
+      const address = `#${linkTo(sessions[index] ?? '', place)}`;
+      if (isStep) {
+        history.pushState(null, '', address);
+      } else {
+        history.replaceState(null, '', address);
+      }
       setShown({ index, place, remark: '', isOpened });
     }
   };
@@ -91,47 +95,4 @@ function unknownWords(unknown: readonly string[], words: IWords): string {
   return unknown.length === 0
     ? ''
     : words.__('The link’s “%1” is not known here.', unknown.join('”, “'));
-}
-
-/**
- * Writes places into the address.
- *
- * Responsibilities: make a step in the browser's history of each move that is another than the one before.
- */
-class AddressSteps {
-  private _moved = '';
-  private _movedAt = 0;
-
-  write(
-    before: IInspectorPlace,
-    session: string,
-    after: IInspectorPlace
-  ): void {
-    const moved = changedFields(before, after);
-    const now = Date.now();
-    const isSameStep = moved === this._moved && now - this._movedAt < STEP_MS;
-    this._moved = moved;
-    this._movedAt = now;
-    const address = `#${linkTo(session, after)}`;
-    if (isSameStep) {
-      history.replaceState(null, '', address);
-    } else {
-      history.pushState(null, '', address);
-    }
-  }
-}
-
-/** Returns the names of the fields in which two places differ. */
-function changedFields(
-  before: IInspectorPlace,
-  after: IInspectorPlace
-): string {
-  const names = Object.keys({
-    ...before,
-    ...after
-  }) as (keyof IInspectorPlace)[];
-  return names
-    .filter(name => (before[name] ?? null) !== (after[name] ?? null))
-    .sort()
-    .join(' ');
 }

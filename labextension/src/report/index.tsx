@@ -105,10 +105,7 @@ function Report({
           side,
           takesFocus: isOpened,
           open: (to, at) => {
-            setPlace(to === 'second' ? 1 : 0, {
-              ...NOWHERE,
-              ...at
-            });
+            setPlace(to === 'second' ? 1 : 0, { ...NOWHERE, ...at }, true);
           }
         };
   return (
@@ -118,8 +115,9 @@ function Report({
       place={place}
       remark={remark}
       isPrinted={isPrinted}
-      onPlace={next => {
-        setPlace(index, next);
+      isSteppedByPage
+      onPlace={(next, isStep) => {
+        setPlace(index, next, isStep);
       }}
       {...(compared === null ? {} : { compared })}
     />

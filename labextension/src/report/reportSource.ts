@@ -17,6 +17,7 @@ import {
   type ViewAnswer,
   type ViewQuery
 } from '../protocol/generated';
+import { definitionsOf } from '../state/inspector/definitionRows';
 import { isGone, ItemStates } from '../state/inspector/figures/itemStates';
 import { scaleAt } from '../state/inspector/figures/requestScale';
 import type { IInspectorSource } from '../state/inspector/source';
@@ -78,6 +79,9 @@ export class ReportSource implements IInspectorSource {
         return answerWith({ notes: this._data.notes });
       case 'search':
         return this._search(query.text);
+      case 'comparison':
+        // A report holds its comparison, for which nobody asks.
+        return errorAnswer(this._words.__('No comparison is in this report.'));
     }
   }
 
@@ -136,7 +140,10 @@ export class ReportSource implements IInspectorSource {
       return errorAnswer(this._words.__('Texts are not in this report.'));
     }
     const states = this._statesOf(query.policy, query.numbers);
-    const text = this._data.items[query.item] ?? '';
+    const whole = this._data.items[query.item] ?? '';
+    const definition = query.definition ?? null;
+    const text =
+      definition === null ? whole : (definitionTexts(whole)[definition] ?? '');
     const offset = query.offset;
     return answerWith({
       item: {
@@ -156,6 +163,15 @@ export class ReportSource implements IInspectorSource {
     const matches: RequestItem[] = [];
     for (const item of orderOrAll(view.items.order, view.items.id.length)) {
       const block = this._block(states, item, query.request);
+      const definitions = block === null ? [] : this._definitions(block, item);
+      if (definitions.length > 0) {
+        matches.push(
+          ...definitions.filter(({ name, text }) =>
+            `${name} ${text}`.toLowerCase().includes(searched)
+          )
+        );
+        continue;
+      }
       const text = items[item] ?? '';
       if (block !== null && text.toLowerCase().includes(searched)) {
         matches.push(block);
@@ -183,6 +199,26 @@ export class ReportSource implements IInspectorSource {
       tokens: states.track.total[query.request] ?? 0
     };
     return answerWith({ request });
+  }
+
+  /** Returns a block for each definition of an item of tools, with what the report has of their texts. */
+  private _definitions(block: RequestItem, item: number): RequestItem[] {
+    const { view, items } = this._data;
+    const { first, count } = definitionsOf(view, item);
+    const texts = count === 0 ? [] : definitionTexts(items[item] ?? '');
+    const all = Math.max(view.items.tokens[item] ?? 0, 1);
+    return Array.from({ length: count }, (_, place) => {
+      const text = texts[place] ?? '';
+      const tokens = view.definitions.tokens[first + place] ?? 0;
+      return {
+        ...block,
+        name: view.definitions.name[first + place] ?? '',
+        words: '',
+        text: text.slice(0, BLOCK_CHARS),
+        chars: text.length,
+        tokens: Math.round((block.tokens * tokens) / all)
+      };
+    });
   }
 
   /** Returns an item's block in a request; null where it is not in it. */
@@ -221,6 +257,26 @@ export class ReportSource implements IInspectorSource {
       tokens: Math.round(tokens * scaleAt(states, request).factor)
     };
   }
+}
+
+/** Returns the definitions in a text of tools, whole; none of a text that was cut. */
+function definitionTexts(text: string): string[] {
+  try {
+    const tools: unknown = JSON.parse(text);
+    return Array.isArray(tools)
+      ? tools.flatMap(declaredTools).map(tool => JSON.stringify(tool))
+      : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Returns the definitions in one of the tools; Gemini sends its functions as a list within one. */
+function declaredTools(tool: unknown): unknown[] {
+  const fields = tool as Readonly<Record<string, unknown>> | null;
+  const declared =
+    fields?.functionDeclarations ?? fields?.function_declarations;
+  return Array.isArray(declared) ? declared : [tool];
 }
 
 /** Returns how often a text holds another, whatever the case of the letters. */

@@ -9,8 +9,11 @@ export interface IAnyWidgetModel {
 
 /** The model of `session.inspect()`. */
 export type InspectorWidgetModel = IAnyWidgetModel & {
-  /** The link to what is shown; the kernel writes and reads it, too. */
-  get(name: 'place'): string;
+  /**
+   * The link to what is shown, which the kernel writes and reads, too; the prices with which it opened, '' for those of
+   * the recorded model.
+   */
+  get(name: 'place' | 'price'): string;
   /** Names of parts: those that are shown alone, and those that are not revealed yet. */
   get(name: 'views' | 'hidden'): readonly string[];
   set(name: 'place', link: string): void;

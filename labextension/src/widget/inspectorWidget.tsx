@@ -95,6 +95,7 @@ function InspectedCell({
 }: IInspectorWidgetProps & { source: CommSource }) {
   const [place, setPlace] = useKernelPlace(model);
   const hidden = useHiddenParts(model);
+  const [openedPrice] = useState(() => model.get('price'));
   const [parts] = useState(() => partsNamed(model.get('views')));
   const views = useRef<HTMLDivElement>(null);
   useEffect(
@@ -107,6 +108,7 @@ function InspectedCell({
         source={source}
         place={place}
         onPlace={setPlace}
+        openedPrice={openedPrice}
         parts={parts}
         hidden={hidden}
       />

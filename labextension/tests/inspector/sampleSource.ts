@@ -86,6 +86,8 @@ function answer(
         search: { items, total: items.length, note: '' }
       };
     }
+    case 'comparison':
+      return { ...NOTHING, error: 'Nothing is beside this sample.' };
     case 'uses':
       return {
         ...NOTHING,

@@ -139,7 +139,7 @@ def test_reads_html_where_there_is_no_plain_text() -> None:
         (),
         NoteLimits(),
         count,
-        readable=lambda html: html.replace("<b>", "").replace("</b>", ""),
+        make_readable=lambda html: html.replace("<b>", "").replace("</b>", ""),
     )
 
     assert told is not None

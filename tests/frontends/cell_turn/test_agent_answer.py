@@ -12,7 +12,7 @@ PAGES: Any = None
 
 
 def made(*, recorded: bool = False) -> AgentAnswer:
-    return AgentAnswer(ANSWER, SimpleNamespace(execution_count=3), PAGES, recorded=recorded)
+    return AgentAnswer(ANSWER, SimpleNamespace(execution_count=3), PAGES, is_recorded=recorded)
 
 
 def test_it_says_what_the_answer_says() -> None:

@@ -294,6 +294,16 @@ def test_prices_and_lifetime_that_the_page_asks_for_stand_beside_those_it_was_op
     costs = [view["recorded"]["figures"]["cost"] for view in (opened, hour)]
     assert costs[0] < costs[1]  # what is kept for an hour is written at twice the price of input
     assert "is no lifetime of the cache" in wrong
+    links = kernel.client.value(
+        "(priced.link, priced.move_to(request=2, price='lifetime=1h'), priced.link)"
+    )
+    first, _, second = ast.literal_eval(links)
+    assert first.partition("?")[2] == "price=claude-opus-4-8%3D1%2F2%2F0.1%2F1.25%2F2"
+    assert second.partition("?")[2] == f"{first.partition('?')[2]}%20lifetime%3D1h"
+    again = kernel.client.value(
+        f"palimpsest.open_recording({str(recording)!r})[0].inspect(link={second!r}).link"
+    )
+    assert ast.literal_eval(again) == second
 
 
 def test_a_policy_of_a_cell_stands_in_the_list_answers_and_fails_with_its_line(

@@ -82,7 +82,7 @@ def test_every_file_adds_an_untrusted_project_s_too(tmp_path: Path) -> None:
     loaded = load(project, environment)
 
     assert loaded.value.hidden_variables == ("mine", "theirs")
-    assert loaded.held == ()
+    assert loaded.untrusted_settings == ()
 
 
 @pytest.mark.slow

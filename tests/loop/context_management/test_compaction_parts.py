@@ -216,7 +216,7 @@ async def test_is_stopped_in_the_middle_of_any_part(tmp_path: Path, which: int) 
     answer = await waiting
 
     assert isinstance(answer.error, AbortedError)
-    assert model.closed == 1
+    assert model.close_count == 1
     await assert_whole(harness, session, model)
 
 
@@ -293,5 +293,5 @@ async def test_nobody_waits_for_a_part_that_stalls_for_ever(tmp_path: Path) -> N
 
     assert answer.error is not None
     assert "did not come within 0.1 seconds" in answer.error.message
-    assert model.closed == 1
+    assert model.close_count == 1
     await assert_whole(harness, session, model)

@@ -189,7 +189,7 @@ async def test_a_summary_that_takes_too_long_is_given_up_and_history_stays(
     assert isinstance(given_up.error, ApiError)
     assert given_up.error.retryable
     assert "did not come within 0.1 seconds" in given_up.error.message
-    assert model.closed == 1
+    assert model.close_count == 1
     picture = session.snapshot()
     assert isinstance(picture.status, Idle)
     assert picture.session is not None

@@ -200,7 +200,7 @@ async def test_tells_system_prompt_tools_and_each_instruction_file_apart(tmp_pat
     assert named(report, "tools") == [
         harness.services.agents.registry.spec(tool).name
         for tool in harness.services.agents.registry.offered_tools(
-            harness.services.rules.base, None
+            harness.services.rules.base_rules, None
         )
     ]
     assert list(report.kinds) == ["system", "tools", "instructions"]

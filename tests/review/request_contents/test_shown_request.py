@@ -262,7 +262,7 @@ def test_a_request_that_does_not_exist_is_said_in_one_sentence(request_number: i
     [
         ("marshmallow-1867.traj", ["system"], []),
         ("codex_rollout.jsonl", ["system"], ["tools"]),
-        ("inspect_plain.eval", ["tools", "system"], [""]),
+        ("inspect_plain.eval", ["tools", "tools", "system"], [""]),
     ],
 )
 def test_what_came_with_a_recording_is_in_its_requests_and_only_the_rest_is_not(

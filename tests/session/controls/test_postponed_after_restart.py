@@ -29,7 +29,7 @@ async def reopened(harness: SessionHarness, session: LiveSession) -> LiveSession
         services.models.model(harness.info("scripted/model")),
         store=harness.store,
         info=harness.info("scripted/model"),
-        rules=services.rules.base,
+        rules=services.rules.base_rules,
         effective_rules=services.rules.effective_rules,
         kernel_id="kernel-later",
     )

@@ -390,7 +390,7 @@ def test_a_project_that_nobody_trusted_starts_nothing(tmp_path: Path) -> None:
 
     assert config.value.mcp == {}
     assert config.value.hooks == ()
-    assert {setting.key for setting in config.held} == {"hooks", "mcp"}
+    assert {setting.key for setting in config.untrusted_settings} == {"hooks", "mcp"}
 
 
 async def test_the_first_prompt_may_name_a_tool_of_a_server(tmp_path: Path) -> None:

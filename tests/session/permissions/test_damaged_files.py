@@ -113,7 +113,7 @@ def test_any_byte_of_what_is_trusted_may_be_wrong(project: Path, places: ConfigF
         except Exception as error:
             raise AssertionError(f"seed {seed}, {said}: {error!r}"[:400]) from error
         trust_project(project, {}, places)
-        assert load(project, {}, folders=places).held == ()
+        assert load(project, {}, folders=places).untrusted_settings == ()
 
 
 @pytest.mark.parametrize("put", PUTS)

@@ -271,7 +271,7 @@ async def test_a_deny_stands_above_every_approval(tmp_path: Path) -> None:
     harness = SessionHarness(tmp_path, ScriptedModel(calls("bash", command="echo 1"), says("No.")))
     session = await harness.session()
     session.control.use_mode("bypass")
-    harness.services.rules.effective_rules.rules = (*harness.services.rules.base, *deny)
+    harness.services.rules.effective_rules.rules = (*harness.services.rules.base_rules, *deny)
 
     answer = await ask(session, "Echo.", yes=True)
 
@@ -319,7 +319,7 @@ async def test_a_rule_that_allows_loops_is_no_persons_always(tmp_path: Path) -> 
     allow = (Rule(permission="doom_loop", pattern="*", action="allow"),)
     harness = SessionHarness(tmp_path, ScriptedModel(*[calls("list")] * 4, says("Enough.")))
     session = await harness.session()
-    harness.services.rules.effective_rules.rules = (*harness.services.rules.base, *allow)
+    harness.services.rules.effective_rules.rules = (*harness.services.rules.base_rules, *allow)
     asked = answered(session, once)
 
     await ask(session, "Look.", yes=True)

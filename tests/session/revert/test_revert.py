@@ -279,7 +279,7 @@ async def test_a_running_turn_refuses(tmp_path: Path) -> None:
     session = await made.session()
     await ask(session, "one")
     running = asyncio.create_task(ask(session, "two"))
-    await until(lambda: session.runner.run is not None)
+    await until(lambda: session.runner.active_run is not None)
 
     for operation in (session.reverts.revert(), session.reverts.unrevert()):
         with pytest.raises(SessionBusy, match="wait for its answer"):

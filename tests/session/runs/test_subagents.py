@@ -234,7 +234,7 @@ async def test_stopping_the_parent_stops_what_works_for_it(tmp_path: Path) -> No
     assert answer.error is not None
     assert answer.error.type == "aborted"
     (child,) = await children(harness, session)
-    assert child.runner.run is None
+    assert child.runner.active_run is None
     (part,) = tool_parts(answer.messages)
     assert isinstance(part.state, ToolFailed)
     assert part.state.metadata["interrupted"] is True

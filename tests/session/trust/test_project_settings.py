@@ -67,7 +67,7 @@ def test_what_tightens_holds_and_what_loosens_waits(project: Path, places: Confi
     assert config.value.budget.usd == 10
     assert config.value.agent["helper"].permission == ({"edit": "deny"},)
     assert config.value.instructions == (str(project / "docs/a.md"),)
-    assert [setting.key for setting in config.held] == [
+    assert [setting.key for setting in config.untrusted_settings] == [
         "mode", "instructions", "permission", "budget", "agent.helper.permission",
     ]  # fmt: skip
     assert any(
@@ -81,7 +81,7 @@ def test_what_is_trusted_once_holds_from_then_on(project: Path, places: ConfigFo
 
     config = load(project, {}, folders=places)
 
-    assert config.held == ()
+    assert config.untrusted_settings == ()
     assert config.value.mode == "bypass"
     assert action(config, "bash", "ls") == "Allowed"
     assert config.value.budget.usd == 1000
@@ -95,14 +95,14 @@ def test_a_changed_file_asks_again(project: Path, places: ConfigFolders) -> None
 
     config = loaded(project, places, '[permission]\nbash = "allow"')
 
-    assert [setting.key for setting in config.held] == ["permission"]
+    assert [setting.key for setting in config.untrusted_settings] == ["permission"]
     assert action(config, "bash", "ls") == "MustAsk"
 
 
 def test_a_tight_file_needs_no_trust(project: Path, places: ConfigFolders) -> None:
     config = loaded(project, places, 'mode = "plan"\n[permission]\nbash = "deny"')
 
-    assert (config.held, config.value.mode) == ((), "plan")
+    assert (config.untrusted_settings, config.value.mode) == ((), "plan")
     assert trust_project(project, {}, places) == []
 
 
@@ -113,16 +113,16 @@ def test_a_question_does_not_soften_what_a_person_denied(
     config = loaded(project, places, '[permission]\nbash = "ask"', user)
 
     assert action(config, "bash", "ls") == "Denied"
-    assert [setting.key for setting in config.held] == ["permission"]
+    assert [setting.key for setting in config.untrusted_settings] == ["permission"]
 
 
 def test_a_broken_list_of_trust_trusts_nothing(project: Path, places: ConfigFolders) -> None:
     loaded(project, places, LOOSE)
     (places.user[-1] / "trusted.json").write_text("{")
 
-    assert load(project, {}, folders=places).held
+    assert load(project, {}, folders=places).untrusted_settings
     trust_project(project, {}, places)
-    assert load(project, {}, folders=places).held == ()
+    assert load(project, {}, folders=places).untrusted_settings == ()
 
 
 def test_the_user_s_own_files_need_no_trust(project: Path, places: ConfigFolders) -> None:

@@ -127,7 +127,7 @@ def test_what_loosens_waits(project: Path, places: ConfigFolders, text: str, key
     before = loaded(project, places, "", USER).value
     config = loaded(project, places, text, USER)
 
-    assert [setting.key for setting in config.held] == [key]
+    assert [setting.key for setting in config.untrusted_settings] == [key]
     assert config.rules("permission", config.value.permission)[0].action == "deny"
     after = config.value
     if key not in ("permission", "compaction", "instructions") and not key.startswith(
@@ -158,7 +158,7 @@ def test_no_project_names_an_address_even_if_it_is_trusted(
 
     config = load(project, {}, folders=places)
 
-    assert config.held == ()
+    assert config.untrusted_settings == ()
     assert config.models() == frozenset()
     assert "from a project's file, because your key would go there" in config.problems[0]
 
@@ -209,7 +209,7 @@ def test_what_tightens_holds_at_once(
     config = loaded(project, places, text, '[mcp.mine]\ncommand = "x"')
 
     assert holds(config.value)
-    assert [setting for setting in config.held if setting.value] == []
+    assert [setting for setting in config.untrusted_settings if setting.value] == []
 
 
 def leaves(settings: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
@@ -248,7 +248,7 @@ def test_a_question_of_the_project_s_lifts_no_deny_and_still_asks(
 
     assert isinstance(decide_call("bash", ["rm x"], rules), Denied)
     assert isinstance(decide_call("bash", ["ls"], rules), MustAsk)
-    assert [setting.key for setting in config.held] == ["permission"]
+    assert [setting.key for setting in config.untrusted_settings] == ["permission"]
 
 
 SCRIPT = "print('hello')\n"
@@ -278,13 +278,13 @@ def test_a_changed_program_asks_again(
         write(project / "tools" / name, SCRIPT)
     loaded(project, places, settings)
     assert trust_project(project, {}, places)
-    assert load(project, {}, folders=places).held == ()
+    assert load(project, {}, folders=places).untrusted_settings == ()
 
     write(project / "tools" / "notes.md", "Something else.")
-    assert load(project, {}, folders=places).held == ()
+    assert load(project, {}, folders=places).untrusted_settings == ()
     write(project / changed, "import os\n")
 
-    assert load(project, {}, folders=places).held != ()
+    assert load(project, {}, folders=places).untrusted_settings != ()
 
 
 def test_a_copy_of_a_trusted_folder_is_not_trusted(project: Path, places: ConfigFolders) -> None:
@@ -376,7 +376,7 @@ def test_an_untrusted_file_waits_and_says_so(project: Path, app: Callable[[], Ap
     found = app()
     definitions = found.definitions
 
-    assert {setting.key for setting in found.config.held} == {
+    assert {setting.key for setting in found.config.untrusted_settings} == {
         "agent.build.model", "agent.build.prompt", "agent.own.steps", "agent.own.prompt",
         "agent.explore.disable", "agent.new.steps", "agent.new.model",
         "command.tidy", "command.go.model", "command.go.agent", "skill.s",
@@ -390,7 +390,7 @@ def test_an_untrusted_file_waits_and_says_so(project: Path, app: Callable[[], Ap
 
     assert {setting.key for setting in found.trust()} >= {"agent.build.model", "command.tidy"}
 
-    assert found.config.held == ()
+    assert found.config.untrusted_settings == ()
     assert definitions.agents["build"].model == "openai/gpt-5"
     assert definitions.commands["go"].agent == "build"
     assert definitions.skills["s"].text == "Obey."
@@ -447,7 +447,7 @@ def test_a_program_that_changed_since_the_kernel_began_is_not_started(
     )
     app().trust()
     found = app()
-    assert found.config.held == ()
+    assert found.config.untrusted_settings == ()
 
     write(project / "planted.py", hook)
     write(project / "server.py", "print('another')\n")
@@ -473,10 +473,10 @@ def test_a_program_beside_the_folder_of_the_notebook_is_bound_too(
         f'[mcp.x]\ncommand = "python"\nargs = ["{up}tools/server.py"]',
     )
     start = project / "notebooks"
-    assert load(start, {}, folders=places).held
+    assert load(start, {}, folders=places).untrusted_settings
     trust_project(start, {}, places)
-    assert load(start, {}, folders=places).held == ()
+    assert load(start, {}, folders=places).untrusted_settings == ()
 
     write(project / "tools/beside.py", "import os\n")
 
-    assert load(start, {}, folders=places).held
+    assert load(start, {}, folders=places).untrusted_settings

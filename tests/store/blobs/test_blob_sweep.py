@@ -58,13 +58,13 @@ def test_what_a_session_names_is_needed(store: JsonlStore) -> None:
     first = find_unneeded(store.layout, NOW, 7)
     later = find_unneeded(store.layout, NOW + 8 * DAY_SECONDS, 7)
 
-    assert (names(first.due), names(first.not_yet_due), first.needed_count) == (
+    assert (names(first.due_blobs), names(first.not_yet_due), first.needed_count) == (
         [],
         [unneeded.sha256],
         1,
     )
-    assert names(later.due) == [unneeded.sha256]
-    assert names(delete_unneeded(store.layout, later.due)) == [unneeded.sha256]
+    assert names(later.due_blobs) == [unneeded.sha256]
+    assert names(delete_unneeded(store.layout, later.due_blobs)) == [unneeded.sha256]
     assert store.get_blob(needed.sha256) == b"needed"
     with pytest.raises(NotFound):
         store.get_blob(unneeded.sha256)
@@ -74,7 +74,9 @@ def test_a_look_deletes_nothing(store: JsonlStore) -> None:
     unneeded = put(store, "unneeded")
     find_unneeded(store.layout, NOW, 7)
 
-    assert names(find_unneeded(store.layout, NOW + 8 * DAY_SECONDS, 7).due) == [unneeded.sha256]
+    assert names(find_unneeded(store.layout, NOW + 8 * DAY_SECONDS, 7).due_blobs) == [
+        unneeded.sha256
+    ]
     assert store.get_blob(unneeded.sha256) == b"unneeded"
 
 
@@ -87,7 +89,7 @@ def test_the_time_begins_when_the_session_is_deleted(store: JsonlStore) -> None:
     assert names(find_unneeded(store.layout, noted + 6 * DAY_SECONDS, 7).not_yet_due) == [
         ref.sha256
     ]
-    assert names(find_unneeded(store.layout, noted + 8 * DAY_SECONDS, 7).due) == [ref.sha256]
+    assert names(find_unneeded(store.layout, noted + 8 * DAY_SECONDS, 7).due_blobs) == [ref.sha256]
 
 
 def test_a_fork_needs_what_its_deleted_parent_named(store: JsonlStore) -> None:
@@ -98,7 +100,7 @@ def test_a_fork_needs_what_its_deleted_parent_named(store: JsonlStore) -> None:
 
     found = find_unneeded(store.layout, NOW + 30 * DAY_SECONDS, 7)
 
-    assert (found.due, found.not_yet_due, found.needed_count) == ((), (), 1)
+    assert (found.due_blobs, found.not_yet_due, found.needed_count) == ((), (), 1)
     store.delete("ses_fork")
     assert find_unneeded(store.layout, NOW + 30 * DAY_SECONDS, 7).needed_count == 0
 
@@ -117,7 +119,7 @@ def test_what_is_needed_again_begins_anew(store: JsonlStore) -> None:
 def test_what_was_put_again_meanwhile_stays(store: JsonlStore) -> None:
     ref = put(store, "output")
     find_unneeded(store.layout, NOW, 0)
-    due = find_unneeded(store.layout, NOW + DAY_SECONDS, 0).due
+    due = find_unneeded(store.layout, NOW + DAY_SECONDS, 0).due_blobs
 
     store.put_blob(b"output")
 
@@ -133,7 +135,7 @@ def test_even_without_retention_a_fresh_blob_stays(store: JsonlStore) -> None:
     assert names(find_unneeded(store.layout, NOW + MIN_AGE_SECONDS / 2, 0).not_yet_due) == [
         ref.sha256
     ]
-    assert names(find_unneeded(store.layout, NOW + MIN_AGE_SECONDS, 0).due) == [ref.sha256]
+    assert names(find_unneeded(store.layout, NOW + MIN_AGE_SECONDS, 0).due_blobs) == [ref.sha256]
 
 
 def test_a_cleanup_that_was_killed_loses_nothing(store: JsonlStore) -> None:

@@ -142,7 +142,7 @@ def test_long_texts_are_kept_in_no_linked_folder_and_deleted_from_none(
         store.put_blob(b"long")
     later = time.time() + 10 * 86_400
     find_unneeded(store.layout, later, 0.0)
-    delete_unneeded(store.layout, find_unneeded(store.layout, later * 2, 0.0).due)
+    delete_unneeded(store.layout, find_unneeded(store.layout, later * 2, 0.0).due_blobs)
 
     assert picture(foreign) == before
 

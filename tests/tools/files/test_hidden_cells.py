@@ -260,7 +260,7 @@ def test_hidden_cells_go_and_all_others_stay(
     visible = without_hidden_cells(text, "n.ipynb")
 
     assert "HUSH-" not in visible.text
-    assert visible.hidden == sum(hidden for hidden, _, _ in cells)
+    assert visible.hidden_count == sum(hidden for hidden, _, _ in cells)
     assert visible.text.count("\n") == text.count("\n")
     for at, (hidden, _, _) in enumerate(cells):
         assert (f"open-{at}" in visible.text) is not hidden

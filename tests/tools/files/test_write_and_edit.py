@@ -243,7 +243,7 @@ def test_tolerances_find_what_was_meant(old: str, new: str, how: str, expected: 
 
     assert found.tolerance == how
     [span] = found.spans
-    assert CODE[: span.start] + span.new + CODE[span.end_index :] == expected
+    assert CODE[: span.start] + span.new_text + CODE[span.end_index :] == expected
 
 
 def test_the_first_tolerance_that_finds_anything_decides() -> None:

@@ -74,26 +74,26 @@ def count_reducible_chars(results: Sequence[int], window: int, policy: RecoveryP
     return sum(results) - (each if together is None else min(each, together))
 
 
-def reserve_of(window: int, reserve: int, policy: OverflowPolicy) -> int:
-    """Return the tokens that are kept free, at most the requested ``reserve``."""
+def reserve_of(window: int, reserved_tokens: int, policy: OverflowPolicy) -> int:
+    """Return the tokens that are kept free, at most the requested ``reserved_tokens``."""
     prompt = min(MIN_PROMPT, int(window * MIN_PROMPT_SHARE))
-    reserved = min(reserve, max(0, window - prompt))
+    reserved = min(reserved_tokens, max(0, window - prompt))
     return min(reserved, int(window * RESERVE_SHARE)) if policy.reserve_share else reserved
 
 
 def precheck(
-    tokens: int, reducible_chars: int, window: int, reserve: int, policy: OverflowPolicy
+    tokens: int, reducible_chars: int, window: int, reserved_tokens: int, policy: OverflowPolicy
 ) -> Precheck:
     """Compare an estimate, which includes the margin, with the budget and choose the action."""
-    reserved = reserve_of(window, reserve, policy)
-    budget = window - reserved
+    reserve = reserve_of(window, reserved_tokens, policy)
+    budget = window - reserve
     overflow = max(0, tokens - budget)
-    needed = overflow * CHARS_PER_TOKEN
-    way: FitAction = "compact_then_truncate"
+    chars_needed = overflow * CHARS_PER_TOKEN
+    action: FitAction = "compact_then_truncate"
     if overflow == 0:
-        way = "fits"
+        action = "fits"
     elif reducible_chars <= 0:
-        way = "compact_only"
-    elif reducible_chars >= max(needed + SPARE_CHARS, math.ceil(needed * SPARE_SHARE)):
-        way = "truncate_tool_results_only"
-    return Precheck(way, tokens, budget, overflow, reducible_chars, reserved)
+        action = "compact_only"
+    elif reducible_chars >= max(chars_needed + SPARE_CHARS, math.ceil(chars_needed * SPARE_SHARE)):
+        action = "truncate_tool_results_only"
+    return Precheck(action, tokens, budget, overflow, reducible_chars, reserve)

@@ -53,8 +53,8 @@ def quarter_chars(text: str) -> int:
 
     For Chinese text it finds only about a quarter of the tokens (spec/session-engine.md 1.16).
     """
-    wide = 0 if text.isascii() else sum(char > "\uffff" for char in text)
-    units = len(text) + wide
+    wide_count = 0 if text.isascii() else sum(char > "\uffff" for char in text)
+    units = len(text) + wide_count
     return (units + CHARS_PER_TOKEN // 2) // CHARS_PER_TOKEN
 
 
@@ -65,9 +65,9 @@ WIDE_CHARS = 4
 """English characters that cost as many tokens as one Chinese, Japanese or Korean character."""
 
 
-def weigh_chars(text: str, *, wide: bool = True) -> int:
+def weigh_chars(text: str, *, wide_count: bool = True) -> int:
     """Return the length of a text with each wide character counted as ``WIDE_CHARS``, or its plain length."""
-    if not wide or text.isascii():
+    if not wide_count or text.isascii():
         return len(text)
     return len(text) + (WIDE_CHARS - 1) * sum(1 for _ in WIDE_CHARACTER.finditer(text))
 
@@ -163,17 +163,17 @@ def answer_tokens(tokens: int, facts: Facts, model: ModelInfo, policy: OverflowP
 
     Providers count them against the window, so a model's whole output limit gets long sessions refused early.
     """
-    room = max(facts.capacity - round(tokens * facts.calibration), facts.reserve)
-    return min(model.output_limit, policy.output_cap, room)
+    tokens_left = max(facts.capacity - round(tokens * facts.calibration), facts.reserve)
+    return min(model.output_limit, policy.output_cap, tokens_left)
 
 
 def check_budget(tokens: int, facts: Facts) -> BudgetCheck:
     """Compare an estimate with the budget; everything fits a window without a limit."""
-    corrected = round(tokens * facts.calibration)
+    corrected_tokens = round(tokens * facts.calibration)
     if not facts.window:
-        return BudgetCheck(fits=True, tokens=corrected, budget=0)
+        return BudgetCheck(fits=True, tokens=corrected_tokens, budget=0)
     budget = max(facts.window - facts.reserve, 0)
-    return BudgetCheck(fits=corrected < budget, tokens=corrected, budget=budget)
+    return BudgetCheck(fits=corrected_tokens < budget, tokens=corrected_tokens, budget=budget)
 
 
 FULL_SHARE = 0.99
@@ -191,18 +191,18 @@ def longest_answer(model: ModelInfo, policy: OverflowPolicy) -> int:
 def usable_tokens(model: ModelInfo, policy: OverflowPolicy) -> int:
     """Return the tokens of the window that a request may fill."""
     answer = longest_answer(model, policy)
-    reserved = min(BUFFER, answer) if policy.reserved is None else policy.reserved
+    reserve = min(BUFFER, answer) if policy.reserved is None else policy.reserved
     match policy.rule:
         case "opencode-1.1":
             return model.input_limit or model.window - answer
         case "opencode-1.18":
             if model.input_limit:
-                return max(0, model.input_limit - reserved)
+                return max(0, model.input_limit - reserve)
             return max(0, model.window - answer)
         case "precheck" | "estimate":
             # Most of a window that is too small for its reserve is still left to the request.
             total_limit = min(model.input_limit or model.window, model.window)
-            return max(0, total_limit - min(reserved, total_limit // _reserve_divisor(policy)))
+            return max(0, total_limit - min(reserve, total_limit // _reserve_divisor(policy)))
 
 
 def usage_overflows(usage: Usage, model: ModelInfo, policy: OverflowPolicy) -> bool:

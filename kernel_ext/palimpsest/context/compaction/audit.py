@@ -72,17 +72,21 @@ def missing_from_summary(text: str, messages: Messages, policy: CompactPolicy) -
     ``messages`` ends with the marker that requested it. A summary need not repeat the messages of the tail,
     nor the newest request where the engine repeats that after the summary.
     """
-    covered, tail = split_at_tail(messages)
+    covered_messages, tail_messages = split_at_tail(messages)
     compaction = marker(messages[-1])
     request = next(
-        (prompt for earlier in reversed(covered) if (prompt := _prompt_text(earlier))), ""
+        (prompt for earlier in reversed(covered_messages) if (prompt := _prompt_text(earlier))), ""
     )
-    if compaction is None or compaction.auto or any(_prompt_text(message) for message in tail):
+    if (
+        compaction is None
+        or compaction.auto
+        or any(_prompt_text(message) for message in tail_messages)
+    ):
         repeated, request = request, ""
     else:
         repeated = ""
     shown_text = "\n".join(
-        (text, serialize_messages(tail, policy.result_chars), repeated)
+        (text, serialize_messages(tail_messages, policy.result_chars), repeated)
     ).casefold()
     refuses = (REFUSES,) if REFUSAL.search(text) else ()
     if policy.prompt:
@@ -94,7 +98,7 @@ def missing_from_summary(text: str, messages: Messages, policy: CompactPolicy) -
     return (
         *refuses,
         *(() if is_structured else (UNSTRUCTURED,)),
-        *_name_complaints(covered, shown_text),
+        *_name_complaints(covered_messages, shown_text),
         *_request_complaints(request, shown_text),
     )
 
@@ -107,8 +111,8 @@ def split_at_tail(messages: Messages) -> tuple[Messages, Messages]:
     return messages[:cut], messages[cut:]
 
 
-def _name_complaints(covered: Messages, shown_text: str) -> Iterator[str]:
-    names = list(dict.fromkeys(_names(covered)))[:MAX_NAMES]
+def _name_complaints(covered_messages: Messages, shown_text: str) -> Iterator[str]:
+    names = list(dict.fromkeys(_names(covered_messages)))[:MAX_NAMES]
     lost = [name for name in names if not _names_file_or_path(shown_text, name)]
     if len(lost) >= MIN_LOST_NAMES and len(lost) * 2 > len(names):
         yield NAMELESS.format(names=", ".join(lost))
@@ -122,10 +126,10 @@ def _names_file_or_path(shown_text: str, name: str) -> bool:
     )
 
 
-def _names(covered: Messages) -> Iterator[str]:
+def _names(covered_messages: Messages) -> Iterator[str]:
     """Yield the names in the newest prompts, and the paths of changed files, newest first."""
     prompts_searched = 0
-    for message in reversed(covered):
+    for message in reversed(covered_messages):
         if isinstance(message.info, AssistantMessage):
             yield from _changed_files(message)
         elif (prompt := _prompt_text(message)) and prompts_searched < PROMPTS:

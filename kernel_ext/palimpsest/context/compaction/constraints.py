@@ -79,11 +79,11 @@ def constraints_in(text: str) -> tuple[str, ...]:
 
 
 def _constraints(text: str) -> Iterator[str]:
-    pieces = _SENTENCE.split(_unquoted_prose(text))
-    if len(pieces) > MAX_SENTENCES:
+    sentences = _SENTENCE.split(_unquoted_prose(text))
+    if len(sentences) > MAX_SENTENCES:
         # A request is written before or after the text that is pasted with it.
-        pieces = [*pieces[: MAX_SENTENCES // 2], *pieces[-MAX_SENTENCES // 2 :]]
-    for piece in pieces:
+        sentences = [*sentences[: MAX_SENTENCES // 2], *sentences[-MAX_SENTENCES // 2 :]]
+    for piece in sentences:
         sentence = " ".join(piece[: 2 * MAX_SENTENCE_CHARS].split()).strip("-*•# ")[
             :MAX_SENTENCE_CHARS
         ]
@@ -117,16 +117,16 @@ def _unquoted_prose(text: str) -> str:
 
 def _outside_of_tags(text: str) -> str:
     """Return a text without its elements, from an opening tag to the closing tag of the same name."""
-    outside: list[str] = []
+    outer_texts: list[str] = []
     open_by_name: dict[str, int] = {}
     open_tags: list[str] = []
     copied_to = 0
     tags = [*_TAG.finditer(text)]
-    closed = Counter(tag[2] for tag in tags if tag[1])
+    end_tag_counts = Counter(tag[2] for tag in tags if tag[1])
     for tag in tags:
         name = tag[2]
         if tag[1]:
-            closed[name] -= 1
+            end_tag_counts[name] -= 1
             if open_by_name.get(name):
                 while open_tags:
                     last = open_tags.pop()
@@ -135,16 +135,16 @@ def _outside_of_tags(text: str) -> str:
                         break
                 if not open_tags:
                     copied_to = tag.end()
-        elif open_by_name.get(name, 0) < closed[name]:
+        elif open_by_name.get(name, 0) < end_tag_counts[name]:
             # A tag that is never closed is a placeholder such as <name>.
             if not open_tags:
-                outside.append(text[copied_to : tag.start()])
+                outer_texts.append(text[copied_to : tag.start()])
                 copied_to = tag.end()
             open_tags.append(name)
             open_by_name[name] = open_by_name.get(name, 0) + 1
     if not open_tags:
-        outside.append(text[copied_to:])
-    return "\n".join(outside)
+        outer_texts.append(text[copied_to:])
+    return "\n".join(outer_texts)
 
 
 @lru_cache(maxsize=20_000)
@@ -164,7 +164,7 @@ def words_of(text: str) -> frozenset[str]:
     return words.union(*(_PART.split(word) for word in words))
 
 
-def holds_constraint(words: frozenset[str], sentence: str) -> bool:
+def holds_constraint(text_words: frozenset[str], sentence: str) -> bool:
     """Return whether a text with these words has most words of a constraint."""
     subject = subject_words(sentence)
-    return len(subject & words) >= KEPT_SHARE * len(subject)
+    return len(subject & text_words) >= KEPT_SHARE * len(subject)

@@ -39,43 +39,47 @@ Work = Literal["question", "answer", "todo"]
 """``question``: nothing was answered yet; ``answer``: an answer was cut in the middle."""
 
 
-def work_left(before: Messages, todos: Sequence[Todo]) -> Work | None:
+def work_left(messages_before: Messages, todos: Sequence[Todo]) -> Work | None:
     """Return the kind of work that the messages before a marker leave open; None when nothing is left."""
-    newest = next((message for message in reversed(before) if _is_conversation(message)), None)
-    if newest is None:
+    newest_message = next(
+        (message for message in reversed(messages_before) if _is_conversation(message)), None
+    )
+    if newest_message is None:
         return None
-    if isinstance(newest.info, UserMessage):
+    if isinstance(newest_message.info, UserMessage):
         return "question"
-    if not _is_complete(newest, newest.info):
+    if not _is_complete(newest_message, newest_message.info):
         return "answer"
     return "todo" if any(map(_is_open, todos)) else None
 
 
-def continues_after_summary(compaction: CompactionPart, work: Work | None, policy: Policy) -> bool:
+def continues_after_summary(
+    compaction: CompactionPart, work_kind: Work | None, policy: Policy
+) -> bool:
     """Return whether the turn continues after a summary; the user may request that even where no work is left."""
     always = policy.compact.always_continue
-    return compaction.goes_on or (compaction.auto and (work is not None or always))
+    return compaction.goes_on or (compaction.auto and (work_kind is not None or always))
 
 
 def continuation_text(
     policy: Policy,
     plan: CompactionPlan,
     question: Message | None,
-    work: Work | None = None,
+    work_kind: Work | None = None,
     todos: Sequence[Todo] = (),
     *,
-    refused: bool = False,
+    was_refused: bool = False,
 ) -> str:
     """Return the text of the synthetic message after a summary that makes the model continue.
 
-    ``refused`` means that the provider had refused a request as too long.
+    ``was_refused`` means that the provider had refused a request as too long.
     """
     compact = policy.compact
     if compact.continue_text:
-        return (compact.refused_text if refused else "") + compact.continue_text
-    if work is None:
+        return (compact.refused_text if was_refused else "") + compact.continue_text
+    if work_kind is None:
         return CONTINUE_FREELY
-    if work == "todo":
+    if work_kind == "todo":
         items = "\n".join(f"- {todo.content}" for todo in todos if _is_open(todo))
         return CONTINUE_TODO.format(items=items)
     # Quoted as in the request for the summary, so that nothing is quoted that the user excluded.
@@ -89,9 +93,9 @@ def continuation_text(
     return CONTINUE_WITH.format(request="\n\n".join(texts)) if texts else CONTINUE
 
 
-def unanswered_prompt(before: Messages) -> Message | None:
+def unanswered_prompt(messages_before: Messages) -> Message | None:
     """Return the newest message before a marker that the user wrote."""
-    for message in reversed(before):
+    for message in reversed(messages_before):
         if isinstance(message.info, UserMessage) and any(
             isinstance(part, TextPart) and not part.synthetic for part in message.parts
         ):

@@ -32,17 +32,21 @@ def earlier_names_of(text: str) -> Iterator[tuple[str, str]]:
                 yield kind, name
 
 
-def loss_report(before: str, after: str) -> dict[str, dict[str, object]]:
+def loss_report(tokens_before: str, tokens_after: str) -> dict[str, dict[str, object]]:
     """Return by kind the number of names, the number of lost names, and the first lost names."""
     by_kind: dict[str, dict[str, object]] = {}
-    words_after = set(re.findall(r"[\w.,/-]+", after))
+    words_after = set(re.findall(r"[\w.,/-]+", tokens_after))
     for kind, pattern in KINDS.items():
-        matches = list(dict.fromkeys(match[0].rstrip(".,:") for match in pattern.finditer(before)))
-        lost = [name for name in matches if name not in after and name not in words_after]
+        matches = list(
+            dict.fromkeys(match[0].rstrip(".,:") for match in pattern.finditer(tokens_before))
+        )
+        lost_names = [
+            name for name in matches if name not in tokens_after and name not in words_after
+        ]
         if matches:
             by_kind[kind] = {
                 "found": len(matches),
-                "lost": len(lost),
-                "names": lost[:MAX_LISTED_NAMES],
+                "lost": len(lost_names),
+                "names": lost_names[:MAX_LISTED_NAMES],
             }
     return by_kind

@@ -53,22 +53,26 @@ def lost_names(
     """
     summary_texts = (summary, *shown_texts)
     kept_names = _names_and_words(summary_texts, names)
-    kinds: dict[str, str] = {}
+    kind_by_name: dict[str, str] = {}
     for text in dict.fromkeys(replaced):
         for kind, name in names(text):
-            kinds.setdefault(name, kind)
-    lost = {
-        name: kind for name, kind in kinds.items() if name not in kept_names and name not in summary
+            kind_by_name.setdefault(name, kind)
+    lost_by_kind = {
+        name: kind
+        for name, kind in kind_by_name.items()
+        if name not in kept_names and name not in summary
     }
     constraints = dict.fromkeys(
         sentence for text in user_texts for sentence in constraints_in(text)
     )
     words = frozenset[str]().union(*map(words_of, summary_texts)) if constraints else frozenset()
-    lacking = (constraint for constraint in constraints if not holds_constraint(words, constraint))
-    counts = Counter(kinds.values()) + Counter({CONSTRAINTS: len(constraints)})
+    lost_constraints = (
+        constraint for constraint in constraints if not holds_constraint(words, constraint)
+    )
+    counts = Counter(kind_by_name.values()) + Counter({CONSTRAINTS: len(constraints)})
     return LostNames(
         counts_by_kind={kind: counts[kind] for kind in LOST_KINDS if counts[kind]},
-        kind_by_name=dict.fromkeys(lacking, CONSTRAINTS) | lost,
+        kind_by_name=dict.fromkeys(lost_constraints, CONSTRAINTS) | lost_by_kind,
     )
 
 

@@ -165,16 +165,16 @@ def _names_by_kind(text: str) -> Iterator[tuple[str, Iterable[str]]]:
     yield "numbers", numbers
 
 
-def _piece_names(piece: str) -> _PieceNames | None:
+def _piece_names(word: str) -> _PieceNames | None:
     """Return the names in a piece of a text; None where there is none, as in a plain word."""
-    if piece.isalpha() and piece.islower():
+    if word.isalpha() and word.islower():
         return None
     names = _PieceNames(
-        (*_names_with_slash(piece),),
-        (*_files(piece),),
-        (*_identifiers(piece),),
-        (*_commands(piece),),
-        (*_numbers(piece),),
+        (*_names_with_slash(word),),
+        (*_files(word),),
+        (*_identifiers(word),),
+        (*_commands(word),),
+        (*_numbers(word),),
     )
     return names if any(names) else None
 
@@ -182,12 +182,12 @@ def _piece_names(piece: str) -> _PieceNames | None:
 class _NamesByPiece(dict[str, _PieceNames | None]):
     """The names in pieces, found at the first look at each; forgotten once there are too many."""
 
-    def __missing__(self, piece: str) -> _PieceNames | None:
-        names = _piece_names(piece)
-        if len(piece) <= MAX_PIECE_CHARS:
+    def __missing__(self, word: str) -> _PieceNames | None:
+        names = _piece_names(word)
+        if len(word) <= MAX_PIECE_CHARS:
             if len(self) >= CACHED_PIECES:
                 self.clear()
-            self[piece] = names
+            self[word] = names
         return names
 
 
@@ -199,7 +199,7 @@ def _names_with_slash(text: str) -> Iterator[str]:
         return
     for match in _SLASHED.finditer(text):
         name = match[0].rstrip(".,:;*")
-        if name not in PLAIN_PATHS and _is_path(name, quoted=_is_quoted(text, match)):
+        if name not in PLAIN_PATHS and _is_path(name, is_quoted=_is_quoted(text, match)):
             yield name
 
 
@@ -226,20 +226,20 @@ def _in_path(text: str, match: re.Match[str]) -> bool:
     return text[match.end() : match.end() + 1] == "/"
 
 
-def _is_path(name: str, *, quoted: bool) -> bool:
+def _is_path(name: str, *, is_quoted: bool) -> bool:
     """Return whether words joined by slashes are a path: ``either/or`` and ``/div`` are not."""
-    pieces = [piece for piece in name.split("/") if piece]
-    if not pieces or not any(any(c.isalpha() for c in piece) for piece in pieces):
+    segments = [word for word in name.split("/") if word]
+    if not segments or not any(any(c.isalpha() for c in word) for word in segments):
         return False
-    _, dot, suffix = pieces[-1].rpartition(".")
+    _, dot, suffix = segments[-1].rpartition(".")
     if dot and suffix.lower() in SUFFIXES:
         return True
     if name.startswith(("~/", "./", "../")) or name.endswith("/"):
         return True
     if name.startswith("/"):
-        return len(pieces) > 1 or "-" in name or "_" in name
+        return len(segments) > 1 or "-" in name or "_" in name
     # "and/or" and "colors/formatting" are words: without an ending or quotes two plain pieces are no path.
-    return quoted or len(pieces) > 2 or any(re.search(r"[-_\d]", piece) for piece in pieces)
+    return is_quoted or len(segments) > 2 or any(re.search(r"[-_\d]", word) for word in segments)
 
 
 def _identifiers(text: str) -> Iterator[str]:

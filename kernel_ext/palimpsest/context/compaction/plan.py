@@ -46,33 +46,33 @@ def completed_compactions(messages: Messages) -> list[tuple[int, int, str]]:
     completed = []
     for position, message in enumerate(messages):
         if message.id in summaries and marker(message) is not None:
-            at = summaries[message.id]
-            completed.append((position, at, summary_text(messages[at])))
+            index = summaries[message.id]
+            completed.append((position, index, summary_text(messages[index])))
     return completed
 
 
 def compaction_plan(
-    messages: Messages, policy: CompactPolicy, usable: int, weigh: CountMessages
+    messages: Messages, policy: CompactPolicy, usable: int, count_tokens: CountMessages
 ) -> CompactionPlan:
     """Plan the compaction whose marker is the last message.
 
     ``usable`` are the tokens of the window that a request may fill.
     """
-    history, previous, replay = _split_history(messages, policy)
-    start = tail_start(history, policy, tail_budget(policy, usable), weigh)
+    history, previous_summary, replay = _split_history(messages, policy)
+    start = tail_start(history, policy, tail_budget(policy, usable), count_tokens)
     if start is None:
-        return CompactionPlan(history, previous, None, replay)
-    return CompactionPlan(history[:start], previous, history[start].id, replay)
+        return CompactionPlan(history, previous_summary, None, replay)
+    return CompactionPlan(history[:start], previous_summary, history[start].id, replay)
 
 
 def recorded_plan(messages: Messages, policy: CompactPolicy) -> CompactionPlan:
     """Return the plan that was made, as the marker records it; the last message is the marker."""
     marker_part = marker(messages[-1])
     tail_start_id = marker_part.tail_start_id if marker_part is not None else None
-    history, previous, replay = _split_history(messages, policy)
+    history, previous_summary, replay = _split_history(messages, policy)
     ids = [message.id for message in history]
-    end = ids.index(tail_start_id) if tail_start_id in ids else len(history)
-    return CompactionPlan(history[:end], previous, tail_start_id, replay)
+    span_end = ids.index(tail_start_id) if tail_start_id in ids else len(history)
+    return CompactionPlan(history[:span_end], previous_summary, tail_start_id, replay)
 
 
 def message_counter(policy: Policy, model: ModelRef, count: Count) -> CountMessages:
@@ -84,11 +84,11 @@ def message_counter(policy: Policy, model: ModelRef, count: Count) -> CountMessa
     return weigh
 
 
-def tail_tokens(flat: NeutralMessages, policy: Policy, count: Count) -> int:
+def tail_tokens(neutral_messages: NeutralMessages, policy: Policy, count: Count) -> int:
     """Return the tokens of messages as a tail is weighed, with the policy's estimator."""
     if policy.estimator == "chars/4":
-        return json_tokens(flat)
-    return sum(message_tokens(message, count) for message in flat)
+        return json_tokens(neutral_messages)
+    return sum(message_tokens(message, count) for message in neutral_messages)
 
 
 def tail_budget(policy: CompactPolicy, usable: int) -> int:
@@ -99,14 +99,17 @@ def tail_budget(policy: CompactPolicy, usable: int) -> int:
 
 
 def tail_start(
-    messages: Messages, policy: CompactPolicy, budget: int, weigh: CountMessages
+    messages: Messages, policy: CompactPolicy, budget: int, count_tokens: CountMessages
 ) -> int | None:
     """Return the index where the tail begins: whole turns, newest first, then the end of one that fits.
 
     None also where the tail would be everything, since nothing would be summarised.
     """
     return tail_place(
-        turn_spans(messages), policy, budget, lambda begin, end: weigh(messages[begin:end])
+        turn_spans(messages),
+        policy,
+        budget,
+        lambda start, span_end: count_tokens(messages[start:span_end]),
     )
 
 
@@ -114,33 +117,36 @@ def tail_place(
     spans: Sequence[tuple[int, int]],
     policy: CompactPolicy,
     budget: int,
-    weigh: Callable[[int, int], int],
+    count_tokens: Callable[[int, int], int],
 ) -> int | None:
     """Return the index of the message where the tail begins, given where turns begin and end.
 
-    ``weigh`` returns the tokens of the messages from one index up to another.
+    ``count_tokens`` returns the tokens of the messages from one index up to another.
     """
     if policy.tail_turns is not None:
         spans = spans[len(spans) - policy.tail_turns :] if policy.tail_turns else []
     start: int | None = None
     tokens_left = budget
-    for begin, end in reversed(spans):
-        weight = weigh(begin, end)
+    for span_start, span_end in reversed(spans):
+        weight = count_tokens(span_start, span_end)
         if weight > tokens_left:
-            start = _cut_within_turn(begin + 1, end, tokens_left, weigh) or start
+            start = _cut_within_turn(span_start + 1, span_end, tokens_left, count_tokens) or start
             break
         tokens_left -= weight
-        start = begin
+        start = span_start
     return start or None
 
 
 def _cut_within_turn(
-    begin: int, end: int, room: int, weigh: Callable[[int, int], int]
+    start: int, span_end: int, max_tokens: int, count_tokens: Callable[[int, int], int]
 ) -> int | None:
     """Return the earliest message of a turn from which on the rest of the turn fits."""
-    if room <= 0:
+    if max_tokens <= 0:
         return None
-    return next((at for at in range(begin, end) if weigh(at, end) <= room), None)
+    return next(
+        (index for index in range(start, span_end) if count_tokens(index, span_end) <= max_tokens),
+        None,
+    )
 
 
 def _split_history(
@@ -151,26 +157,28 @@ def _split_history(
     marker_part = marker(last)
     history: Messages = tuple(given)
     replay: Message | None = None
-    previous = ""
+    previous_summary = ""
     if policy.replay and marker_part is not None and marker_part.overflow:
         history, replay = _without_newest(history)
     if policy.merge_summary:
-        history, previous = _without_summaries(history)
-    return history, previous, replay
+        history, previous_summary = _without_summaries(history)
+    return history, previous_summary, replay
 
 
 def _without_newest(messages: Messages) -> tuple[Messages, Message | None]:
     """Leave out the newest user prompt and what followed it, if there is an earlier prompt."""
-    for at in range(len(messages) - 1, -1, -1):
-        if begins_at_user(messages[at]):
-            before = messages[:at]
-            return (before, messages[at]) if any(map(begins_at_user, before)) else (messages, None)
+    for index in range(len(messages) - 1, -1, -1):
+        if begins_at_user(messages[index]):
+            before = messages[:index]
+            return (
+                (before, messages[index]) if any(map(begins_at_user, before)) else (messages, None)
+            )
     return messages, None
 
 
 def _without_summaries(messages: Messages) -> tuple[Messages, str]:
     """Return the messages without completed compactions, and the text of the newest summary."""
     done = completed_compactions(messages)
-    hidden = {at for position, summary, _ in done for at in (position, summary)}
-    remaining = tuple(message for at, message in enumerate(messages) if at not in hidden)
+    hidden = {index for position, summary, _ in done for index in (position, summary)}
+    remaining = tuple(message for index, message in enumerate(messages) if index not in hidden)
     return remaining, done[-1][2] if done else ""

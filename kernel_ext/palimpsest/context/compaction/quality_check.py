@@ -60,15 +60,19 @@ def rejected_summary(
     policy: Policy,
     model: ModelInfo,
     count: Count,
-    before: int,
+    tokens_before: int,
 ) -> RejectedSummary | None:
     """Return why a summary is rejected; None for a good one.
 
-    ``before`` is the token count of the messages before the marker.
+    ``tokens_before`` is the token count of the messages before the marker.
     """
     marker_message = view.messages[place_of(view.messages, message.parent_id)]
     return _find_rejection(
-        _written_summary(view, message, policy, model, count), marker_message, policy, model, before
+        _written_summary(view, message, policy, model, count),
+        marker_message,
+        policy,
+        model,
+        tokens_before,
     )
 
 
@@ -84,10 +88,10 @@ class _WrittenSummary(NamedTuple):
 def _written_summary(
     view: View, message: AssistantMessage, policy: Policy, model: ModelInfo, count: Count
 ) -> _WrittenSummary:
-    at = place_of(view.messages, message.id)
+    index = place_of(view.messages, message.id)
     done = message.model_copy(update={"finish": "stop", "error": None})
-    summary = view.messages[at].model_copy(update={"info": done})
-    good = (*view.messages[:at], summary, *view.messages[at + 1 :])
+    summary = view.messages[index].model_copy(update={"info": done})
+    good = (*view.messages[:index], summary, *view.messages[index + 1 :])
     return _WrittenSummary(
         summary_text(summary),
         messages_seen_at(view, message.parent_id, policy),
@@ -96,23 +100,29 @@ def _written_summary(
 
 
 def _find_rejection(
-    written: _WrittenSummary, marker_message: Message, policy: Policy, model: ModelInfo, before: int
+    summary: _WrittenSummary,
+    marker_message: Message,
+    policy: Policy,
+    model: ModelInfo,
+    tokens_before: int,
 ) -> RejectedSummary | None:
-    compact, text = policy.compact, written.text
+    compact, text = policy.compact, summary.text
     if not compact.judge:
         return None
     if len(text) < compact.min_summary_chars:
         return RejectedSummary(USELESS.format(chars=len(text)))
-    lacking = missing_from_summary(text, written.covered_messages, compact) if compact.audit else ()
+    lacking = missing_from_summary(text, summary.covered_messages, compact) if compact.audit else ()
     if lacking:
         return RejectedSummary(LACKING.format(lacks=" ".join(lacking)), lacking)
-    after = written.next_request.total
-    if after > compact.max_share_after * before:
+    tokens_after = summary.next_request.total
+    if tokens_after > compact.max_share_after * tokens_before:
         mark = marker(marker_message)
         is_manual = mark is not None and not mark.auto
-        has_room = is_manual and 2 * before < model.capacity
+        has_room = is_manual and 2 * tokens_before < model.capacity
         helps = _room_sentence(model) if has_room else NO_ROOM
-        return RejectedSummary(SAVES_LITTLE.format(before=before, after=after, helps=helps))
+        return RejectedSummary(
+            SAVES_LITTLE.format(before=tokens_before, after=tokens_after, helps=helps)
+        )
     return None
 
 
@@ -123,7 +133,7 @@ def summary_report(
     policy: Policy,
     model: ModelInfo,
     count: Count,
-    before: int,
+    tokens_before: int,
     name: str,
     *,
     graded: bool = True,
@@ -132,61 +142,65 @@ def summary_report(
 ) -> Decision | RejectedSummary:
     """Return the report of a good summary as a decision, or why it is rejected.
 
-    ``before`` is the token count of the messages before the marker; ``name`` becomes the decision's id. Without
+    ``tokens_before`` is the token count of the messages before the marker; ``name`` becomes the decision's id. Without
     ``graded`` the report is that of sessions from before summaries were graded; ``names`` is the version of the rules
     by which a grade finds names; ``with_kept`` adds the numbers of what stays unchanged, which earlier reports lack.
     """
-    at = place_of(view.messages, message.parent_id)
-    written = _written_summary(view, message, policy, model, count)
-    rejected = _find_rejection(written, view.messages[at], policy, model, before)
+    index = place_of(view.messages, message.parent_id)
+    summary = _written_summary(view, message, policy, model, count)
+    rejected = _find_rejection(summary, view.messages[index], policy, model, tokens_before)
     if rejected is not None:
         return rejected
-    text, next_request, compact = written.text, written.next_request, policy.compact
-    covered, beside = split_at_tail(written.covered_messages)
+    text, next_request, compact = summary.text, summary.next_request, policy.compact
+    covered_messages, kept_messages = split_at_tail(summary.covered_messages)
     if graded:
-        view_before = dataclasses.replace(view, messages=view.messages[:at])
+        view_before = dataclasses.replace(view, messages=view.messages[:index])
         numbers = summary_grade(
             # Only their content matters here, so tokens are not counted.
             _project_view(view_before, policy, model, lambda _text: 0).messages,
-            frozenset(part.id for earlier in covered for part in earlier.parts),
+            frozenset(part.id for earlier in covered_messages for part in earlier.parts),
             text,
             [other for other in next_request.messages if other.message_id != message.id],
-            _user_parts(covered),
+            _user_parts(covered_messages),
             names,
         )
     else:
-        kept_text = text + serialize_messages(beside, compact.result_chars)
+        kept_text = text + serialize_messages(kept_messages, compact.result_chars)
         numbers = {
-            "retention": loss_report(serialize_messages(covered, compact.result_chars), kept_text)
+            "retention": loss_report(
+                serialize_messages(covered_messages, compact.result_chars), kept_text
+            )
         }
     if with_kept:
-        numbers |= {"kept": _kept_numbers(view, covered, beside, next_request)}
+        numbers |= {"kept": _kept_numbers(view, covered_messages, kept_messages, next_request)}
     return Decision(
         id=name,
         action="summarise",
         rule=RULE,
         message_id=message.id,
         numbers=numbers,
-        tokens_before=before,
+        tokens_before=tokens_before,
         tokens_after=next_request.total,
     )
 
 
 def _kept_numbers(
-    view: View, covered: Messages, beside: Messages, next_request: Projection
+    view: View, covered_messages: Messages, kept_messages: Messages, next_request: Projection
 ) -> dict[str, int]:
     """Return the turns of the tail, their tokens, and the number of pinned parts among the covered messages."""
-    tail = {message.id for message in beside if marker(message) is None}
+    tail_ids = {message.id for message in kept_messages if marker(message) is None}
     tokens = (
         shown_tokens
         for message, shown_tokens in zip(next_request.messages, next_request.tokens, strict=True)
-        if message.message_id in tail
+        if message.message_id in tail_ids
     )
-    pinned = pinned_parts(view.messages, view.decisions)
+    pinned_ids = pinned_parts(view.messages, view.decisions)
     return {
-        "turns": len(turn_spans(beside)),
+        "turns": len(turn_spans(kept_messages)),
         "tokens": sum(tokens),
-        "pinned": sum(part.id in pinned for message in covered for part in message.parts),
+        "pinned": sum(
+            part.id in pinned_ids for message in covered_messages for part in message.parts
+        ),
     }
 
 

@@ -63,9 +63,9 @@ class StageSelector:
         """Maximum tokens of one request, by our estimate."""
         if not self.model.window:
             return self.model.capacity
-        room = self.model.window - reserved_tokens(self.policy, self.model)
+        max_tokens = self.model.window - reserved_tokens(self.policy, self.model)
         return math.floor(
-            min(usable_tokens(self.model, self.policy.overflow), room) / self.calibration
+            min(usable_tokens(self.model, self.policy.overflow), max_tokens) / self.calibration
         )
 
     def whole_history(self, view: View) -> SummaryContents:
@@ -92,12 +92,12 @@ class StageSelector:
         """Return the numbers of the next stage; None where stages could not cover the whole history."""
         limit = self.limit
         without_history = {"result_chars": result_chars, **stage_progress.empty_stage.numbers()}
-        room = limit - self._tokens(view, without_history)
-        if room < MIN_NEW_TEXT_SHARE * limit or stage_progress.nothing_fits(room):
+        max_tokens = limit - self._tokens(view, without_history)
+        if max_tokens < MIN_NEW_TEXT_SHARE * limit or stage_progress.nothing_fits(max_tokens):
             return None
-        if stage_progress.minimum_requests(room) > self.policy.compact.stages:
+        if stage_progress.minimum_requests(max_tokens) > self.policy.compact.stages:
             return None
-        return {"result_chars": result_chars, **stage_progress.next_stage(room).numbers()}
+        return {"result_chars": result_chars, **stage_progress.next_stage(max_tokens).numbers()}
 
     def decision(self, name: str, numbers: dict[str, Any]) -> Decision:
         """Return the choice as a decision for the journal."""

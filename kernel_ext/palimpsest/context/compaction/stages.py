@@ -65,9 +65,9 @@ class StageProgress:
     """How much of a history has been summarised, stage by stage."""
 
     messages: Messages
-    weights: tuple[int, ...]
+    message_tokens: tuple[int, ...]
     """Tokens of each message in the text to summarise."""
-    summarised: int = 0
+    summarized_count: int = 0
     """Number of messages that were summarised, or left out."""
     number: int = 0
     """Number of requests made so far."""
@@ -77,7 +77,7 @@ class StageProgress:
     @property
     def total(self) -> int:
         """Tokens of the whole history."""
-        return sum(self.weights)
+        return sum(self.message_tokens)
 
     @property
     def empty_stage(self) -> SummaryStage:
@@ -86,25 +86,27 @@ class StageProgress:
             self.number + 1, "", "", is_final=False, prior_request_id=self.newest_request_id
         )
 
-    def minimum_requests(self, room: int) -> int:
+    def minimum_requests(self, max_tokens: int) -> int:
         """Return the minimum number of requests for the whole history."""
-        tokens_left = sum(min(weight, room) for weight in self.weights[self.summarised :])
-        return self.number + math.ceil(tokens_left / room)
+        tokens_left = sum(
+            min(weight, max_tokens) for weight in self.message_tokens[self.summarized_count :]
+        )
+        return self.number + math.ceil(tokens_left / max_tokens)
 
-    def nothing_fits(self, room: int) -> bool:
+    def nothing_fits(self, max_tokens: int) -> bool:
         """Return whether every message is too large for a request."""
-        return all(weight > room for weight in self.weights)
+        return all(weight > max_tokens for weight in self.message_tokens)
 
-    def next_stage(self, room: int) -> SummaryStage:
+    def next_stage(self, max_tokens: int) -> SummaryStage:
         """Return the stage of the next request."""
-        end, left_out = stage_end(self.weights, self.summarised, room)
+        end, left_out = stage_end(self.message_tokens, self.summarized_count, max_tokens)
         return SummaryStage(
             self.number + 1,
-            self.messages[self.summarised].id,
+            self.messages[self.summarized_count].id,
             self.messages[end - 1].id,
             is_final=end == len(self.messages),
             prior_request_id=self.newest_request_id,
-            left_out={self.messages[at].id: self.weights[at] for at in left_out},
+            left_out={self.messages[index].id: self.message_tokens[index] for index in left_out},
         )
 
     def after_request(self, stage: SummaryStage, request_id: str) -> "StageProgress":
@@ -112,25 +114,27 @@ class StageProgress:
         ids = [message.id for message in self.messages]
         return replace(
             self,
-            summarised=ids.index(stage.last_message_id) + 1,
+            summarized_count=ids.index(stage.last_message_id) + 1,
             number=stage.number,
             newest_request_id=request_id,
         )
 
 
-def stage_end(weights: Sequence[int], start: int, room: int) -> tuple[int, tuple[int, ...]]:
+def stage_end(
+    message_tokens: Sequence[int], start: int, max_tokens: int
+) -> tuple[int, tuple[int, ...]]:
     """Return the end of the stage from ``start``, and which of its messages are too large for any stage.
 
-    ``weights`` are the tokens of each message; a stage holds at least one message, summarised or left out.
+    ``message_tokens`` are the tokens of each message; a stage holds at least one message, summarised or left out.
     """
-    used = 0
+    used_tokens = 0
     left_out: list[int] = []
-    for at in range(start, len(weights)):
-        is_too_large = weights[at] > room
-        weight = NOTE_TOKENS if is_too_large else weights[at]
-        if used + weight > room and at > start:
-            return at, tuple(left_out)
+    for index in range(start, len(message_tokens)):
+        is_too_large = message_tokens[index] > max_tokens
+        weight = NOTE_TOKENS if is_too_large else message_tokens[index]
+        if used_tokens + weight > max_tokens and index > start:
+            return index, tuple(left_out)
         if is_too_large:
-            left_out.append(at)
-        used += weight
-    return len(weights), tuple(left_out)
+            left_out.append(index)
+        used_tokens += weight
+    return len(message_tokens), tuple(left_out)

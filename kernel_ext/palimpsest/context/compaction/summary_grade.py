@@ -33,44 +33,46 @@ RECENT_ANSWERS = 5
 
 
 def summary_grade(
-    before: Sequence[NeutralMessage],
+    messages_before: Sequence[NeutralMessage],
     covered_part_ids: frozenset[str],
     summary: str,
-    beside: Sequence[NeutralMessage],
+    kept_messages: Sequence[NeutralMessage],
     user_part_ids: frozenset[str],
     version: int = NAMES_VERSION,
 ) -> dict[str, Any]:
     """Return the grade of a summary as numbers of a decision; ``version`` is that of the rules for names.
 
-    ``before`` is the request without the summary. The summary replaces the parts in ``covered_part_ids``; ``beside``
+    ``messages_before`` is the request without the summary. The summary replaces the parts in ``covered_part_ids``; ``kept_messages``
     are the other messages of the next request, and the user wrote the parts in ``user_part_ids``.
     """
-    blocks = [block for message in before for block in message.blocks]
+    blocks = [block for message in messages_before for block in message.blocks]
     replaced = [_block_text(block) for block in blocks if block.part_id in covered_part_ids]
     user_texts = [
         block.text
-        for message in before
+        for message in messages_before
         if message.role == "user"
         for block in message.blocks
         if block.part_id in covered_part_ids & user_part_ids and isinstance(block, TextBlock)
     ]
-    shown_texts = [_block_text(block) for message in beside for block in message.blocks]
+    shown_texts = [_block_text(block) for message in kept_messages for block in message.blocks]
     names = names_of if version == NAMES_VERSION else earlier_names_of
     lost = lost_names(
         replaced, summary, shown_texts, names, user_texts if version == NAMES_VERSION else ()
     )
-    recent = {name for block in _newest_blocks(before) for _, name in names(_block_text(block))}
+    recent = {
+        name for block in _newest_blocks(messages_before) for _, name in names(_block_text(block))
+    }
     by_kind: dict[str, dict[str, object]] = {}
-    for kind, total in lost.counts_by_kind.items():
+    for kind, name_count in lost.counts_by_kind.items():
         lost_of_kind = lost.names_of_kind(kind)
         # The user's constraints hold until the user lifts them.
-        likely = [name for name in lost_of_kind if name in recent or kind == CONSTRAINTS]
-        others = [name for name in lost_of_kind if name not in likely]
+        likely_needed = [name for name in lost_of_kind if name in recent or kind == CONSTRAINTS]
+        other_names = [name for name in lost_of_kind if name not in likely_needed]
         by_kind[kind] = {
-            "found": total,
+            "found": name_count,
             "lost": len(lost_of_kind),
-            "names": [*likely, *others][:MAX_LISTED_NAMES],
-            "likely": len(likely),
+            "names": [*likely_needed, *other_names][:MAX_LISTED_NAMES],
+            "likely": len(likely_needed),
         }
     # Grades of earlier versions have no version.
     version_numbers = {"names": version} if version == NAMES_VERSION else {}
@@ -79,22 +81,22 @@ def summary_grade(
 
 def unused_summary(view: View) -> Decision | None:
     """Return the report on the newest summary unless an answer came after it or it was undone."""
-    undone, replaced = undone_compactions(view.decisions), set[str]()
+    undone_ids, replaced_ids = undone_compactions(view.decisions), set[str]()
     for message in reversed(view.messages):
         info = message.info
         if not isinstance(info, AssistantMessage):
             continue
         if not info.summary:
             return None
-        if is_good_summary(info) and info.parent_id not in replaced:
-            if info.id not in undone:
+        if is_good_summary(info) and info.parent_id not in replaced_ids:
+            if info.id not in undone_ids:
                 reports = (
                     decision
                     for decision in reversed(view.decisions)
                     if "retention" in decision.numbers
                 )
                 return next((report for report in reports if report.message_id == info.id), None)
-            replaced.add(info.parent_id)
+            replaced_ids.add(info.parent_id)
     return None
 
 

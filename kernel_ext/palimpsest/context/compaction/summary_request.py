@@ -101,24 +101,24 @@ def summary_messages(
     seen = messages_seen_at(replace(view, messages=messages), marker_id, policy)
     plan = recorded_plan(seen, policy.compact)
     numbers = stage_numbers(view.decisions, marker_id)
-    focus, lacks = _focus(messages, marker_id), numbers.get("lacks", ())
+    focus, defects = _focus(messages, marker_id), numbers.get("lacks", ())
     if not policy.compact.serialize:
         return (
             *with_paired_results(neutral_messages(plan.summarised_messages, model)),
-            _user_text(_prompt(policy, None, plan.previous_summary, focus, lacks)),
+            _user_text(_prompt(policy, None, plan.previous_summary, focus, defects)),
         )
     result_chars = numbers.get("result_chars", policy.compact.result_chars)
     stage = SummaryStage.from_numbers(numbers)
     if stage is None:
         text = serialize_messages(plan.summarised_messages, result_chars)
-        return (_user_text(_prompt(policy, text, plan.previous_summary, focus, lacks)),)
+        return (_user_text(_prompt(policy, text, plan.previous_summary, focus, defects)),)
     text = _stage_text(stage, plan.summarised_messages, result_chars)
-    previous = (
+    previous_summary = (
         draft_text(messages, stage.prior_request_id)
         if stage.prior_request_id
         else plan.previous_summary
     )
-    return (_user_text(_prompt(policy, text, previous, focus, lacks, stage)),)
+    return (_user_text(_prompt(policy, text, previous_summary, focus, defects, stage)),)
 
 
 def draft_text(messages: Messages, request_id: str) -> str:
@@ -164,10 +164,12 @@ def project_summary(
 
 def messages_seen_at(view: View, marker_id: str, policy: Policy) -> Messages:
     """Return the messages that the model sees up to a marker, which comes last."""
-    at = place_of(view.messages, marker_id)
+    index = place_of(view.messages, marker_id)
     # The marker's own tail must not hide messages here: a plan is rebuilt from the messages it was made from.
-    before = replace(view, messages=view.messages[:at])
-    messages = apply_decisions((*before.folded_messages(policy.compact), view.messages[at]), view)
+    before = replace(view, messages=view.messages[:index])
+    messages = apply_decisions(
+        (*before.folded_messages(policy.compact), view.messages[index]), view
+    )
     # Decisions empty a marker whose compaction failed, so that it begins no turn.
     return tuple(
         message
@@ -184,13 +186,13 @@ def stage_numbers(decisions: tuple[Decision, ...], marker_id: str) -> Mapping[st
     return {}
 
 
-def _stage_text(stage: SummaryStage, head: Messages, result_chars: int) -> str:
+def _stage_text(stage: SummaryStage, head_messages: Messages, result_chars: int) -> str:
     """Return a stage of a history as one text, with a note for each message that is left out."""
     texts = (
         LEFT_OUT.format(role=message.info.role, tokens=stage.left_out[message.id])
         if message.id in stage.left_out
         else serialize_message(message, result_chars)
-        for message in stage.messages_of(head)
+        for message in stage.messages_of(head_messages)
     )
     return "\n\n".join(text for text in texts if text)
 
@@ -206,31 +208,31 @@ def _focus(messages: Messages, marker_id: str) -> str:
 def _prompt(
     policy: Policy,
     text: str | None,
-    previous: str,
+    previous_summary: str,
     focus: str,
-    lacks: Sequence[str],
+    defects: Sequence[str],
     stage: SummaryStage | None = None,
 ) -> str:
-    opening = (
+    instruction = (
         ABOVE
         if text is None
         else "Summarise this conversation, so that another agent can go on with it.\n\n"
         f"<conversation>\n{text}\n</conversation>"
     )
     # A policy's own prompt after the conversation already contains the instructions.
-    pieces = [] if text is None and policy.compact.prompt else [opening]
+    pieces = [] if text is None and policy.compact.prompt else [instruction]
     if stage is not None:
         more = NO_MORE if stage.is_final else MORE
         pieces.append(PART.format(number=stage.number, more=more))
-    if previous:
-        pieces += [f"<prior-summary>\n{previous}\n</prior-summary>", MERGE]
+    if previous_summary:
+        pieces += [f"<prior-summary>\n{previous_summary}\n</prior-summary>", MERGE]
     if stage is not None and stage.prior_request_id:
         pieces.append(KEEP)
     pieces += [policy.compact.prompt] if policy.compact.prompt else [TEMPLATE, RULES]
     if focus:
         pieces.append(f"The user asks that the summary keeps this above all: {focus}")
-    if lacks:
-        pieces.append(AGAIN.format(lacks="\n".join(f"- {lack}" for lack in lacks)))
+    if defects:
+        pieces.append(AGAIN.format(lacks="\n".join(f"- {lack}" for lack in defects)))
     return "\n\n".join(pieces)
 
 

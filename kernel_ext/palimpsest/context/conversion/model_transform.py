@@ -42,25 +42,25 @@ def transform(
     """Return the messages adapted to this model."""
     if policy.rule == "writer":
         return messages
-    adapted = tuple(
+    adapted_messages = tuple(
         _without_lone_surrogates(_with_readable_media(message, model, policy))
         for message in messages
     )
     for change in _changes_for_model(profile(model.ref)):
-        adapted = change(adapted)
-    return adapted
+        adapted_messages = change(adapted_messages)
+    return adapted_messages
 
 
 def _changes_for_model(target: ProviderProfile) -> list[Change]:
     """Return the changes that this model's servers need, in order."""
-    recorded = target.recorded
+    recorded_rules = target.recorded
     changes: list[Change] = []
-    if recorded.opencode_refuses_empty:
+    if recorded_rules.opencode_refuses_empty:
         changes.append(_without_empty)
-    if recorded.opencode_ids != "any":
-        rewrite_id = as_nine if recorded.opencode_ids == "nine" else as_words
+    if recorded_rules.opencode_ids != "any":
+        rewrite_id = as_nine if recorded_rules.opencode_ids == "nine" else as_words
         changes.append(lambda messages: _with_ids(messages, rewrite_id))
-    if recorded.opencode_answers_results:
+    if recorded_rules.opencode_answers_results:
         changes.append(_with_answers_between)
     field = target.thinking_field
     if field is not None:
@@ -81,14 +81,14 @@ def _with_readable_media(
 def _readable_media(block: Block, model: ModelInfo, policy: TransformPolicy) -> Block:
     if not isinstance(block, MediaBlock):
         return block
-    kind = _input_kind(block.mime)
+    input_kind = _input_kind(block.mime)
     is_empty = block.url.startswith("data:") and not block.url.partition(",")[2]
-    if kind == "image" and is_empty:
+    if input_kind == "image" and is_empty:
         return TextBlock(text=policy.empty_image, part_id=block.part_id)
-    if kind is None or (model.vision and kind in {"image", "pdf"}):
+    if input_kind is None or (model.vision and input_kind in {"image", "pdf"}):
         return block
-    name = f'"{block.filename}"' if block.filename else kind
-    text = policy.unsupported.format(name=name, kind=kind)
+    name = f'"{block.filename}"' if block.filename else input_kind
+    text = policy.unsupported.format(name=name, kind=input_kind)
     return TextBlock(text=text, part_id=block.part_id)
 
 
@@ -166,14 +166,14 @@ def _thinking_in_field(messages: NeutralMessages, field: str) -> NeutralMessages
 
 
 def _with_thinking_field(message: NeutralMessage, field: str) -> NeutralMessage:
-    thoughts = [block for block in message.blocks if isinstance(block, ReasoningBlock)]
-    joined = ReasoningBlock(
-        text="".join(block.text for block in thoughts),
+    reasoning_blocks = [block for block in message.blocks if isinstance(block, ReasoningBlock)]
+    joined_block = ReasoningBlock(
+        text="".join(block.text for block in reasoning_blocks),
         metadata={"field": field},
-        part_id=next((block.part_id for block in thoughts), None),
+        part_id=next((block.part_id for block in reasoning_blocks), None),
     )
     other_blocks = tuple(block for block in message.blocks if not isinstance(block, ReasoningBlock))
-    return _with_blocks(message, (joined, *other_blocks))
+    return _with_blocks(message, (joined_block, *other_blocks))
 
 
 def _with_blocks(message: NeutralMessage, blocks: tuple[Block, ...]) -> NeutralMessage:

@@ -101,18 +101,20 @@ def neutral_messages(
 ) -> NeutralMessages:
     """Return the provider messages for these messages, without the system prompt."""
     options = ConversionOptions(model, policy or ConvertPolicy(), strip_media, result_chars)
-    flat: list[NeutralMessage] = []
+    neutral_messages: list[NeutralMessage] = []
     for message in messages:
         if isinstance(message.info, AssistantMessage):
-            flat.extend(_assistant(message, message.info, options))
+            neutral_messages.extend(_assistant(message, message.info, options))
         else:
             blocks = tuple(block for part in message.parts if (block := _user_block(part, options)))
             if blocks:
                 role: Literal["user", "assistant"] = (
                     "assistant" if _is_sent_as_assistant(message) else "user"
                 )
-                flat.append(NeutralMessage(role=role, blocks=blocks, message_id=message.id))
-    return tuple(flat)
+                neutral_messages.append(
+                    NeutralMessage(role=role, blocks=blocks, message_id=message.id)
+                )
+    return tuple(neutral_messages)
 
 
 def _is_sent_as_assistant(message: Message) -> bool:
@@ -167,13 +169,13 @@ def _assistant(
         options.model.provider,
         options.model.name,
     )
-    spaced = options.policy.empty_texts == "spaced" and any(map(_is_signed, parts))
+    keeps_spaces = options.policy.empty_texts == "spaced" and any(map(_is_signed, parts))
     writer = _Answer(
         message.id,
         options,
         same_model=is_same_model,
         same_provider=info.model.provider == options.model.provider,
-        empty=" " if spaced else "",
+        empty=" " if keeps_spaces else "",
     )
     steps: list[list[Part]] = [[]]
     for part in parts:
@@ -181,13 +183,13 @@ def _assistant(
             steps.append([])
         elif part.type != "step-finish":
             steps[-1].append(part)
-    flat: list[NeutralMessage] = []
+    neutral_messages: list[NeutralMessage] = []
     for step in steps:
-        flat.extend(writer.step(step))
+        neutral_messages.extend(writer.step(step))
     was_paused = info.finish == "paused" and info.model.provider == options.model.provider
-    if flat and was_paused and flat[-1].role == "assistant":
-        flat[-1] = flat[-1].model_copy(update={"stop": "paused"})
-    return flat + writer.trailing_messages()
+    if neutral_messages and was_paused and neutral_messages[-1].role == "assistant":
+        neutral_messages[-1] = neutral_messages[-1].model_copy(update={"stop": "paused"})
+    return neutral_messages + writer.trailing_messages()
 
 
 def is_from_failed_attempt(part: Part) -> bool:
@@ -249,12 +251,12 @@ class _Answer:
                 blocks.extend(self._reasoning(part))
             elif part.type != "file" and (noted := _noted_block(part, "assistant")):
                 blocks.append(noted)
-        flat = []
+        neutral_messages = []
         if blocks:
-            flat.append(self._message("assistant", tuple(blocks)))
+            neutral_messages.append(self._message("assistant", tuple(blocks)))
         if results:
-            flat.append(self._message("tool", tuple(results)))
-        return flat
+            neutral_messages.append(self._message("tool", tuple(results)))
+        return neutral_messages
 
     def trailing_messages(self) -> list[NeutralMessage]:
         """Return the messages after the answer, with media that no result could hold."""
@@ -356,14 +358,14 @@ class _Answer:
         )
         if self._policy.result_media == "writer":
             return blocks
-        inside = []
+        result_blocks = []
         for block in blocks:
             if self._fits_in_result(block):
-                inside.append(block)
+                result_blocks.append(block)
             else:
                 self._media_after.append(block)
         # A result can hold inline data, but no link.
-        return tuple(block for block in inside if block.url.startswith("data:"))
+        return tuple(block for block in result_blocks if block.url.startswith("data:"))
 
     def _fits_in_result(self, block: MediaBlock) -> bool:
         if self._policy.result_media == "inside" or not is_media(block.mime):

@@ -44,12 +44,12 @@ def serialize_message(message: Message, result_chars: int) -> str:
 
 
 def _user(parts: Iterable[Part]) -> Iterable[str]:
-    listed = tuple(parts)
-    texts = [part.text for part in listed if isinstance(part, TextPart) and not part.ignored]
+    part_tuple = tuple(parts)
+    texts = [part.text for part in part_tuple if isinstance(part, TextPart) and not part.ignored]
     texts = [text for text in texts if text]
     if texts:
         yield "[User]: " + "\n".join(texts)
-    for part in listed:
+    for part in part_tuple:
         match part:
             case FilePart():
                 yield _attachment_line(part.mime, part.filename)
@@ -75,10 +75,10 @@ def _assistant(part: Part, result_chars: int) -> Iterable[str]:
             yield from _noted_line(part, "Assistant")
 
 
-def _noted_line(part: NotedPart, who: str) -> Iterable[str]:
+def _noted_line(part: NotedPart, speaker: str) -> Iterable[str]:
     words = part.words_for_summary()
     if words:
-        yield f"[{who}]: {words}"
+        yield f"[{speaker}]: {words}"
 
 
 def _tool(part: ToolPart, result_chars: int) -> Iterable[str]:
@@ -97,8 +97,8 @@ def _tool(part: ToolPart, result_chars: int) -> Iterable[str]:
             assert_never(part.state)
 
 
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[:longest] + TRUNCATED
+def _cut(text: str, max_chars: int) -> str:
+    return text if len(text) <= max_chars else text[:max_chars] + TRUNCATED
 
 
 def _attachment_line(mime: str, name: str | None) -> str:

@@ -69,7 +69,7 @@ class EnvironmentState:
     """The line that was last sent for each variable; None where no variables of this kernel were sent."""
     known_mentioned: Mapping[str, str] = field(default_factory=dict)
     """The line with the value that was last sent for each variable that a prompt mentioned."""
-    changed: Mapping[str, bool] = field(default_factory=dict)
+    changed_variables: Mapping[str, bool] = field(default_factory=dict)
     """Variables whose contents changed since they were noted; False where the contents were not compared, and only
     a cell's source shows the change."""
     worked_before: bool = False
@@ -108,11 +108,11 @@ def _noted_change(part: object) -> Any:
     return (part.metadata or {}).get(NEWS) if isinstance(part, TextPart) else None
 
 
-def _notes(messages: Messages, about: str) -> Iterator[Mapping[str, Any]]:
+def _notes(messages: Messages, subject: str) -> Iterator[Mapping[str, Any]]:
     """Yield the metadata of the notes about one kind of change."""
     for message in messages:
         for part in message.parts:
-            if isinstance(part, TextPart) and _noted_change(part) == about:
+            if isinstance(part, TextPart) and _noted_change(part) == subject:
                 yield part.metadata or {}
 
 
@@ -166,28 +166,30 @@ def _variables(messages: Messages, now: EnvironmentState) -> EnvironmentChange |
         ):
             return _list_change(NEW_KERNEL, lines or [NOTHING])
         return _list_change(FIRST_LOOK, lines)
-    own = _own_names(messages)
+    own_names = _own_names(messages)
     lines = [
         _line(name, text) for name, text in now.mentioned_lines.items() if _is_new(name, text, now)
     ]
     lines += [
         _line(name, text) + ("" if name in now.known_lines else NEW)
         for name, text in now.variables.items()
-        if now.known_lines.get(name) != text and name not in own and name not in now.mentioned_lines
+        if now.known_lines.get(name) != text
+        and name not in own_names
+        and name not in now.mentioned_lines
     ]
     lines += [
         _line(name, now.mentioned_lines.get(name, now.variables[name]))
         + (CHANGED if compared else MAY_BE_CHANGED)
-        for name, compared in now.changed.items()
+        for name, compared in now.changed_variables.items()
         if name in now.variables
         and now.known_lines.get(name) == now.variables[name]
-        and name not in own
+        and name not in own_names
         and not (name in now.mentioned_lines and _is_new(name, now.mentioned_lines[name], now))
     ]
     lines += [
         f"- {name} is gone"
         for name in now.known_lines
-        if name not in now.variables and name not in own
+        if name not in now.variables and name not in own_names
     ]
     return _list_change(CHANGES, lines)
 
@@ -200,13 +202,13 @@ def _line(name: str, text: str) -> str:
     return f"- {name}: {text}" if text else f"- {name}"
 
 
-def _list_change(head: str, lines: list[str]) -> EnvironmentChange | None:
+def _list_change(heading: str, lines: list[str]) -> EnvironmentChange | None:
     if not lines:
         return None
     more = len(lines) - MAX_NAMED_VARIABLES
     if more > 0:
         lines = [*lines[:MAX_NAMED_VARIABLES], f"- and {more} more, which the variables tool lists"]
-    text = "\n".join(["<variables>", head, *lines, "</variables>"])
+    text = "\n".join(["<variables>", heading, *lines, "</variables>"])
     return EnvironmentChange(text, {NEWS: "variables"})
 
 
@@ -225,7 +227,7 @@ def mentioned_words(messages: Sequence[Message]) -> frozenset[str]:
 
 def _own_names(messages: Messages) -> frozenset[str]:
     """Return all words in the code that the model ran since the prompt before the newest."""
-    prompts = [at for at, message in enumerate(messages) if is_prompt(message)]
+    prompts = [index for index, message in enumerate(messages) if is_prompt(message)]
     since = prompts[-2] if len(prompts) > 1 else 0
     return frozenset(_WORD.findall("\n".join(_inputs(messages[since:], "code"))))
 

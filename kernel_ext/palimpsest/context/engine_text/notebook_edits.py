@@ -41,26 +41,27 @@ def source_hashes(pages: Sequence[PageNotebook]) -> dict[str, str]:
 def cell_edits(
     pages: Sequence[PageNotebook],
     runs: Sequence[CellRun],
-    noted: Mapping[str, NotedEdit],
-    before: Mapping[str, str] | None,
+    noted_edits: Mapping[str, NotedEdit],
+    sources_before: Mapping[str, str] | None,
 ) -> list[CellEdit]:
     """Return the edits that no note describes yet, in the notebook's order, deleted cells last.
 
-    ``noted`` has the newest noted edit of each cell; ``before`` the hashes at the last
+    ``noted_edits`` has the newest noted edit of each cell; ``sources_before`` the hashes at the last
     turn, None where no page reported them yet.
     """
-    newest = {run.cell_id: run for run in runs if run.cell_id is not None}
-    present = {cell.id for page in pages for cell in page.cells}
+    newest_runs = {run.cell_id: run for run in runs if run.cell_id is not None}
+    present_ids = {cell.id for page in pages for cell in page.cells}
     edits = [
         edit
         for page in pages
         for cell in page.cells
-        if (edit := _edit(cell, newest.get(cell.id), noted.get(cell.id), before)) is not None
+        if (edit := _edit(cell, newest_runs.get(cell.id), noted_edits.get(cell.id), sources_before))
+        is not None
     ]
     for cell_id in dict.fromkeys(
-        cell_id for page in pages for cell_id in page.deleted if cell_id not in present
+        cell_id for page in pages for cell_id in page.deleted if cell_id not in present_ids
     ):
-        edit = _deletion(cell_id, newest.get(cell_id), noted.get(cell_id))
+        edit = _deletion(cell_id, newest_runs.get(cell_id), noted_edits.get(cell_id))
         if edit is not None:
             edits.append(edit)
     return edits
@@ -70,7 +71,7 @@ def _edit(
     cell: PageCell,
     run: CellRun | None,
     noted_before: NotedEdit | None,
-    before: Mapping[str, str] | None,
+    sources_before: Mapping[str, str] | None,
 ) -> CellEdit | None:
     source = cell.source
     if (
@@ -81,23 +82,27 @@ def _edit(
     ):
         return None
     serial = run.serial if run is not None else 0
-    mark = "" if run is not None and same_source(source, run.source) else _source_hash(source)
+    source_hash = (
+        "" if run is not None and same_source(source, run.source) else _source_hash(source)
+    )
     if noted_before is not None and noted_before.serial == serial:
-        known = DELETED if noted_before.state == "deleted" else noted_before.mark
+        known_mark = DELETED if noted_before.state == "deleted" else noted_before.mark
     elif run is not None:
-        known = ""
+        known_mark = ""
     else:
-        known = mark if before is None else before.get(cell.id, _source_hash(""))
-    if mark == known:
+        known_mark = (
+            source_hash if sources_before is None else sources_before.get(cell.id, _source_hash(""))
+        )
+    if source_hash == known_mark:
         return None
-    noted = NotedEdit(
+    noted_edits = NotedEdit(
         cell_id=cell.id,
         number=run.number if run is not None else None,
         serial=serial,
-        state="edited" if mark else "as it ran",
-        mark=mark,
+        state="edited" if source_hash else "as it ran",
+        mark=source_hash,
     )
-    return CellEdit(noted, cell.kind, source)
+    return CellEdit(noted_edits, cell.kind, source)
 
 
 def _deletion(cell_id: str, run: CellRun | None, noted_before: NotedEdit | None) -> CellEdit | None:
@@ -114,8 +119,8 @@ def _deletion(cell_id: str, run: CellRun | None, noted_before: NotedEdit | None)
     ):
         return None
     number = run.number if run is not None else None
-    noted = NotedEdit(cell_id=cell_id, number=number, serial=serial, state="deleted")
-    return CellEdit(noted, "code", run.source if run is not None else "")
+    noted_edits = NotedEdit(cell_id=cell_id, number=number, serial=serial, state="deleted")
+    return CellEdit(noted_edits, "code", run.source if run is not None else "")
 
 
 def _source_hash(source: str) -> str:

@@ -104,41 +104,45 @@ class _NoteBuilder:
 
 def notebook_note(
     runs: Sequence[CellRun],
-    later: Sequence[CellRun],
+    later_runs: Sequence[CellRun],
     limits: NoteLimits,
     count: Callable[[str], int],
     clean: Callable[[str], str] = str,
-    readable: Callable[[str], str] = str,
+    make_readable: Callable[[str], str] = str,
     edits: Sequence[CellEdit] = (),
 ) -> NotebookNote | None:
     """Return the note about these runs, oldest first; None where there is nothing to note.
 
-    ``runs`` ended since the last turn; ``later`` were noted before and printed more since. Runs that are
+    ``runs`` ended since the last turn; ``later_runs`` were noted before and printed more since. Runs that are
     hidden, or that prompt the agent, are left out; ``edits`` appear only at the detail ``all``. ``count``
     returns the tokens of a text.
     """
     new_runs = [run for run in runs if _belongs_in_note(run, limits.detail)]
-    more = [run for run in later if _belongs_in_note(run, limits.detail)]
+    later_cells = [run for run in later_runs if _belongs_in_note(run, limits.detail)]
     edits = edits if limits.detail == "all" else ()
-    if not new_runs and not more and not edits:
+    if not new_runs and not later_cells and not edits:
         return None
-    writer = _NoteBuilder(limits, count, clean, readable)
+    writer = _NoteBuilder(limits, count, clean, make_readable)
     tokens_left = limits.tokens
-    errors_first = sorted([*new_runs, *more], key=lambda run: (run.status != "error", -run.serial))
-    for at, run in enumerate(errors_first):
+    errors_first = sorted(
+        [*new_runs, *later_cells], key=lambda run: (run.status != "error", -run.serial)
+    )
+    for index, run in enumerate(errors_first):
         limit = min(tokens_left, ERROR_TOKENS if run.status == "error" else CELL_TOKENS)
-        piece = _piece(run, limit, writer, later=run in more) if at < MAX_CELLS else ""
-        tokens = count(piece)
-        if not piece or tokens > tokens_left or limit < MIN_CELL_TOKENS:
+        cell_note = (
+            _piece(run, limit, writer, is_later=run in later_cells) if index < MAX_CELLS else ""
+        )
+        tokens = count(cell_note)
+        if not cell_note or tokens > tokens_left or limit < MIN_CELL_TOKENS:
             writer.omitted_runs.append(run)
             continue
-        writer.text_by_run[run.serial] = piece
+        writer.text_by_run[run.serial] = cell_note
         tokens_left -= tokens
     shown_runs = [run for run in new_runs if run.serial in writer.text_by_run]
-    shown_later = [run for run in more if run.serial in writer.text_by_run]
+    shown_later = [run for run in later_cells if run.serial in writer.text_by_run]
     omitted = sorted(writer.omitted_runs, key=lambda run: run.serial)
-    head = HEAD + (ERRORS_ONLY if limits.detail == "errors" else "")
-    lines = ["<notebook>", head if new_runs or more else NOTHING_RAN]
+    heading = HEAD + (ERRORS_ONLY if limits.detail == "errors" else "")
+    lines = ["<notebook>", heading if new_runs or later_cells else NOTHING_RAN]
     lines += [writer.text_by_run[run.serial] for run in shown_runs]
     if shown_later:
         lines += [LATER, *(writer.text_by_run[run.serial] for run in shown_later)]
@@ -165,9 +169,9 @@ def noted_cell(run: CellRun) -> NotedCell:
     )
 
 
-def as_note(head: str, pieces: Sequence[str]) -> str:
+def as_note(heading: str, pieces: Sequence[str]) -> str:
     """Return pieces of a note between its tags, below a sentence that introduces them."""
-    return "\n".join(["<notebook>", f"{head} {IS_DATA}", *pieces, "</notebook>"])
+    return "\n".join(["<notebook>", f"{heading} {IS_DATA}", *pieces, "</notebook>"])
 
 
 def as_data(text: str, clean: Callable[[str], str] = str) -> str:
@@ -180,11 +184,11 @@ def cell_text(
     tokens: int,
     count: Callable[[str], int],
     clean: Callable[[str], str] = str,
-    readable: Callable[[str], str] = str,
+    make_readable: Callable[[str], str] = str,
 ) -> str:
     """Return one run between its tags, of at most about ``tokens`` tokens."""
     limits = NoteLimits("all", tokens)
-    return _piece(run, tokens, _NoteBuilder(limits, count, clean, readable), later=False)
+    return _piece(run, tokens, _NoteBuilder(limits, count, clean, make_readable), is_later=False)
 
 
 def _belongs_in_note(run: CellRun, detail: NotebookDetail) -> bool:
@@ -195,33 +199,35 @@ def _belongs_in_note(run: CellRun, detail: NotebookDetail) -> bool:
     return bool(run.source.strip() or run.outputs)
 
 
-def _piece(run: CellRun, tokens: int, writer: _NoteBuilder, *, later: bool) -> str:
-    room = int(tokens * CHARS_PER_TOKEN)
+def _piece(run: CellRun, tokens: int, writer: _NoteBuilder, *, is_later: bool) -> str:
+    max_chars = int(tokens * CHARS_PER_TOKEN)
     for _ in range(4):
-        text = _cell(run, room, writer, later=later)
-        needed = writer.count(text)
-        if needed <= tokens:
+        text = _cell(run, max_chars, writer, is_later=is_later)
+        tokens_needed = writer.count(text)
+        if tokens_needed <= tokens:
             return text
         # Chinese text and numbers take more tokens a character than English.
-        room = int(room * tokens / needed * 0.9)
+        max_chars = int(max_chars * tokens / tokens_needed * 0.9)
     return ""
 
 
-def _cell(run: CellRun, room: int, writer: _NoteBuilder, *, later: bool) -> str:
+def _cell(run: CellRun, max_chars: int, writer: _NoteBuilder, *, is_later: bool) -> str:
     lines = [f"<cell{_attributes(run)}>"]
-    source = "" if later else run.source.strip("\n")
+    source = "" if is_later else run.source.strip("\n")
     if source.strip():
-        source_room = room if not run.outputs else max(int(room * SOURCE_SHARE), 80)
+        source_room = max_chars if not run.outputs else max(int(max_chars * SOURCE_SHARE), 80)
         lines += ["<source>", _safe_excerpt(source, source_room, writer), "</source>"]
-    used = len("\n".join(lines))
+    used_chars = len("\n".join(lines))
     outputs = [
         output for output in run.outputs if output.text.strip() or output.markup or output.mimes
     ]
     # The last outputs come first: errors are at the end, and the user looks at the end.
-    room_left = max(room - used, 0)
+    room_left = max(max_chars - used_chars, 0)
     texts: list[str] = []
-    for at, output in enumerate(reversed(outputs)):
-        share = room_left if output.kind == "error" else max(room_left // (len(outputs) - at), 60)
+    for index, output in enumerate(reversed(outputs)):
+        share = (
+            room_left if output.kind == "error" else max(room_left // (len(outputs) - index), 60)
+        )
         text = _output(output, min(share, room_left), writer)
         room_left = max(room_left - len(text), 0)
         texts.append(text)
@@ -241,35 +247,35 @@ def _attribute_text(text: str) -> str:
     return re.sub(r"[^\w.:-]", "", text)[:64]
 
 
-def _output(output: RecordedOutput, room: int, writer: _NoteBuilder) -> str:
+def _output(output: RecordedOutput, max_chars: int, writer: _NoteBuilder) -> str:
     text = output.text.rstrip("\n")
     if not text.strip() and output.markup:
         text = writer.html_to_text(output.markup).strip()
     types = (re.sub(r"[^\w.+/-]", "", mime)[:80] for mime in output.mimes if mime != "text/html")
     kinds = ", ".join(filter(None, types))
     tag = output.kind
-    opening = f'{tag} type="{kinds}"' if kinds and tag in ("display", "result") else tag
+    opening_tag = f'{tag} type="{kinds}"' if kinds and tag in ("display", "result") else tag
     if not text.strip():
-        return f"<{opening}/>"
-    excerpt = _safe_excerpt(text, max(room - len(opening) - len(tag) - 7, 40), writer)
-    return f"<{opening}>\n{excerpt}\n</{tag}>"
+        return f"<{opening_tag}/>"
+    excerpt = _safe_excerpt(text, max(max_chars - len(opening_tag) - len(tag) - 7, 40), writer)
+    return f"<{opening_tag}>\n{excerpt}\n</{tag}>"
 
 
-def _safe_excerpt(text: str, room: int, writer: _NoteBuilder) -> str:
+def _safe_excerpt(text: str, max_chars: int, writer: _NoteBuilder) -> str:
     """Return a text without secrets and our own tags; a long text without its middle."""
-    return as_data(head_and_tail(writer.clean(text), room))
+    return as_data(head_and_tail(writer.clean(text), max_chars))
 
 
 def head_and_tail(text: str, chars: int) -> str:
     """Return a text of about ``chars`` characters: its head and its tail, at ends of lines if possible."""
     if len(text) <= chars:
         return text
-    head = int(chars * HEAD_SHARE)
-    tail = chars - head
-    cut = text.rfind("\n", 0, head)
-    start = text.find("\n", len(text) - tail)
-    first = text[: cut if cut > head // 2 else head]
-    last = text[start + 1 if 0 <= start < len(text) - tail // 2 else len(text) - tail :]
+    heading = int(chars * HEAD_SHARE)
+    tail_chars = chars - heading
+    cut = text.rfind("\n", 0, heading)
+    start = text.find("\n", len(text) - tail_chars)
+    first = text[: cut if cut > heading // 2 else heading]
+    last = text[start + 1 if 0 <= start < len(text) - tail_chars // 2 else len(text) - tail_chars :]
     return f"{first}\n[{len(text) - len(first) - len(last):,} characters left out]\n{last}"
 
 
@@ -279,16 +285,18 @@ def _edits(edits: Sequence[CellEdit], tokens_left: int, writer: _NoteBuilder) ->
     omitted_names: list[str] = []
     for edit in (edit for edit in edits if edit.noted_edit.state == "edited"):
         limit = min(tokens_left, EDIT_TOKENS)
-        piece = _edited_cell(edit, limit, writer) if limit >= MIN_CELL_TOKENS else ""
-        if not piece or len(shown_pieces) >= MAX_EDITS:
+        edit_note = _edited_cell(edit, limit, writer) if limit >= MIN_CELL_TOKENS else ""
+        if not edit_note or len(shown_pieces) >= MAX_EDITS:
             omitted_names.append(_edit_name(edit.noted_edit))
             continue
-        shown_pieces.append(piece)
-        tokens_left -= writer.count(piece)
+        shown_pieces.append(edit_note)
+        tokens_left -= writer.count(edit_note)
     restored_names = [
         _edit_name(edit.noted_edit) for edit in edits if edit.noted_edit.state == "as it ran"
     ]
-    deleted = [_deleted_cell(edit, writer) for edit in edits if edit.noted_edit.state == "deleted"]
+    deleted_notes = [
+        _deleted_cell(edit, writer) for edit in edits if edit.noted_edit.state == "deleted"
+    ]
     lines = [EDITED, *shown_pieces] if shown_pieces else []
     if omitted_names:
         lines.append(
@@ -296,14 +304,14 @@ def _edits(edits: Sequence[CellEdit], tokens_left: int, writer: _NoteBuilder) ->
         )
     if restored_names:
         lines.append(f"Again as it ran: {_list_few(restored_names)}.")
-    return [*lines, *([DELETED, *deleted[:MAX_CELLS]] if deleted else [])]
+    return [*lines, *([DELETED, *deleted_notes[:MAX_CELLS]] if deleted_notes else [])]
 
 
 def _edited_cell(edit: CellEdit, tokens: int, writer: _NoteBuilder) -> str:
     run = CellRun(
         edit.noted_edit.serial, 0, edit.source, edit.noted_edit.cell_id, edit.noted_edit.number
     )
-    piece = _piece(run, tokens, writer, later=False)
+    piece = _piece(run, tokens, writer, is_later=False)
     since = "since it ran" if edit.noted_edit.serial else _KINDS.get(edit.kind, "not run")
     return piece.replace(">", f' edited="{since}">', 1)
 

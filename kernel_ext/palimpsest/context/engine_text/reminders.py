@@ -62,14 +62,18 @@ def agent_note(messages: Messages, agent: str, *, plan_apart: bool = False) -> s
     ``plan_apart`` leaves plan mode, and its end, to ``note_beside_newest``.
     """
     prompts = [message.info for message in messages if is_prompt(message)]
-    before = [info.agent for info in prompts[:-1] if isinstance(info, UserMessage)]
-    if not before or before[-1] == agent:
+    earlier_agents = [info.agent for info in prompts[:-1] if isinstance(info, UserMessage)]
+    if not earlier_agents or earlier_agents[-1] == agent:
         return None
-    if plan_apart and (agent == PLAN or (before[-1], agent) == (PLAN, BUILD)):
+    if plan_apart and (agent == PLAN or (earlier_agents[-1], agent) == (PLAN, BUILD)):
         return None
     if agent == PLAN:
         return TO_PLAN
-    return FROM_PLAN if before[-1] == PLAN else OTHER_AGENT.format(agent=agent, before=before[-1])
+    return (
+        FROM_PLAN
+        if earlier_agents[-1] == PLAN
+        else OTHER_AGENT.format(agent=agent, before=earlier_agents[-1])
+    )
 
 
 def note_beside_newest(messages: Messages) -> tuple[Message, str] | None:
@@ -77,19 +81,21 @@ def note_beside_newest(messages: Messages) -> tuple[Message, str] | None:
 
     ``messages`` are those that the model still sees.
     """
-    newest = _newest_prompt(messages)
-    if newest is None or any(isinstance(part, CompactionPart) for part in newest.parts):
+    newest_prompt = _newest_prompt(messages)
+    if newest_prompt is None or any(
+        isinstance(part, CompactionPart) for part in newest_prompt.parts
+    ):
         return None
-    if any(_is_beside_newest(part) for part in newest.parts):
+    if any(_is_beside_newest(part) for part in newest_prompt.parts):
         return None
-    agent = newest.info.agent
+    agent = newest_prompt.info.agent
     is_planned = (
         isinstance(message.info, AssistantMessage) and message.info.agent == PLAN
         for message in messages
     )
     if agent == PLAN:
-        return newest, PLAN_BESIDE_NEWEST
-    return (newest, BUILD_BESIDE_NEWEST) if agent == BUILD and any(is_planned) else None
+        return newest_prompt, PLAN_BESIDE_NEWEST
+    return (newest_prompt, BUILD_BESIDE_NEWEST) if agent == BUILD and any(is_planned) else None
 
 
 def metadata_beside_newest() -> dict[str, Any]:
@@ -102,12 +108,16 @@ def drop_older_mode_notes(
 ) -> Iterator[Decision]:
     """Yield a decision to drop each mode note that is still shown beside an older message."""
     newest = _newest_prompt(view.messages)
-    decided = {decision.part_id for decision in view.decisions if decision.part_id is not None}
+    decided_ids = {decision.part_id for decision in view.decisions if decision.part_id is not None}
     for message in view.messages:
         if message is newest or not isinstance(message.info, UserMessage):
             continue
         for part in message.parts:
-            if isinstance(part, TextPart) and _is_beside_newest(part) and part.id not in decided:
+            if (
+                isinstance(part, TextPart)
+                and _is_beside_newest(part)
+                and part.id not in decided_ids
+            ):
                 yield Decision(
                     id=new_id(),
                     action="drop",
@@ -166,23 +176,25 @@ def decide_reminders(
     view: View, policy: ReminderPolicy, new_id: Callable[[], str], count: Count
 ) -> tuple[Decision, ...]:
     """Decide the notes around steered prompts before the next request, and drop outdated mode notes."""
-    older = tuple(drop_older_mode_notes(view, new_id, count)) if policy.mode == "newest" else ()
+    older_notes = (
+        tuple(drop_older_mode_notes(view, new_id, count)) if policy.mode == "newest" else ()
+    )
     if policy.steered == "plain":
-        return older
+        return older_notes
     wraps = _newest_wraps(view.decisions)
-    first = _first_unanswered(view.messages, finished=policy.steered == "until-answered")
+    first_index = _first_unanswered(view.messages, only_finished=policy.steered == "until-answered")
     notes = [
         _wrap_decision(new_id(), part, policy, count)
-        for part in _steering_texts(view.messages[first:])
+        for part in _steering_texts(view.messages[first_index:])
         if part.id not in wraps
     ]
     if policy.steered == "until-answered":
         notes += [
             _unwrap_decision(new_id(), part, wraps[part.id], count)
-            for part in _steering_texts(view.messages[:first])
+            for part in _steering_texts(view.messages[:first_index])
             if part.id in wraps and wraps[part.id].numbers["before"]
         ]
-    return (*older, *notes)
+    return (*older_notes, *notes)
 
 
 def with_reminders(messages: Messages, decisions: Sequence[Decision]) -> Messages:
@@ -219,12 +231,12 @@ def _wrap_text(text: str, decision: Decision) -> str:
     return f"{decision.numbers.get('before', '')}{text}{decision.numbers.get('after', '')}"
 
 
-def _first_unanswered(messages: Messages, *, finished: bool) -> int:
+def _first_unanswered(messages: Messages, *, only_finished: bool) -> int:
     """Return the index after the newest answer, or after the newest finished answer."""
-    for at in range(len(messages) - 1, -1, -1):
-        info = messages[at].info
-        if isinstance(info, AssistantMessage) and (info.finish or not finished):
-            return at + 1
+    for index in range(len(messages) - 1, -1, -1):
+        info = messages[index].info
+        if isinstance(info, AssistantMessage) and (info.finish or not only_finished):
+            return index + 1
     return 0
 
 
@@ -252,7 +264,7 @@ def _wrap_decision(name: str, part: TextPart, policy: ReminderPolicy, count: Cou
     return decision.model_copy(update={"tokens_after": count(_wrap_text(part.text, decision))})
 
 
-def _unwrap_decision(name: str, part: TextPart, before: Decision, count: Count) -> Decision:
+def _unwrap_decision(name: str, part: TextPart, decision: Decision, count: Count) -> Decision:
     return Decision(
         id=name,
         action="wrap",
@@ -260,6 +272,6 @@ def _unwrap_decision(name: str, part: TextPart, before: Decision, count: Count) 
         message_id=part.message_id,
         part_id=part.id,
         numbers={"before": "", "after": ""},
-        tokens_before=count(_wrap_text(part.text, before)),
+        tokens_before=count(_wrap_text(part.text, decision)),
         tokens_after=count(part.text),
     )

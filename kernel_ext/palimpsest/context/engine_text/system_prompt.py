@@ -161,10 +161,10 @@ def joined_sections(texts: Sequence[str]) -> str:
 
 
 def with_further_instructions(
-    texts: tuple[str, ...], further: str, servers: str
+    texts: tuple[str, ...], further_text: str, servers: str
 ) -> tuple[str, ...]:
     """Return a system prompt with text from hooks and the instructions of MCP servers at its end."""
-    blocks = [f"{FURTHER}\n{further}"] if further else []
+    blocks = [f"{FURTHER}\n{further_text}"] if further_text else []
     blocks += [f"{SERVERS}\n{servers}"] if servers else []
     return (*texts[:-1], joined_sections([*texts[-1:], *blocks])) if blocks else texts
 
@@ -197,7 +197,10 @@ def prompt_sections(part: str) -> tuple[PromptSection, ...]:
     pieces = _SECTION_BREAK.split(rest.removeprefix("\n\n")) if rest else []
     return (
         environment,
-        *(PromptSection("instructions", _section_name(piece), piece) for piece in pieces),
+        *(
+            PromptSection("instructions", _section_name(section_text), section_text)
+            for section_text in pieces
+        ),
     )
 
 
@@ -214,10 +217,14 @@ def shared_among_sections(part: str, tokens: int) -> tuple[tuple[PromptSection, 
     )
 
 
-def _section_name(piece: str) -> str:
-    head = piece.partition("\n")[0]
-    if head == SERVERS:
+def _section_name(section_text: str) -> str:
+    first_line = section_text.partition("\n")[0]
+    if first_line == SERVERS:
         return "MCP servers"
-    if head == SKILLS:
+    if first_line == SKILLS:
         return "skills"
-    return head.removeprefix(INSTRUCTIONS) if head.startswith(INSTRUCTIONS) else "further words"
+    return (
+        first_line.removeprefix(INSTRUCTIONS)
+        if first_line.startswith(INSTRUCTIONS)
+        else "further words"
+    )

@@ -45,13 +45,13 @@ def written_call(text: str, tools: Collection[str]) -> str | None:
     >>> written_call("Models write <invoke name='read'> for a call.", ["read"]) is None
     True
     """
-    end = text[-MAX_SEARCHED_CHARS:].replace("antml:", "").rstrip()
-    tagged_tools = [match[1] for match in _TAGGED.finditer(end)]
-    if tagged_tools and _CLOSING_TAG.search(end) and tagged_tools[-1] in tools:
+    ending = text[-MAX_SEARCHED_CHARS:].replace("antml:", "").rstrip()
+    tagged_tools = [match[1] for match in _TAGGED.finditer(ending)]
+    if tagged_tools and _CLOSING_TAG.search(ending) and tagged_tools[-1] in tools:
         return tagged_tools[-1]
-    fenced = _FENCE.match(end)
-    opening_ends = [match.end() for match in _OPENING_MARK.finditer(end)]
-    call_text = end[opening_ends[-1] :] if opening_ends else fenced[1] if fenced else end
+    fenced = _FENCE.match(ending)
+    opening_ends = [match.end() for match in _OPENING_MARK.finditer(ending)]
+    call_text = ending[opening_ends[-1] :] if opening_ends else fenced[1] if fenced else ending
     return next((name for name in _call_names(call_text) if name in tools), None)
 
 

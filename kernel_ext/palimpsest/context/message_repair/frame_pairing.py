@@ -66,14 +66,16 @@ def repair_frames(messages: NeutralMessages, rule: FrameRule) -> RepairReport:
     matching = _Matching((rule.missing_result_text, RECORDED_MISSING))
     for frame in frames:
         matching.assign_results(frame)
-    added: list[ResultBlock] = []
-    out = tuple(message for frame in frames for message in _frame_messages(frame, rule, added))
-    if same_if_unchanged(out, messages) is messages:
+    added_results: list[ResultBlock] = []
+    repaired = tuple(
+        message for frame in frames for message in _frame_messages(frame, rule, added_results)
+    )
+    if same_if_unchanged(repaired, messages) is messages:
         return RepairReport(messages)
     return RepairReport(
-        messages=out,
-        changed=True,
-        added_results=tuple(added),
+        messages=repaired,
+        is_changed=True,
+        added_results=tuple(added_results),
         discarded_messages=_discard_unpaired(messages, frames, rule),
         duplicate_count=matching.duplicate_count,
         orphans=matching.orphans,
@@ -134,11 +136,11 @@ class _Matching:
             open_call.result = message
             return
         if identifier and not candidates:
-            waiting = [
+            waiting_calls = [
                 call for call in self.earlier_calls.get(identifier, ()) if call.result is None
             ]
-            if len(waiting) == 1:
-                waiting[0].result = message
+            if len(waiting_calls) == 1:
+                waiting_calls[0].result = message
                 return
         self._discard(message, candidates)
 
@@ -161,7 +163,7 @@ def _id(call: _Call) -> str:
 
 
 def _frame_messages(
-    frame: _Frame, rule: FrameRule, added: list[ResultBlock]
+    frame: _Frame, rule: FrameRule, added_results: list[ResultBlock]
 ) -> Iterator[NeutralMessage]:
     if frame.message is not None:
         has_failed = is_failed(frame.message) and rule.failed_calls != "answer"
@@ -171,9 +173,11 @@ def _frame_messages(
                 if call.result is not None:
                     yield _name_result(call.result, call.block, rule)
                 elif not has_failed:
-                    added.append(stand_in(call.block, rule.missing_result_text))
+                    added_results.append(stand_in(call.block, rule.missing_result_text))
                     message_id = call.message.message_id
-                    yield NeutralMessage(role="tool", blocks=(added[-1],), message_id=message_id)
+                    yield NeutralMessage(
+                        role="tool", blocks=(added_results[-1],), message_id=message_id
+                    )
     for message in frame.following_messages:
         if not is_result(message) and not (message.role == "system" and not message.blocks):
             yield message

@@ -31,7 +31,7 @@ class RepairReport:
 
     messages: NeutralMessages
     """The same object as before where nothing changed."""
-    changed: bool = False
+    is_changed: bool = False
     added_results: tuple[ResultBlock, ...] = ()
     """Results written for calls that had none."""
     discarded_messages: tuple[NeutralMessage, ...] = ()
@@ -44,12 +44,12 @@ class RepairReport:
 T = TypeVar("T")
 
 
-def same_if_unchanged(new: tuple[T, ...], old: tuple[T, ...]) -> tuple[T, ...]:
+def same_if_unchanged(new_items: tuple[T, ...], old_items: tuple[T, ...]) -> tuple[T, ...]:
     """Return the old tuple itself where the new one holds the same objects."""
-    same = len(new) == len(old) and all(
-        block is other for block, other in zip(new, old, strict=True)
+    same = len(new_items) == len(old_items) and all(
+        block is other for block, other in zip(new_items, old_items, strict=True)
     )
-    return old if same else new
+    return old_items if same else new_items
 
 
 def with_blocks(message: NeutralMessage, blocks: tuple[Block, ...]) -> NeutralMessage:
@@ -120,11 +120,11 @@ def one_result_per_message(messages: NeutralMessages) -> NeutralMessages:
 
 def results_joined(messages: NeutralMessages) -> NeutralMessages:
     """Put results that follow each other into one message, as ``neutral_messages`` writes them."""
-    gathered: list[NeutralMessage] = []
+    gathered_messages: list[NeutralMessage] = []
     for message in messages:
-        last = gathered[-1] if gathered else None
+        last = gathered_messages[-1] if gathered_messages else None
         if last is not None and last.role == message.role == "tool":
-            gathered[-1] = last.model_copy(update={"blocks": last.blocks + message.blocks})
+            gathered_messages[-1] = last.model_copy(update={"blocks": last.blocks + message.blocks})
         else:
-            gathered.append(message)
-    return tuple(gathered)
+            gathered_messages.append(message)
+    return tuple(gathered_messages)

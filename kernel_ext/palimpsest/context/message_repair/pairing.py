@@ -21,18 +21,18 @@ def with_paired_results(messages: NeutralMessages) -> NeutralMessages:
         for block in message.blocks:
             if isinstance(block, ResultBlock):
                 results.setdefault(block.call_id, []).append(block)
-    paired: list[NeutralMessage] = []
+    paired_messages: list[NeutralMessage] = []
     for message in messages:
         if message.role == "tool":
             continue
-        paired.append(message)
+        paired_messages.append(message)
         calls = [block for block in message.blocks if isinstance(block, CallBlock)]
         if calls:
             answers: tuple[Block, ...] = tuple(_results_of_call(call, results) for call in calls)
-            paired.append(
+            paired_messages.append(
                 NeutralMessage(role="tool", blocks=answers, message_id=message.message_id)
             )
-    return tuple(paired)
+    return tuple(paired_messages)
 
 
 def _results_of_call(call: CallBlock, results: dict[str, list[ResultBlock]]) -> ResultBlock:

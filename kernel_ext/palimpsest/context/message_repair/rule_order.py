@@ -185,12 +185,12 @@ def pair_by_rule(
 
 
 def call_rule(
-    rule: HygieneRule, allowed: tuple[str, ...] = (), *, whole_thinking: bool = False
+    rule: HygieneRule, allowed_names: tuple[str, ...] = (), *, whole_thinking: bool = False
 ) -> UsableCallRule:
     """Return which calls are usable under a rule."""
     if rule == "openclaw-2026.2":
-        return UsableCallRule(strict_names=True, offered_tools=allowed, keep_answered=False)
-    return UsableCallRule(offered_tools=allowed, whole_thinking=whole_thinking)
+        return UsableCallRule(strict_names=True, offered_tools=allowed_names, keep_answered=False)
+    return UsableCallRule(offered_tools=allowed_names, whole_thinking=whole_thinking)
 
 
 def drops_thinking(target: ProviderProfile, rule: HygieneRule) -> bool:

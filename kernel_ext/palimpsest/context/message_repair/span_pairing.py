@@ -25,9 +25,9 @@ from palimpsest.transcript.context_values.neutral_messages import (
 )
 
 
-def repair_spans(messages: NeutralMessages, missing: str) -> RepairReport:
+def repair_spans(messages: NeutralMessages, missing_text: str) -> RepairReport:
     """Pair calls with results by spans; expects each result in a message of its own."""
-    pairing = _Pass(missing)
+    pairing = _Pass(missing_text)
     position = 0
     while position < len(messages):
         message = messages[position]
@@ -76,12 +76,12 @@ class _Pass:
         self.discarded_messages.append(message)
 
     def pair_span(
-        self, message: NeutralMessage, calls: Iterable[CallBlock], following: NeutralMessages
+        self, message: NeutralMessage, calls: Iterable[CallBlock], next_messages: NeutralMessages
     ) -> None:
         calls_by_id = {call.call_id: call for call in calls}
         results: dict[str, NeutralMessage] = {}
         remainder: list[NeutralMessage] = []
-        for following_message in following:
+        for following_message in next_messages:
             if is_result(following_message):
                 self._collect_result(following_message, calls_by_id, results)
             else:
@@ -132,7 +132,7 @@ class _Pass:
             return RepairReport(messages)
         return RepairReport(
             messages=tuple(self.paired_messages),
-            changed=True,
+            is_changed=True,
             added_results=tuple(self.added_results),
             discarded_messages=tuple(self.discarded_messages),
             duplicate_count=self.duplicate_count,

@@ -28,14 +28,14 @@ def drop_thinking(
 
     With ``keep_redacted`` blocks of the type ``redacted_thinking`` stay.
     """
-    latest = max(
-        (at for at, message in enumerate(messages) if message.role == "assistant"), default=-1
+    latest_answer = max(
+        (index for index, message in enumerate(messages) if message.role == "assistant"), default=-1
     )
     reduced_messages = tuple(
         message
-        if message.role != "assistant" or (keep_latest and at == latest)
+        if message.role != "assistant" or (keep_latest and index == latest_answer)
         else _without_thinking(message, omitted, keep_redacted=keep_redacted)
-        for at, message in enumerate(messages)
+        for index, message in enumerate(messages)
     )
     return same_if_unchanged(reduced_messages, messages)
 

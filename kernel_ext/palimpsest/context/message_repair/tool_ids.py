@@ -67,29 +67,29 @@ def write_tool_ids(
     if not each_use:
         return _all_with_new_ids(messages, _Mapping(mode))
     signed_ids = _signed_calls(messages) if keep_signed else {}
-    reserved = {block.call_id for at in signed_ids for block in signed_ids[at]}
-    writer = _Occurrences(mode, keep_native=keep_native, reserved=reserved)
-    out: list[NeutralMessage] = []
-    for at, message in enumerate(messages):
-        if at in signed_ids:
-            for block in signed_ids[at]:
+    reserved_ids = {block.call_id for index in signed_ids for block in signed_ids[index]}
+    writer = _Occurrences(mode, keep_native=keep_native, reserved_ids=reserved_ids)
+    written_messages: list[NeutralMessage] = []
+    for index, message in enumerate(messages):
+        if index in signed_ids:
+            for block in signed_ids[index]:
                 writer.register_kept_id(block.call_id)
-        out.append(message if at in signed_ids else _with_new_ids(message, writer))
-    return tuple(out)
+        written_messages.append(message if index in signed_ids else _with_new_ids(message, writer))
+    return tuple(written_messages)
 
 
 def _signed_calls(messages: NeutralMessages) -> dict[int, list[CallBlock]]:
     """Return by message index the calls of answers with signed thinking whose ids are unique."""
-    claimed: set[str] = set()
-    signed: dict[int, list[CallBlock]] = {}
-    for at, message in enumerate(messages):
+    claimed_ids: set[str] = set()
+    signed_calls: dict[int, list[CallBlock]] = {}
+    for index, message in enumerate(messages):
         calls = [block for block in message.blocks if isinstance(block, CallBlock)]
         call_ids = {block.call_id for block in calls}
-        is_whole = len(call_ids) == len(calls) and "" not in call_ids and not call_ids & claimed
+        is_whole = len(call_ids) == len(calls) and "" not in call_ids and not call_ids & claimed_ids
         if message.role == "assistant" and calls and is_whole and is_signed_thinking(message):
-            signed[at] = calls
-        claimed |= call_ids
-    return signed
+            signed_calls[index] = calls
+        claimed_ids |= call_ids
+    return signed_calls
 
 
 def unique_ids(messages: NeutralMessages) -> NeutralMessages:
@@ -127,9 +127,9 @@ def _block(block: Block, writer: "_Writer") -> Block:
 class _UniqueIds:
     """Makes ids that are not taken yet."""
 
-    def __init__(self, mode: Mode, taken: Iterable[str] = ()) -> None:
+    def __init__(self, mode: Mode, taken_ids: Iterable[str] = ()) -> None:
         self._mode = mode
-        self._taken_ids = set(taken)
+        self._taken_ids = set(taken_ids)
 
     def unique_id(self, identifier: str) -> str:
         self._taken_ids.add(identifier)
@@ -139,12 +139,16 @@ class _UniqueIds:
         return identifier not in self._taken_ids
 
     def make(self, seed: str) -> str:
-        base = tool_id(seed, self._mode)
+        digest_input = tool_id(seed, self._mode)
         if self._mode == "strict":
-            base = base[:SHORT_CHARS]
-        if self.is_free(base):
-            return self.unique_id(base)
-        return self._make_nine(seed) if self._mode == "strict9" else self._make_hashed(base, seed)
+            digest_input = digest_input[:SHORT_CHARS]
+        if self.is_free(digest_input):
+            return self.unique_id(digest_input)
+        return (
+            self._make_nine(seed)
+            if self._mode == "strict9"
+            else self._make_hashed(digest_input, seed)
+        )
 
     def _make_nine(self, seed: str) -> str:
         number = 0
@@ -152,8 +156,8 @@ class _UniqueIds:
             number += 1
         return self.unique_id(new_id)
 
-    def _make_hashed(self, base: str, seed: str) -> str:
-        new_id = hashed = base[: SHORT_CHARS - HASH_CHARS] + _short_hash(seed, HASH_CHARS)
+    def _make_hashed(self, digest_input: str, seed: str) -> str:
+        new_id = hashed = digest_input[: SHORT_CHARS - HASH_CHARS] + _short_hash(seed, HASH_CHARS)
         number = 2
         while not self.is_free(new_id):
             ending = f"x{number}"
@@ -181,8 +185,8 @@ class _Mapping:
 class _Occurrences:
     """Treats each use of an id as another call; results are assigned to the calls in order."""
 
-    def __init__(self, mode: Mode, *, keep_native: bool, reserved: Iterable[str] = ()) -> None:
-        self._unique_ids = _UniqueIds(mode, reserved)
+    def __init__(self, mode: Mode, *, keep_native: bool, reserved_ids: Iterable[str] = ()) -> None:
+        self._unique_ids = _UniqueIds(mode, reserved_ids)
         self._keep_native = keep_native
         self._use_counts: dict[str, int] = {}
         self._orphans: dict[str, int] = {}
@@ -191,11 +195,11 @@ class _Occurrences:
     def call(self, identifier: str) -> str:
         use = self._use_counts[identifier] = self._use_counts.get(identifier, 0) + 1
         if self._keeps_native_id(identifier, use):
-            new = self._unique_ids.unique_id(identifier)
+            new_id = self._unique_ids.unique_id(identifier)
         else:
-            new = self._unique_ids.make(identifier if use == 1 else f"{identifier}:{use}")
-        self._waiting_ids.setdefault(identifier, deque()).append(new)
-        return new
+            new_id = self._unique_ids.make(identifier if use == 1 else f"{identifier}:{use}")
+        self._waiting_ids.setdefault(identifier, deque()).append(new_id)
+        return new_id
 
     def register_kept_id(self, identifier: str) -> None:
         """Register a call that keeps its id, which was reserved for it."""

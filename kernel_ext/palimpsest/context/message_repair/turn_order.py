@@ -62,42 +62,51 @@ def _merge_neighbours(
     role: str,
     merge: Callable[[NeutralMessage, NeutralMessage], NeutralMessage],
 ) -> NeutralMessages:
-    out: list[NeutralMessage] = []
+    merged: list[NeutralMessage] = []
     for message in messages:
-        if out and message.role == out[-1].role == role:
-            out[-1] = merge(out[-1], message)
+        if merged and message.role == merged[-1].role == role:
+            merged[-1] = merge(merged[-1], message)
         else:
-            out.append(message)
-    return messages if len(out) == len(messages) else tuple(out)
+            merged.append(message)
+    return messages if len(merged) == len(messages) else tuple(merged)
 
 
 def _merged_answer(
-    earlier: NeutralMessage, later: NeutralMessage, *, keep_plain: bool
+    earlier_message: NeutralMessage, later_message: NeutralMessage, *, keep_plain: bool
 ) -> NeutralMessage:
     fields = {
-        name: value for name in KEPT_FROM_LATER if (value := (later.metadata or {}).get(name))
+        name: value
+        for name in KEPT_FROM_LATER
+        if (value := (later_message.metadata or {}).get(name))
     }
     update = {
-        "blocks": _blocks(earlier, keep_plain=keep_plain) + _blocks(later, keep_plain=keep_plain),
+        "blocks": _blocks(earlier_message, keep_plain=keep_plain)
+        + _blocks(later_message, keep_plain=keep_plain),
         "plain": False,
-        "stop": later.stop or (None if earlier.stop == "paused" else earlier.stop),
-        "metadata": _metadata_or_original((earlier.metadata or {}) | fields, earlier),
+        "stop": later_message.stop
+        or (None if earlier_message.stop == "paused" else earlier_message.stop),
+        "metadata": _metadata_or_original(
+            (earlier_message.metadata or {}) | fields, earlier_message
+        ),
     }
-    return earlier.model_copy(update=update)
+    return earlier_message.model_copy(update=update)
 
 
 def _merged_question(
-    earlier: NeutralMessage, later: NeutralMessage, *, keep_plain: bool
+    earlier_message: NeutralMessage, later_message: NeutralMessage, *, keep_plain: bool
 ) -> NeutralMessage:
     timestamp = {}
-    if "timestamp" in (earlier.metadata or {}) and earlier.metadata:
-        timestamp = {"timestamp": earlier.metadata["timestamp"]}
+    if "timestamp" in (earlier_message.metadata or {}) and earlier_message.metadata:
+        timestamp = {"timestamp": earlier_message.metadata["timestamp"]}
     update = {
-        "blocks": _blocks(earlier, keep_plain=keep_plain) + _blocks(later, keep_plain=keep_plain),
+        "blocks": _blocks(earlier_message, keep_plain=keep_plain)
+        + _blocks(later_message, keep_plain=keep_plain),
         "plain": False,
-        "metadata": _metadata_or_original(timestamp | (later.metadata or {}), later),
+        "metadata": _metadata_or_original(
+            timestamp | (later_message.metadata or {}), later_message
+        ),
     }
-    return later.model_copy(update=update)
+    return later_message.model_copy(update=update)
 
 
 def _blocks(message: NeutralMessage, *, keep_plain: bool) -> tuple[Block, ...]:
@@ -110,21 +119,24 @@ def _metadata_or_original(
     return metadata or message.metadata
 
 
-def user_first(messages: NeutralMessages, opening: str = BOOTSTRAP) -> NeutralMessages:
+def user_first(messages: NeutralMessages, opening_text: str = BOOTSTRAP) -> NeutralMessages:
     """Put a user message before a history that begins with an assistant message."""
     if not messages or messages[0].role != "assistant":
         return messages
-    return (NeutralMessage(role="user", blocks=(TextBlock(text=opening),), plain=True), *messages)
+    return (
+        NeutralMessage(role="user", blocks=(TextBlock(text=opening_text),), plain=True),
+        *messages,
+    )
 
 
-def user_last(messages: NeutralMessages, closing: str) -> NeutralMessages:
+def user_last(messages: NeutralMessages, closing_text: str) -> NeutralMessages:
     """Append a user message after a final assistant message, since many models refuse to continue one.
 
     A paused answer stays last, since the provider continues exactly that.
     """
     if not messages or messages[-1].role != "assistant" or messages[-1].stop == "paused":
         return messages
-    return (*messages, NeutralMessage(role="user", blocks=(TextBlock(text=closing),)))
+    return (*messages, NeutralMessage(role="user", blocks=(TextBlock(text=closing_text),)))
 
 
 def system_first(messages: NeutralMessages) -> NeutralMessages:
@@ -137,8 +149,8 @@ def system_first(messages: NeutralMessages) -> NeutralMessages:
 
 def with_allowed_blocks(messages: NeutralMessages) -> NeutralMessages:
     """Remove blocks that a message of its role cannot contain, such as a call by the user."""
-    out = tuple(_only_allowed_blocks(message) for message in messages)
-    return same_if_unchanged(out, messages)
+    merged = tuple(_only_allowed_blocks(message) for message in messages)
+    return same_if_unchanged(merged, messages)
 
 
 def _only_allowed_blocks(message: NeutralMessage) -> NeutralMessage:
@@ -168,34 +180,34 @@ def _has_content(block: Block) -> bool:
 def drop_dangling_calls(messages: NeutralMessages) -> NeutralMessages:
     """Remove calls without a result before the next answer; an answer with thinking loses all its blocks then."""
     ends = _next_answers(messages)
-    out = tuple(
-        _with_open_calls_dropped(message, messages[at + 1 : ends[at]])
+    merged = tuple(
+        _with_open_calls_dropped(message, messages[index + 1 : ends[index]])
         if message.role == "assistant"
         else message
-        for at, message in enumerate(messages)
+        for index, message in enumerate(messages)
     )
-    return same_if_unchanged(out, messages)
+    return same_if_unchanged(merged, messages)
 
 
 def _next_answers(messages: NeutralMessages) -> list[int]:
     """Return for each position the position of the next assistant message."""
     ends = [len(messages)] * len(messages)
     end = len(messages)
-    for at in range(len(messages) - 1, -1, -1):
-        ends[at] = end
-        if messages[at].role == "assistant":
-            end = at
+    for index in range(len(messages) - 1, -1, -1):
+        ends[index] = end
+        if messages[index].role == "assistant":
+            end = index
     return ends
 
 
 def _with_open_calls_dropped(
-    message: NeutralMessage, following: Sequence[NeutralMessage]
+    message: NeutralMessage, next_messages: Sequence[NeutralMessage]
 ) -> NeutralMessage:
     if not calls_of(message):
         return message
     calls = [block for block in message.blocks if isinstance(block, CallBlock)]
     thinking = has_thinking(message)
-    results = list(_results(following, embedded=not thinking))
+    results = list(_results(next_messages, are_embedded=not thinking))
     dangling = [call for call in calls if not _has_result(call, results, by_name=thinking)]
     if not dangling:
         return message
@@ -205,9 +217,11 @@ def _with_open_calls_dropped(
     return message.model_copy(update={"blocks": blocks})
 
 
-def _results(following: Iterable[NeutralMessage], *, embedded: bool) -> Iterable[ResultBlock]:
-    for message in following:
-        if is_result(message) or embedded:
+def _results(
+    next_messages: Iterable[NeutralMessage], *, are_embedded: bool
+) -> Iterable[ResultBlock]:
+    for message in next_messages:
+        if is_result(message) or are_embedded:
             yield from (block for block in message.blocks if isinstance(block, ResultBlock))
 
 

@@ -60,12 +60,12 @@ def with_ids(messages: NeutralMessages) -> NeutralMessages:
         return messages
     taken = {block.call_id for block in _calls(messages)}
     numbers = (f"call_{number}" for number in itertools.count(1))
-    free = (name for name in numbers if name not in taken)
+    free_names = (name for name in numbers if name not in taken)
 
     def renamed(block: CallBlock) -> CallBlock:
         if block.call_id.strip():
             return block
-        return block.model_copy(update={"call_id": next(free)})
+        return block.model_copy(update={"call_id": next(free_names)})
 
     return _with_changed_calls(messages, renamed)
 
@@ -120,21 +120,21 @@ def repair_calls(messages: NeutralMessages, rule: UsableCallRule) -> UsableCalls
     """Remove unusable calls, and messages that become empty."""
     needs_answers = bool(rule.offered_tools) and rule.keep_answered
     repair = _CallRepair(rule, answered_calls(messages) if needs_answers else frozenset())
-    repaired = tuple(
+    repaired_messages = tuple(
         usable for message in messages if (usable := repair.repaired_message(message)) is not None
     )
-    is_unchanged = same_if_unchanged(repaired, messages) is messages
+    is_unchanged = same_if_unchanged(repaired_messages, messages) is messages
     if is_unchanged:
         return UsableCalls(messages)
-    return UsableCalls(repaired, repair.dropped_calls, repair.dropped_messages)
+    return UsableCalls(repaired_messages, repair.dropped_calls, repair.dropped_messages)
 
 
 class _CallRepair:
     """Removes the unusable calls of messages, and counts them."""
 
-    def __init__(self, rule: UsableCallRule, answered: frozenset[int]) -> None:
+    def __init__(self, rule: UsableCallRule, answered_calls: frozenset[int]) -> None:
         self._rule = rule
-        self._answered_ids = answered
+        self._answered_ids = answered_calls
         self._offered_names = {name.strip().lower() for name in rule.offered_tools}
         self._claimed_ids: set[str] = set()
         self.dropped_calls = 0

@@ -46,12 +46,12 @@ def apply_decisions(messages: Messages, view: View) -> Messages:
     if not view.decisions:
         return tuple([_message_with_blobs(message, view.texts) for message in messages])
     effective = EffectiveDecisions(view.decisions)
-    newest = newest_visible_prompt(messages, effective)
+    newest_prompt = newest_visible_prompt(messages, effective)
     decided_ids = {
         name for decision in view.decisions for name in (decision.part_id, decision.message_id)
     }
-    reduced = tuple(
-        _reduced_message(message, effective, view.texts, is_newest=message is newest)
+    reduced_messages = tuple(
+        _reduced_message(message, effective, view.texts, is_newest=message is newest_prompt)
         if decided_ids
         and (
             message.id in decided_ids
@@ -60,7 +60,7 @@ def apply_decisions(messages: Messages, view: View) -> Messages:
         else _message_with_blobs(message, view.texts)
         for message in messages
     )
-    return with_reminders(reduced, view.decisions)
+    return with_reminders(reduced_messages, view.decisions)
 
 
 def newest_visible_prompt(messages: Messages, effective: EffectiveDecisions) -> Message | None:

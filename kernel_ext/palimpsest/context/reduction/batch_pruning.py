@@ -66,9 +66,9 @@ def prune_batch(outputs: RequestOutputs, rule: PrunePolicy, facts: Facts) -> Rul
         return RuleAnswer((), looked_at)
     if outputs.tokens_at_most - limits.protected_tokens < limits.minimum:
         return RuleAnswer((), looked_at)
-    chosen = _chosen_outputs(_candidates(outputs, rule, limits), limits)
-    saved = sum(candidate.tokens_saved for candidate in chosen)
-    if saved < limits.minimum:
+    chosen_outputs = _chosen_outputs(_candidates(outputs, rule, limits), limits)
+    tokens_saved = sum(candidate.tokens_saved for candidate in chosen_outputs)
+    if tokens_saved < limits.minimum:
         return RuleAnswer((), looked_at)
     numbers = {
         "used_tokens": round(limits.used_tokens),
@@ -77,7 +77,7 @@ def prune_batch(outputs: RequestOutputs, rule: PrunePolicy, facts: Facts) -> Rul
         "cold": limits.cache_expired,
         "protect_tokens": limits.protected_tokens,
         "minimum_tokens": limits.minimum,
-        "batch_tokens": saved,
+        "batch_tokens": tokens_saved,
     }
     reductions = (
         OutputReduction(
@@ -87,7 +87,7 @@ def prune_batch(outputs: RequestOutputs, rule: PrunePolicy, facts: Facts) -> Rul
             candidate.text,
             candidate.tokens,
         )
-        for candidate in chosen
+        for candidate in chosen_outputs
     )
     return RuleAnswer(tuple(reductions), looked_at)
 
@@ -110,7 +110,7 @@ def _candidates(
     outputs: RequestOutputs, rule: PrunePolicy, limits: _BatchLimits
 ) -> list[_Candidate]:
     """Return the clearable outputs, oldest first: not pinned, restored, protected, new or tiny."""
-    unprotected = []
+    unprotected_outputs = []
     newest_tokens = 0
     for output in outputs.newest_first():
         is_unprotected = newest_tokens >= limits.protected_tokens
@@ -121,34 +121,39 @@ def _candidates(
             and not output.is_kept_by_user
             and output.tool not in rule.protected_tools
         ):
-            unprotected.append((output, tokens))
-    if sum(tokens for _, tokens in unprotected) < limits.minimum:
+            unprotected_outputs.append((output, tokens))
+    if sum(tokens for _, tokens in unprotected_outputs) < limits.minimum:
         return []
     candidates = []
-    for output, tokens in reversed(unprotected):
-        newer = outputs.newer_call(output.part_id)
-        text = _placeholder(rule, output.part_id, newer)
+    for output, tokens in reversed(unprotected_outputs):
+        newer_call = outputs.newer_call(output.part_id)
+        text = _placeholder(rule, output.part_id, newer_call)
         saved = tokens - outputs.count(text)
         if saved >= WORTH_TOKENS:
             recent = output.is_recent(rule.protect_turns)
-            candidates.append(_Candidate(output.part_id, newer, text, tokens, saved, recent))
+            candidates.append(_Candidate(output.part_id, newer_call, text, tokens, saved, recent))
     return candidates
 
 
 def _chosen_outputs(candidates: Sequence[_Candidate], limits: _BatchLimits) -> list[_Candidate]:
     """Choose outputs of older turns first; of the newest only where those alone fill the window."""
-    older = [candidate for candidate in candidates if not candidate.is_recent]
+    older_candidates = [candidate for candidate in candidates if not candidate.is_recent]
     if limits.cache_expired:
-        chosen = older
+        chosen_candidates = older_candidates
     else:
-        chosen = _take_enough(_in_order(older), limits.used_tokens - limits.target, limits.minimum)
-    used_after = limits.used_tokens - sum(candidate.tokens_saved for candidate in chosen)
+        chosen_candidates = _take_enough(
+            _in_order(older_candidates), limits.used_tokens - limits.target, limits.minimum
+        )
+    used_after = limits.used_tokens - sum(candidate.tokens_saved for candidate in chosen_candidates)
     if used_after >= limits.start:
         recent = [candidate for candidate in candidates if candidate.is_recent]
         least = limits.minimum - round(limits.used_tokens - used_after)
-        chosen = [*chosen, *_take_enough(_in_order(recent), used_after - limits.target, least)]
-    order = {candidate.part_id: at for at, candidate in enumerate(candidates)}
-    return sorted(chosen, key=lambda candidate: order[candidate.part_id])
+        chosen_candidates = [
+            *chosen_candidates,
+            *_take_enough(_in_order(recent), used_after - limits.target, least),
+        ]
+    order = {candidate.part_id: index for index, candidate in enumerate(candidates)}
+    return sorted(chosen_candidates, key=lambda candidate: order[candidate.part_id])
 
 
 def _in_order(candidates: Iterable[_Candidate]) -> list[_Candidate]:
@@ -156,16 +161,18 @@ def _in_order(candidates: Iterable[_Candidate]) -> list[_Candidate]:
     return sorted(candidates, key=lambda candidate: candidate.newer_call is None)
 
 
-def _take_enough(candidates: Iterable[_Candidate], enough: float, minimum: int) -> list[_Candidate]:
+def _take_enough(
+    candidates: Iterable[_Candidate], tokens_to_free: float, minimum: int
+) -> list[_Candidate]:
     """Take candidates until they free enough tokens, and at least the minimum of a batch."""
-    chosen: list[_Candidate] = []
-    saved = 0
+    taken_candidates: list[_Candidate] = []
+    tokens_saved = 0
     for candidate in candidates:
-        if saved >= enough and saved >= minimum:
+        if tokens_saved >= tokens_to_free and tokens_saved >= minimum:
             break
-        chosen.append(candidate)
-        saved += candidate.tokens_saved
-    return chosen
+        taken_candidates.append(candidate)
+        tokens_saved += candidate.tokens_saved
+    return taken_candidates
 
 
 def _reason_numbers(candidate: _Candidate) -> dict[str, Any]:
@@ -174,9 +181,9 @@ def _reason_numbers(candidate: _Candidate) -> dict[str, Any]:
     return {"reason": candidate.newer_call.reason, "by_part_id": candidate.newer_call.part_id}
 
 
-def _placeholder(rule: PrunePolicy, part_id: str, newer: NewerCall | None) -> str:
+def _placeholder(rule: PrunePolicy, part_id: str, newer_call: NewerCall | None) -> str:
     """Return the placeholder with the reason for clearing and how to recall the output."""
-    reason = f": {REASONS[newer.reason]}" if newer is not None else ""
+    reason = f": {REASONS[newer_call.reason]}" if newer_call is not None else ""
     recall_hint = f"; recall {short_id(part_id)} shows it" if rule.recall else ""
     if reason or recall_hint:
         return f"{rule.placeholder.removesuffix(']')}{reason}{recall_hint}]"

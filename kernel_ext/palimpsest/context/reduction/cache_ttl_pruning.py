@@ -33,20 +33,26 @@ def prune_cache(outputs: RequestOutputs, rule: PrunePolicy, facts: Facts) -> Rul
     """Decide which outputs the next request shows trimmed or cleared."""
     age = facts.cache_age_seconds
     looked_at = LookedAt("seconds since the cache was used", age or 0, rule.ttl_seconds, "seconds")
-    earlier = outputs.reductions_by(CACHE_TTL)
+    earlier_reduction = outputs.reductions_by(CACHE_TTL)
     is_cold = age is not None and rule.ttl_seconds > 0 and age >= rule.ttl_seconds
     outputs_without_own = outputs if rule.sticky or not is_cold else outputs.without_rule(CACHE_TTL)
-    wanted = _wanted_reductions(outputs_without_own, rule, facts.window) if is_cold else {}
+    wanted_reduction = (
+        _wanted_reductions(outputs_without_own, rule, facts.window) if is_cold else {}
+    )
     unchanged_ids = {
-        name for name, reduction in wanted.items() if _is_same(earlier.get(name), reduction)
+        name
+        for name, reduction in wanted_reduction.items()
+        if _is_same(earlier_reduction.get(name), reduction)
     }
-    restored_ids = () if rule.sticky else (name for name in earlier if name not in unchanged_ids)
+    restored_ids = (
+        () if rule.sticky else (name for name in earlier_reduction if name not in unchanged_ids)
+    )
     return RuleAnswer(
         (
             *(OutputReduction(name, "restore", {}) for name in restored_ids),
             *(
                 replace(reduction, numbers=dict(reduction.numbers) | {"cache_age_seconds": age})
-                for name, reduction in wanted.items()
+                for name, reduction in wanted_reduction.items()
                 if name not in unchanged_ids
             ),
         ),
@@ -69,19 +75,21 @@ def _matches_pattern(name: str, pattern: str) -> bool:
     return re.fullmatch(".*".join(map(re.escape, pieces)), name, re.DOTALL) is not None
 
 
-def _is_same(earlier: OutputReduction | None, wanted: OutputReduction) -> bool:
-    if earlier is None or earlier.action != wanted.action:
+def _is_same(earlier_reduction: OutputReduction | None, wanted_reduction: OutputReduction) -> bool:
+    if earlier_reduction is None or earlier_reduction.action != wanted_reduction.action:
         return False
-    return {name: earlier.numbers.get(name) for name in wanted.numbers} == dict(wanted.numbers)
+    return {name: earlier_reduction.numbers.get(name) for name in wanted_reduction.numbers} == dict(
+        wanted_reduction.numbers
+    )
 
 
 def _wanted_reductions(
     outputs: RequestOutputs, rule: PrunePolicy, window: int
 ) -> dict[str, OutputReduction]:
     """Return the reductions of the prunable outputs by part id, oldest first."""
-    room = window * CHARS_PER_TOKEN
-    total = outputs.all_chars(wide=rule.wide_chars)
-    if room <= 0 or total / room < rule.soft_ratio:
+    max_chars = window * CHARS_PER_TOKEN
+    total = outputs.all_chars(counts_width=rule.wide_chars)
+    if max_chars <= 0 or total / max_chars < rule.soft_ratio:
         return {}
     candidates = [
         candidate
@@ -91,27 +99,27 @@ def _wanted_reductions(
         and is_prunable(candidate.tool, rule)
         and not (candidate.media and rule.media == "spared")
     ][::-1]
-    wanted: dict[str, OutputReduction] = {}
+    wanted_reduction: dict[str, OutputReduction] = {}
     sizes = {output.part_id: _output_chars(output, rule) for output in candidates}
     for output in candidates:
         trimmed = _trim_output(output, rule)
         if trimmed is None:
             continue
-        wanted[output.part_id] = trimmed
-        size = weigh_chars(trimmed.text, wide=rule.wide_chars)
+        wanted_reduction[output.part_id] = trimmed
+        size = weigh_chars(trimmed.text, wide_count=rule.wide_chars)
         total += size - sizes[output.part_id]
         sizes[output.part_id] = size
     if not rule.hard_clear or sum(sizes.values()) < rule.min_prunable_chars:
-        return wanted
+        return wanted_reduction
     for output in candidates:
-        if total / room < rule.hard_ratio:
+        if total / max_chars < rule.hard_ratio:
             break
         text = rule.placeholder
-        wanted[output.part_id] = OutputReduction(
+        wanted_reduction[output.part_id] = OutputReduction(
             output.part_id, "clear", {"text": text}, text, output.tokens
         )
-        total += weigh_chars(text, wide=rule.wide_chars) - sizes[output.part_id]
-    return wanted
+        total += weigh_chars(text, wide_count=rule.wide_chars) - sizes[output.part_id]
+    return wanted_reduction
 
 
 def _trim_output(output: RequestOutput, rule: PrunePolicy) -> OutputReduction | None:
@@ -120,28 +128,32 @@ def _trim_output(output: RequestOutput, rule: PrunePolicy) -> OutputReduction | 
     source = "\n".join([output.whole_text, *notes] if output.whole_text else notes)
     shown = "\n".join([output.shown_text, *notes] if output.shown_text else notes)
     appended = source[len(output.whole_text) :]
-    head, tail = max(rule.soft_head_chars, 0), max(rule.soft_tail_chars, 0)
-    if len(shown) <= rule.soft_max_chars or head + tail >= len(shown):
+    head_chars, tail_chars = max(rule.soft_head_chars, 0), max(rule.soft_tail_chars, 0)
+    if len(shown) <= rule.soft_max_chars or head_chars + tail_chars >= len(shown):
         if not output.media:
             return None
         numbers: dict[str, int | str] = _cut_numbers(len(source), 0, "", "")
     else:
         note = (
-            f"\n\n[Tool result trimmed: kept first {head} chars and last {tail} chars "
+            f"\n\n[Tool result trimmed: kept first {head_chars} chars and last {tail_chars} chars "
             f"of {len(source)} chars.]"
         )
-        numbers = _cut_numbers(head, tail, GAP, note) | {"omitted": len(source) - head - tail}
+        numbers = _cut_numbers(head_chars, tail_chars, GAP, note) | {
+            "omitted": len(source) - head_chars - tail_chars
+        }
     if output.media:
         numbers |= {"appended": appended, "without_media": True}
     text = apply_truncation(output.whole_text, numbers)
     return OutputReduction(output.part_id, "truncate", numbers, text, output.tokens)
 
 
-def _cut_numbers(head: int, tail: int, middle: str, suffix: str) -> dict[str, int | str]:
+def _cut_numbers(
+    head_chars: int, tail_chars: int, middle_text: str, suffix: str
+) -> dict[str, int | str]:
     return {
-        "head_chars": head,
-        "tail_chars": tail,
-        "middle": middle,
+        "head_chars": head_chars,
+        "tail_chars": tail_chars,
+        "middle": middle_text,
         "suffix": suffix,
         "omitted": 0,
         "unit": "characters",
@@ -149,4 +161,4 @@ def _cut_numbers(head: int, tail: int, middle: str, suffix: str) -> dict[str, in
 
 
 def _output_chars(output: RequestOutput, rule: PrunePolicy) -> int:
-    return weigh_chars(output.shown_text, wide=rule.wide_chars) + MEDIA_CHARS * output.media
+    return weigh_chars(output.shown_text, wide_count=rule.wide_chars) + MEDIA_CHARS * output.media

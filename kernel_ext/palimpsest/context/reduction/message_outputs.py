@@ -79,10 +79,14 @@ class MessageOutputs:
         """Return the call that made a read out of date."""
         return self._newer_calls.get(part_id)
 
-    def all_chars(self, *, wide: bool) -> int:
+    def all_chars(self, *, counts_width: bool) -> int:
         """Return the characters of all messages as they are shown."""
         messages = apply_decisions(self.messages, self.view)
-        return sum(_part_chars(part, wide=wide) for message in messages for part in message.parts)
+        return sum(
+            _part_chars(part, counts_width=counts_width)
+            for message in messages
+            for part in message.parts
+        )
 
     def reductions_by(self, rule: str) -> dict[str, OutputReduction]:
         """Return the effective reductions by a rule, by part id."""
@@ -116,8 +120,8 @@ class MessageOutputs:
     def user_and_answer_positions(self) -> tuple[int, list[int]]:
         """The position of the first user message, and the positions of the model's answers."""
         infos = [message.info for message in self.messages]
-        prompts = (at for at, info in enumerate(infos) if isinstance(info, UserMessage))
-        answers = [at for at, info in enumerate(infos) if isinstance(info, AssistantMessage)]
+        prompts = (index for index, info in enumerate(infos) if isinstance(info, UserMessage))
+        answers = [index for index, info in enumerate(infos) if isinstance(info, AssistantMessage)]
         return next(prompts, len(infos)), answers
 
     @cached_property
@@ -158,7 +162,7 @@ class MessageOutputs:
 
     def _list_outputs(self, messages: Messages) -> list["MessageOutput"]:
         """Return the outputs in messages that are neither cleared nor dropped, oldest first."""
-        cleared = {
+        cleared_ids = {
             name
             for name, reduction in self._reductions.items()
             if reduction.action in {"clear", "drop"}
@@ -168,7 +172,7 @@ class MessageOutputs:
             self._output(position, part, originals[part.id])
             for position, message in enumerate(apply_decisions(messages, self.view))
             for part in message.parts
-            if part.id not in cleared and _is_output(part)
+            if part.id not in cleared_ids and _is_output(part)
         ]
 
     def _output(
@@ -178,17 +182,17 @@ class MessageOutputs:
         media = len(state.attachments) if isinstance(state, ToolCompleted) else 0
         is_pinned = part.id in self._pinned
         full_text = whole_output(part, {})
-        sent = full_text
+        sent_text = full_text
         if isinstance(part, ToolPart) and is_provider_call(part):
             is_same_provider = self._providers.get(part.message_id) == self._newest_provider
-            sent = sent_result(part, full_text, same_provider=is_same_provider)
+            sent_text = sent_result(part, full_text, same_provider=is_same_provider)
         return MessageOutput(
             outputs=self,
             position=position,
             part_id=part.id,
             tool=part.tool if isinstance(part, ToolPart) else part.type,
             shown_text=full_text,
-            sent_text=sent,
+            sent_text=sent_text,
             whole_text=whole_output(original, self.view.texts),
             media=media,
             pinned=is_pinned,
@@ -197,15 +201,15 @@ class MessageOutputs:
 
     def _decision(self, rule: str, reduction: OutputReduction, name: str) -> Decision:
         if reduction.action == "restore":
-            standing = self._reductions[reduction.part_id]
+            previous_reduction = self._reductions[reduction.part_id]
             return Decision(
                 id=name,
                 action="restore",
                 rule=rule,
-                message_id=standing.message_id,
+                message_id=previous_reduction.message_id,
                 part_id=reduction.part_id,
-                tokens_before=standing.tokens_after,
-                tokens_after=standing.tokens_before,
+                tokens_before=previous_reduction.tokens_after,
+                tokens_after=previous_reduction.tokens_before,
             )
         return Decision(
             id=name,
@@ -272,27 +276,27 @@ def _is_output(part: Part) -> TypeGuard[ToolPart | NotebookPart]:
     return isinstance(part, NotebookPart)
 
 
-def _part_chars(part: Part, *, wide: bool) -> int:
+def _part_chars(part: Part, *, counts_width: bool) -> int:
     match part:
         case TextPart():
-            return 0 if part.ignored else weigh_chars(part.text, wide=wide)
+            return 0 if part.ignored else weigh_chars(part.text, wide_count=counts_width)
         case ReasoningPart():
-            return weigh_chars(part.text, wide=wide)
+            return weigh_chars(part.text, wide_count=counts_width)
         case FilePart():
             return MEDIA_CHARS
         case ToolPart():
             input_json = json.dumps(part.state.input, ensure_ascii=False, separators=(",", ":"))
-            return len(input_json) + _state_chars(part, wide=wide)
+            return len(input_json) + _state_chars(part, counts_width=counts_width)
         case _:
-            return weigh_chars(part.words_for_summary(), wide=wide)
+            return weigh_chars(part.words_for_summary(), wide_count=counts_width)
 
 
-def _state_chars(part: ToolPart, *, wide: bool) -> int:
+def _state_chars(part: ToolPart, *, counts_width: bool) -> int:
     match part.state:
         case ToolCompleted(output=output, attachments=attachments):
-            return weigh_chars(output, wide=wide) + MEDIA_CHARS * len(attachments)
+            return weigh_chars(output, wide_count=counts_width) + MEDIA_CHARS * len(attachments)
         case ToolFailed(error=error):
-            return weigh_chars(error, wide=wide)
+            return weigh_chars(error, wide_count=counts_width)
         case ToolPending() | ToolRunning():
             return 0
         case _:

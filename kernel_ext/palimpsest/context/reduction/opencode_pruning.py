@@ -16,8 +16,8 @@ from palimpsest.transcript.context_values.prune_policy import PrunePolicy
 
 def prune_behind_newest(outputs: RequestOutputs, rule: PrunePolicy, _facts: Facts) -> RuleAnswer:
     """Decide which outputs are cleared after a turn, back to the newest output that is cleared already."""
-    total = freed = 0
-    older: list[tuple[str, int, int]] = []
+    older_tokens = freed_tokens = 0
+    older_outputs: list[tuple[str, int, int]] = []
     for output in outputs.older_than(rule.protect_turns):
         if output.tool in rule.protected_tools:
             continue
@@ -26,12 +26,12 @@ def prune_behind_newest(outputs: RequestOutputs, rule: PrunePolicy, _facts: Fact
         if output.is_kept_by_user:
             continue
         tokens = output.tokens
-        total += tokens
-        if total > rule.protect_tokens:
-            freed += tokens
-            older.append((output.part_id, tokens, total))
-    looked_at = LookedAt("tokens of results that may be cleared", freed, rule.minimum_tokens)
-    if freed <= rule.minimum_tokens:
+        older_tokens += tokens
+        if older_tokens > rule.protect_tokens:
+            freed_tokens += tokens
+            older_outputs.append((output.part_id, tokens, older_tokens))
+    looked_at = LookedAt("tokens of results that may be cleared", freed_tokens, rule.minimum_tokens)
+    if freed_tokens <= rule.minimum_tokens:
         return RuleAnswer((), looked_at)
     reductions = (
         OutputReduction(
@@ -41,12 +41,12 @@ def prune_behind_newest(outputs: RequestOutputs, rule: PrunePolicy, _facts: Fact
                 "text": rule.placeholder,
                 "reached_tokens": reached,
                 "protect_tokens": rule.protect_tokens,
-                "batch_tokens": freed,
+                "batch_tokens": freed_tokens,
                 "minimum_tokens": rule.minimum_tokens,
             },
             rule.placeholder,
             tokens,
         )
-        for name, tokens, reached in older
+        for name, tokens, reached in older_outputs
     )
     return RuleAnswer(tuple(reductions), looked_at)

@@ -91,11 +91,11 @@ def cut_result(
         return None
     match policy.result_form:
         case "head":
-            room = max(kept_chars, max_chars - len(_suffix(policy, 0)))
-            return _with_suffix(text, CutText(head_chars=_at_newline(text, room)), policy)
+            chars_left = max(kept_chars, max_chars - len(_suffix(policy, 0)))
+            return _with_suffix(text, CutText(head_chars=_at_newline(text, chars_left)), policy)
         case "ends":
-            room = max(kept_chars, max_chars - len(_suffix(policy, len(text) - max_chars)))
-            return _with_suffix(text, _cut_to_ends(text, room, kept_chars, policy), policy)
+            chars_left = max(kept_chars, max_chars - len(_suffix(policy, len(text) - max_chars)))
+            return _with_suffix(text, _cut_to_ends(text, chars_left, kept_chars, policy), policy)
         case "weighed":
             return _cut_by_weight(text, max_chars, kept_chars, policy)
 
@@ -120,11 +120,16 @@ def cut_oversized(
         cuts |= _cut_together(results, cuts, total_limit, policy)
     return tuple(
         OutputReduction(
-            result.part_id, "truncate", cut.numbers | {"limit_chars": limit}, text, result.tokens
+            result.part_id,
+            "truncate",
+            cut_text.numbers | {"limit_chars": limit},
+            text,
+            result.tokens,
         )
         for result in results
-        if (cut := cuts.get(result.part_id)) is not None
-        and len(text := apply_truncation(result.whole_text, cut.numbers)) < len(result.shown_text)
+        if (cut_text := cuts.get(result.part_id)) is not None
+        and len(text := apply_truncation(result.whole_text, cut_text.numbers))
+        < len(result.shown_text)
     )
 
 
@@ -137,27 +142,38 @@ def _cut_alone(
 ) -> CutText | None:
     """Cut one result to ``limit`` characters and, where tokens count, to its share of the window; None leaves it whole."""
     suffixed = _with_recall_suffix(policy, result)
-    cut = cut_result(result.whole_text, limit, suffixed) if len(result.shown_text) > limit else None
+    cut_text = (
+        cut_result(result.whole_text, limit, suffixed) if len(result.shown_text) > limit else None
+    )
     if policy.results_counted == "characters":
-        return cut
-    most = max(math.floor(window * policy.result_share), 1)
+        return cut_text
+    max_tokens = max(math.floor(window * policy.result_share), 1)
     for _ in range(TRIES):
         text = (
-            result.shown_text if cut is None else apply_truncation(result.whole_text, cut.numbers)
+            result.shown_text
+            if cut_text is None
+            else apply_truncation(result.whole_text, cut_text.numbers)
         )
         # No text takes more tokens than bytes.
-        if len(text) * 4 <= most or (tokens := count(text)) <= most:
+        if len(text) * 4 <= max_tokens or (tokens := count(text)) <= max_tokens:
             break
         shorter_cut = cut_result(
-            result.whole_text, int(len(text) * most / tokens * NARROWER), suffixed, min_chars=0
+            result.whole_text,
+            int(len(text) * max_tokens / tokens * NARROWER),
+            suffixed,
+            min_chars=0,
         )
-        cut = shorter_cut or cut
-    return cut
+        cut_text = shorter_cut or cut_text
+    return cut_text
 
 
 def _shown_text(result: RequestOutput, cuts: Mapping[str, CutText]) -> str:
-    cut = cuts.get(result.part_id)
-    return result.shown_text if cut is None else apply_truncation(result.whole_text, cut.numbers)
+    cut_text = cuts.get(result.part_id)
+    return (
+        result.shown_text
+        if cut_text is None
+        else apply_truncation(result.whole_text, cut_text.numbers)
+    )
 
 
 def _cut_together(
@@ -168,24 +184,24 @@ def _cut_together(
 ) -> dict[str, CutText]:
     """Shorten one result after the other, each as far as needed, until all fit together."""
     sizes = {result.part_id: len(_shown_text(result, cuts)) for result in results}
-    excess = sum(sizes.values()) - max_chars
+    excess_chars = sum(sizes.values()) - max_chars
     cut_further: dict[str, CutText] = {}
     for result in results if policy.cut_first == "oldest" else reversed(results):
-        if excess <= 0:
+        if excess_chars <= 0:
             break
         size = sizes[result.part_id]
-        shorter = cut_result(
+        shorter_cut = cut_result(
             result.whole_text,
-            max(size - excess, 0),
+            max(size - excess_chars, 0),
             _with_recall_suffix(policy, result),
             min_chars=0,
         )
-        if shorter is None:
+        if shorter_cut is None:
             continue
-        saved = size - len(apply_truncation(result.whole_text, shorter.numbers))
+        saved = size - len(apply_truncation(result.whole_text, shorter_cut.numbers))
         if saved > 0:
-            cut_further[result.part_id] = shorter
-            excess -= saved
+            cut_further[result.part_id] = shorter_cut
+            excess_chars -= saved
     return cut_further
 
 
@@ -202,83 +218,83 @@ def _suffix(policy: RecoveryPolicy, omitted: int) -> str:
     return policy.result_suffix.replace("{omitted}", str(max(1, omitted)))
 
 
-def _with_suffix(text: str, cut: CutText, policy: RecoveryPolicy) -> CutText:
+def _with_suffix(text: str, cut_text: CutText, policy: RecoveryPolicy) -> CutText:
     """Add the suffix, which states how much is missing; the note in between counts as kept."""
-    omitted = len(text) - cut.head_chars - len(cut.middle) - cut.tail_chars
-    return replace(cut, suffix=_suffix(policy, omitted), omitted_chars=max(1, omitted))
+    omitted = len(text) - cut_text.head_chars - len(cut_text.middle) - cut_text.tail_chars
+    return replace(cut_text, suffix=_suffix(policy, omitted), omitted_chars=max(1, omitted))
 
 
 def _has_important_end(text: str) -> bool:
     return IMPORTANT.search(text[-IMPORTANT_CHARS:]) is not None
 
 
-def _at_newline(text: str, room: int) -> int:
-    newline = text.rfind("\n", 0, room + 1)
-    return newline if newline > room * AT_NEWLINE else min(room, len(text))
+def _at_newline(text: str, max_chars: int) -> int:
+    newline = text.rfind("\n", 0, max_chars + 1)
+    return newline if newline > max_chars * AT_NEWLINE else min(max_chars, len(text))
 
 
-def _cut_to_ends(text: str, room: int, min_chars: int, policy: RecoveryPolicy) -> CutText:
-    tail = min(math.floor(room * TAIL_SHARE), MAX_TAIL_CHARS)
-    head = room - tail - len(policy.result_middle)
-    if not _has_important_end(text) or room <= min_chars * 2 or head <= min_chars:
-        return CutText(head_chars=_at_newline(text, room))
-    start = len(text) - tail
+def _cut_to_ends(text: str, max_chars: int, min_chars: int, policy: RecoveryPolicy) -> CutText:
+    tail_chars = min(math.floor(max_chars * TAIL_SHARE), MAX_TAIL_CHARS)
+    head_chars = max_chars - tail_chars - len(policy.result_middle)
+    if not _has_important_end(text) or max_chars <= min_chars * 2 or head_chars <= min_chars:
+        return CutText(head_chars=_at_newline(text, max_chars))
+    start = len(text) - tail_chars
     newline = text.find("\n", start)
-    if newline != -1 and newline < start + tail * TAIL_NEWLINE:
+    if newline != -1 and newline < start + tail_chars * TAIL_NEWLINE:
         start = newline + 1
-    return CutText(_at_newline(text, head), len(text) - start, middle=policy.result_middle)
+    return CutText(_at_newline(text, head_chars), len(text) - start, middle=policy.result_middle)
 
 
 def _cut_by_weight(text: str, max_chars: int, min_chars: int, policy: RecoveryPolicy) -> CutText:
-    room = max(0, max_chars - len(_suffix(policy, len(text) - max_chars)))
-    cut = _with_suffix(text, _weighed_ends(text, room, min_chars, policy), policy)
-    while (excess := weigh_chars(apply_truncation(text, cut.numbers)) - max_chars) > 0 and (
-        cut.head_chars or cut.tail_chars
-    ):
-        cut = _with_suffix(text, _remove_excess(text, cut, excess), policy)
-    if excess <= 0:
-        return cut
-    return CutText(0, suffix=_prefix_by_weight(cut.suffix, max_chars), omitted_chars=len(text))
+    chars_left = max(0, max_chars - len(_suffix(policy, len(text) - max_chars)))
+    cut_text = _with_suffix(text, _weighed_ends(text, chars_left, min_chars, policy), policy)
+    while (
+        excess_chars := weigh_chars(apply_truncation(text, cut_text.numbers)) - max_chars
+    ) > 0 and (cut_text.head_chars or cut_text.tail_chars):
+        cut_text = _with_suffix(text, _remove_excess(text, cut_text, excess_chars), policy)
+    if excess_chars <= 0:
+        return cut_text
+    return CutText(0, suffix=_prefix_by_weight(cut_text.suffix, max_chars), omitted_chars=len(text))
 
 
-def _weighed_ends(text: str, room: int, min_chars: int, policy: RecoveryPolicy) -> CutText:
-    tail = min(math.floor(room * TAIL_SHARE), MAX_TAIL_CHARS)
-    head = room - tail - len(policy.result_middle)
-    if not _has_important_end(text) or room <= min_chars * 2 or head <= min_chars:
-        return CutText(head_chars=_line_end(_prefix_by_weight(text, room)))
-    tail_text = _prefix_by_weight(text[::-1], tail)[::-1]
+def _weighed_ends(text: str, max_chars: int, min_chars: int, policy: RecoveryPolicy) -> CutText:
+    tail_chars = min(math.floor(max_chars * TAIL_SHARE), MAX_TAIL_CHARS)
+    head_chars = max_chars - tail_chars - len(policy.result_middle)
+    if not _has_important_end(text) or max_chars <= min_chars * 2 or head_chars <= min_chars:
+        return CutText(head_chars=_line_end(_prefix_by_weight(text, max_chars)))
+    tail_text = _prefix_by_weight(text[::-1], tail_chars)[::-1]
     newline = tail_text.find("\n")
-    if 0 <= newline < tail * TAIL_NEWLINE:
+    if 0 <= newline < tail_chars * TAIL_NEWLINE:
         tail_text = tail_text[newline + 1 :]
     return CutText(
-        _line_end(_prefix_by_weight(text, head)), len(tail_text), middle=policy.result_middle
+        _line_end(_prefix_by_weight(text, head_chars)), len(tail_text), middle=policy.result_middle
     )
 
 
-def _line_end(piece: str) -> int:
-    newline = piece.rfind("\n")
-    return newline if newline > len(piece) * AT_NEWLINE else len(piece)
+def _line_end(text: str) -> int:
+    newline = text.rfind("\n")
+    return newline if newline > len(text) * AT_NEWLINE else len(text)
 
 
-def _prefix_by_weight(text: str, room: int) -> str:
-    """Return a beginning of a text whose length by ``weigh_chars`` is at most ``room``."""
-    if weigh_chars(text) <= room:
+def _prefix_by_weight(text: str, max_chars: int) -> str:
+    """Return a beginning of a text whose length by ``weigh_chars`` is at most ``max_chars``."""
+    if weigh_chars(text) <= max_chars:
         return text
-    beginning = text[:room]
-    while (excess := weigh_chars(beginning) - room) > 0:
-        beginning = beginning[: len(beginning) - math.ceil(excess / WIDE_CHARS)]
+    beginning = text[:max_chars]
+    while (excess_chars := weigh_chars(beginning) - max_chars) > 0:
+        beginning = beginning[: len(beginning) - math.ceil(excess_chars / WIDE_CHARS)]
     return beginning
 
 
-def _remove_excess(text: str, cut: CutText, excess: int) -> CutText:
+def _remove_excess(text: str, cut_text: CutText, excess_chars: int) -> CutText:
     """Remove the excess from the tail's end; where the tail is too short, from the head's."""
-    end = len(text) - cut.skipped_chars
-    if cut.tail_chars:
-        tail_text = text[end - cut.tail_chars : end]
-        shorter_tail = _prefix_by_weight(tail_text, weigh_chars(tail_text) - excess)
+    end = len(text) - cut_text.skipped_chars
+    if cut_text.tail_chars:
+        tail_text = text[end - cut_text.tail_chars : end]
+        shorter_tail = _prefix_by_weight(tail_text, weigh_chars(tail_text) - excess_chars)
         if shorter_tail:
-            skipped = cut.skipped_chars + len(tail_text) - len(shorter_tail)
-            return CutText(cut.head_chars, len(shorter_tail), skipped, cut.middle)
-        return CutText(cut.head_chars)
-    head = text[: cut.head_chars]
-    return CutText(len(_prefix_by_weight(head, weigh_chars(head) - excess)))
+            skipped = cut_text.skipped_chars + len(tail_text) - len(shorter_tail)
+            return CutText(cut_text.head_chars, len(shorter_tail), skipped, cut_text.middle)
+        return CutText(cut_text.head_chars)
+    head = text[: cut_text.head_chars]
+    return CutText(len(_prefix_by_weight(head, weigh_chars(head) - excess_chars)))

@@ -50,7 +50,7 @@ class SentPicture:
 
     part_id: str
     message_id: str
-    place: int
+    index_in_part: int
     """Its index among the pictures and documents of its part in the log."""
     mime: str
     url: str
@@ -118,12 +118,12 @@ def keep_picture_limits(
 
     ``messages`` are those of the request; ``learned`` are the limits in the provider's newest refusal.
     """
-    known = stricter_limits(limits_of(model), learned_limits(view.decisions, model), learned)
-    if not model.vision or not known.any_of_pictures:
+    known_limits = stricter_limits(limits_of(model), learned_limits(view.decisions, model), learned)
+    if not model.vision or not known_limits.any_of_pictures:
         return ()
     pictures = tuple(sent_pictures(view, messages, model))
-    forms = _sent_forms(pictures, known, shrink) if pictures else {}
-    return tuple(_decisions(view, pictures, forms, known, learned, model, new_id))
+    sent_forms = _sent_forms(pictures, known_limits, shrink) if pictures else {}
+    return tuple(_decisions(view, pictures, sent_forms, known_limits, learned, model, new_id))
 
 
 def is_whole_text(decision: Decision) -> bool:
@@ -162,33 +162,33 @@ def sent_pictures(view: View, messages: NeutralMessages, model: ModelInfo) -> It
         return
     effective = EffectiveDecisions(view.decisions)
     message_ids = _message_ids(view.messages, {str(block.part_id) for _, block in blocks})
-    protected = pinned_parts(view.messages, view.decisions) | effective.restored_ids
+    protected_ids = pinned_parts(view.messages, view.decisions) | effective.restored_ids
     last_index: dict[str, int] = {}
     for message_id, block in blocks:
         part_id = str(block.part_id)
         left_out = effective.pictures(part_id)
-        place = last_index.get(part_id, -1) + 1
-        while LEFT_OUT in left_out.get(str(place), {}):
-            place += 1
-        last_index[part_id] = place
+        index_in_part = last_index.get(part_id, -1) + 1
+        while LEFT_OUT in left_out.get(str(index_in_part), {}):
+            index_in_part += 1
+        last_index[part_id] = index_in_part
         own_message_id = message_ids.get(part_id) or message_id
         if own_message_id is None or block.mime not in accepted_types:
             continue
         yield SentPicture(
             part_id=part_id,
             message_id=own_message_id,
-            place=place,
+            index_in_part=index_in_part,
             mime=block.mime,
             url=block.url,
             name=block.filename or ("document" if block.mime == PDF else "picture"),
             size=size_of_url(block.url),
-            pinned_or_restored=part_id in protected or own_message_id in protected,
+            pinned_or_restored=part_id in protected_ids or own_message_id in protected_ids,
         )
 
 
-def _message_ids(messages: Messages, parts: set[str]) -> dict[str, str]:
+def _message_ids(messages: Messages, part_ids: set[str]) -> dict[str, str]:
     return {
-        part.id: message.id for message in messages for part in message.parts if part.id in parts
+        part.id: message.id for message in messages for part in message.parts if part.id in part_ids
     }
 
 
@@ -199,19 +199,19 @@ def _sent_forms(
     left_out = dict.fromkeys(
         _too_many(pictures, range(len(pictures)), limits.pictures), _Form("pictures")
     )
-    remaining = [at for at in range(len(pictures)) if at not in left_out]
-    forms = left_out | _forms_of_large(pictures, remaining, limits, shrink)
-    remaining = [at for at in remaining if _is_sent(forms.get(at))]
-    return forms | _forms_by_weight(pictures, remaining, forms, limits, shrink)
+    remaining_indices = [index for index in range(len(pictures)) if index not in left_out]
+    sent_forms = left_out | _forms_of_large(pictures, remaining_indices, limits, shrink)
+    remaining_indices = [index for index in remaining_indices if _is_sent(sent_forms.get(index))]
+    return sent_forms | _forms_by_weight(pictures, remaining_indices, sent_forms, limits, shrink)
 
 
-def _is_sent(form: _Form | None) -> bool:
-    return form is None or form.shrunk_picture is not None
+def _is_sent(sent_form: _Form | None) -> bool:
+    return sent_form is None or sent_form.shrunk_picture is not None
 
 
 def _oldest_first(pictures: Sequence[SentPicture], indices: Iterable[int]) -> list[int]:
     """Return indices in the order in which pictures are left out."""
-    return sorted(indices, key=lambda at: (pictures[at].pinned_or_restored, at))
+    return sorted(indices, key=lambda index: (pictures[index].pinned_or_restored, index))
 
 
 def _too_many(
@@ -224,71 +224,78 @@ def _too_many(
 
 
 def _forms_of_large(
-    pictures: Sequence[SentPicture], remaining: Sequence[int], limits: RequestLimits, shrink: Shrink
+    pictures: Sequence[SentPicture],
+    remaining_indices: Sequence[int],
+    limits: RequestLimits,
+    shrink: Shrink,
 ) -> dict[int, _Form]:
     """Return the forms of pictures that are too large alone, or for a request with many."""
-    forms: dict[int, _Form] = {}
-    for at in remaining:
-        name, side = _side_of(pictures[at], limits)
-        form = _smaller_form(pictures[at], name, side, limits, shrink)
-        if form is not None:
-            forms[at] = form
-    remaining = [at for at in remaining if _is_sent(forms.get(at))]
-    if limits.many is None or limits.many_side is None or len(remaining) <= limits.many:
-        return forms
-    large = [at for at in remaining if _side_sent(pictures[at], forms.get(at)) > limits.many_side]
+    sent_forms: dict[int, _Form] = {}
+    for index in remaining_indices:
+        name, max_side = _side_of(pictures[index], limits)
+        sent_form = _smaller_form(pictures[index], name, max_side, limits, shrink)
+        if sent_form is not None:
+            sent_forms[index] = sent_form
+    remaining_indices = [index for index in remaining_indices if _is_sent(sent_forms.get(index))]
+    if limits.many is None or limits.many_side is None or len(remaining_indices) <= limits.many:
+        return sent_forms
+    large = [
+        index
+        for index in remaining_indices
+        if _side_sent(pictures[index], sent_forms.get(index)) > limits.many_side
+    ]
     unshrinkable = []
-    for at in large:
-        form = _smaller_form(pictures[at], "many_side", limits.many_side, limits, shrink)
-        if form is not None and form.shrunk_picture is not None:
-            forms[at] = form
+    for index in large:
+        sent_form = _smaller_form(pictures[index], "many_side", limits.many_side, limits, shrink)
+        if sent_form is not None and sent_form.shrunk_picture is not None:
+            sent_forms[index] = sent_form
         else:
-            unshrinkable.append(at)
+            unshrinkable.append(index)
     # Pictures that cannot be made smaller may stay where only few are sent.
     keep_count = max(1, math.floor(limits.many * KEPT_SHARE))
-    count = len(remaining)
-    for at in (
+    count = len(remaining_indices)
+    for index in (
         _oldest_first(pictures, unshrinkable)
         if count - len(unshrinkable) <= limits.many
         else unshrinkable
     ):
         if count <= keep_count:
             break
-        forms[at] = _Form("many_side")
+        sent_forms[index] = _Form("many_side")
         count -= 1
-    return forms
+    return sent_forms
 
 
 def _side_of(picture: SentPicture, limits: RequestLimits) -> tuple[str, int | None]:
     """Return the longest side of a picture under the limits on side and pixels, and the name of the stricter limit."""
-    side = limits.side
+    max_side = limits.side
     if limits.pixels is None or picture.pixels <= limits.pixels:
-        return "side", side
+        return "side", max_side
     by_pixels = math.floor(picture.longer_side * math.sqrt(limits.pixels / picture.pixels))
-    return ("pixels", by_pixels) if side is None or by_pixels < side else ("side", side)
+    return ("pixels", by_pixels) if max_side is None or by_pixels < max_side else ("side", max_side)
 
 
-def _side_sent(picture: SentPicture, form: _Form | None) -> int:
-    shrunk = form.shrunk_picture if form is not None else None
+def _side_sent(picture: SentPicture, sent_form: _Form | None) -> int:
+    shrunk = sent_form.shrunk_picture if sent_form is not None else None
     return picture.longer_side if shrunk is None else max(shrunk.size)
 
 
-def _bytes_sent(picture: SentPicture, form: _Form | None) -> int:
-    shrunk = form.shrunk_picture if form is not None else None
+def _bytes_sent(picture: SentPicture, sent_form: _Form | None) -> int:
+    shrunk = sent_form.shrunk_picture if sent_form is not None else None
     return picture.bytes if shrunk is None else shrunk.bytes
 
 
 def _smaller_form(
-    picture: SentPicture, name: str, side: int | None, limits: RequestLimits, shrink: Shrink
+    picture: SentPicture, name: str, max_side: int | None, limits: RequestLimits, shrink: Shrink
 ) -> _Form | None:
     """Return the form of a picture that is too large alone; None where it may be sent unchanged."""
-    is_too_large = side is not None and picture.longer_side > side
+    is_too_large = max_side is not None and picture.longer_side > max_side
     is_heavy = limits.picture_bytes is not None and picture.bytes > limits.picture_bytes
     if not is_too_large and not is_heavy:
         return None
     longest = picture.longer_side
-    if is_too_large and side is not None:
-        longest = max(1, math.floor(side * SIDE_SHARE))
+    if is_too_large and max_side is not None:
+        longest = max(1, math.floor(max_side * SIDE_SHARE))
     shrunk = None if picture.mime == PDF else shrink(picture, longest, limits.picture_bytes)
     if shrunk is not None and limits.picture_bytes is not None:
         shrunk = shrunk if shrunk.bytes <= limits.picture_bytes else None
@@ -297,40 +304,42 @@ def _smaller_form(
 
 def _forms_by_weight(
     pictures: Sequence[SentPicture],
-    remaining: Sequence[int],
-    forms: Mapping[int, _Form],
+    remaining_indices: Sequence[int],
+    sent_forms: Mapping[int, _Form],
     limits: RequestLimits,
     shrink: Shrink,
 ) -> dict[int, _Form]:
     """Leave out the oldest until the rest has few enough bytes; the last picture is made smaller instead."""
     if limits.request_bytes is None:
         return {}
-    most = math.floor(limits.request_bytes * KEPT_SHARE)
-    sizes = {at: _bytes_sent(pictures[at], forms.get(at)) for at in remaining}
-    total = sum(sizes.values())
-    if total <= most:
+    max_bytes = math.floor(limits.request_bytes * KEPT_SHARE)
+    sizes = {
+        index: _bytes_sent(pictures[index], sent_forms.get(index)) for index in remaining_indices
+    }
+    total_bytes = sum(sizes.values())
+    if total_bytes <= max_bytes:
         return {}
     by_place: dict[int, _Form] = {}
-    order = _oldest_first(pictures, remaining)
-    for at in order[:-1]:
-        if total <= most * KEPT_SHARE:
+    order = _oldest_first(pictures, remaining_indices)
+    for index in order[:-1]:
+        if total_bytes <= max_bytes * KEPT_SHARE:
             break
-        by_place[at] = _Form("request_bytes")
-        total -= sizes[at]
-    if total > most:
-        last = order[-1]
+        by_place[index] = _Form("request_bytes")
+        total_bytes -= sizes[index]
+    if total_bytes > max_bytes:
+        last_index = order[-1]
         shrunk = None
-        if pictures[last].mime != PDF:
-            shrunk = shrink(pictures[last], pictures[last].longer_side, most)
-        fits = shrunk is not None and shrunk.bytes <= most
-        by_place[last] = _Form("request_bytes", shrunk if fits else None)
+        if pictures[last_index].mime != PDF:
+            shrunk = shrink(pictures[last_index], pictures[last_index].longer_side, max_bytes)
+        fits = shrunk is not None and shrunk.bytes <= max_bytes
+        by_place[last_index] = _Form("request_bytes", shrunk if fits else None)
     return by_place
 
 
 def _decisions(
     view: View,
     pictures: Sequence[SentPicture],
-    forms: Mapping[int, _Form],
+    sent_forms: Mapping[int, _Form],
     limits: RequestLimits,
     learned: RequestLimits,
     model: ModelInfo,
@@ -338,19 +347,20 @@ def _decisions(
 ) -> Iterator[Decision]:
     effective = EffectiveDecisions(view.decisions)
     by_part: dict[str, list[tuple[SentPicture, _Form]]] = {}
-    for at in sorted(forms):
-        by_part.setdefault(pictures[at].part_id, []).append((pictures[at], forms[at]))
-    for part_id, changed in by_part.items():
-        recorded = {
-            str(picture.place): _recorded_form(picture, form, limits) for picture, form in changed
+    for index in sorted(sent_forms):
+        by_part.setdefault(pictures[index].part_id, []).append((pictures[index], sent_forms[index]))
+    for part_id, changed_pictures in by_part.items():
+        recorded_forms = {
+            str(picture.index_in_part): _recorded_form(picture, sent_form, limits)
+            for picture, sent_form in changed_pictures
         }
-        message_id, limit = changed[0][0].message_id, changed[0][1].limit
+        message_id, limit = changed_pictures[0][0].message_id, changed_pictures[0][1].limit
         reduction = effective.reduction(part_id, message_id)
         text = WHOLE_TEXT
         if reduction is not None and reduction.action == "truncate":
             text = dict(reduction.numbers)
         numbers: dict[str, Any] = text | {
-            PICTURES: recorded,
+            PICTURES: recorded_forms,
             "limit": limit,
             "most": getattr(limits, limit),
             "model": model.ref.id,
@@ -362,7 +372,7 @@ def _decisions(
             numbers[LEARNED] = limits_set
         else:
             numbers.pop(LEARNED, None)
-        still_sent = sum(LEFT_OUT not in picture for picture in recorded.values())
+        still_sent = sum(LEFT_OUT not in picture for picture in recorded_forms.values())
         yield Decision(
             id=new_id(),
             action="truncate",
@@ -370,22 +380,22 @@ def _decisions(
             message_id=message_id,
             part_id=part_id,
             numbers=numbers,
-            tokens_before=MEDIA_TOKENS * len(changed),
+            tokens_before=MEDIA_TOKENS * len(changed_pictures),
             tokens_after=MEDIA_TOKENS * still_sent,
         )
 
 
-def _recorded_form(picture: SentPicture, form: _Form, limits: RequestLimits) -> dict[str, Any]:
+def _recorded_form(picture: SentPicture, sent_form: _Form, limits: RequestLimits) -> dict[str, Any]:
     """Return the record of a picture in a decision: its smaller version, or the text that replaces it."""
     fields: dict[str, Any] = {"name": picture.name}
     if picture.size is not None:
         fields["size"] = list(picture.size)
-    if form.shrunk_picture is not None:
-        shrunk = form.shrunk_picture
+    if sent_form.shrunk_picture is not None:
+        shrunk = sent_form.shrunk_picture
         return fields | {"url": shrunk.url, "mime": shrunk.mime, "to": list(shrunk.size)}
     words = DOCUMENT_OUT if picture.mime == PDF else PICTURE_OUT
     size = f", {picture.size[0]:,} x {picture.size[1]:,} pixels" if picture.size else ""
-    limit = limit_words(form.limit, limits)
+    limit = limit_words(sent_form.limit, limits)
     return fields | {LEFT_OUT: words.format(name=picture.name, size=size, limit=limit, look=LOOK)}
 
 

@@ -58,20 +58,20 @@ def _decode_base64(data: str) -> bytes:
 
 
 def _jpeg(data: bytes) -> Size | None:
-    at = len(JPEG)
-    while at + 4 <= len(data):
-        if data[at] != 0xFF:
+    index = len(JPEG)
+    while index + 4 <= len(data):
+        if data[index] != 0xFF:
             return None
-        marker = data[at + 1]
+        marker = data[index + 1]
         if marker == 0xFF:
-            at += 1
+            index += 1
         elif marker in JPEG_WITHOUT_LENGTH:
-            at += 2
+            index += 2
         elif marker in JPEG_SIZES:
-            height, width = struct.unpack(">HH", data[at + 5 : at + 9])
+            height, width = struct.unpack(">HH", data[index + 5 : index + 9])
             return width, height
         else:
-            at += 2 + struct.unpack(">H", data[at + 2 : at + 4])[0]
+            index += 2 + struct.unpack(">H", data[index + 2 : index + 4])[0]
     return None
 
 

@@ -104,8 +104,8 @@ class RequestOutputs(Protocol):
     def newer_call(self, part_id: str) -> NewerCall | None:
         """Return the call that made a read out of date, by the id of the read's part."""
 
-    def all_chars(self, *, wide: bool) -> int:
-        """Return the characters of all messages; ``wide`` counts Chinese, Japanese and Korean ones as four."""
+    def all_chars(self, *, counts_width: bool) -> int:
+        """Return the characters of all messages; ``counts_width`` counts Chinese, Japanese and Korean ones as four."""
 
     def count(self, text: str) -> int:
         """Return the tokens of a text, as the policy's estimator counts them."""
@@ -120,7 +120,7 @@ class RequestOutputs(Protocol):
 class LookedAt(NamedTuple):
     """The value that a rule compared with its threshold; at the threshold or above it, the rule acts."""
 
-    measured: str
+    quantity: str
     """What the value measures, such as ``tokens of the request``."""
     value: float
     threshold: float

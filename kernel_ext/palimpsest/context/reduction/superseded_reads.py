@@ -48,10 +48,10 @@ class _LaterCall:
     newer_call: NewerCall
 
 
-def newer_calls(messages: Messages, shown: Iterable[str]) -> dict[str, NewerCall]:
+def newer_calls(messages: Messages, shown_calls: Iterable[str]) -> dict[str, NewerCall]:
     """Map outdated reads to the newest call that made them so.
 
-    ``shown`` are the parts whose outputs are shown: a cleared read makes no other read outdated.
+    ``shown_calls`` are the parts whose outputs are shown: a cleared read makes no other read outdated.
     """
     calls = (
         FileCall(part.id, part.tool, part.state.input)
@@ -59,29 +59,33 @@ def newer_calls(messages: Messages, shown: Iterable[str]) -> dict[str, NewerCall
         for part in reversed(message.parts)
         if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted)
     )
-    return superseded_calls(calls, frozenset(shown))
+    return superseded_calls(calls, frozenset(shown_calls))
 
 
-def superseded_calls(newest_first: Iterable[FileCall], visible: Set[str]) -> dict[str, NewerCall]:
+def superseded_calls(
+    newest_first: Iterable[FileCall], visible_calls: Set[str]
+) -> dict[str, NewerCall]:
     """Map outdated reads to the newest call that made them so; calls of other tools are ignored."""
     newer_by_part: dict[str, NewerCall] = {}
-    later: dict[str, list[_LaterCall]] = {}
+    later_calls: dict[str, list[_LaterCall]] = {}
     for call in newest_first:
         path = _path(call.input)
         if path is None:
             continue
         if call.tool in CHANGING_TOOLS:
-            newer = NewerCall(call.part_id, "changed")
-            later.setdefault(path, []).append(_LaterCall(1, float("inf"), newer))
+            newer_call = NewerCall(call.part_id, "changed")
+            later_calls.setdefault(path, []).append(_LaterCall(1, float("inf"), newer_call))
         elif call.tool in READING_TOOLS:
-            first, last = _requested_lines(call.input)
-            for other in later.get(path, ()):
-                if other.first_line <= first and last <= other.last_line:
+            first_line, last_line = _requested_lines(call.input)
+            for other in later_calls.get(path, ()):
+                if other.first_line <= first_line and last_line <= other.last_line:
                     newer_by_part[call.part_id] = other.newer_call
                     break
-            if call.part_id in visible:
-                newer = NewerCall(call.part_id, "read-again")
-                later.setdefault(path, []).append(_LaterCall(first, last, newer))
+            if call.part_id in visible_calls:
+                newer_call = NewerCall(call.part_id, "read-again")
+                later_calls.setdefault(path, []).append(
+                    _LaterCall(first_line, last_line, newer_call)
+                )
     return newer_by_part
 
 
@@ -99,5 +103,5 @@ def _requested_lines(inputs: Mapping[str, Any]) -> tuple[int, float]:
     return first, first + _number(inputs.get("limit"), DEFAULT_LINES) - 1
 
 
-def _number(value: object, otherwise: int) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else otherwise
+def _number(value: object, default: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else default

@@ -223,19 +223,21 @@ def _numbers(
 
 def apply_truncation(text: str, numbers: Mapping[str, int | str]) -> str:
     """Apply a truncation to the original text; the same numbers always give the same text."""
-    head, tail = int(numbers["head_chars"]), int(numbers["tail_chars"])
+    head_chars, tail_chars = int(numbers["head_chars"]), int(numbers["tail_chars"])
     if "suffix" in numbers:
-        return _join_ends(text, head, tail, numbers)
-    gap = f"...{numbers['omitted']} {numbers['unit']} truncated..."
-    tail_text = text[len(text) - tail :] if tail else ""
+        return _join_ends(text, head_chars, tail_chars, numbers)
+    gap_note = f"...{numbers['omitted']} {numbers['unit']} truncated..."
+    tail_text = text[len(text) - tail_chars :] if tail_chars else ""
     hint = _hint(numbers)
     match numbers.get("lines_of"):
         case "head":
-            return "\n\n".join((text[:head], gap, hint))
+            return "\n\n".join((text[:head_chars], gap_note, hint))
         case "tail":
-            return "\n\n".join((gap, hint, tail_text))
+            return "\n\n".join((gap_note, hint, tail_text))
         case _:
-            return "\n\n".join(piece for piece in (text[:head], gap, tail_text, hint) if piece)
+            return "\n\n".join(
+                piece for piece in (text[:head_chars], gap_note, tail_text, hint) if piece
+            )
 
 
 def _hint(numbers: Mapping[str, int | str]) -> str:
@@ -246,54 +248,63 @@ def _hint(numbers: Mapping[str, int | str]) -> str:
     return hint.format(name=numbers["recall"])
 
 
-def _join_ends(text: str, head: int, tail: int, numbers: Mapping[str, int | str]) -> str:
+def _join_ends(
+    text: str, head_chars: int, tail_chars: int, numbers: Mapping[str, int | str]
+) -> str:
     """Join the ends of a text with the middle and suffix that the decision records."""
     text += str(numbers.get("appended", ""))
     end = max(len(text) - int(numbers.get("tail_skipped", 0)), 0)
-    tail_text = text[max(end - tail, 0) : end] if tail else ""
-    return f"{text[:head]}{numbers.get('middle', '')}{tail_text}{numbers['suffix']}"
+    tail_text = text[max(end - tail_chars, 0) : end] if tail_chars else ""
+    return f"{text[:head_chars]}{numbers.get('middle', '')}{tail_text}{numbers['suffix']}"
 
 
 def _both_ends(text: str, max_lines: int, max_bytes: int) -> KeptEnds | None:
     if choose_ends(text, max_lines, max_bytes) is None:
         return None
-    tail = choose_ends(
+    tail_chars = choose_ends(
         text, max(1, int(max_lines * TAIL_SHARE)), int(max_bytes * TAIL_SHARE), from_end=True
     )
-    head = choose_ends(
+    head_chars = choose_ends(
         text, max_lines - int(max_lines * TAIL_SHARE), max_bytes - int(max_bytes * TAIL_SHARE)
     )
-    if tail is None or head is None or not tail.tail_chars or not head.head_chars:
+    if (
+        tail_chars is None
+        or head_chars is None
+        or not tail_chars.tail_chars
+        or not head_chars.head_chars
+    ):
         return None
     shown_bytes = len(
-        (text[: head.head_chars] + text[-tail.tail_chars :]).encode("utf-8", "surrogatepass")
+        (text[: head_chars.head_chars] + text[-tail_chars.tail_chars :]).encode(
+            "utf-8", "surrogatepass"
+        )
     )
     omitted = len(text.encode("utf-8", "surrogatepass")) - shown_bytes
     return KeptEnds(
-        head_chars=head.head_chars,
-        tail_chars=tail.tail_chars,
+        head_chars=head_chars.head_chars,
+        tail_chars=tail_chars.tail_chars,
         omitted_amount=max(omitted, 0),
         unit="bytes",
     )
 
 
 def _inside_a_line(text: str, max_bytes: int, *, from_end: bool) -> KeptEnds:
-    raw = text.encode("utf-8", "surrogatepass")
+    encoded = text.encode("utf-8", "surrogatepass")
     if from_end:
-        start = max(len(raw) - max_bytes, 0)
-        while start < len(raw) and _is_continuation_byte(raw[start]):
+        start = max(len(encoded) - max_bytes, 0)
+        while start < len(encoded) and _is_continuation_byte(encoded[start]):
             start += 1
-        piece = raw[start:]
+        encoded_tail = encoded[start:]
     else:
-        end = min(max_bytes, len(raw))
-        while 0 < end < len(raw) and _is_continuation_byte(raw[end]):
+        end = min(max_bytes, len(encoded))
+        while 0 < end < len(encoded) and _is_continuation_byte(encoded[end]):
             end -= 1
-        piece = raw[:end]
-    chars = len(piece.decode("utf-8", "surrogatepass"))
+        encoded_tail = encoded[:end]
+    chars = len(encoded_tail.decode("utf-8", "surrogatepass"))
     return KeptEnds(
         head_chars=0 if from_end else chars,
         tail_chars=chars if from_end else 0,
-        omitted_amount=len(raw) - len(piece),
+        omitted_amount=len(encoded) - len(encoded_tail),
         unit="bytes",
     )
 

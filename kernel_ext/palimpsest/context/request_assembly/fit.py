@@ -102,16 +102,16 @@ class FitAttempts:
         # Reported tokens justify a summary, but do not stop a request.
         return "look at the size" if cause == "full" else "cut"
 
-    def count_summary(self, *, failed: bool) -> Cause:
+    def count_summary(self, *, has_failed: bool) -> Cause:
         """Count the outcome of a summary, and return the next cause."""
-        self.failed_compactions += failed
-        return "failed" if failed else "size"
+        self.failed_compactions += has_failed
+        return "failed" if has_failed else "size"
 
-    def cuts_now(self, way: FitAction, policy: Policy) -> bool:
+    def cuts_now(self, action: FitAction, policy: Policy) -> bool:
         """Return whether oversized results must be cut now: first of all, or as the last resort."""
-        if way == "fits" or not self.may_truncate(policy):
+        if action == "fits" or not self.may_truncate(policy):
             return False
-        is_first_choice = way == "truncate_tool_results_only" or self.must_shorten
+        is_first_choice = action == "truncate_tool_results_only" or self.must_shorten
         return is_first_choice or not self.may_compact(policy)
 
 
@@ -181,7 +181,7 @@ def fit_request(request: R, attempts: FitAttempts, cause: Cause = "size") -> Fit
                 outcome = yield SummaryNeeded(overflow=cause == "refused")
                 assert outcome is not None
                 request = outcome.request
-                cause = attempts.count_summary(failed=outcome.summary_failed)
+                cause = attempts.count_summary(has_failed=outcome.summary_failed)
             case "send":
                 return fitted
             case "look at the size":
@@ -259,13 +259,13 @@ def _reduce_without_summary(
     decisions, request = request.within_limits()
     if decisions:
         yield DecisionBatch(decisions, facts)
-    way, route = choose_fit_action(request, facts)
+    action, route = choose_fit_action(request, facts)
     request.note_check(route)
-    if attempts.cuts_now(way, request.policy) and (cuts := _oversized_cuts(request, attempts)):
+    if attempts.cuts_now(action, request.policy) and (cuts := _oversized_cuts(request, attempts)):
         request = yield from _run_rule(request, OVERSIZED, RuleAnswer(cuts), facts)
-        way, route = choose_fit_action(request, facts)
+        action, route = choose_fit_action(request, facts)
         request.note_check(route)
-    attempts.must_shorten = way == "compact_then_truncate"
+    attempts.must_shorten = action == "compact_then_truncate"
     return FittedRequest(request, facts, route)
 
 

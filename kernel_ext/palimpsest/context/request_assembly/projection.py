@@ -66,15 +66,17 @@ ATTACHED = "The user attached {name}."
 
 def with_pinned_parts(messages: NeutralMessages, view: View) -> NeutralMessages:
     """Add all missing pinned parts to the messages, after the summary if there is one."""
-    pinned = pinned_parts(view.messages, view.decisions)
+    pinned_ids = pinned_parts(view.messages, view.decisions)
     visible = {
         block.part_id for message in messages for block in message.blocks if reaches_model(block)
     }
-    missing = pinned - visible
-    if not missing:
+    missing_ids = pinned_ids - visible
+    if not missing_ids:
         return messages
     original_messages = tuple(
-        message for message in view.messages if any(part.id in missing for part in message.parts)
+        message
+        for message in view.messages
+        if any(part.id in missing_ids for part in message.parts)
     )
     blocks = tuple(
         block
@@ -82,22 +84,22 @@ def with_pinned_parts(messages: NeutralMessages, view: View) -> NeutralMessages:
             original_messages, apply_decisions(original_messages, view), strict=True
         )
         for part in _shown_parts(original, applied)
-        if part.id in missing
+        if part.id in missing_ids
         for block in _quote_part(part, original, view)
     )
     if not blocks:
         return messages
-    at = _index_after_summary(messages, view.messages)
-    return (*messages[:at], NeutralMessage(role="user", blocks=blocks), *messages[at:])
+    index = _index_after_summary(messages, view.messages)
+    return (*messages[:index], NeutralMessage(role="user", blocks=blocks), *messages[index:])
 
 
-def _shown_parts(original: Message, applied: Message) -> tuple[Part, ...]:
+def _shown_parts(original: Message, message: Message) -> tuple[Part, ...]:
     """Return the parts of a message after decisions; thinking is kept even where nothing else is left."""
-    visible = {part.id: part for part in applied.parts}
+    visible_parts = {part.id: part for part in message.parts}
     return tuple(
-        visible.get(part.id, part)
+        visible_parts.get(part.id, part)
         for part in original.parts
-        if part.id in visible or isinstance(part, ReasoningPart)
+        if part.id in visible_parts or isinstance(part, ReasoningPart)
     )
 
 
@@ -109,7 +111,7 @@ def reaches_model(block: Block) -> bool:
 def _index_after_summary(messages: NeutralMessages, transcript: Messages) -> int:
     """Return the index after the newest summary, else after the system messages."""
     summary_ids = summaries(transcript)
-    places = [at for at, message in enumerate(messages) if message.message_id in summary_ids]
+    places = [index for index, message in enumerate(messages) if message.message_id in summary_ids]
     if places:
         return places[-1] + 1
     return sum(message.role == "system" for message in messages)
@@ -173,8 +175,8 @@ def _is_pinned_itself(thought: ReasoningPart, view: View) -> bool:
     )
 
 
-def _quoted_text(part: Part, who: str, text: str) -> TextBlock:
-    return TextBlock(text=KEPT.format(who=who, text=text).rstrip(), part_id=part.id)
+def _quoted_text(part: Part, speaker: str, text: str) -> TextBlock:
+    return TextBlock(text=KEPT.format(who=speaker, text=text).rstrip(), part_id=part.id)
 
 
 def _call(part: ToolPart) -> str:
@@ -223,19 +225,19 @@ def project(
     count: Count,
     version: int = PROJECTION_VERSION,
     flatten: Convert = neutral_messages,
-    weigh: Callable[[NeutralMessage], int] | None = None,
+    count_tokens: Callable[[NeutralMessage], int] | None = None,
 ) -> Projection:
     """Project a session to one request; an older ``version`` gives the request of that version.
 
     A caller that projects a session repeatedly may pass functions that cache how messages are
-    converted (``flatten``) and counted (``weigh``).
+    converted (``flatten``) and counted (``count_tokens``).
     """
     if version == 1:
         all_messages = _project_v1(view, system_messages(system), model, policy)
     else:
         all_messages = _project_v2(view, system_messages(system), model, policy, flatten, version)
     tokens = tuple(
-        weigh(message) if weigh is not None else message_tokens(message, count)
+        count_tokens(message) if count_tokens is not None else message_tokens(message, count)
         for message in all_messages
     )
     return Projection(messages=all_messages, tokens=tokens, tools_tokens=tools_tokens(tools, count))
@@ -249,22 +251,24 @@ def system_messages(system: tuple[str, ...]) -> NeutralMessages:
 
 
 def _project_v1(
-    view: View, opening: NeutralMessages, model: ModelInfo, policy: Policy
+    view: View, opening_messages: NeutralMessages, model: ModelInfo, policy: Policy
 ) -> NeutralMessages:
     flat = neutral_messages(apply_decisions(fold(view.messages), view), model.ref)
-    return opening + with_paired_results(with_turn_limit(flat, policy.history_limit, policy.limit))
+    return opening_messages + with_paired_results(
+        with_turn_limit(flat, policy.history_limit, policy.limit)
+    )
 
 
 def _project_v2(
     view: View,
-    opening: NeutralMessages,
+    opening_messages: NeutralMessages,
     model: ModelInfo,
     policy: Policy,
     flatten: Convert,
     version: int,
 ) -> NeutralMessages:
     messages = apply_decisions(view.folded_messages(policy.compact), view)
-    flat = repaired_in_order(
+    neutral_messages = repaired_in_order(
         flatten(messages, model.ref, policy.convert),
         lambda newest: with_pinned_parts(
             with_turn_limit(newest, policy.history_limit, policy.limit), view
@@ -272,7 +276,7 @@ def _project_v2(
         policy.hygiene.rule,
         profile_at(model.ref, version),
     )
-    return transform(opening + flat, model, policy.transform)
+    return transform(opening_messages + neutral_messages, model, policy.transform)
 
 
 def tokens_by_kind(

@@ -28,7 +28,7 @@ def with_turn_limit(
     """Drop the messages before the newest ``turns`` user messages; None or less than one keeps all."""
     if turns is None or turns <= 0 or not messages:
         return messages
-    user_indexes = [at for at, message in enumerate(messages) if message.role == "user"]
+    user_indexes = [index for index, message in enumerate(messages) if message.role == "user"]
     kept_count = turns_kept(len(user_indexes), turns, policy)
     if kept_count >= len(user_indexes):
         return messages
@@ -57,11 +57,11 @@ def _batched_turns(user_count: int, turns: int) -> int:
 
 def _prelude(messages: NeutralMessages) -> NeutralMessages:
     """Return the messages before the first turn."""
-    first = next(
-        (at for at, message in enumerate(messages) if message.role in {"user", "assistant"}),
+    first_prompt = next(
+        (index for index, message in enumerate(messages) if message.role in {"user", "assistant"}),
         len(messages),
     )
-    return messages[:first]
+    return messages[:first_prompt]
 
 
 def history_limit(session_key: str | None, limits: object, policy: LimitPolicy) -> Any:
@@ -73,32 +73,36 @@ def history_limit(session_key: str | None, limits: object, policy: LimitPolicy) 
     """
     if not session_key or not isinstance(limits, Mapping):
         return None
-    pieces = [piece for piece in session_key.split(":") if piece or not policy.loose_key]
-    if len(pieces) >= MIN_PIECES_WITH_AGENT and pieces[0] == "agent":
-        pieces = pieces[2:]
-    if not pieces:
+    key_parts = [
+        key_part for key_part in session_key.split(":") if key_part or not policy.loose_key
+    ]
+    if len(key_parts) >= MIN_PIECES_WITH_AGENT and key_parts[0] == "agent":
+        key_parts = key_parts[2:]
+    if not key_parts:
         return None
-    settings = _provider_settings(limits, pieces[0].strip().lower(), exact=policy.exact_provider)
-    kind = pieces[1].lower() if len(pieces) > 1 else ""
+    settings = _provider_settings(
+        limits, key_parts[0].strip().lower(), is_exact=policy.exact_provider
+    )
+    chat_kind = key_parts[1].lower() if len(key_parts) > 1 else ""
     if settings is None:
         return None
-    if kind in {"dm", "direct"}:
-        return _limit_of_person(settings, THREAD_SUFFIX.sub("", ":".join(pieces[2:])))
-    return settings.get("history_limit") if kind in {"group", "channel"} else None
+    if chat_kind in {"dm", "direct"}:
+        return _limit_of_person(settings, THREAD_SUFFIX.sub("", ":".join(key_parts[2:])))
+    return settings.get("history_limit") if chat_kind in {"group", "channel"} else None
 
 
 def _provider_settings(
-    limits: Mapping[str, Any], provider: str, *, exact: bool
+    limits: Mapping[str, Any], provider: str, *, is_exact: bool
 ) -> Mapping[str, Any] | None:
     for name, settings in limits.items():
-        if (name if exact else name.strip().lower()) == provider:
+        if (name if is_exact else name.strip().lower()) == provider:
             return settings if isinstance(settings, Mapping) else None
     return None
 
 
-def _limit_of_person(settings: Mapping[str, Any], person: str) -> Any:
+def _limit_of_person(settings: Mapping[str, Any], user_setting: str) -> Any:
     people = settings.get("dms")
-    personal_settings = people.get(person) if isinstance(people, Mapping) else None
+    personal_settings = people.get(user_setting) if isinstance(people, Mapping) else None
     if (
         isinstance(personal_settings, Mapping)
         and personal_settings.get("history_limit") is not None

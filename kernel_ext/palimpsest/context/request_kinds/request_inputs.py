@@ -61,16 +61,16 @@ def project_inputs(
     inputs: RequestInputs,
     *,
     flatten: Convert = neutral_messages,
-    weigh: Callable[[NeutralMessage], int] | None = None,
+    count_tokens: Callable[[NeutralMessage], int] | None = None,
 ) -> Projection:
-    """Return the request; ``flatten`` and ``weigh`` are passed to ``project``."""
+    """Return the request; ``flatten`` and ``count_tokens`` are passed to ``project``."""
     if inputs.title:
         return project_title(inputs.view, system=inputs.system, count=inputs.count)
     if inputs.turns:
         return project_turn_summary(
             inputs.view,
             turns=inputs.turns,
-            before=inputs.summary_before,
+            earlier_summary=inputs.summary_before,
             system=inputs.system,
             count=inputs.count,
         )
@@ -92,7 +92,7 @@ def project_inputs(
         count=inputs.count,
         version=inputs.version,
         flatten=flatten,
-        weigh=weigh,
+        count_tokens=count_tokens,
     )
 
 
@@ -132,13 +132,13 @@ def recorded_policy(record: StepRequest, read_blob: Callable[[str], bytes]) -> P
     """Return the context policy of a recorded request."""
     if record.policy_blob is None:
         return record.policy or Policy()
-    stored = json.loads(read_blob(record.policy_blob.sha256))
-    compact = stored.get("compact") if isinstance(stored, dict) else None
+    stored_policy = json.loads(read_blob(record.policy_blob.sha256))
+    compact = stored_policy.get("compact") if isinstance(stored_policy, dict) else None
     if isinstance(compact, dict):
         # Older policies lack these fields: summaries were not audited, and failed ones were not counted.
         compact.setdefault("audit", False)
         compact.setdefault("max_failed", compact.get("max_attempts", 3))
-    return Policy.model_validate(stored)
+    return Policy.model_validate(stored_policy)
 
 
 def _marker_of(record: StepRequest, messages: Messages) -> str:

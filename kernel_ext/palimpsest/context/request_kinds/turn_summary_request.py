@@ -68,19 +68,21 @@ class TurnSummaryText:
 
 
 def project_turn_summary(
-    view: View, *, turns: Sequence[str], before: str, system: tuple[str, ...], count: Count
+    view: View, *, turns: Sequence[str], earlier_summary: str, system: tuple[str, ...], count: Count
 ) -> Projection:
-    """Project a session to the summary request for the last of ``turns``; ``before`` sums up the rest."""
+    """Project a session to the summary request for the last of ``turns``; ``earlier_summary`` sums up the rest."""
     earlier_turns = [text for message_id in turns[:-1] if (text := _turn_text(view, message_id))]
-    pieces = [ASKING]
-    if before:
-        pieces.append(f"<before>\n{without_middle(before, MAX_SESSION_SUMMARY_CHARS)}\n</before>")
+    prompt_lines = [ASKING]
+    if earlier_summary:
+        prompt_lines.append(
+            f"<before>\n{without_middle(earlier_summary, MAX_SESSION_SUMMARY_CHARS)}\n</before>"
+        )
     if earlier_turns:
         earlier = without_middle("\n\n".join(earlier_turns), MAX_EARLIER_CHARS)
-        pieces.append(f"<not-told-yet>\n{earlier}\n</not-told-yet>")
+        prompt_lines.append(f"<not-told-yet>\n{earlier}\n</not-told-yet>")
     newest = without_middle(_turn_text(view, turns[-1]), MAX_TURN_CHARS) if turns else ""
-    pieces.append(f"<newest-turn>\n{newest}\n</newest-turn>")
-    prompt = NeutralMessage(role="user", blocks=(TextBlock(text="\n\n".join(pieces)),))
+    prompt_lines.append(f"<newest-turn>\n{newest}\n</newest-turn>")
+    prompt = NeutralMessage(role="user", blocks=(TextBlock(text="\n\n".join(prompt_lines)),))
     request = (*system_messages(system), prompt)
     return Projection(request, tuple(message_tokens(message, count) for message in request), 0)
 
@@ -127,9 +129,9 @@ def read_turn_summary(answer: str) -> TurnSummaryText:
     text = _THINKING.sub("", answer)
     fields: dict[str, str] = {}
     openings = list(_OPENING.finditer(text))
-    for at, opening in enumerate(openings):
+    for index, opening in enumerate(openings):
         name = next(name for name in opening.groupdict().values() if name).lower()
-        end = openings[at + 1].start() if at + 1 < len(openings) else len(text)
+        end = openings[index + 1].start() if index + 1 < len(openings) else len(text)
         content = _CLOSING.split(text[opening.end() : end], maxsplit=1)[0]
         fields.setdefault(name, content.strip())
     lines = [line.strip(' *_"`') for line in fields.get("title", "").splitlines()]
@@ -169,10 +171,10 @@ def session_summary_of_turns(messages: Iterable[Message]) -> dict[str, str]:
         and isinstance(body := (message.info.summary or {}).get(BODY), str)
     ]
     lines: list[str] = []
-    room = MAX_SESSION_SUMMARY_CHARS
+    chars_left = MAX_SESSION_SUMMARY_CHARS
     for _, body in reversed(summaries):
-        room -= len(body) + 1
-        if room < 0:
+        chars_left -= len(body) + 1
+        if chars_left < 0:
             break
         lines.insert(0, body)
     return {BODY: " ".join(lines), LAST_TURN: summaries[-1][0]} if lines else {}

@@ -59,9 +59,9 @@ class ItemOutputs:
     def newer_call(self, part_id: str) -> NewerCall | None:
         return self._newer.get(part_id)
 
-    def all_chars(self, *, wide: bool) -> int:
+    def all_chars(self, *, counts_width: bool) -> int:
         step = self.step
-        sizes = char_sizes(step.view.timeline, wide=wide)
+        sizes = char_sizes(step.view.timeline, counts_width=counts_width)
         total = sum(sizes[item] for item in step.state.adopted)
         for index in range(step.view.count):
             if step.view.item(index).kind not in FIXED_KINDS and step.shown_view.shows(index):

@@ -54,7 +54,7 @@ class ItemRequest:
     def conservative_tokens(self) -> int:
         """Return an upper estimate of the request's tokens, counted as ``conservative_estimate.py`` counts messages."""
         step = self.step
-        sizes = char_sizes(step.view.timeline, wide=False)
+        sizes = char_sizes(step.view.timeline, counts_width=False)
         tokens = 0.0
         chars: dict[int, int] = {}
         results: dict[int, int] = {}

@@ -89,11 +89,13 @@ def counted_requests(
     return [size + more for size, more in zip(replayed_tokens, sizes.remainders, strict=True)]
 
 
-def char_sizes(timeline: Timeline, *, wide: bool) -> tuple[int, ...]:
+def char_sizes(timeline: Timeline, *, counts_width: bool) -> tuple[int, ...]:
     """Return the characters of each item, for the engine's rules that count characters."""
     return timeline.derived_value(
-        f"engine characters, wide {wide}",
-        lambda timeline: tuple(_chars(timeline, item, wide=wide) for item in timeline.items),
+        f"engine characters, wide {counts_width}",
+        lambda timeline: tuple(
+            _chars(timeline, item, counts_width=counts_width) for item in timeline.items
+        ),
     )
 
 
@@ -346,7 +348,7 @@ def _shown_tokens(
     return count(text) if isinstance(text, str) else -(-transition.chars // 4)
 
 
-def _chars(timeline: Timeline, item: TimelineItem, *, wide: bool) -> int:
+def _chars(timeline: Timeline, item: TimelineItem, *, counts_width: bool) -> int:
     if item.kind == "media":
         return MEDIA_CHARS
     if item.kind == "call":
@@ -356,6 +358,6 @@ def _chars(timeline: Timeline, item: TimelineItem, *, wide: bool) -> int:
         return len(tool_input)
     if item.kind == "system" and (texts := system_texts(timeline, item.index)):
         return sum(map(len, texts))
-    if wide and item.text == "kept" and item.kind not in ("system", "tools"):
+    if counts_width and item.text == "kept" and item.kind not in ("system", "tools"):
         return weigh_chars(timeline.read(item.index))
     return item.chars

@@ -123,7 +123,12 @@ def _continuation_message(
             info=copied_info, parts=tuple(part for part in repeated_parts if part is not None)
         )
     head = continuation_text(
-        policy, plan, unanswered_prompt(before), unfinished, todos, refused=compaction_part.overflow
+        policy,
+        plan,
+        unanswered_prompt(before),
+        unfinished,
+        todos,
+        was_refused=compaction_part.overflow,
     )
     return Message(info=copied_info, parts=(_text(info, name, head, {CONTINUES: True}),))
 

@@ -72,7 +72,7 @@ class RequestRecordings(RecordedBlobs):
         )
         effective = replace(request_inputs, count=self._counter(estimator))
         return project_inputs(
-            effective, flatten=self._converted_messages, weigh=token_counts.message
+            effective, flatten=self._converted_messages, count_tokens=token_counts.message
         )
 
     def hook_messages(self, request: StepRequest) -> list[dict[str, Any]]:

@@ -178,7 +178,7 @@ class SimulatedSession:
             count=self._count(inputs.policy),
             version=inputs.version,
             flatten=self._converted_messages,
-            weigh=self.token_counts(inputs.policy.estimator).message,
+            count_tokens=self.token_counts(inputs.policy.estimator).message,
         )
 
     def _count(self, policy: Policy) -> Count:

@@ -23,10 +23,12 @@ class AgentAnswer(Answer):
     # Unlike ``Answer``: equal by identity, and attributes can be set, as notebooks expect.
     __eq__, __hash__, __setattr__ = object.__eq__, object.__hash__, object.__setattr__
 
-    def __init__(self, answer: Answer, shell: Any, pages: Pages, *, recorded: bool = False) -> None:
+    def __init__(
+        self, answer: Answer, shell: Any, pages: Pages, *, is_recorded: bool = False
+    ) -> None:
         super().__init__(**{field.name: getattr(answer, field.name) for field in fields(Answer)})
         self._pages = pages
-        self.recorded = recorded
+        self.recorded = is_recorded
         """Whether the answer comes from the session's record and nothing was sent."""
         self._shell = shell
         self._answer_execution_count = shell.execution_count
@@ -62,7 +64,7 @@ class AgentAnswer(Answer):
         return listings
 
     def __copy__(self) -> "AgentAnswer":
-        return AgentAnswer(self, self._shell, self._pages, recorded=self.recorded)
+        return AgentAnswer(self, self._shell, self._pages, is_recorded=self.recorded)
 
     def __str__(self) -> str:
         return self.text

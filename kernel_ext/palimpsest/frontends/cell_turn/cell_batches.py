@@ -25,7 +25,7 @@ class CellBatches:
 
     def __init__(
         self,
-        steady: Callable[[], float] = time.monotonic,
+        monotonic_seconds: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
         self.number = 0
@@ -36,7 +36,7 @@ class CellBatches:
         """Time at which the batch began, in seconds since 1970."""
         self.announced_cells = 0
         """Number of cells that a page has announced to send together; 0 for none."""
-        self._steady_clock = steady
+        self._steady_clock = monotonic_seconds
         self._wall_clock = wall
         self._announced_at = float("-inf")
         self._ended_times: tuple[float, float] | None = None

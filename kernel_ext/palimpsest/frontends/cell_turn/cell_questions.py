@@ -38,14 +38,14 @@ class Questions(TypedQuestions, Interruptible):
         self,
         parts: KernelParts,
         show_sentence: Callable[[str], None],
-        previous: Callable[[str], None] = lambda _call_id: None,
+        forward_sentence: Callable[[str], None] = lambda _call_id: None,
     ) -> None:
-        """``show_sentence`` shows a sentence beside the cell's output; ``previous`` is called before a call's question."""
+        """``show_sentence`` shows a sentence beside the cell's output; ``forward_sentence`` is called before a call's question."""
         super().__init__(scrubber(os.environ), parts.run)
         self._interrupts = parts.main_thread.interrupts
         self._pages = parts.pages
         self._show_sentence = show_sentence
-        self._before_question = previous
+        self._before_question = forward_sentence
         self._open_question: str | None = None
         self._is_held_request = False
         """Whether the open question is about a held request; no record reports its release."""
@@ -87,7 +87,7 @@ class Questions(TypedQuestions, Interruptible):
 
     def read_line(self, identifier: str, text: str, session: KernelSession) -> str | None:
         """Read a line; None where the answer is no longer needed, or the user stopped the turn."""
-        previous, self._interrupts.running_piece = self._interrupts.running_piece, self
+        previous_piece, self._interrupts.running_piece = self._interrupts.running_piece, self
         self._open_question, self._is_held_request = identifier, _is_held(identifier, session)
         try:
             return typed_line(text) if _is_open(identifier, session) else None
@@ -96,7 +96,7 @@ class Questions(TypedQuestions, Interruptible):
             return None
         finally:
             self._open_question = None
-            self._interrupts.running_piece = previous
+            self._interrupts.running_piece = previous_piece
 
     def _close_if_released(self, session: KernelSession) -> None:
         """Close the prompt of a held request that was released elsewhere; from any thread."""

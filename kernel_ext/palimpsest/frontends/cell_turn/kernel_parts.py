@@ -35,9 +35,9 @@ class KernelParts:
         """The shell that runs the cells."""
         return self.main_thread.shell
 
-    def run(self, work: Coroutine[Any, Any, ResultT]) -> ResultT:
+    def run(self, coroutine: Coroutine[Any, Any, ResultT]) -> ResultT:
         """Run a coroutine on the engine and return its result."""
-        return self.services.engine.submit(work).result()
+        return self.services.engine.submit(coroutine).result()
 
     async def session(self, options: MagicOptions, notebook: str | None) -> KernelSession:
         """Return the session of a prompt, and make it the notebook's current one; on the engine."""
@@ -50,9 +50,9 @@ class KernelParts:
         self.pages.adopt(session)
         return session
 
-    def cell_answer(self, answer: Answer, *, recorded: bool = False) -> AgentAnswer:
+    def cell_answer(self, answer: Answer, *, is_recorded: bool = False) -> AgentAnswer:
         """Return an answer as the object that cells receive."""
-        return AgentAnswer(answer, self.shell, self.pages, recorded=recorded)
+        return AgentAnswer(answer, self.shell, self.pages, is_recorded=is_recorded)
 
     def show_sentence(self, sentence: str) -> None:
         """Show a sentence about the turn in the cell, without secrets."""

@@ -111,33 +111,33 @@ class RecordedPrompts:
     def find_or_send(self, request: MagicLine, place: Origin) -> ReplayedTurn | PromptToSend:
         """Return the recorded answer, or the ``PromptToSend``; raises UsageError if the prompt must not be sent."""
         mode = self._workspace.replay.mode(place.notebook)
-        again = request.options.again
-        if again:
+        sends_again = request.options.again
+        if sends_again:
             self.refuse_sending(place)
         self._begin_batch(place)
         self._kernel_parts.run(self._workspace.recognise(place.notebook))
         # A console, or a program without a notebook's name, has no cells that are run again.
-        if again or mode == "never" or (mode == "ask" and place.notebook is None):
+        if sends_again or mode == "never" or (mode == "ask" and place.notebook is None):
             return PromptToSend()
         try:
-            recorded = self._find_answer(request, place)
-            if recorded.unanswered_reason == "moved" and self._is_announced(place.notebook):
+            found_answer = self._find_answer(request, place)
+            if found_answer.unanswered_reason == "moved" and self._is_announced(place.notebook):
                 self._reached_times.clear()
-                recorded = self._find_answer(request, place)
-            if recorded.turn is not None:
-                return self._replay(recorded.turn, request, place)
+                found_answer = self._find_answer(request, place)
+            if found_answer.turn is not None:
+                return self._replay(found_answer.turn, request, place)
         except UserError as problem:
             raise usage_error(scrubber(os.environ)(str(problem))) from None
         if mode == "only":
             raise usage_error(
                 ONLY_RECORDED.format(
-                    why=UNANSWERED_REASONS[recorded.unanswered_reason], do=ONLY_RECORDED_ADVICE
+                    why=UNANSWERED_REASONS[found_answer.unanswered_reason], do=ONLY_RECORDED_ADVICE
                 )
             )
-        if mode == "ask" and self._must_ask(recorded, request, place):
-            self._ask_to_spend(recorded.unanswered_reason)
+        if mode == "ask" and self._must_ask(found_answer, request, place):
+            self._ask_to_spend(found_answer.unanswered_reason)
         return PromptToSend(
-            recorded.earlier_turn_id if recorded.unanswered_reason == "changed" else ""
+            found_answer.earlier_turn_id if found_answer.unanswered_reason == "changed" else ""
         )
 
     def refuse_sending(self, place: Origin) -> None:
@@ -149,10 +149,10 @@ class RecordedPrompts:
         """Record that a turn is sent now, so that answers recorded earlier are not shown after it."""
         self._reached_times[session_id] = time.time_ns() // 1_000_000
 
-    def offer_revert(self, sending: PromptToSend) -> None:
+    def offer_revert(self, prompt: PromptToSend) -> None:
         """Show how to send a cell's prompt again at the place of its earlier turn."""
-        if sending.earlier_turn_id:
-            self._kernel_parts.show_sentence(REVERT_HINT.format(turn=sending.earlier_turn_id))
+        if prompt.earlier_turn_id:
+            self._kernel_parts.show_sentence(REVERT_HINT.format(turn=prompt.earlier_turn_id))
 
     def _begin_batch(self, place: Origin) -> None:
         """Reset the state of a batch at its first prompt; a batch of several cells starts at the notebook's top."""
@@ -258,24 +258,26 @@ class RecordedPrompts:
         ]
         return calls_to_run, notes
 
-    def _must_ask(self, recorded: FoundAnswer, request: MagicLine, place: Origin) -> bool:
+    def _must_ask(self, found_answer: FoundAnswer, request: MagicLine, place: Origin) -> bool:
         """Return whether the user must be asked before a prompt is sent."""
         # Without an older answer, all records are of this batch: the notebook runs for the first time.
-        if not self._cell_batches.is_batch or not recorded.has_history:
+        if not self._cell_batches.is_batch or not found_answer.has_history:
             return False
         current = request.options.session or self._workspace.current_id(place.notebook)
         costs_nothing = self._workspace.replay.costs_nothing(request.options.model, current)
         return not self._kernel_parts.run(costs_nothing)
 
-    def _ask_to_spend(self, why: Unanswered) -> None:
+    def _ask_to_spend(self, unanswered: Unanswered) -> None:
         """Ask whether the prompts of this batch may be sent; raises UsageError for no, or without input."""
         if self._may_spend is None:
-            answer = self._question(SEND_QUESTION.format(why=UNANSWERED_REASONS[why]), SEND_CHOICES)
+            answer = self._question(
+                SEND_QUESTION.format(why=UNANSWERED_REASONS[unanswered]), SEND_CHOICES
+            )
             if answer is None:
-                raise usage_error(NOBODY_CAN_ANSWER.format(why=UNANSWERED_REASONS[why]))
+                raise usage_error(NOBODY_CAN_ANSWER.format(why=UNANSWERED_REASONS[unanswered]))
             self._may_spend = answer != NO_ANSWER
         if not self._may_spend:
-            raise usage_error(SENDING_DECLINED.format(why=UNANSWERED_REASONS[why]))
+            raise usage_error(SENDING_DECLINED.format(why=UNANSWERED_REASONS[unanswered]))
 
     def _ask_to_run(self, calls: Sequence[RecordedCall]) -> bool:
         """Ask whether recorded code may run; approved code is remembered on this machine."""
@@ -289,8 +291,8 @@ class RecordedPrompts:
         warnings += deception_sentences(
             {f"call {number}": call.code for number, call in enumerate(calls, 1)}
         )
-        closing = "\n".join([*warning_lines(warnings, scrub), RUN_CHOICES])
-        answer = self._question(RUN_QUESTION.format(code=code), closing)
+        last_lines = "\n".join([*warning_lines(warnings, scrub), RUN_CHOICES])
+        answer = self._question(RUN_QUESTION.format(code=code), last_lines)
         if answer not in (1, 2):
             return False
         self._may_run_all = self._may_run_all or answer == 2
@@ -298,13 +300,13 @@ class RecordedPrompts:
             self._workspace.replay.approve(call)
         return True
 
-    def _question(self, text: str, closing: str) -> int | None:
+    def _question(self, text: str, last_lines: str) -> int | None:
         """Read a number from the user; None where input is impossible."""
         if not cell_failure.can_type(self._kernel_parts.shell):
             return None
         answers = AnswerRules(_parse_answer, lambda number: number == NO_ANSWER, ANSWER_AGAIN, "no")
         size = terminal.terminal_size()
-        question = PagedQuestion(f"{text}\n{closing}", closing, answers, size)
+        question = PagedQuestion(f"{text}\n{last_lines}", last_lines, answers, size)
         while True:
             try:
                 line = typed_line(question.prompt)
@@ -321,11 +323,11 @@ def _parse_answer(line: str) -> int | None:
     return _ANSWER_NUMBERS.get(line.strip().lower().rstrip(".,:"))
 
 
-def _not_run_sentence(number: int, why: str) -> str:
+def _not_run_sentence(number: int, reason: str) -> str:
     is_one = number == 1
     return NOT_RUN.format(
         calls=counted_noun(number, "Python call"),
         were="was" if is_one else "were",
-        why=why.format(them="it" if is_one else "them"),
+        why=reason.format(them="it" if is_one else "them"),
         they="it" if is_one else "they",
     )

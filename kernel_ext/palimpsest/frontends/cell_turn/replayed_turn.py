@@ -51,7 +51,7 @@ class ReplayedTurn:
     _kernel_parts: KernelParts
     _turn: RecordedTurn
     _session: KernelSession
-    _calls: Sequence[RecordedCall]
+    _remaining_calls: Sequence[RecordedCall]
     """The calls that run again."""
     _records: Sequence[Record]
     """The records of the turn."""
@@ -91,24 +91,24 @@ class ReplayedTurn:
             "text/plain": visible_text(f"{header} --again {hint}"),
         }
         self._publish(data, {})
-        remaining = list(self._calls)
+        remaining_calls = list(self._remaining_calls)
         if self._is_quiet:
-            yield from remaining
+            yield from remaining_calls
             self._kernel_parts.show_text(answer_of(self._turn).text)
             return
         for piece in self._output_pieces():
             if not isinstance(piece, ShownCall):
                 self._publish(piece, {})
                 continue
-            calls_of_piece = [call for call in remaining if call.shown_in == piece.call_id]
-            remaining = [call for call in remaining if call.shown_in != piece.call_id]
+            calls_of_piece = [call for call in remaining_calls if call.shown_in == piece.call_id]
+            remaining_calls = [call for call in remaining_calls if call.shown_in != piece.call_id]
             self._host.shown_count = 0
             yield from calls_of_piece
             if not self._host.shown_count:
                 for figure in piece.figures:
                     self._publish(figure, {})
         self._host.shows_outputs = False  # the remaining calls belong to no shown piece: a cell shows a limited number of outputs
-        yield from remaining
+        yield from remaining_calls
 
     def _output_pieces(self) -> Iterator[dict[str, Any] | ShownCall]:
         turn, session = self._turn, self._session
@@ -121,7 +121,7 @@ class ReplayedTurn:
             scrub=self._scrub,
             read_image=session.picture,
             density=session.density,
-            with_place={call.shown_in for call in self._calls},
+            with_place={call.shown_in for call in self._remaining_calls},
         )
 
     async def _run_call(self, call: RecordedCall) -> PythonOutcome | None:
@@ -149,12 +149,12 @@ class ReplayedTurn:
             why = outcome.error.strip().rpartition("\n")[2]
             self._failure = FAILS_NOW.format(line=line, why=why)
             return
-        recorded = metadata.get("inputs")
-        if isinstance(recorded, dict):
+        recorded_inputs = metadata.get("inputs")
+        if isinstance(recorded_inputs, dict):
             inputs = outcome.inputs
             changed_names = [
                 name
-                for name, checksum in recorded.items()
+                for name, checksum in recorded_inputs.items()
                 if inputs.get(name, checksum) != checksum
             ]
             if changed_names:
@@ -169,7 +169,7 @@ class ReplayedTurn:
             self._kernel_parts.show_sentence(note)
         if self._failure:
             raise usage_error(self._scrub(self._failure))
-        return self._kernel_parts.cell_answer(answer_of(self._turn), recorded=True)
+        return self._kernel_parts.cell_answer(answer_of(self._turn), is_recorded=True)
 
 
 class _CellHost:

@@ -40,7 +40,7 @@ class ShownSettings(Protocol):
         """Sentences about wrong settings."""
 
     @property
-    def held(self) -> tuple[UntrustedSetting, ...]:
+    def untrusted_settings(self) -> tuple[UntrustedSetting, ...]:
         """Settings that need the user's trust."""
 
     def rows(self) -> Sequence[tuple[str, str, str]]:

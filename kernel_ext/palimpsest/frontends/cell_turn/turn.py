@@ -202,7 +202,7 @@ class CellTurn:
             return TerminalOutput(
                 self._turn_feed,
                 scrub=self._scrub,
-                quiet=self._options.quiet,
+                is_quiet=self._options.quiet,
                 density=self._kernel_parts.services.config.value.density,
             )
         return CellOutput(
@@ -210,7 +210,7 @@ class CellTurn:
             self._publish,
             scrub=self._scrub,
             is_watched=self._is_watched,
-            quiet=self._options.quiet,
+            is_quiet=self._options.quiet,
         )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from palimpsest import __version__
 from palimpsest.frontends import terminal
-from palimpsest.frontends.operations.modules import MODULES
+from palimpsest.frontends.operation_base.operation_modules import MODULES
 from palimpsest.paused_collection import collection_paused
 
 if TYPE_CHECKING:
@@ -45,7 +45,9 @@ class TerminalParser(ArgumentParser):
 
 def build_parser(command_name: str = "") -> ArgumentParser:
     """Return the parser of the command line: with the arguments of one command, or of all."""
-    commands = {name: words for module in MODULES for name, words in module.commands.items()}
+    commands = {
+        name: help_text for module in MODULES for name, help_text in module.commands.items()
+    }
     parser = TerminalParser(
         prog="palimpsest",
         description="Look at recorded sessions of any agent: no kernel, no key, no network.",
@@ -54,9 +56,9 @@ def build_parser(command_name: str = "") -> ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"palimpsest {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="|".join(commands))
-    for name, words in commands.items():
+    for name, help_text in commands.items():
         subparser = subparsers.add_parser(
-            name, help=words, description=words, formatter_class=RawDescriptionHelpFormatter
+            name, help=help_text, description=help_text, formatter_class=RawDescriptionHelpFormatter
         )
         if name == (command_name or name):
             _add_arguments(subparser, name)

@@ -62,15 +62,15 @@ def project_place(project: str | None) -> "ImportPlace":
     from palimpsest.session.sharing.import_place import ImportPlace
     from palimpsest.store.log.store_factory import find_project, open_store
 
-    start = home_path(project) if project else find_project(Path.cwd())
-    if not start.is_dir():
+    start_folder = home_path(project) if project else find_project(Path.cwd())
+    if not start_folder.is_dir():
         raise UserError(
-            f"There is no folder {str(start)!r}; --project names the folder of a project."
+            f"There is no folder {str(start_folder)!r}; --project names the folder of a project."
         )
-    store, in_memory = open_store(start)
+    store, in_memory = open_store(start_folder)
     if in_memory is not None:
         raise UserError(in_memory)
-    return ImportPlace(store, start, Path(), _now_ms, REGISTRY.import_from)
+    return ImportPlace(store, start_folder, Path(), _now_ms, REGISTRY.import_from)
 
 
 def _now_ms() -> int:

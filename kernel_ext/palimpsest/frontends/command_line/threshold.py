@@ -61,26 +61,26 @@ def failed_conditions(
     Raises UserError for an unknown column, and for a condition that could be checked for no row.
     """
     groups = [group for group in row_groups(values) if group]
-    earlier = [row for group in row_groups(baseline or {}) for row in group]
-    if baseline is not None and not earlier:
+    baseline_rows = [row for group in row_groups(baseline or {}) for row in group]
+    if baseline is not None and not baseline_rows:
         raise UserError("The baseline holds no row; give a report that was written by --json.")
     sentences: list[str] = []
     for condition in conditions:
-        unknown: list[str] = []
-        checked = 0
+        unknown_columns: list[str] = []
+        checked_count = 0
         for row in (row for group in groups for row in group):
             condition.check([key for key in row if key not in _NAME_COLUMNS])
-        for row, before in _judged_rows(groups, earlier, condition):
+        for row, baseline_row in _judged_rows(groups, baseline_rows, condition):
             try:
-                holds = condition.holds_for(row, before)
+                holds = condition.holds_for(row, baseline_row)
             except UnknownValue as error:
-                unknown.append(str(error))
+                unknown_columns.append(str(error))
                 continue
-            checked += 1
+            checked_count += 1
             if holds:
-                sentences.append(_failure_sentence(condition, row, before))
-        if not checked:
-            why = f"{unknown[0]!r} is not known" if unknown else _NO_ROW
+                sentences.append(_failure_sentence(condition, row, baseline_row))
+        if not checked_count:
+            why = f"{unknown_columns[0]!r} is not known" if unknown_columns else _NO_ROW
             raise UserError(f"The condition {condition.text!r} cannot be checked: {why}.")
     return sentences
 
@@ -99,7 +99,7 @@ def read_baseline(path: Path) -> Mapping[str, Any]:
 
 
 def _judged_rows(
-    groups: Sequence[Sequence[Row]], earlier: Sequence[Row], condition: Condition
+    groups: Sequence[Sequence[Row]], baseline_rows: Sequence[Row], condition: Condition
 ) -> Iterator[tuple[Row, Row]]:
     """Yield each row that a condition judges, with its baseline.
 
@@ -107,30 +107,32 @@ def _judged_rows(
     numbers only.
     """
     for group in groups:
-        if earlier:
-            yield from ((row, _matching_row(row, earlier)) for row in group)
+        if baseline_rows:
+            yield from ((row, _matching_row(row, baseline_rows)) for row in group)
         elif len(group) > 1:
             yield from ((row, group[0]) for row in group[1:])
         elif not condition.needs_baseline:
             yield group[0], {}
 
 
-def _matching_row(row: Row, earlier: Sequence[Row]) -> Row:
+def _matching_row(row: Row, baseline_rows: Sequence[Row]) -> Row:
     """Return the row of an earlier report to compare with: the one with the same policy and session, or the first."""
     policy, session = row.get("policy"), row.get("session")
     same_policy = [
-        candidate for candidate in earlier if policy is None or candidate.get("policy") == policy
+        candidate
+        for candidate in baseline_rows
+        if policy is None or candidate.get("policy") == policy
     ]
     same_session = [candidate for candidate in same_policy if candidate.get("session") == session]
-    return (same_session or same_policy or earlier)[0]
+    return (same_session or same_policy or baseline_rows)[0]
 
 
-def _failure_sentence(condition: Condition, row: Row, before: Row) -> str:
+def _failure_sentence(condition: Condition, row: Row, baseline_row: Row) -> str:
     name = row.get("policy") or row.get("title") or row.get("session")
     numbers = [f"{variable} {_number_text(row.get(variable))}" for variable in condition.names]
     if condition.needs_baseline:
         numbers += [
-            f"baseline {_number_text(before.get(variable))}" for variable in condition.names
+            f"baseline {_number_text(baseline_row.get(variable))}" for variable in condition.names
         ]
     return f"{condition.text} holds for {str(name)!r}: {', '.join(numbers)}."
 

@@ -13,12 +13,19 @@ from pathlib import Path
 from palimpsest.frontends.inspector.answer_queue import AnswerQueue, SessionQuestions
 from palimpsest.home_paths import home_path
 from palimpsest.review.prices.prices import PriceOf
+from palimpsest.review.recorded_sessions.comparison_answers import ComparisonAnswers
 from palimpsest.review.recorded_sessions.recording import Recording, open_recording
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
 from palimpsest.review.recorded_sessions.session_answers import SessionAnswers, SessionPlace
+from palimpsest.review.recorded_sessions.session_comparison import first_with_requests
 from palimpsest.review.session_review import SessionReview
 from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenPolicies
-from palimpsest.review.timeline_view.view_queries import AskView, ViewAnswer, ViewQuery
+from palimpsest.review.timeline_view.view_queries import (
+    AskComparison,
+    AskView,
+    ViewAnswer,
+    ViewQuery,
+)
 from palimpsest.store.interface import Store
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.session_notes import store_notes
@@ -47,6 +54,10 @@ class _OpenRecording:
             questions = self.questions[session] = SessionQuestions(self.recording.answers(session))
         return questions
 
+    def first_with_requests(self, name: str) -> str:
+        """Return the id of the first session with a request; raises UserError where there is none."""
+        return first_with_requests(self.recording, name).timeline.session
+
 
 @dataclass(eq=False)
 class Inspections:
@@ -66,6 +77,8 @@ class Inspections:
         default_factory=OrderedDict
     )
     _recordings: OrderedDict[Path, _OpenRecording] = field(default_factory=OrderedDict)
+    _compared: SessionQuestions[ComparisonAnswers] | None = None
+    """The two sessions that were compared last."""
     _opening_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def answer_session(
@@ -76,15 +89,19 @@ class Inspections:
         policies: ChosenPolicies = NO_POLICIES,
     ) -> ViewAnswer:
         """Answer a question about a session of the project, which may name one of the ``policies``."""
+        if isinstance(query, AskComparison):
+            return await self._answer_comparison(None, session, query)
         return await self._queue.answer(self._questions_about(session), query, asker, policies)
 
     async def answer_recording(
         self, path: str, session: str, query: ViewQuery, asker: str = ""
     ) -> ViewAnswer:
         """Answer a question about a session of a recording, its first one where ``session`` is empty."""
+        if isinstance(query, AskComparison):
+            return await self._answer_comparison(path, session, query)
         try:
-            opened = await self._open_recording(path, is_view=isinstance(query, AskView))
-            questions = opened.questions_about(session)
+            open_recording = await self._open_recording(path, is_view=isinstance(query, AskView))
+            questions = open_recording.questions_about(session)
         except (UserError, OSError, ValueError) as error:
             return ViewAnswer(error=_error_sentence(error))
         return await self._queue.answer(questions, query, asker)
@@ -106,12 +123,41 @@ class Inspections:
             questions = self._questions_about(session)
         else:
             try:
-                opened = await self._open_recording(path, is_view=False)
-                questions = opened.questions_about(session)
+                open_recording = await self._open_recording(path, is_view=False)
+                questions = open_recording.questions_about(session)
             except (OSError, ValueError) as error:
                 raise UserError(_error_sentence(error)) from error
         async with questions.lock:
             return await asyncio.to_thread(questions.source.review)
+
+    async def _answer_comparison(
+        self, path: str | None, session: str, query: AskComparison
+    ) -> ViewAnswer:
+        """Answer how a session compares with the one that the question names."""
+        try:
+            first = await self.review(session, path)
+            other = await self._compared_session(path, first.timeline.session, query)
+            second = await self.review(other, query.path)
+        except (UserError, OSError, ValueError) as error:
+            return ViewAnswer(error=_error_sentence(error))
+        if self._compared is None or not self._compared.source.is_about(first, second):
+            self._compared = SessionQuestions(ComparisonAnswers(first, second))
+        return await self._queue.answer(self._compared, query)
+
+    async def _compared_session(self, path: str | None, first: str, query: AskComparison) -> str:
+        """Return the id of the session that a question names; raises UserError where it is the first one itself."""
+        other = query.session
+        if query.path is not None and not other:
+            opened = await self._open_recording(query.path, is_view=True)
+            other = await asyncio.to_thread(opened.first_with_requests, query.path)
+        if other == first and self._is_same_file(path, query.path):
+            raise UserError("This is the session itself; choose another one to compare it with.")
+        return other
+
+    def _is_same_file(self, path: str | None, other: str | None) -> bool:
+        if path is None or other is None:
+            return path == other
+        return self._target(path).resolve() == self._target(other).resolve()
 
     def _questions_about(self, session: str) -> SessionQuestions[SessionAnswers]:
         questions = self._sessions.pop(session, None)
@@ -151,15 +197,15 @@ class Inspections:
     def _target(self, path: str) -> Path:
         return self._folder / home_path(path)
 
-    def _cache(self, target: Path, opened: _OpenRecording) -> None:
+    def _cache(self, target: Path, open_recording: _OpenRecording) -> None:
         """Cache a recording for ``IDLE_SECONDS``; its folder is removed when its last reader has ended."""
-        if opened.closing_timer is not None:
-            opened.closing_timer.cancel()
+        if open_recording.closing_timer is not None:
+            open_recording.closing_timer.cancel()
         loop = asyncio.get_running_loop()
-        opened.closing_timer = loop.call_later(
+        open_recording.closing_timer = loop.call_later(
             IDLE_SECONDS, lambda: self._recordings.pop(target, None)
         )
-        self._recordings[target] = opened
+        self._recordings[target] = open_recording
         self._recordings.move_to_end(target)
         while len(self._recordings) > MAX_OPEN_RECORDINGS:
             _, oldest = self._recordings.popitem(last=False)

@@ -25,6 +25,7 @@ from palimpsest.frontends.inspector.place_trait import (
 from palimpsest.frontends.inspector.saved_output import saved_output
 from palimpsest.frontends.static_files import built_file
 from palimpsest.review.recorded_sessions.session_answers import GROWTH
+from palimpsest.review.tables.inspector_place import NEWEST, place_link, with_prices
 from palimpsest.review.timeline_view.chosen_policies import ChosenPolicies
 from palimpsest.review.timeline_view.inspector_parts import (
     OPENS_WHOLE,
@@ -33,7 +34,6 @@ from palimpsest.review.timeline_view.inspector_parts import (
     hidden_with,
     parts_named,
 )
-from palimpsest.review.timeline_view.inspector_place import NEWEST, place_link
 from palimpsest.review.timeline_view.view_queries import (
     AskCompaction,
     AskTrack,
@@ -84,6 +84,8 @@ class InspectorWidget(CellWidget):
     own = traitlets.Bool(default_value=False).tag(sync=True)
     """Whether the session can be written: its items can be pinned, excluded and restored."""
 
+    price = traitlets.Unicode().tag(sync=True)
+    """The prices with which it opened, which a link to it carries; empty for the recorded model's."""
     place = PlaceTrait().tag(sync=True, to_json=link_of_place, from_json=place_of_link)
     """What the page shows; set, it moves the page, and ``observe`` tells of each move.
 
@@ -105,7 +107,6 @@ class InspectorWidget(CellWidget):
         opening: InspectorOpening = OPENS_WHOLE,
     ) -> None:
         self._inspected_session = inspected
-        self._price = price
         self._hide = opening.hide
         self._is_watched = False
         self._notified_at = 0.0
@@ -114,6 +115,7 @@ class InspectorWidget(CellWidget):
             inspected.id,
             engine,
             built_file("inspector.js"),
+            price=price or "",
             place=opening.place,
             views=list(opening.views),
             hidden=list(hidden_with(opening.hide)),
@@ -140,8 +142,9 @@ class InspectorWidget(CellWidget):
 
     @property
     def link(self) -> str:
-        """The link to what is shown, as *Copy link* copies it."""
-        return place_link(self.session, self.place)
+        """The link to what is shown, as *Copy link* copies it, also to the prices with which it opened."""
+        price = with_prices(self.price or None, self.place.price)
+        return place_link(self.session, self.place.model_copy(update={"price": price}))
 
     def move_to(self, **fields: Any) -> None:
         """Change these fields of the place, and leave the others; raises UserError for one that is not valid.
@@ -168,9 +171,9 @@ class InspectorWidget(CellWidget):
         shown = parts_named(answers, "reveal") or self._hide
         self._hide_only(tuple(part for part in self._hide if part not in shown))
 
-    def _hide_only(self, hide: tuple[InspectorPart, ...]) -> None:
-        self._hide = hide
-        hidden = list(hidden_with(hide))
+    def _hide_only(self, hidden_parts: tuple[InspectorPart, ...]) -> None:
+        self._hide = hidden_parts
+        hidden = list(hidden_with(hidden_parts))
         if hidden != self.hidden:
             self.hidden = hidden
             self._on_engine(self._refresh)
@@ -199,9 +202,9 @@ class InspectorWidget(CellWidget):
         content = answer.model_dump(mode="json", exclude_none=True)
         self.send({"kind": "answer", "id": identifier, "answer": content})
 
-    async def _note(self, identifier: str, words: dict[str, Any]) -> None:
+    async def _note(self, identifier: str, note_fields: dict[str, Any]) -> None:
         try:
-            answer = await self._inspected_session.note(words)
+            answer = await self._inspected_session.note(note_fields)
         except UserError as error:
             answer = ViewAnswer(error=str(error))
         content = answer.model_dump(mode="json", exclude_none=True)
@@ -211,21 +214,21 @@ class InspectorWidget(CellWidget):
         """Return a question with the inspector's prices, before those in the question, which win."""
         if not isinstance(query, AskView | AskTrack | AskCompaction):
             return query
-        price = " ".join(price for price in (self._price, query.price) if price)
-        return query.model_copy(update={"price": price or None})
+        price = with_prices(self.price or None, query.price)
+        return query.model_copy(update={"price": price})
 
-    async def _edit(self, identifier: str, action: str, part: str) -> None:
-        error = await asyncio.to_thread(self._apply_edit, action, part)
+    async def _edit(self, identifier: str, action: str, part_id: str) -> None:
+        error = await asyncio.to_thread(self._apply_edit, action, part_id)
         self.send({"kind": "edited", "id": identifier, "error": error})
 
-    def _apply_edit(self, action: str, part: str) -> str:
+    def _apply_edit(self, action: str, part_id: str) -> str:
         """Edit a part for later requests; returns an error of one sentence, or an empty text."""
         live = self._inspected_session.live_session
         if live is None or action not in EDIT_ACTIONS:
             return "This recording is only read, so nothing in it can be changed."
         edit_action: ContextEditAction = action  # type: ignore[assignment]  # one of EDIT_ACTIONS
         try:
-            live.edit_context(edit_action, part)
+            live.edit_context(edit_action, part_id)
         except UserError as error:
             return str(error)
         return ""

@@ -6,7 +6,7 @@ from typing import Any
 
 import traitlets
 
-from palimpsest.review.timeline_view.inspector_place import (
+from palimpsest.review.tables.inspector_place import (
     NEWEST,
     InspectorPlace,
     checked_place,

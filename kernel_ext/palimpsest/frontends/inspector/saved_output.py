@@ -14,18 +14,18 @@ MAX_PLAIN_CHARS = 20_000
 
 def saved_output(
     view: TimelineView,
-    mark: str,
+    css_class: str,
     environment: Mapping[str, str],
     views: Collection[InspectorPart] = (),
-    hidden: Collection[InspectorPart] = (),
+    hidden_parts: Collection[InspectorPart] = (),
 ) -> dict[str, str]:
-    """Return a session's picture and tables by MIME type; ``mark`` is the class of the element.
+    """Return a session's picture and tables by MIME type; ``css_class`` is the class of the element.
 
-    Only what belongs to ``views`` is in it, unless there are none, and nothing of what is ``hidden``.
+    Only what belongs to ``views`` is in it, unless there are none, and nothing of what is ``hidden_parts``.
     """
-    summary = view_summary(cleaned_view(view, environment), views, hidden)
+    summary = view_summary(cleaned_view(view, environment), views, hidden_parts)
     html = saved_inspector(
-        summary.title, summary.picture, summary.tables, summary.sentences, mark=mark
+        summary.title, summary.picture, summary.tables, summary.sentences, mark=css_class
     )
     return {"text/html": html, "text/plain": visible_text(_plain_text(summary)[:MAX_PLAIN_CHARS])}
 

@@ -87,7 +87,7 @@ class Execution:
         guard_streams(self._shell)
         self._piece.loop = running_loop()
         self._piece.waiting_task = asyncio.current_task() if self._piece.loop else None
-        before = ProcessState()
+        state_before = ProcessState()
         try:
             with (
                 self._output_capture.capture_outputs(self._shell),
@@ -98,7 +98,7 @@ class Execution:
                 yield
         finally:
             self._piece.has_ended = True
-            self._output_capture.notes += before.changed_settings()
+            self._output_capture.notes += state_before.changed_settings()
             self._output_capture.left_running = work_left_by(self._piece)
 
     def _end_child(self) -> None:

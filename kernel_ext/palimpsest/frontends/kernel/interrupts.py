@@ -131,18 +131,18 @@ class Interrupts:
         """Interrupt or cancel the running job; called in the signal handler."""
         is_own, self._is_own_pending = self._is_own_pending, False
         self._loop().call_soon_threadsafe(self._acknowledge, None if is_own else hold)
-        running = self.running_piece
-        if running is None:
+        running_piece = self.running_piece
+        if running_piece is None:
             return
-        running.interrupted = True
-        task = running.task
-        if running.is_interruptible_anywhere or _in_user_code(frame, is_driven=task is None):
+        running_piece.interrupted = True
+        task = running_piece.task
+        if running_piece.is_interruptible_anywhere or _in_user_code(frame, is_driven=task is None):
             self._task_to_cancel = None
-            running.has_reached_job = True
+            running_piece.has_reached_job = True
             raise KeyboardInterrupt
         if task is not None and not task.done() and self._task_to_cancel is not task:
             self._task_to_cancel = task
-            running.has_reached_job = True
+            running_piece.has_reached_job = True
             task.get_loop().call_soon_threadsafe(self._cancel, task)
 
     def _cancel(self, task: "asyncio.Task[Any]") -> None:
@@ -234,7 +234,7 @@ class Interrupts:
         self._own_numbers -= own
         return signals - own
 
-    def _resend(self, hold: InterruptHold, tried: int) -> None:
+    def _resend(self, hold: InterruptHold, attempts: int) -> None:
         """Send the signal again if it had no effect yet; on the engine.
 
         A signal that arrives between the interpreter's last check for signals and a wait, for a lock
@@ -245,13 +245,15 @@ class Interrupts:
         """
         has_effect = not self._is_unhandled and self._task_to_cancel is None
         is_over = hold.on_signal is None or not hold.is_installed
-        if has_effect or is_over or tried == MAX_RESENT_SIGNALS:
+        if has_effect or is_over or attempts == MAX_RESENT_SIGNALS:
             return
         main = threading.main_thread().ident
         if hasattr(signal, "pthread_kill") and main is not None:
             self._count_own()
             signal.pthread_kill(main, signal.SIGINT)
-            self._loop().call_later(WAKE_SECONDS * 2 ** (tried + 1), self._resend, hold, tried + 1)
+            self._loop().call_later(
+                WAKE_SECONDS * 2 ** (attempts + 1), self._resend, hold, attempts + 1
+            )
 
 
 def _in_user_code(frame: FrameType | None, *, is_driven: bool) -> bool:

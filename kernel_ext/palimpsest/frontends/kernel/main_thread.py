@@ -199,19 +199,22 @@ class MainThread:
         For a cell that blocks in ``.result()``: a job posted meanwhile would wait for the cell, and the
         cell for the job. On another thread, and inside a job, it does nothing.
         """
-        end = None if timeout is None else time.monotonic() + timeout
+        end_seconds = None if timeout is None else time.monotonic() + timeout
         while not future.done() and self._may_serve():
             with self._lock:
                 job = self._idle_jobs.popleft() if self._idle_jobs else None
-            remaining = None if end is None else max(0.0, end - time.monotonic())
+            seconds_left = None if end_seconds is None else max(0.0, end_seconds - time.monotonic())
             if job is not None:
                 with self._handling_sigint():
                     blocking(self.run_job(job, lambda _: None, awaits=False))
-            elif remaining == 0.0:
+            elif seconds_left == 0.0:
                 break
             else:
-                wait([future], TICK_SECONDS if remaining is None else min(TICK_SECONDS, remaining))
-        return None if end is None else max(0.0, end - time.monotonic())
+                wait(
+                    [future],
+                    TICK_SECONDS if seconds_left is None else min(TICK_SECONDS, seconds_left),
+                )
+        return None if end_seconds is None else max(0.0, end_seconds - time.monotonic())
 
     def _may_serve(self) -> bool:
         return threading.current_thread() is threading.main_thread() and self._current_job is None
@@ -240,18 +243,20 @@ class MainThread:
         elif not job.interrupted:
             job.interrupted = True
             task.get_loop().call_soon_threadsafe(task.cancel)
-        began = time.monotonic()
+        start_seconds = time.monotonic()
         loop = self._engine_loop()
-        loop.call_soon_threadsafe(loop.call_later, STUCK_SECONDS, self._warn_if_stuck, job, began)
+        loop.call_soon_threadsafe(
+            loop.call_later, STUCK_SECONDS, self._warn_if_stuck, job, start_seconds
+        )
 
-    def _send_until_ended(self, job: Job, tried: int) -> None:
+    def _send_until_ended(self, job: Job, attempts: int) -> None:
         """Send the signal until it ends the job: a signal during the preparation of code has no effect."""
-        if job.has_reached_job or job.future.done() or tried == MAX_RESENT_SIGNALS:
+        if job.has_reached_job or job.future.done() or attempts == MAX_RESENT_SIGNALS:
             return
         self.interrupts.interrupt_main()
         loop = self._engine_loop()
-        delay = WAKE_SECONDS * 2**tried
-        loop.call_soon_threadsafe(loop.call_later, delay, self._send_until_ended, job, tried + 1)
+        delay = WAKE_SECONDS * 2**attempts
+        loop.call_soon_threadsafe(loop.call_later, delay, self._send_until_ended, job, attempts + 1)
 
     def catch_idle(self, stop: Callable[[], object]) -> Callable[[], None]:
         """Let the stop button stop a turn for which no cell waits; returns a function that ends this."""
@@ -284,10 +289,10 @@ class MainThread:
         else:
             job.future.set_exception(error)
 
-    def _warn_if_stuck(self, job: Job, began: float) -> None:
+    def _warn_if_stuck(self, job: Job, start_seconds: float) -> None:
         if job.future.done():
             return
-        sentence = STUCK_WARNING.format(seconds=time.monotonic() - began)
+        sentence = STUCK_WARNING.format(seconds=time.monotonic() - start_seconds)
         if job.host is not None:
             job.host.warn_stuck(sentence)
 
@@ -342,10 +347,10 @@ def main_loop_of(shell: Any) -> asyncio.AbstractEventLoop | None:
     return loop
 
 
-def blocking(work: Coroutine[Any, Any, ResultT]) -> ResultT:
+def blocking(coroutine: Coroutine[Any, Any, ResultT]) -> ResultT:
     """Run a coroutine that awaits nothing on this thread, and return its result."""
     try:
-        work.send(None)
+        coroutine.send(None)
     except StopIteration as stop:
         result: ResultT = stop.value
         return result

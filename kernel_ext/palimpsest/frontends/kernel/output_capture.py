@@ -136,11 +136,11 @@ class Capture:
         publisher, hook = shell.display_pub, shell.displayhook
         display_value = self._recording_displayhook(shell, publisher.publish)
         pages = list(shell.payload_manager.read_payload())
-        with ExitStack() as undo:
-            undo.callback(PIECE.reset, PIECE.set(self.piece))
-            undo.callback(self._capture_help_pages, shell.payload_manager, pages)
+        with ExitStack() as restorations:
+            restorations.callback(PIECE.reset, PIECE.set(self.piece))
+            restorations.callback(self._capture_help_pages, shell.payload_manager, pages)
             if shell.call_pdb:
-                undo.callback(setattr, shell, "call_pdb", shell.call_pdb)
+                restorations.callback(setattr, shell, "call_pdb", shell.call_pdb)
                 shell.call_pdb = False
             patches: tuple[tuple[Any, str, Any], ...] = (
                 (publisher, "publish", self._recording_publish(publisher.publish)),
@@ -150,16 +150,16 @@ class Capture:
                 (shell, "showtraceback", self._showtraceback_unless_stopped(shell.showtraceback)),
             )
             for target, name, value in patches:
-                undo.enter_context(patched_attribute(target, name, value))
-            undo.enter_context(self._capturing_held_stream(streams[0], "stdout"))
-            undo.enter_context(self._capturing_held_stream(streams[1], "stderr"))
+                restorations.enter_context(patched_attribute(target, name, value))
+            restorations.enter_context(self._capturing_held_stream(streams[0], "stdout"))
+            restorations.enter_context(self._capturing_held_stream(streams[1], "stderr"))
             for target, name in (
                 (shell, "last_execution_succeeded"),
                 (shell, "last_execution_result"),
                 (hook, "exec_result"),
                 (shell.display_trap, "hook"),
             ):
-                undo.callback(setattr, target, name, getattr(target, name))
+                restorations.callback(setattr, target, name, getattr(target, name))
             shell.display_trap.hook = display_value
             replacements: tuple[tuple[str, Any], ...] = (
                 ("displayhook", display_value),
@@ -167,11 +167,11 @@ class Capture:
                 ("stdout", _Stream(streams[0], lambda text: self._capture_text("stdout", text))),
             )
             for name, value in replacements:
-                undo.enter_context(
+                restorations.enter_context(
                     swapped_attribute(sys, name, f"sys.{name}", value, self.notes.append)
                 )
             self._child_output = ChildOutput(self._streams, self._store_now)
-            undo.callback(self._end_child_output)
+            restorations.callback(self._end_child_output)
             yield
 
     def _end_child_output(self) -> None:
@@ -228,10 +228,11 @@ class Capture:
         ):
             self.shown_results.append(result)
 
-    def _capture_help_pages(self, manager: Any, before: list[dict[str, Any]]) -> None:
+    def _capture_help_pages(self, manager: Any, payloads_before: list[dict[str, Any]]) -> None:
         """Capture requested help (``name?``) for the model instead of the page's pager."""
         for page in remove_payloads(
-            manager, lambda payload: payload not in before and payload.get("source") == "page"
+            manager,
+            lambda payload: payload not in payloads_before and payload.get("source") == "page",
         ):
             self._store("stdout", str(page.get("data", {}).get("text/plain", "")) + "\n")
 

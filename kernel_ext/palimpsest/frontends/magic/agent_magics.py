@@ -196,11 +196,11 @@ async def _without_result(answer: "Awaitable[MagicResult]") -> None:
 
 
 @functools.cache
-def notebook_name(name: str, start: str) -> str | None:
+def notebook_name(name: str, start_folder: str) -> str | None:
     """Return the notebook's path relative to the start directory, or None for a console."""
     if not name.endswith(".ipynb"):
         return None
-    return os.path.relpath(os.path.join(start, name), start).replace(os.sep, "/")  # noqa: PTH118  # no pathlib: load time
+    return os.path.relpath(os.path.join(start_folder, name), start_folder).replace(os.sep, "/")  # noqa: PTH118  # no pathlib: load time
 
 
 def current_notebook(shell: Any) -> str | None:
@@ -210,14 +210,14 @@ def current_notebook(shell: Any) -> str | None:
     return notebook_name(str(name), start)
 
 
-def rename_notebook(was: str, notebook: str) -> bool:
+def rename_notebook(old_name: str, notebook: str) -> bool:
     """Set a new name for this kernel's notebook; returns False if the kernel has another notebook.
 
     The server passes the name to a kernel only at its start; a restarted kernel gets the new one.
     """
     name = os.environ.get("JPY_SESSION_NAME", "").replace(os.sep, "/")
-    was, notebook = was.strip("/"), notebook.strip("/")
-    if not notebook.endswith(".ipynb") or not f"/{name}".endswith(f"/{was}"):
+    old_name, notebook = old_name.strip("/"), notebook.strip("/")
+    if not notebook.endswith(".ipynb") or not f"/{name}".endswith(f"/{old_name}"):
         return False
-    os.environ["JPY_SESSION_NAME"] = name.removesuffix(was) + notebook
+    os.environ["JPY_SESSION_NAME"] = name.removesuffix(old_name) + notebook
     return True

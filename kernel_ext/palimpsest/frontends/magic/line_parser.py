@@ -99,21 +99,23 @@ def parse_line(line: str, body: str | None = None) -> MagicLine | Operation:
     Raises:
         OptionError: with one sentence on the mistake and the right form.
     """
-    values, rest = _split_options(line.strip())
-    if body is None and (prompt := error_prompt(rest)):
+    values, prompt_text = _split_options(line.strip())
+    if body is None and (prompt := error_prompt(prompt_text)):
         return MagicLine(_checked_options(values), prompt=prompt)
     if body is None:
-        operation = operation_of(rest) if rest or not values else None
+        operation = operation_of(prompt_text) if prompt_text or not values else None
         if operation is not None and not values:
             return operation
         if operation is not None:
             raise OptionError(
-                f"%agent {rest.split()[0]} takes no options before it. To send {rest!r} as a prompt, "
+                f"%agent {prompt_text.split()[0]} takes no options before it. To send {prompt_text!r} as a prompt, "
                 "write -- before it."
             )
-        if rest and (sentence := misspelling_sentence(rest, _is_command, is_alone=not values)):
+        if prompt_text and (
+            sentence := misspelling_sentence(prompt_text, _is_command, is_alone=not values)
+        ):
             raise OptionError(sentence)
-    prompt = rest.removeprefix("-- ") if rest != "--" else ""
+    prompt = prompt_text.removeprefix("-- ") if prompt_text != "--" else ""
     if body is not None:
         prompt = f"{prompt}\n\n{body}" if prompt else body
     if not prompt.strip():
@@ -123,29 +125,29 @@ def parse_line(line: str, body: str | None = None) -> MagicLine | Operation:
     return MagicLine(options=_checked_options(values), prompt=prompt.strip("\n"))
 
 
-def error_prompt(rest: str) -> str:
+def error_prompt(line: str) -> str:
     """Return the prompt for a line ``fix`` or ``explain``; empty for other lines."""
-    match = _ERROR_COMMAND.fullmatch(rest)
+    match = _ERROR_COMMAND.fullmatch(line)
     if match is None:
         return ""
     return f"{match[1].capitalize()} @error{f' {match[2]}' if match[2] else ''}"
 
 
-def operation_of(rest: str, *, in_panel: bool = False) -> Operation | None:
+def operation_of(line: str, *, in_panel: bool = False) -> Operation | None:
     """Return the operation of a line; None for a prompt. Raises OptionError for a mistake in an operation."""
-    if not rest:
+    if not line:
         return Help()
-    name, *arguments = rest.split(maxsplit=1)
+    name, *arguments = line.split(maxsplit=1)
     form_and_operation = (TABLE.panel_forms if in_panel else TABLE.forms).get(name)
     if form_and_operation is None:
         return None
     return parse_form(*form_and_operation, arguments[0] if arguments else "")
 
 
-def _is_command(rest: str) -> bool:
+def _is_command(line: str) -> bool:
     """Return whether a line is a subcommand, also with wrong arguments."""
     try:
-        return operation_of(rest) is not None
+        return operation_of(line) is not None
     except OptionError:
         return True
 
@@ -156,7 +158,7 @@ def _split_options(text: str) -> tuple[dict[str, Any], str]:
     while _LOOKS_LIKE_OPTION.match(text):
         match = _WORD.match(text)
         word = match.group() if match else text
-        name, equals, attached = word.partition("=")
+        name, equals_sign, attached_value = word.partition("=")
         if name in {"-h", "--help"}:
             return {}, "help"
         option = _BY_NAME.get(name)
@@ -164,13 +166,13 @@ def _split_options(text: str) -> tuple[dict[str, Any], str]:
             raise OptionError(_unknown_option_text(name))
         text = text[len(name) :]
         if option.value is None:
-            if equals:
-                raise OptionError(f"{name} takes no value, but {attached!r} was given.")
+            if equals_sign:
+                raise OptionError(f"{name} takes no value, but {attached_value!r} was given.")
             values[option.field] = True
             text = text.lstrip()
             continue
         values[option.field], text = option_value(
-            name, text.removeprefix("=") if equals else text, option.value
+            name, text.removeprefix("=") if equals_sign else text, option.value
         )
     return values, text
 
@@ -182,9 +184,9 @@ def _unknown_option_text(name: str) -> str:
     return f"Unknown option {name!r}. %agent help lists them; write -- before a prompt that begins with a dash."
 
 
-def _parse_tools(words: str) -> tuple[str, ...] | Mapping[str, bool]:
+def _parse_tools(tool_names: str) -> tuple[str, ...] | Mapping[str, bool]:
     """Parse tool names to offer, or, each with a dash, names to leave out."""
-    names = [name for word in words.split(",") if (name := word.strip())]
+    names = [name for word in tool_names.split(",") if (name := word.strip())]
     if names == ["none"]:
         return ()
     if not names:
@@ -197,11 +199,11 @@ def _parse_tools(words: str) -> tuple[str, ...] | Mapping[str, bool]:
     return left_out or tuple(names)
 
 
-def _parse_rules(words: str) -> Mapping[str, str] | str:
+def _parse_rules(rules_text: str) -> Mapping[str, str] | str:
     """Parse rules in the form of the settings; the actions are checked when the rules are used."""
-    if "=" not in words:
-        return words.strip()
-    pairs = [word.partition("=") for word in words.split(",") if word.strip()]
+    if "=" not in rules_text:
+        return rules_text.strip()
+    pairs = [word.partition("=") for word in rules_text.split(",") if word.strip()]
     if not all(name.strip() and action.strip() for name, _, action in pairs):
         raise OptionError("--permission takes a word for all, or rules such as bash=deny,edit=ask.")
     return {name.strip(): action.strip() for name, _, action in pairs}

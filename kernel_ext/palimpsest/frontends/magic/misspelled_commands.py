@@ -56,87 +56,91 @@ _MAX_QUOTED_CHARS = 60
 
 
 def misspelling_sentence(
-    rest: str, is_command: Callable[[str], bool], *, is_alone: bool
+    line: str, is_command: Callable[[str], bool], *, is_alone: bool
 ) -> str | None:
     """Return the error message for a line that is no subcommand but looks like one; None for a prompt.
 
     Args:
-        rest: The line after its options.
+        line: The line after its options.
         is_command: Returns whether a line is a subcommand.
         is_alone: Whether there are no options before it.
     """
-    word, *arguments = rest.split()
-    name, commands = word.lower(), TABLE.forms
+    first_word, *arguments = line.split()
+    name, commands = first_word.lower(), TABLE.forms
     if name in PROMPT_COMMANDS and arguments and not any(map(_OPTION.fullmatch, arguments)):
         return None
     if name in commands:
-        return _mistake_text(rest, name, arguments) or _corrected_command(rest, name, is_command)
+        return _mistake_text(line, name, arguments) or _corrected_command(line, name, is_command)
     if arguments:
         candidates = difflib.get_close_matches(name, commands, 3, MIN_SIMILARITY)
         misspelled = (candidate for candidate in candidates if _differ_by_one_slip(name, candidate))
-        matching = (
+        matching_commands = (
             sentence
             for candidate in misspelled
-            if (sentence := _corrected_command(rest, candidate, is_command))
+            if (sentence := _corrected_command(line, candidate, is_command))
         )
-        sentence = next(matching, None)
+        sentence = next(matching_commands, None)
         if sentence and name in FOREIGN_COMMANDS:
-            return _proposal_text(FOREIGN_COMMANDS[name], rest)
+            return _proposal_text(FOREIGN_COMMANDS[name], line)
         return sentence
-    if _SINGLE_WORD.fullmatch(word) is None or name in CONVERSATION_WORDS:
+    if _SINGLE_WORD.fullmatch(first_word) is None or name in CONVERSATION_WORDS:
         return None
     closest = difflib.get_close_matches(name, commands, 1, MIN_SIMILARITY)
     if closest or name in FOREIGN_COMMANDS:
-        return _proposal_text(FOREIGN_COMMANDS.get(name) or closest[0], rest)
+        return _proposal_text(FOREIGN_COMMANDS.get(name) or closest[0], line)
     if not is_alone:
         return None
     return (
-        f"One word alone is read as a subcommand, and none is called {word!r}; %agent help lists them. "
-        f"To send it as a prompt, write %agent -- {word}"
+        f"One word alone is read as a subcommand, and none is called {first_word!r}; %agent help lists them. "
+        f"To send it as a prompt, write %agent -- {first_word}"
     )
 
 
-def _mistake_text(rest: str, name: str, arguments: list[str]) -> str | None:
+def _mistake_text(line: str, name: str, arguments: list[str]) -> str | None:
     """Return a sentence about a command's wrong arguments; None where the line is a prompt."""
     form, operation = TABLE.forms[name]
     purpose = form.help
-    option = next((word for word in arguments if _OPTION.fullmatch(word)), None)
+    option = next(
+        (option_name for option_name in arguments if _OPTION.fullmatch(option_name)), None
+    )
     if SESSION in word_arguments(form, operation) and (option or len(arguments) == 1):
-        wrong = next((word for word in arguments if not _OPTION.fullmatch(word)), "")
+        wrong = next(
+            (option_name for option_name in arguments if not _OPTION.fullmatch(option_name)), ""
+        )
         if wrong and _SESSION.fullmatch(wrong) is None:
             hint = f"{_excerpt(wrong)} is no session's id; %agent sessions lists them, for %agent {name} ID."
-            return f"{hint} {_prompt_hint(rest)}"
+            return f"{hint} {_prompt_hint(line)}"
     if option is not None:
-        return f"%agent {name} takes no option {option}. It is for: {purpose}. {_prompt_hint(rest)}"
+        return f"%agent {name} takes no option {option}. It is for: {purpose}. {_prompt_hint(line)}"
     closest = []
     if arguments:
         closest = difflib.get_close_matches(arguments[0].lower(), keywords(form, operation), 1, 0.6)
     if len(arguments) == 1:
         if closest:
-            return _proposal_text(f"{name} {closest[0]}", rest)
-        return f"%agent {name} does not take {_excerpt(arguments[0])}. It is for: {purpose}. {_prompt_hint(rest)}"
+            return _proposal_text(f"{name} {closest[0]}", line)
+        return f"%agent {name} does not take {_excerpt(arguments[0])}. It is for: {purpose}. {_prompt_hint(line)}"
     is_keyword = bool(closest) and closest[0] == arguments[0].lower() and form.is_never_prompt
     is_amount = (
         name == "budget" and _NUMBER.fullmatch(arguments[0]) is not None if arguments else False
     )
-    if is_keyword or is_amount or any(_SESSION.fullmatch(word) for word in arguments):
-        return f"%agent {name} does not take {_excerpt(' '.join(arguments))}. It is for: {purpose}. {_prompt_hint(rest)}"
+    if is_keyword or is_amount or any(_SESSION.fullmatch(option_name) for option_name in arguments):
+        return f"%agent {name} does not take {_excerpt(' '.join(arguments))}. It is for: {purpose}. {_prompt_hint(line)}"
     return None
 
 
-def _corrected_command(rest: str, name: str, is_command: Callable[[str], bool]) -> str | None:
+def _corrected_command(line: str, name: str, is_command: Callable[[str], bool]) -> str | None:
     """Return a proposal with the first word corrected, if that makes the line a subcommand."""
-    arguments = rest.partition(rest.split()[0])[2]
+    arguments = line.partition(line.split()[0])[2]
     corrected = f"{name}{arguments}"
-    return _proposal_text(corrected, rest) if corrected != rest and is_command(corrected) else None
+    return _proposal_text(corrected, line) if corrected != line and is_command(corrected) else None
 
 
-def _proposal_text(corrected: str, rest: str) -> str:
-    return f"Did you mean %agent {corrected}? {_prompt_hint(rest)}"
+def _proposal_text(corrected_line: str, line: str) -> str:
+    return f"Did you mean %agent {corrected_line}? {_prompt_hint(line)}"
 
 
-def _prompt_hint(rest: str) -> str:
-    return f"To send {rest!r} as a prompt, write %agent -- {rest}"
+def _prompt_hint(line: str) -> str:
+    return f"To send {line!r} as a prompt, write %agent -- {line}"
 
 
 def _excerpt(text: str) -> str:

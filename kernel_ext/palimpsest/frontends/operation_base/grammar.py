@@ -20,17 +20,17 @@ class OptionError(Exception):
     """Wrong input after the magic; its message is one sentence, shown without a traceback."""
 
 
-def parse_form(form: Form, operation: type[Operation], rest: str) -> Operation | None:
+def parse_form(form: Form, operation: type[Operation], argument_text: str) -> Operation | None:
     """Return the operation for a form and the rest of its line; None where the line is a prompt.
 
     Raises OptionError, with one sentence.
     """
-    if form.missing_message and not rest:
+    if form.missing_message and not argument_text:
         raise OptionError(form.missing_message)
     if form.parse_rest is not None:
-        arguments = form.parse_rest(rest)
+        arguments = form.parse_rest(argument_text)
     else:
-        arguments = _parse_by_fields(form, operation, rest)
+        arguments = _parse_by_fields(form, operation, argument_text)
     if arguments is None or isinstance(arguments, Operation):
         return arguments
     try:
@@ -63,20 +63,22 @@ def word_arguments(form: Form, operation: type[Operation]) -> tuple[OneWord, ...
     return tuple(word for word in words if word is not None)
 
 
-def _parse_by_fields(form: Form, operation: type[Operation], rest: str) -> Mapping[str, Any] | None:
+def _parse_by_fields(
+    form: Form, operation: type[Operation], argument_text: str
+) -> Mapping[str, Any] | None:
     values: dict[str, Any] = {}
-    remaining = rest.split()
+    remaining_words = argument_text.split()
     for name in form.fields:
-        if _flag_text(name) in remaining and operation.model_fields[name].annotation is bool:
+        if _flag_text(name) in remaining_words and operation.model_fields[name].annotation is bool:
             values[name] = True
-            remaining.remove(_flag_text(name))
+            remaining_words.remove(_flag_text(name))
     for name in form.fields:
         word = _word_argument(operation, name)
-        if (remaining and word is not None and re.fullmatch(word.pattern, remaining[0])) or (
-            remaining and remaining[0] in _literal_values(operation, name)
-        ):
-            values[name] = remaining.pop(0)
-    return values if not remaining else None
+        if (
+            remaining_words and word is not None and re.fullmatch(word.pattern, remaining_words[0])
+        ) or (remaining_words and remaining_words[0] in _literal_values(operation, name)):
+            values[name] = remaining_words.pop(0)
+    return values if not remaining_words else None
 
 
 def _flag_text(name: str) -> str:
@@ -100,18 +102,18 @@ def _literal_values(operation: type[Operation], name: str) -> tuple[str, ...]:
     )
 
 
-def option_value(name: str, text: str, written: str) -> tuple[str, str]:
+def option_value(name: str, text: str, option_text: str) -> tuple[str, str]:
     """Return the value of an option, quoted or up to the next blank, and the text after it; raises OptionError.
 
-    ``written`` is the placeholder of the value in the error message, such as ``NAME``.
+    ``option_text`` is the placeholder of the value in the error message, such as ``NAME``.
     """
     text = text.lstrip()
     if text[:1] in {"'", '"'}:
-        value, quote, rest = text[1:].partition(text[0])
+        value, quote, argument_text = text[1:].partition(text[0])
         if not quote:
             raise OptionError(f"The value of {name} begins with {text[0]} but never ends with it.")
-        return value, rest.lstrip()
+        return value, argument_text.lstrip()
     match = re.match(r"\S+", text)
     if match is None:
-        raise OptionError(f"{name} needs a value: {name} {written}.")
+        raise OptionError(f"{name} needs a value: {name} {option_text}.")
     return match.group(), text[match.end() :].lstrip()

@@ -81,7 +81,7 @@ class Form:
     """The panel's view of the same answer, which the name after a slash opens when no argument follows."""
     in_cell: bool = True
     in_terminal: bool = False
-    """Whether the form is a command of ``palimpsest``; its help is in ``modules.py``."""
+    """Whether the form is a command of ``palimpsest``; its help is in ``operation_modules.py``."""
     has_rows: bool = False
     """Whether, in a terminal, its answer has rows, which can be written as Markdown and tested by conditions."""
     in_project: bool = False
@@ -244,12 +244,12 @@ class Operation(CommandBase):
 
     def run_synchronously(self, context: OperationContext) -> Any:
         """Run the operation on this thread and return its answer; raises RuntimeError if it awaits something."""
-        work = self.run(context)
+        coroutine = self.run(context)
         try:
-            work.send(None)
+            coroutine.send(None)
         except StopIteration as stop:
             return stop.value
-        work.close()
+        coroutine.close()
         raise RuntimeError(f"The operation {type(self).__name__!r} awaits something there.")
 
     def output(self, answer: Any) -> Any:

@@ -57,9 +57,9 @@ def joined_output(lines: "OutputLines | CommandOutput | str") -> CommandOutput:
     )
 
 
-def sentence_output(words: str) -> CommandOutput:
+def sentence_output(sentence: str) -> CommandOutput:
     """Return one sentence as Markdown and as plain text."""
-    return CommandOutput(escape_inline(words), words)
+    return CommandOutput(escape_inline(sentence), sentence)
 
 
 def unspaced_output(lines: Sequence[str]) -> CommandOutput:
@@ -67,16 +67,16 @@ def unspaced_output(lines: Sequence[str]) -> CommandOutput:
     return CommandOutput("\n\n".join(escape_inline(line) for line in lines), "\n".join(lines))
 
 
-def table_output(head: tuple[str, ...], rows: Rows) -> CommandOutput:
+def table_output(header: tuple[str, ...], rows: Rows) -> CommandOutput:
     """Return rows as a Markdown table and as aligned text."""
-    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    lines = [f"| {' | '.join(header)} |", f"|{'---|' * len(header)}"]
     for row in rows:
         cells = [code_span(row[0]), *map(escape_inline, row[1:])]
         lines.append(f"| {' | '.join(cells)} |")
-    aligned = [head, *rows] if any(head) else rows
-    widths = [max(len(row[i]) for row in aligned) for i in range(len(head))]
-    plain = [
+    aligned = [header, *rows] if any(header) else rows
+    widths = [max(len(row[i]) for row in aligned) for i in range(len(header))]
+    plain_lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in aligned
     ]
-    return CommandOutput("\n".join(lines), "\n".join(plain))
+    return CommandOutput("\n".join(lines), "\n".join(plain_lines))

@@ -32,7 +32,7 @@ class CommandReport:
     """Problems of reading."""
     markdown_tables: "Sequence[ReportTable]" = ()
     """The tables of the Markdown form, where they have fewer columns than ``tables``."""
-    words: Sequence[str] = ()
+    text_lines: Sequence[str] = ()
     """Lines instead of tables."""
     link: str = ""
     """An address of the web that stands below the tables, as a link to the report."""
@@ -44,7 +44,7 @@ class CommandReport:
             is_ascii = not terminal.has_unicode_output()
             values = json.dumps(self.json(), ensure_ascii=is_ascii, indent=2, allow_nan=False)
             return visible_json(values)
-        lines = ["\n".join(map(visible_text, self.words))] if self.words else []
+        lines = ["\n".join(map(visible_text, self.text_lines))] if self.text_lines else []
         if form == "markdown":
             lines += [table.markdown for table in self.markdown_tables or self.tables]
             lines += [f"[Report](<{self.link}>)"] if self.link else []

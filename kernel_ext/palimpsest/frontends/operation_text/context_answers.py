@@ -35,18 +35,18 @@ class ContextAnswers:
     ) -> CommandOutput:
         """Return the answer to ``at 3``, ``changed 3 8`` or ``why 5 8``; raises UserError."""
         review = self.review(session)
-        newest = len(review.timeline.requests)
-        if not newest:
+        newest_number = len(review.timeline.requests)
+        if not newest_number:
             raise UserError(NO_REQUEST)
         question, *operands = argument.split()
         match question:
             case "at":
                 return _table_output(review.request(int(operands[0])).table, scrub)
             case "changed":
-                first, second = (*operands, str(newest))[:2]
+                first, second = (*operands, str(newest_number))[:2]
                 return _table_output(review.difference(int(first), int(second)).table, scrub)
             case _:
-                item, request = (*operands, str(newest))[:2]
+                item, request = (*operands, str(newest_number))[:2]
                 explanation = scrub(review.why(_item_key(review, item, request), int(request)))
                 return CommandOutput(
                     escape_inline(explanation), explanation, f"<p>{in_html(explanation)}</p>"

@@ -76,13 +76,14 @@ def trust_text(untrusted: Sequence[UntrustedSetting], unwritten: str = "") -> Co
     lines = [
         f"- {code_span(setting.words)} ({escape_inline(setting.origin)})" for setting in untrusted
     ]
-    plain = [f"- {setting.words} ({setting.origin})" for setting in untrusted]
-    head = "You trust what this project's files say now; a changed file asks again."
-    tail = "Rules, mode and limit hold from the next call on, the rest from the next start of the kernel. %agent config distrust takes it back."
+    setting_lines = [f"- {setting.words} ({setting.origin})" for setting in untrusted]
+    first_sentence = "You trust what this project's files say now; a changed file asks again."
+    last_sentence = "Rules, mode and limit hold from the next call on, the rest from the next start of the kernel. %agent config distrust takes it back."
     if unwritten:
-        tail = f"Rules, mode and limit hold from the next call on. {unwritten}"
+        last_sentence = f"Rules, mode and limit hold from the next call on. {unwritten}"
     return CommandOutput(
-        "\n".join([head, "", *lines, "", escape_inline(tail)]), "\n".join([head, *plain, tail])
+        "\n".join([first_sentence, "", *lines, "", escape_inline(last_sentence)]),
+        "\n".join([first_sentence, *setting_lines, last_sentence]),
     )
 
 

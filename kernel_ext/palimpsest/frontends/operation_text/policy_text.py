@@ -24,8 +24,10 @@ MAX_VALUE_CHARS = 60
 """Maximum characters of a value that are shown; some values are whole sentences of a prompt."""
 
 
-def policy_lines(session: KernelSession, origins: Mapping[str, str], *, whole: bool) -> OutputLines:
-    """Return lines on the policy in use and its differences from the preset; with ``whole`` also every number."""
+def policy_lines(
+    session: KernelSession, origins: Mapping[str, str], *, shows_all: bool
+) -> OutputLines:
+    """Return lines on the policy in use and its differences from the preset; with ``shows_all`` also every number."""
     record = session.snapshot(messages=False).session
     is_chosen = record is not None and (record.policy_choice or record.policy) is not None
     policy = session.policy()
@@ -36,29 +38,29 @@ def policy_lines(session: KernelSession, origins: Mapping[str, str], *, whole: b
     return [
         *lines,
         *([differences] if differences else []),
-        *(policy_sections(policy) if whole else []),
+        *(policy_sections(policy) if shows_all else []),
     ]
 
 
 def policy_summary(policy: Policy, *, is_chosen: bool) -> str:
     """Return one sentence on the policy in use and where it was chosen."""
     differences = policy_differences(policy)
-    what = f"{policy.name}, as it comes"
+    description = f"{policy.name}, as it comes"
     if differences:
-        what = f"{policy.name} with {counted_noun(len(differences), 'number')} changed"
+        description = f"{policy.name} with {counted_noun(len(differences), 'number')} changed"
     whose = "chosen for this session" if is_chosen else "from the settings"
     back = f" %agent policy {DEFAULT} goes back to the settings." if is_chosen else ""
-    return f"The context policy is {what}, {whose}.{back}"
+    return f"The context policy is {description}, {whose}.{back}"
 
 
-def own_policy_words(own: OwnPolicy, *, is_active: bool) -> str:
+def own_policy_words(own_policy: OwnPolicy, *, is_active: bool) -> str:
     """Return the sentence on a user's own policy that was chosen for a session."""
     if not is_active:
         return (
-            f"Your policy {own.name} acted before it in an earlier kernel; no log runs it, so choose it again, or "
+            f"Your policy {own_policy.name} acted before it in an earlier kernel; no log runs it, so choose it again, or "
             f"end it with %agent policy {DEFAULT}."
         )
-    return f"Before it acts your policy {own.name} ({own.source}). %agent policy {DEFAULT} ends it."
+    return f"Before it acts your policy {own_policy.name} ({own_policy.source}). %agent policy {DEFAULT} ends it."
 
 
 def policy_changes(
@@ -66,14 +68,20 @@ def policy_changes(
 ) -> TitledTable | None:
     """Return a table of the differences from the preset and their origins; None without any."""
     rows: list[tuple[str, ...]] = []
-    for key, (before, now) in policy_differences(policy).items():
+    for key, (preset_value, now) in policy_differences(policy).items():
         sources = (origins.get(name) for name in setting_names(f"policy.{key}"))
         if is_chosen:
             origin = "this session"
         else:
             origin = next((source for source in sources if source), "the settings")
         rows.append(
-            (key, shown_value(now), shown_value(before), origin, number_meanings().get(key, ""))
+            (
+                key,
+                shown_value(now),
+                shown_value(preset_value),
+                origin,
+                number_meanings().get(key, ""),
+            )
         )
     head = ("number", "value", f"in {policy.name}", "from", "meaning")
     return TitledTable("What differs", head, rows) if rows else None

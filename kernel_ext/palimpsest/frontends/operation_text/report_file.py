@@ -79,29 +79,31 @@ def write_report(
     target = _checked_target(path)
     scrub = text_cleaner(environment)
     on_progress = progress or default_progress()
-    clean = clean_json(scrub)
+    clean_values = clean_json(scrub)
     answers = ViewAnswers(review, keeps_replays=False)
-    view, data = report_data(answers, policies, texts, price, clean, on_progress)
+    view, data = report_data(answers, policies, texts, price, clean_values, on_progress)
     summary = view_summary(view)
-    about = "The context of one agent's session, request by request."
+    page_description = "The context of one agent's session, request by request."
     title, sessions = summary.title, f"session {view.session}"
     tables, sentences = summary.tables, summary.sentences
     if beside is not None:
         other_answers = ViewAnswers(beside, keeps_replays=False)
-        other, second = report_data(other_answers, policies, texts, price, clean, on_progress)
+        other_data, second_session = report_data(
+            other_answers, policies, texts, price, clean_values, on_progress
+        )
         _, compared = comparison_view(review, beside, price, with_texts=texts != "none")
-        compared = SessionComparison.model_validate(clean(compared.model_dump(mode="json")))
-        data = compared_report_data(data, second, compared)
-        about = "Two sessions side by side: where they part, and the context of each, request by request."
+        compared = SessionComparison.model_validate(clean_values(compared.model_dump(mode="json")))
+        data = compared_report_data(data, second_session, compared)
+        page_description = "Two sessions side by side: where they part, and the context of each, request by request."
         tables = (comparison_table(compared), *tables)
         sentences = (OF_FIRST, *sentences)
-        title = " and ".join(dict.fromkeys((title, other.title or other.session)))
-        sessions = f"sessions {view.session} and {other.session}"
+        title = " and ".join(dict.fromkeys((title, other_data.title or other_data.session)))
+        sessions = f"sessions {view.session} and {other_data.session}"
     date = datetime.datetime.now(tz=datetime.UTC).strftime("%Y-%m-%d")
     page = inspector_report(
         InspectorReport(
             title=title,
-            description=f"{about} {TEXTS_SENTENCES[texts]}",
+            description=f"{page_description} {TEXTS_SENTENCES[texts]}",
             picture=view_picture(view),
             tables=(*_notes_tables(review, scrub), *tables),
             sentences=sentences,
@@ -136,7 +138,7 @@ def _checked_target(path: str | Path) -> Path:
     try:
         target = home_path(path)
         target = target.parent.resolve() / target.name
-        head = _file_beginning(target)
+        file_beginning = _file_beginning(target)
     except (ValueError, RuntimeError) as error:  # a null character
         raise UserError(f"{one_line(str(path))!r} is no name of a file: {error}.") from error
     except OSError as error:
@@ -149,7 +151,7 @@ def _checked_target(path: str | Path) -> Path:
         raise UserError(
             f"There is no folder {str(target.parent)!r}; make it first, or name another."
         )
-    if head is not None and REPORT_MARK.encode() not in head:
+    if file_beginning is not None and REPORT_MARK.encode() not in file_beginning:
         raise UserError(f"{str(target)!r} is there already and is no report; name another file.")
     return target
 

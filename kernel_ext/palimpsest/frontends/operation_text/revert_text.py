@@ -37,13 +37,13 @@ def revert_text(preview: RevertPreview, *, is_undone: bool = False) -> CommandOu
     if len(messages) > MAX_SHOWN_MESSAGES:
         excerpts.append(f"and {count(len(messages) - MAX_SHOWN_MESSAGES)} more")
     files = [file for file in preview.files if file.action != "nothing"]
-    plain = [*lines, *(f"  {line}" for line in excerpts)]
+    plain_lines = [*lines, *(f"  {line}" for line in excerpts)]
     markdown = ["\n\n".join(escape_inline(line) for line in lines)]
     if excerpts:
         markdown.append("\n".join(f"- {escape_inline(line)}" for line in excerpts))
     if files:
         sentences = [_file_sentence(file, is_done=preview.done) for file in files]
-        plain += [
+        plain_lines += [
             f"  {file.file} {sentence}" for file, sentence in zip(files, sentences, strict=True)
         ]
         rows = zip(files, sentences, strict=True)
@@ -52,13 +52,13 @@ def revert_text(preview: RevertPreview, *, is_undone: bool = False) -> CommandOu
         )
     if preview.conflicts and not is_undone:
         hint = _overwrite_form(preview)
-        plain.append(hint)
+        plain_lines.append(hint)
         markdown.append(escape_inline(hint))
     patches = [file.diff for file in files if file.diff is not None and not preview.done]
     markdown += [code_block(patch.patch, "diff") for patch in patches if patch.patch]
     closing = _closing_sentence(preview, is_undone=is_undone)
     return CommandOutput(
-        "\n\n".join([*markdown, escape_inline(closing)]), "\n".join([*plain, closing])
+        "\n\n".join([*markdown, escape_inline(closing)]), "\n".join([*plain_lines, closing])
     )
 
 
@@ -107,22 +107,22 @@ def revert_state_text(snapshot: Snapshot) -> str:
     return f"{counted_noun(number, 'message')}; %agent unrevert undoes it, the next prompt removes them"
 
 
-def cleaned_text(removed: int) -> CommandOutput:
+def cleaned_text(removed_count: int) -> CommandOutput:
     """Return a sentence on the number of messages that a cleanup removed."""
-    if not removed:
+    if not removed_count:
         words = "Nothing is reverted in this session, so there is nothing to remove."
     else:
-        words = f"Removed {counted_noun(removed, 'message')} that were reverted, for good."
+        words = f"Removed {counted_noun(removed_count, 'message')} that were reverted, for good."
     return CommandOutput(words, words)
 
 
 def diff_text(diffs: Sequence[FileDiff], target: str = "") -> CommandOutput:
     """Return a text on the file changes of a turn or of the session."""
-    whose = "That turn" if target else "This session"
+    owner_text = "That turn" if target else "This session"
     if not diffs:
-        words = f"{whose} changed no file."
+        words = f"{owner_text} changed no file."
         return CommandOutput(words, words)
-    total = f"{whose} changed {diff_totals(diffs)}."
+    total_text = f"{owner_text} changed {diff_totals(diffs)}."
     rows = [
         f"{SIGNS[diff.status]} {diff.file} {_line_counts(diff)}".rstrip()
         + (f" ({diff.note})" if diff.note else "")
@@ -132,7 +132,7 @@ def diff_text(diffs: Sequence[FileDiff], target: str = "") -> CommandOutput:
         code_block(diff.patch, "diff") if diff.patch else f"- {escape_inline(row)}"
         for diff, row in zip(diffs, rows, strict=True)
     ]
-    return CommandOutput("\n\n".join([total, *blocks]), "\n".join([total, *rows]))
+    return CommandOutput("\n\n".join([total_text, *blocks]), "\n".join([total_text, *rows]))
 
 
 def diff_totals(diffs: Sequence[FileDiff]) -> str:

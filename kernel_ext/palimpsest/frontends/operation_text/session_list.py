@@ -19,12 +19,10 @@ def list_lines(page: Page, query: Query, current: str) -> OutputLines:
     if not page.sessions:
         return [_empty_list_text(page, query)]
     lines: list[str | TitledTable] = [session_table(page.sessions, current)]
-    last = page.first_number + len(page.sessions) - 1
+    last_number = page.first_number + len(page.sessions) - 1
     if page.total > len(page.sessions):
         about = "about " if page.unread_count else ""
-        numbers = (
-            f"{count(page.first_number)} to {count(last)} of {about}{count(page.total)} sessions."
-        )
+        numbers = f"{count(page.first_number)} to {count(last_number)} of {about}{count(page.total)} sessions."
         arguments = " ".join(word for word in (query.words, _archived_flag(query)) if word)
         next_page = f" %agent sessions {arguments} --page {query.number + 1} shows the next ones."
         lines.append(numbers + (next_page.replace("  ", " ") if page.cursor is not None else ""))
@@ -67,14 +65,14 @@ def _shortened_text(text: str) -> str:
 
 def session_row(session: SessionSummary, current: str) -> tuple[str, ...]:
     """Return a session's row of the table."""
-    mark = "* " if session.id == current else ""
+    current_mark = "* " if session.id == current else ""
     if session.imported_from:
         title = f"{session.title} (imported from {session.imported_from})"
     else:
         title = session.title
     title = f"{title} (archived)" if session.archived is not None else title
     return (
-        f"{mark}{session.id}",
+        f"{current_mark}{session.id}",
         title,
         session.notebook or "console",
         local_time(session.updated),

@@ -41,7 +41,7 @@ class SessionReport:
         self.breaks, self.wastes = review.breaks(), review.wastes()
         self.cache_use = review.cache_use()
         self.kinds, self.subagents = items_by_kind(review), review.subagents
-        self.proof = review.proof()
+        self.proof_table = review.proof()
         """How exactly a replay reproduces the session; comparisons with policies depend on it."""
         self.gaps = review.timeline.gaps
         """Sentences on data that the recording lacks."""
@@ -103,7 +103,7 @@ class SessionReport:
         if figures.estimates & {"cost", "break_cost"}:
             notes.append(figures.price)
         columns = (TableColumn("figure", "figure"), TableColumn("value", "value"))
-        lead = self.proof.sentences if self.proof.rows else ()
+        lead = self.proof_table.sentences if self.proof_table.rows else ()
         return ReportTable(
             figures.title or figures.session, columns, tuple(rows), tuple(notes), lead=lead
         )
@@ -112,7 +112,7 @@ class SessionReport:
         """Return everything as plain values."""
         return {
             **self.figures.json(),
-            "proof": self.proof.json(),
+            "proof": self.proof_table.json(),
             "items_by_kind": self.kinds.records(),
             "subagents": self.subagents.json(),
             "cache_use": self.cache_use.json(),

@@ -50,9 +50,9 @@ _FORMS = (
 )
 
 
-def _parse_question(rest: str) -> dict[str, Any] | None:
+def _parse_question(argument_text: str) -> dict[str, Any] | None:
     """Parse ``at 3``, ``changed 3 8`` or ``why 5 8``, with their variants; None for other text."""
-    question = " ".join(rest.split())
+    question = " ".join(argument_text.split())
     if question in CONTEXT_FORMS:
         raise OptionError(f"Which one? Write {CONTEXT_FORMS[question]}.")
     for name, form in _FORMS:
@@ -89,13 +89,13 @@ class ShowContext(Operation):
     def _context_output(self, services: FrontendServices, session: KernelSession) -> CommandOutput:
         scrub, answers = scrubber(os.environ), ContextAnswers(services)
         if self.question:
-            parsed = _parse_question(self.question)
-            if parsed is None:
+            parsed_question = _parse_question(self.question)
+            if parsed_question is None:
                 forms = ", ".join(form.removeprefix("%agent ") for form in CONTEXT_FORMS.values())
                 raise UserError(
                     f"{self.question!r} is no question about the context: write {forms}."
                 )
-            return answers.run(parsed["question"], session, scrub)
+            return answers.run(parsed_question["question"], session, scrub)
         report = answers.window(session, scrub)
         return CommandOutput(report.markdown, report.text, report.html)
 
@@ -128,10 +128,10 @@ class ListParts(Operation):
 
 
 def _edit_form(action: str, help_line: str) -> Form:
-    def read(rest: str) -> Operation | dict[str, Any] | None:
-        if not rest:
+    def read(argument_text: str) -> Operation | dict[str, Any] | None:
+        if not argument_text:
             return ListParts(action=action)
-        return {"target": rest} if len(rest.split()) == 1 else None
+        return {"target": argument_text} if len(argument_text.split()) == 1 else None
 
     return Form(action, help_line, ("target",), {"action": action}, read)
 
@@ -188,8 +188,8 @@ class PolicyAnswer(Done):
     """The output of a cell."""
 
 
-def _parse_policy(rest: str) -> dict[str, Any] | None:
-    words = policy_words(rest)
+def _parse_policy(argument_text: str) -> dict[str, Any] | None:
+    words = policy_words(argument_text)
     return {"words": tuple(words)} if all("=" in word for word in words[1:]) else None
 
 
@@ -215,7 +215,7 @@ class UsePolicy(Operation):
             await changed.use_policy(*self.words)
         if not context.in_cell:
             return PolicyAnswer(policy=session.policy())
-        lines = policy_lines(session, context.services.config.origins, whole=not self.words)
+        lines = policy_lines(session, context.services.config.origins, shows_all=not self.words)
         return PolicyAnswer(policy=session.policy(), lines=lines)
 
     def output(self, answer: PolicyAnswer) -> OutputLines:

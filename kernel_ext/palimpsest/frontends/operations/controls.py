@@ -117,8 +117,8 @@ class ListedApprovals(ControlAnswer):
     rules: tuple[RuleRow, ...]
 
 
-def _parse_revoke(rest: str) -> dict[str, Any] | None:
-    words = " ".join(rest.split())
+def _parse_revoke(argument_text: str) -> dict[str, Any] | None:
+    words = " ".join(argument_text.split())
     match = _REVOKE.fullmatch(words)
     if match is None:
         return None if words else {}
@@ -145,7 +145,7 @@ class ListApprovals(ControlOperation):
         return await asyncio.to_thread(self.apply, (await context.find(self.session)).control)
 
     def apply(self, control: SessionControls) -> ListedApprovals:
-        revoked = control.revoke(*self.revoke) if self.revoke is not None else ()
+        revoked_grants = control.revoke(*self.revoke) if self.revoke is not None else ()
         approvals = tuple(
             ApprovalRow(
                 number=allowance.number,
@@ -164,8 +164,8 @@ class ListApprovals(ControlOperation):
         )
         lines = self._approval_lines(control, approvals, rules)
         if self.revoke is not None:
-            names = ", ".join(allowance.rule_text for allowance in revoked)
-            outcome = f"Revoked: {names}. It asks again." if revoked else NOTHING_ALLOWED
+            names = ", ".join(allowance.rule_text for allowance in revoked_grants)
+            outcome = f"Revoked: {names}. It asks again." if revoked_grants else NOTHING_ALLOWED
             lines = [outcome, *_unsaved_warning(control)]
         return ListedApprovals(approvals=approvals, rules=rules, lines=lines)
 
@@ -179,12 +179,12 @@ class ListApprovals(ControlOperation):
             f"The mode of this session is {control.mode}: {MEANINGS[control.mode]}."
         ]
         if approvals:
-            head = ("", "permission", "always allowed", "where and when")
+            header = ("", "permission", "always allowed", "where and when")
             rows = [
                 (str(approval.number), approval.permission, approval.pattern, approval.where)
                 for approval in approvals
             ]
-            lines += [TitledTable("", head, rows), REVOKE_HINT]
+            lines += [TitledTable("", header, rows), REVOKE_HINT]
         else:
             lines.append(NOTHING_ALLOWED)
         rule_rows = [(rule.permission, rule.pattern, rule.action, rule.origin) for rule in rules]
@@ -193,17 +193,19 @@ class ListApprovals(ControlOperation):
         return [*lines, *([control.problem] if control.problem else [])]
 
 
-def _parse_limit(rest: str) -> dict[str, Any] | None:
-    words = " ".join(rest.split())
-    if not words:
+def _parse_limit(argument_text: str) -> dict[str, Any] | None:
+    limit_text = " ".join(argument_text.split())
+    if not limit_text:
         return {"tell": True}
-    wanted = parse_amounts(words)
-    if wanted or _OFF.fullmatch(words):
+    wanted = parse_amounts(limit_text)
+    if wanted or _OFF.fullmatch(limit_text):
         tokens = wanted.get("tokens")
         return {"usd": wanted.get("usd"), "tokens": int(tokens) if tokens else None}
     # A prompt that begins with "budget" goes on with words, and a typing error must not cost a request.
-    if all(_NUMBER_WORD.fullmatch(word) for word in words.split()) and _SIGN.search(words):
-        raise OptionError(f"{one_line(words, 60)!r} is no amount. {AMOUNTS_HINT}")
+    if all(_NUMBER_WORD.fullmatch(word) for word in limit_text.split()) and _SIGN.search(
+        limit_text
+    ):
+        raise OptionError(f"{one_line(limit_text, 60)!r} is no amount. {AMOUNTS_HINT}")
     return None
 
 
@@ -247,18 +249,21 @@ class TrustSession(ControlOperation):
         return ControlAnswer(lines=[*lines, *(_unsaved_warning(control) if self.what else [])])
 
     def _trust_lines(self, control: SessionControls) -> OutputLines:
-        claims = control.withheld
-        if not claims:
+        withheld_before = control.withheld
+        if not withheld_before:
             return [NOTHING_WITHHELD]
         if self.what and control.named_whole:
             granted = control.trust()
-            fixed = control.withheld
+            withheld_after = control.withheld
             lines = (
                 [titled_list("Allowed in this session from now on:", granted)] if granted else []
             )
-            return [*lines, *([titled_list(FIXED_TITLE, fixed)] if fixed else [])]
+            return [*lines, *([titled_list(FIXED_TITLE, withheld_after)] if withheld_after else [])]
         control.named_whole = True
-        return [titled_list(WITHHELD_TITLE, claims), ALLOW_ALL_HINT if self.what else ALLOW_HINT]
+        return [
+            titled_list(WITHHELD_TITLE, withheld_before),
+            ALLOW_ALL_HINT if self.what else ALLOW_HINT,
+        ]
 
 
 class TrustProject(Operation):

@@ -66,13 +66,13 @@ class ListDefinitions(Operation):
                 AGENT_HINT,
                 *definition_problems(definitions),
             ]
-        choices, head, fallback = (
+        choices, header, fallback = (
             (command_rows(definitions.commands), COMMAND_COLUMNS, NO_COMMANDS)
             if self.kind == "commands"
             else (skill_rows(definitions.skills), SKILL_COLUMNS, NO_SKILLS)
         )
         return [
-            TitledTable("", head, choices) if choices else fallback,
+            TitledTable("", header, choices) if choices else fallback,
             *definition_problems(definitions),
         ]
 
@@ -108,8 +108,10 @@ def model_lines(services: FrontendServices) -> OutputLines:
 
 def agent_rows(agents: Mapping[str, Agent], default_agent: str) -> list[tuple[str, ...]]:
     """Return rows for the agents that a user can name, first those that can answer the user."""
-    shown = [agent for agent in agents.values() if not agent.hidden]
-    shown.sort(key=lambda agent: (not agent.answers, agent.name != default_agent, agent.name))
+    listed_agents = [agent for agent in agents.values() if not agent.hidden]
+    listed_agents.sort(
+        key=lambda agent: (not agent.answers, agent.name != default_agent, agent.name)
+    )
     return [
         (
             f"{'* ' if agent.name == default_agent else ''}{agent.name}",
@@ -118,7 +120,7 @@ def agent_rows(agents: Mapping[str, Agent], default_agent: str) -> list[tuple[st
             one_line(agent.description, MAX_DESCRIPTION_CHARS),
             agent.origin,
         )
-        for agent in shown
+        for agent in listed_agents
     ]
 
 
@@ -188,5 +190,5 @@ def choices_of(services: FrontendServices) -> Choices:
         subagents=_definition_choices(subagents_of(definitions.agents)),
         modes=tuple(AgentChoice(name=mode, description=MEANINGS[mode]) for mode in MODES),
         mode=config.value.mode,
-        untrusted=tuple(setting.words for setting in config.held),
+        untrusted=tuple(setting.words for setting in config.untrusted_settings),
     )

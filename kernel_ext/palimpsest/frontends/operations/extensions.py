@@ -78,13 +78,13 @@ class ListExtensions(Operation):
             await services.hooks.load()
         if self.connect:
             await services.servers.reconnect_all()
-        held = services.config.held
+        untrusted = services.config.untrusted_settings
         hooks, problems = services.hooks.status(), tuple(services.hooks.problems)
         servers = services.servers.status()
         lines = (
-            hook_lines(hooks, problems, held)
+            hook_lines(hooks, problems, untrusted)
             if self.kind == "hooks"
-            else server_lines(servers, services.registry, held)
+            else server_lines(servers, services.registry, untrusted)
         )
         return Extensions(hooks=hooks, servers=servers, remarks=problems, lines=lines)
 
@@ -93,10 +93,10 @@ class ListExtensions(Operation):
 
 
 def hook_lines(
-    hooks: Sequence[HookStatus], problems: Sequence[str], held: Sequence[UntrustedSetting]
+    hooks: Sequence[HookStatus], problems: Sequence[str], untrusted: Sequence[UntrustedSetting]
 ) -> OutputLines:
     """Return the hooks as a table, and their problems."""
-    lines = [*problems, *_untrusted_hint(held, "hooks", "hooks")]
+    lines = [*problems, *_untrusted_hint(untrusted, "hooks", "hooks")]
     rows = [
         (
             hook.name,
@@ -111,12 +111,14 @@ def hook_lines(
 
 
 def server_lines(
-    servers: Sequence[McpServerStatus], registry: Registry, held: Sequence[UntrustedSetting] = ()
+    servers: Sequence[McpServerStatus],
+    registry: Registry,
+    untrusted: Sequence[UntrustedSetting] = (),
 ) -> OutputLines:
     """Return the servers as a table, and sentences about tools that the model is shown changed."""
-    waiting = _untrusted_hint(held, "mcp", "MCP servers")
+    waiting_hint = _untrusted_hint(untrusted, "mcp", "MCP servers")
     if not servers:
-        return waiting or [NO_SERVERS]
+        return waiting_hint or [NO_SERVERS]
     rows = [
         (
             server.name,
@@ -131,7 +133,7 @@ def server_lines(
     lines += [words for server in servers for words in _repaired_tools(server, registry)]
     if any(server.state in ("waiting", "failed") for server in servers):
         lines.append("They are connected when a prompt begins; %agent mcp connect does it now.")
-    return [*lines, *waiting]
+    return [*lines, *waiting_hint]
 
 
 def _repaired_tools(server: McpServerStatus, registry: Registry) -> Iterator[str]:
@@ -148,8 +150,12 @@ def _repaired_tools(server: McpServerStatus, registry: Registry) -> Iterator[str
         )
 
 
-def _untrusted_hint(held: Sequence[UntrustedSetting], key: str, words: str) -> list[str]:
+def _untrusted_hint(
+    untrusted: Sequence[UntrustedSetting], key: str, setting_noun: str
+) -> list[str]:
     """Return a sentence if settings of this key in a project's file wait for trust."""
     return (
-        [WAITING_FOR_TRUST.format(key=words)] if any(setting.key == key for setting in held) else []
+        [WAITING_FOR_TRUST.format(key=setting_noun)]
+        if any(setting.key == key for setting in untrusted)
+        else []
     )

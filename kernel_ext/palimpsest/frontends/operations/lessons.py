@@ -1,6 +1,6 @@
 """The command ``palimpsest lessons``: list the lessons, copy their notebooks, and show a class's results.
 
-Border: what reads recordings is imported when results are asked for.
+Border: what knows the lessons is imported when the command runs.
 """
 
 from pathlib import Path
@@ -18,15 +18,12 @@ from palimpsest.frontends.operation_base.operation import (
 )
 from palimpsest.frontends.operation_text.command_report import CommandReport
 from palimpsest.home_paths import home_path
-from palimpsest.lessons.lesson_list import LESSONS
-from palimpsest.lessons.lesson_notebooks import AUDIENCES, NotebookFor, copy_lessons
 from palimpsest.render.reports.table import ReportTable, TableColumn
-from palimpsest.review.recorded_sessions.recording import open_recording
-from palimpsest.review.session_review import SessionReview
 from palimpsest.store.disk import storage_errors, write_atomically
 from palimpsest.transcript.errors import UserError
 
 NO_FOLDER = "Name the folder: palimpsest lessons {action} FOLDER."
+AUDIENCES = ("learners", "teachers", "nbgrader", "otter")
 COLUMNS = (
     TableColumn("lesson", "lesson", "count"),
     TableColumn("title", "title"),
@@ -51,7 +48,7 @@ class Lessons(Operation):
     folder: Annotated[FileName | None, Argument("FOLDER", "folder", nargs="?")] = None
     """the folder to copy to, or the one with the learners' lesson-results"""
     audience: Annotated[
-        NotebookFor,
+        Literal["learners", "teachers", "nbgrader", "otter"],
         Unvalidated(),
         Argument("{learners,teachers,nbgrader,otter}", "--for", dest="audience", choices=AUDIENCES),
     ] = "learners"
@@ -89,6 +86,8 @@ class Lessons(Operation):
         return self._copied(folder) if self.action == "copy" else self._results(folder)
 
     def _listed(self) -> CommandReport:
+        from palimpsest.lessons.lesson_list import LESSONS
+
         rows = tuple(
             (plan.number, plan.title, plan.question, plan.minutes, f"{plan.notebook}.ipynb")
             for plan in LESSONS
@@ -97,18 +96,21 @@ class Lessons(Operation):
         return CommandReport("lessons", {"lessons": table.records()}, [table])
 
     def _copied(self, folder: Path) -> CommandReport:
+        from palimpsest.lessons.lesson_notebooks import copy_lessons
+
         paths = copy_lessons(folder, self.audience, self.lesson or ())
         written = [str(path) for path in paths]
         return CommandReport(
             "lessons",
             {"written": written},
-            words=[f"Wrote {path}" for path in written],
+            text_lines=[f"Wrote {path}" for path in written],
         )
 
     def _results(self, folder: Path) -> CommandReport:
         from palimpsest.lessons.class_results import class_results
+        from palimpsest.review.recorded_sessions.recording import open_recording
 
-        results = class_results(folder, _first_session)
+        results = class_results(folder, lambda path: next(iter(open_recording(path))))
         table = results.table
         values: dict[str, Any] = {"rows": table.records(), "notes": [*table.notes]}
         words = []
@@ -116,10 +118,5 @@ class Lessons(Operation):
             path = home_path(self.file)
             with storage_errors(path):
                 write_atomically(path, results.page.encode())
-            words = [f"Wrote {path}"]
-            values["written"] = [str(path)]
-        return CommandReport("lessons", values, [table], words=words)
-
-
-def _first_session(path: Path) -> SessionReview:
-    return next(iter(open_recording(path)))
+            words, values["written"] = [f"Wrote {path}"], [str(path)]
+        return CommandReport("lessons", values, [table], text_lines=words)

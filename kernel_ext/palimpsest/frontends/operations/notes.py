@@ -170,16 +170,24 @@ class ListNotes(Operation):
         from palimpsest.review.session_notes.notes_table import notes_overview
 
         with _opened(self.path) as recording:
-            words, values, problems = self._changed(recording)
-            listed = [*self._listed(recording)]
-            overview = [notes_overview(listed)] if len(listed) > 1 else []
-            found = {problem.sentence: problem for notes in listed for problem in notes.problems}
+            text_lines, values, problems = self._changed(recording)
+            session_notes = [*self._listed(recording)]
+            overview = [notes_overview(session_notes)] if len(session_notes) > 1 else []
+            problems_by_sentence = {
+                problem.sentence: problem for notes in session_notes for problem in notes.problems
+            }
             return CommandReport(
                 "notes",
-                {"path": self.path, **values, "sessions": [notes.json() for notes in listed]},
-                [*overview, *(notes.table for notes in listed if notes.notes)],
-                (*recording.problems, *problems, *found.values()),
-                words=words if words or any(notes.notes for notes in listed) else [NO_NOTE],
+                {
+                    "path": self.path,
+                    **values,
+                    "sessions": [notes.json() for notes in session_notes],
+                },
+                [*overview, *(notes.table for notes in session_notes if notes.notes)],
+                (*recording.problems, *problems, *problems_by_sentence.values()),
+                text_lines=text_lines
+                if text_lines or any(notes.notes for notes in session_notes)
+                else [NO_NOTE],
             )
 
     def _changed(
@@ -229,20 +237,26 @@ class ListNotes(Operation):
     ) -> "tuple[Sequence[str], Mapping[str, Any], Sequence[Problem]]":
         from palimpsest.store.session_notes import read_note_file
 
-        other, files = home_path(path), recording.note_files
-        if other.is_dir():
-            merged = files.merge_folder(home_path(self.path), other, recording.ids)
-        elif other.is_file():
-            merged = files.merge(read_note_file(other, follow=True), recording.ids)
+        other_folder, files = home_path(path), recording.note_files
+        if other_folder.is_dir():
+            merged_notes = files.merge_folder(home_path(self.path), other_folder, recording.ids)
+        elif other_folder.is_file():
+            merged_notes = files.merge(read_note_file(other_folder, follow=True), recording.ids)
         else:
             raise NotFound(f"There is no file {path!r} with notes.")
-        values = {"added": merged.added, "known": merged.known, "left_out": merged.left_out}
-        words = f"{merged.added} lines came, {merged.known} were here already"
-        about_others = f", {merged.left_out} are about other sessions and were left out"
+        values = {
+            "added": merged_notes.added_count,
+            "known": merged_notes.known_count,
+            "left_out": merged_notes.left_out,
+        }
+        words = (
+            f"{merged_notes.added_count} lines came, {merged_notes.known_count} were here already"
+        )
+        about_others = f", {merged_notes.left_out} are about other sessions and were left out"
         return (
-            [f"{words}{about_others if merged.left_out else ''}."],
+            [f"{words}{about_others if merged_notes.left_out else ''}."],
             {"merged": values},
-            merged.problems,
+            merged_notes.problems,
         )
 
     def _listed(self, recording: "Recording[RecordingReview]") -> "Iterator[SessionNotes]":

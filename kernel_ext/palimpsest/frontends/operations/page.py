@@ -16,7 +16,7 @@ from palimpsest.frontends.protocol.segments import TurnSegment
 from palimpsest.frontends.turn_output.closed_segment import closed_bundle
 from palimpsest.frontends.turn_output.restored_outputs import turn_outputs
 from palimpsest.render.content.outline import OutlineNotes
-from palimpsest.review.timeline_view.view_queries import ViewAnswer, ViewQuery
+from palimpsest.review.timeline_view.view_queries import MAX_PATH_CHARS, ViewAnswer, ViewQuery
 from palimpsest.session.prompts.pasted_files import PastedFile
 from palimpsest.transcript.context_values.prompt_mentions import MentionList, MentionPreview
 from palimpsest.transcript.errors import NotFound
@@ -168,7 +168,7 @@ class Inspect(Operation):
     type: Literal["inspect"] = "inspect"
     session: str | None = None
     """None means the notebook's session; with ``path``, a session of the recording, or None for its first."""
-    path: str | None = Field(default=None, max_length=4_096)
+    path: str | None = Field(default=None, max_length=MAX_PATH_CHARS)
     """A recorded file or folder, from the kernel's start directory; none of it is imported."""
     query: ViewQuery
     client: str = Field(default="", max_length=200)

@@ -208,7 +208,7 @@ class CompareRecordings(RecordingOperation):
             )
 
     def _compare_recordings(
-        self, first: str, second: str, context: OperationContext
+        self, first_path: str, second: str, context: OperationContext
     ) -> CommandReport:
         from palimpsest.render.reports.table import check_columns
         from palimpsest.review.recorded_comparison import FIGURE_KEYS, compare_recorded
@@ -216,7 +216,7 @@ class CompareRecordings(RecordingOperation):
         keys = self._column_keys or FIGURE_KEYS
         check_columns(keys, FIGURE_KEYS)
         with (
-            self.open_recording(first, context) as recording,
+            self.open_recording(first_path, context) as recording,
             self.open_recording(second, context) as other,
         ):
             left = next(selected_sessions(recording, self.session, with_requests=True))
@@ -226,7 +226,7 @@ class CompareRecordings(RecordingOperation):
             return CommandReport(
                 "compare",
                 {
-                    "paths": [first, second],
+                    "paths": [first_path, second],
                     "parting": values["parting"],
                     "sessions": values["sessions"],
                 },
@@ -310,7 +310,7 @@ class WriteReport(RecordingOperation):
         return CommandReport(
             "report",
             values,
-            words=[f"{file} holds {sessions}, {size / 1e3:,.0f} kB; it loads nothing."],
+            text_lines=[f"{file} holds {sessions}, {size / 1e3:,.0f} kB; it loads nothing."],
         )
 
 

@@ -36,8 +36,8 @@ class RevertAnswer(Value):
 def _revert_reader(name: str, max_ids: int = 0) -> RestParser:
     """Return a parser for ``[ID] [--preview] [--overwrite[=FILES]]``, limited to the flags and ids of the form."""
 
-    def read(rest: str) -> dict[str, Any] | None:
-        words = rest.split()
+    def read(argument_text: str) -> dict[str, Any] | None:
+        words = argument_text.split()
         flags = [word.partition("=") for word in words if word.startswith("--")]
         ids = [word for word in words if not word.startswith("--")]
         if any(flag not in FLAGS.get(name, ()) for flag, _, _ in flags):

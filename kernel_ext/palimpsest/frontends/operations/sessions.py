@@ -84,11 +84,11 @@ class DeletedSessions(Done):
     """The summaries of the session and its children; the session itself is last."""
 
 
-def _parse_query(rest: str) -> dict[str, Any]:
+def _parse_query(argument_text: str) -> dict[str, Any]:
     """Parse search words and options."""
     words: list[str] = []
     values: dict[str, Any] = {}
-    words_left = iter(rest.split())
+    words_left = iter(argument_text.split())
     for word in words_left:
         match word:
             case "--all":
@@ -296,8 +296,8 @@ class Archive(Operation):
         return [f"Archived {session_id}: it keeps all it has and is not listed. {back}"]
 
 
-def _parse_delete(rest: str) -> dict[str, Any] | None:
-    words = rest.split()
+def _parse_delete(argument_text: str) -> dict[str, Any] | None:
+    words = argument_text.split()
     ids = [word for word in words if word != "--yes"]
     if not ids:
         raise OptionError(
@@ -340,8 +340,8 @@ class Delete(Operation):
         return [f"Deleted {title_and_size(session)}{with_children(len(answer.ids) - 1)}."]
 
 
-def _parse_fork(rest: str) -> dict[str, Any] | None:
-    words = rest.split()
+def _parse_fork(argument_text: str) -> dict[str, Any] | None:
+    words = argument_text.split()
     values: dict[str, Any] = {}
     if words and re.fullmatch(SESSION.pattern, words[0]):
         values["session"] = words.pop(0)

@@ -119,10 +119,10 @@ class Unshare(Operation):
         return "The page is deleted. Copies that were passed on stay where they are."
 
 
-def _parse_export(rest: str) -> dict[str, Any] | None:
+def _parse_export(argument_text: str) -> dict[str, Any] | None:
     from palimpsest.session.sharing.exports import form_of
 
-    words = _split_words(rest)
+    words = _split_words(argument_text)
     form = form_of(words[0]) if words and not set(words[0]) & set("./") else None
     if form is not None:
         words = words[1:]
@@ -163,8 +163,8 @@ class Export(FileOperation):
         return words
 
 
-def _parse_import(rest: str) -> dict[str, Any] | None:
-    words = _split_words(rest)
+def _parse_import(argument_text: str) -> dict[str, Any] | None:
+    words = _split_words(argument_text)
     if not words:
         raise OptionError(IMPORT_USAGE)
     if len(words) > 1 or not (_is_path(words[0]) or Path(words[0]).exists()):
@@ -254,12 +254,12 @@ class Import(Operation):
 
     def report(self, answer: ImportedSessions) -> CommandReport:
         imported, project = answer.imported, answer.project
-        words = [
+        sentences = [
             f"{session.outcome:<8} {session.id}  {session.messages:>6,} messages  {visible_line(session.title)}"
             for session in imported
         ]
-        words.append(f"{len(imported)} sessions are in {project}.")
-        words += [_notes_words(answer.notes)] if answer.notes else []
+        sentences.append(f"{len(imported)} sessions are in {project}.")
+        sentences += [_notes_words(answer.notes)] if answer.notes else []
         sessions = [
             {
                 "session": session.id,
@@ -270,7 +270,7 @@ class Import(Operation):
             for session in imported
         ]
         values = {"project": project, "sessions": sessions, "notes": answer.notes}
-        return CommandReport("import", values, problems=answer.unreadable, words=words)
+        return CommandReport("import", values, problems=answer.unreadable, text_lines=sentences)
 
 
 class StopImport(Operation):
@@ -291,12 +291,12 @@ def _notes_words(lines: int) -> str:
     return f"{counted_noun(lines, 'line')} of notes on them came along."
 
 
-def _split_words(rest: str) -> list[str]:
+def _split_words(argument_text: str) -> list[str]:
     """Split a line as a shell does; raises OptionError for a quote that never ends."""
     try:
-        return shlex.split(rest)
+        return shlex.split(argument_text)
     except ValueError:
-        words = rest.split()
+        words = argument_text.split()
         if any(map(_is_path, words)):
             raise OptionError("A quote in the path never ends.") from None
         return words

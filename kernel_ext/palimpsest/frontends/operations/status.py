@@ -70,13 +70,13 @@ def _status_rows(
     session: KernelSession, unreadable: str, services: FrontendServices
 ) -> list[tuple[str, str]]:
     snapshot, workspace = session.snapshot(), services.workspace
-    about = snapshot.session.about if snapshot.session else ""
+    session_summary = snapshot.session.about if snapshot.session else ""
     open_questions = len(snapshot.asks) + len(snapshot.questions)
     folder = "memory only" if workspace.warning else str(workspace.project / ".palimpsest")
     return [
         ("session", f"{session.id}{' (read-only)' if session.read_only else ''}"),
         ("title", snapshot.session.title if snapshot.session else ""),
-        *((("about", about),) if about else ()),
+        *((("about", session_summary),) if session_summary else ()),
         ("state", _state_text(snapshot)),
         ("model", _model_text(snapshot) or default_model(services)),
         ("messages", count(len(snapshot.messages))),
@@ -117,11 +117,11 @@ def _session_cost(session: KernelSession, snapshot: Snapshot, services: Frontend
 
     review = ContextAnswers(services).review(session)
     totals = request_totals(review.timeline, review.ruler, review.price())
-    recorded = recorded_words(review.timeline.recorded_totals)
+    recorded_text = recorded_words(review.timeline.recorded_totals)
     if not totals.requests:
-        return recorded or money(None)
+        return recorded_text or money(None)
     basis: Basis = "fact" if totals.cost_is_fact else "estimate"
-    return f"{money_words(totals.cost, review.price().unit, basis)}{f' ({recorded})' if recorded else ''}"
+    return f"{money_words(totals.cost, review.price().unit, basis)}{f' ({recorded_text})' if recorded_text else ''}"
 
 
 def _state_text(snapshot: Snapshot) -> str:

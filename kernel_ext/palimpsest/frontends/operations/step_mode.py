@@ -34,7 +34,7 @@ class SteppingAnswer(Done):
     """The requests that are held."""
 
 
-def _parse_step(rest: str) -> "Operation | Mapping[str, Any] | None":
+def _parse_step(argument_text: str) -> "Operation | Mapping[str, Any] | None":
     by_word: dict[str, Operation | Mapping[str, Any]] = {
         "": {},
         "status": {},
@@ -44,7 +44,7 @@ def _parse_step(rest: str) -> "Operation | Mapping[str, Any] | None":
         "another": AskForAnotherSummary(),
         "older": UseOlderSummary(),
     }
-    return by_word.get(rest.strip())
+    return by_word.get(argument_text.strip())
 
 
 class SetStepMode(Operation):

@@ -49,26 +49,26 @@ class MeasuredStorage(StorageReport):
     retention: RetentionSettings = Field(exclude=True)
 
 
-def _parse_prune(rest: str) -> dict[str, Any] | None:
+def _parse_prune(argument_text: str) -> dict[str, Any] | None:
     """Parse ``prune [--days N] [--max-size 1GB] [--yes]``."""
-    if not rest:
+    if not argument_text:
         return {}
-    first, *options = rest.split()
+    first, *options = argument_text.split()
     if first != "prune":
         return None
     values: dict[str, Any] = {"prune": True}
-    words = iter(options)
-    for word in words:
-        match word:
+    option_words = iter(options)
+    for option_word in option_words:
+        match option_word:
             case "--days":
-                values["days"] = _parse_days(next(words, ""))
+                values["days"] = _parse_days(next(option_words, ""))
             case "--max-size":
-                values["max_size"] = parse_size(next(words, ""))
+                values["max_size"] = parse_size(next(option_words, ""))
             case "--yes":
                 values["delete"] = True
             case _:
                 raise OptionError(
-                    f"There is no option {word} of %agent storage prune. Known: --days N, --max-size 1GB, --yes."
+                    f"There is no option {option_word} of %agent storage prune. Known: --days N, --max-size 1GB, --yes."
                 )
     return values
 
@@ -124,7 +124,7 @@ class ShowStorage(Operation):
             sessions=_storage_rows(session_trees(use.sessions, sizes)),
             due=_storage_rows(pruned.plan.due),
             spared=_storage_rows(pruned.plan.spared),
-            unneeded=sum(tree.bytes for tree in pruned.unneeded.due),
+            unneeded=sum(tree.bytes for tree in pruned.unneeded.due_blobs),
             gone=_storage_rows(pruned.sessions_gone) if pruned.sessions_gone is not None else None,
             use=use,
             pruned=pruned,
@@ -186,7 +186,7 @@ def _session_table(title: str, trees: Sequence[SessionTree]) -> TitledTable:
     return TitledTable(title, ("session", "title", "takes", "last used"), rows)
 
 
-def plan_lines(plan: PrunePlan, deleted: Sequence[SessionTree] | None) -> OutputLines:
+def plan_lines(plan: PrunePlan, deleted_items: Sequence[SessionTree] | None) -> OutputLines:
     """Return the sessions that would be or were deleted, and those that are never deleted."""
     limits = limits_text(plan.limits)
     if not limits:
@@ -194,11 +194,11 @@ def plan_lines(plan: PrunePlan, deleted: Sequence[SessionTree] | None) -> Output
     if not plan.due and not plan.spared:
         return [f"No session is over the limits ({limits})."]
     lines: list[str | TitledTable] = []
-    if deleted is not None:
+    if deleted_items is not None:
         lines.append(
-            f"Deleted {_session_count(deleted)} ({size_text(sum(tree.bytes for tree in deleted))})."
+            f"Deleted {_session_count(deleted_items)} ({size_text(sum(tree.bytes for tree in deleted_items))})."
         )
-        still_used = [tree for tree in plan.due if tree not in deleted]
+        still_used = [tree for tree in plan.due if tree not in deleted_items]
         if still_used:
             lines.append(f"{_session_count(still_used)} came into use meanwhile and stayed.")
     elif plan.due:
@@ -226,24 +226,26 @@ def limits_text(limits: RetentionLimits) -> str:
     return ", ".join(sentences)
 
 
-def sweep_text(sweep: Sweep, days: float, deleted: Sequence[UnneededBlob] | None) -> str:
-    """Return sentences on unneeded and deleted texts; ``deleted`` is None where no deletion was requested."""
+def sweep_text(sweep: Sweep, days: float, deleted_items: Sequence[UnneededBlob] | None) -> str:
+    """Return sentences on unneeded and deleted texts; ``deleted_items`` is None where no deletion was requested."""
     sentences = []
     if sweep.snapshot_bytes:
-        takes = f"snapshots of files that no session needs ({size_text(sweep.snapshot_bytes)})"
-        sentences.append(
-            f"Deleted {takes}."
-            if deleted is not None
-            else f"There are {takes}; prune --yes deletes them."
+        snapshots_text = (
+            f"snapshots of files that no session needs ({size_text(sweep.snapshot_bytes)})"
         )
-    if not sweep.due and not sweep.not_yet_due:
-        return " ".join(sentences) or NOTHING_UNNEEDED
-    if deleted is not None and sweep.due:
-        sentences.append(f"Deleted {_text_count(deleted)}.")
-    elif sweep.due:
-        them = "it" if len(sweep.due) == 1 else "them"
         sentences.append(
-            f"{_text_count(sweep.due)} {'was' if len(sweep.due) == 1 else 'were'} not needed by any "
+            f"Deleted {snapshots_text}."
+            if deleted_items is not None
+            else f"There are {snapshots_text}; prune --yes deletes them."
+        )
+    if not sweep.due_blobs and not sweep.not_yet_due:
+        return " ".join(sentences) or NOTHING_UNNEEDED
+    if deleted_items is not None and sweep.due_blobs:
+        sentences.append(f"Deleted {_text_count(deleted_items)}.")
+    elif sweep.due_blobs:
+        them = "it" if len(sweep.due_blobs) == 1 else "them"
+        sentences.append(
+            f"{_text_count(sweep.due_blobs)} {'was' if len(sweep.due_blobs) == 1 else 'were'} not needed by any "
             f"session for {_days_text(days)}. %agent storage prune --yes deletes {them}, for good."
         )
     if sweep.not_yet_due:

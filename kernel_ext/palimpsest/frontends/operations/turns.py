@@ -24,7 +24,7 @@ from palimpsest.transcript.values import Reply
 STOPPED, NOTHING_RAN = "Stopped.", "Nothing was running."
 
 
-def _defer_to_prompt_parser(_rest: str) -> None:
+def _defer_to_prompt_parser(_argument_text: str) -> None:
     """Return None, so that the line is parsed as a prompt."""
 
 
@@ -107,18 +107,22 @@ class Join(TurnOperation):
         return session.loop()
 
 
-def _parse_retry(rest: str) -> dict[str, Any] | None:
+def _parse_retry(argument_text: str) -> dict[str, Any] | None:
     """Parse ``[ID or last] [--model NAME] [--mode MODE]``."""
     values: dict[str, Any] = {}
-    while rest:
-        name = re.split(r"[\s=]", rest, maxsplit=1)[0]
-        remaining = rest[len(name) :]
+    while argument_text:
+        name = re.split(r"[\s=]", argument_text, maxsplit=1)[0]
+        options_text = argument_text[len(name) :]
         if name in ("--model", "-m"):
-            values["model"], rest = option_value(name, remaining.removeprefix("="), "NAME")
+            values["model"], argument_text = option_value(
+                name, options_text.removeprefix("="), "NAME"
+            )
         elif name == "--mode":
-            values["mode"], rest = option_value(name, remaining.removeprefix("="), "MODE")
+            values["mode"], argument_text = option_value(
+                name, options_text.removeprefix("="), "MODE"
+            )
         elif "target" not in values and re.fullmatch(r"(?:msg|prt)_\w+|last", name):
-            values["target"], rest = name, remaining.lstrip()
+            values["target"], argument_text = name, options_text.lstrip()
         else:
             return None
     return values
@@ -188,10 +192,10 @@ class Withdraw(Operation):
         return "Withdrawn." if answer.count == 1 else f"{answer.count} prompts were withdrawn."
 
 
-def _parse_compact(rest: str) -> dict[str, Any] | None:
+def _parse_compact(argument_text: str) -> dict[str, Any] | None:
     """Parse ``[--model NAME] [--auto] [focus on ...]``."""
     values: dict[str, Any] = {}
-    text = rest
+    text = argument_text
     while (name := re.split(r"[\s=]", text, maxsplit=1)[0]) in ("--model", "-m", "--auto"):
         text = text[len(name) :]
         if name == "--auto":

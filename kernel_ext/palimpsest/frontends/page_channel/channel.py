@@ -96,7 +96,7 @@ class Channel:
             self.page_watches.is_watched, lambda: self._send(PingNotice())
         )
         self.cells = PageCells(self._send)
-        self.parts = KernelParts(services, main_thread, self)
+        self.kernel_parts = KernelParts(services, main_thread, self)
         self._services = services
         self._shell = shell
         self._sessions: dict[str, KernelSession] = {}
@@ -266,15 +266,17 @@ class Channel:
         from palimpsest.frontends.operations.definitions import own_commands  # noqa: PLC0415 - with the first prompt of a page
 
         own = await asyncio.to_thread(own_commands, self._services)
-        typed = typed_command(command.text, own)
-        if isinstance(typed, str):
-            return await command.model_copy(update={"text": typed}).run(self._operation_context())
-        if typed.view is not None:
-            return TypedAnswer(view=typed.view)
+        typed_command_ = typed_command(command.text, own)
+        if isinstance(typed_command_, str):
+            return await command.model_copy(update={"text": typed_command_}).run(
+                self._operation_context()
+            )
+        if typed_command_.view is not None:
+            return TypedAnswer(view=typed_command_.view)
         fields: dict[str, str | None] = {"id": command.id}
-        if getattr(typed.operation, "session", "") is None:
+        if getattr(typed_command_.operation, "session", "") is None:
             fields["session"] = command.session
-        operation = typed.operation.model_copy(update=fields)
+        operation = typed_command_.operation.model_copy(update=fields)
         try:
             answer = await operation.run(replace(self._operation_context(), in_cell=True))
         except UserError as error:
@@ -295,7 +297,7 @@ class Channel:
     ) -> SessionAnswer:
         """Await a turn for which no cell waits."""
         session.take_withheld()  # a page has shown it
-        answer = await without_cell(self.parts, session, turn, AWAY_SECONDS)
+        answer = await without_cell(self.kernel_parts, session, turn, AWAY_SECONDS)
         # An error is shown in its message; raise it for a turn without messages.
         if answer.error is not None and answer.turn_id != "" and not answer.messages:
             raise UserError(answer.error.message)
@@ -327,12 +329,12 @@ class Channel:
 
     # Internals
 
-    def _on_engine(self, command: CommandBase, work: Coroutine[Any, Any, Any]) -> None:
+    def _on_engine(self, command: CommandBase, coroutine: Coroutine[Any, Any, Any]) -> None:
         """Run the slow part of a command on the engine, and publish its answer or its error."""
 
         async def run_and_publish() -> None:
             try:
-                answer = await work
+                answer = await coroutine
             except UserError as error:
                 self._send_to_pages(OutcomeNotice(id=command.id, error=str(error)))
             except Exception as error:

@@ -95,13 +95,13 @@ def _json_chars(record: dict[str, Any]) -> int:
 def in_batches(items: Iterable[ItemT], size: Callable[[ItemT], int]) -> Iterator[tuple[ItemT, ...]]:
     """Yield items in batches of bounded size; a larger item is its own batch. ``size`` returns characters."""
     batch: list[ItemT] = []
-    room = NOTICE_CHARS
+    chars_left = NOTICE_CHARS
     for item in items:
         chars = size(item)
-        if batch and chars > room:
+        if batch and chars > chars_left:
             yield tuple(batch)
-            batch, room = [], NOTICE_CHARS
+            batch, chars_left = [], NOTICE_CHARS
         batch.append(item)
-        room -= chars
+        chars_left -= chars
     if batch:
         yield tuple(batch)

@@ -131,12 +131,12 @@ def _merged_notebooks(answers: Sequence[Sequence[PageNotebook]]) -> list[PageNot
     notebooks: dict[str, PageNotebook] = {}
     for pieces in answers:
         page_notebooks: dict[str, PageNotebook] = {}
-        for piece in pieces:
-            earlier = page_notebooks.get(piece.path)
-            page_notebooks[piece.path] = (
-                piece
-                if earlier is None
-                else earlier.model_copy(update={"cells": (*earlier.cells, *piece.cells)})
+        for page_part in pieces:
+            known_part = page_notebooks.get(page_part.path)
+            page_notebooks[page_part.path] = (
+                page_part
+                if known_part is None
+                else known_part.model_copy(update={"cells": (*known_part.cells, *page_part.cells)})
             )
         for path, notebook in page_notebooks.items():
             if path not in notebooks or (notebook.visible and not notebooks[path].visible):

@@ -91,13 +91,15 @@ def panel_words(text: str) -> str:
 def _built_in_command(text: str, name: str, arguments: str) -> TypedCommand | str:
     if name == "compact" and arguments and not arguments.startswith(("-", "focus on")):
         arguments = f"focus on {arguments}"
-    rest = f"{name} {arguments}".strip()
-    if prompt := error_prompt(rest):
+    command_line = f"{name} {arguments}".strip()
+    if prompt := error_prompt(command_line):
         return prompt
     try:
-        operation = operation_of(rest, in_panel=True)
+        operation = operation_of(command_line, in_panel=True)
         if operation is None:
-            parse_line(rest)  # raises OptionError with a more exact reason, where it has one
+            parse_line(
+                command_line
+            )  # raises OptionError with a more exact reason, where it has one
     except OptionError as error:
         problem = str(error).partition(" To send ")[0]
         raise _refusal_error(text, panel_words(problem)) from None

@@ -12,15 +12,15 @@ from typing import Any
 def patched_attribute(target: Any, name: str, value: Any) -> Iterator[None]:
     """Within the block, set an attribute on one instance or module."""
     missing = object()
-    before = vars(target).get(name, missing)
+    original = vars(target).get(name, missing)
     setattr(target, name, value)
     try:
         yield
     finally:
-        if before is missing:
+        if original is missing:
             vars(target).pop(name, None)
         else:
-            setattr(target, name, before)
+            setattr(target, name, original)
 
 
 REPLACED_AND_RESTORED = "This replaced {name}; it was put back."

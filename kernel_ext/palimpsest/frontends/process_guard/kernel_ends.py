@@ -110,33 +110,33 @@ def _end_timers(piece: Piece, caught: list[tuple[signal.Signals, int]]) -> None:
 
 
 def _restore_removed(
-    piece: Piece, table: dict[str, Any], before: dict[str, Any], needed: Any
+    piece: Piece, table: dict[str, Any], entries_before: dict[str, Any], needed_names: Any
 ) -> None:
-    removed = [name for name in needed if name in before and name not in table]
-    if removed:
-        for name, value in before.items():
+    removed_names = [name for name in needed_names if name in entries_before and name not in table]
+    if removed_names:
+        for name, value in entries_before.items():
             table.setdefault(name, value)
-        piece.refuse(NAMES_RESTORED.format(names=", ".join(removed[:5])))
+        piece.refuse(NAMES_RESTORED.format(names=", ".join(removed_names[:5])))
 
 
 def remove_payloads(
     manager: Any, matches: Callable[[dict[str, Any]], bool]
 ) -> list[dict[str, Any]]:
     """Remove matching payloads, which are requests to the page, from the waiting ones, and return them."""
-    waiting = list(manager.read_payload())
-    removed = [payload for payload in waiting if matches(payload)]
-    if removed:
+    waiting_payloads = list(manager.read_payload())
+    removed_payloads = [payload for payload in waiting_payloads if matches(payload)]
+    if removed_payloads:
         manager.clear_payload()
-        for payload in waiting:
-            if payload not in removed:
+        for payload in waiting_payloads:
+            if payload not in removed_payloads:
                 manager.write_payload(payload, single=False)
-    return removed
+    return removed_payloads
 
 
-def _refuse_payloads(piece: Piece, manager: Any, before: list[dict[str, Any]]) -> None:
+def _refuse_payloads(piece: Piece, manager: Any, payloads_before: list[dict[str, Any]]) -> None:
     """Remove the code's requests to the page, and report them; earlier ones stay."""
     for payload in remove_payloads(
-        manager, lambda payload: payload not in before and payload.get("source") != "page"
+        manager, lambda payload: payload not in payloads_before and payload.get("source") != "page"
     ):
         source = payload.get("source")
         if source == "set_next_input":

@@ -107,14 +107,14 @@ def end_code(piece: Piece, sentence: str) -> NoReturn:
 
 def _guard_threads() -> None:
     """Let each thread belong to the piece whose code starts it."""
-    start, bootstrap = threading.Thread.start, threading.Thread._bootstrap_inner  # type: ignore[attr-defined]  # noqa: SLF001
+    original_start, bootstrap = threading.Thread.start, threading.Thread._bootstrap_inner  # type: ignore[attr-defined]  # noqa: SLF001
     start_new = _thread.start_new_thread
 
-    @functools.wraps(start)
+    @functools.wraps(original_start)
     def guarded_start(self: threading.Thread) -> None:
         if (piece := PIECE.get()) is not None:
             setattr(self, _PIECE_OF_THREAD, piece)
-        start(self)
+        original_start(self)
 
     @functools.wraps(bootstrap)
     def guarded_bootstrap(self: threading.Thread) -> None:

@@ -33,23 +33,23 @@ HANDLER_RAISED = (
 
 def guard_callbacks() -> None:
     """Guard every callback of the kernel's loop that belongs to a piece, for the life of the process."""
-    run = asyncio.Handle._run  # noqa: SLF001  # every callback goes through it
+    original_run = asyncio.Handle._run  # noqa: SLF001  # every callback goes through it
 
-    @functools.wraps(run)
+    @functools.wraps(original_run)
     def guarded(self: Any) -> Any:
         piece = self._context.get(PIECE) if self._context is not None else None
         if piece is not None and not is_piece_thread():
             # The context was copied when the main thread, during a piece, gave work to the engine.
             self._context.run(PIECE.set, None)
-            return run(self)
+            return original_run(self)
         if piece is None or piece.in_child or not on_main_thread() or piece.owns_loop(self._loop):
-            return run(self)
+            return original_run(self)
         task = getattr(self._callback, "__self__", None)
         if isinstance(task, asyncio.Task) and task is not piece.waiting_task:
             piece.tasks.add(task)
         try:
             with protected_iteration(self._loop, piece.refuse):
-                return run(self)
+                return original_run(self)
         except (SystemExit, KeyboardInterrupt) as raised:
             _refuse_exit(piece, raised)
         finally:
@@ -110,14 +110,14 @@ class LateHandler:
 
     def __call__(self, number: int, frame: Any) -> None:
         """Call the handler as the piece's code."""
-        within = current_piece()
+        caller_piece = current_piece()
         token = PIECE.set(self._piece)
         try:
             with protected_iteration(running_loop(), self._piece.refuse):
                 self._handler(number, frame)
         except BaseException as raised:
             name = signal.Signals(number).name
-            is_running = within is not None and not within.has_ended
+            is_running = caller_piece is not None and not caller_piece.has_ended
             if is_running or (name == "SIGINT" and isinstance(raised, KeyboardInterrupt)):
                 raise
             words = HANDLER_RAISED.format(signal=name, name=type(raised).__name__)
@@ -126,11 +126,11 @@ class LateHandler:
             PIECE.reset(token)
 
 
-def guard_handlers(before: dict[int, Any], piece: Piece) -> None:
+def guard_handlers(handlers_before: dict[int, Any], piece: Piece) -> None:
     """Wrap the signal handlers that a piece left installed; on the main thread."""
     if not on_main_thread():
         return
-    for number, old in before.items():
+    for number, old in handlers_before.items():
         handler = signal.getsignal(number)
         if handler is not old and callable(handler) and not isinstance(handler, LateHandler):
             with suppress(OSError, ValueError):

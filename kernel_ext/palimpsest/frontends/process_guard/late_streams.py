@@ -89,9 +89,9 @@ def _remember_streams() -> None:
 def _restore_streams(*, is_between_cells: bool = False) -> list[Any]:
     """Restore unusable streams, and between cells also replaced ones; return the restored streams."""
     pieces = [*_recently_ended, *pieces_with_running_work()]
-    restored: list[Any] = []
+    restored_streams: list[Any] = []
     if not pieces or PIECE.get() not in (None, *pieces):
-        return restored
+        return restored_streams
     for name, (usable, thread) in _last_usable.items():
         current = getattr(sys, name, None)
         problem = _stream_problem(current)
@@ -100,10 +100,10 @@ def _restore_streams(*, is_between_cells: bool = False) -> list[Any]:
         if thread is not None and _stream_problem(usable):
             usable.pub_thread = thread  # a kernel's stream that was closed
         setattr(sys, name, usable)
-        restored.append(usable)
+        restored_streams.append(usable)
         sentence = STREAM_UNUSABLE if problem else STREAM_REPLACED
         _unreported_restorations.append((pieces[-1], sentence.format(name=name, what=problem)))
-    return restored
+    return restored_streams
 
 
 def _report_restored() -> None:

@@ -70,7 +70,7 @@ class ProcessState:
         """Return a line for each changed setting, and restore the figure backend."""
         self._seed_patches.close()
         sentences: list[str] = []
-        for read in (
+        for find_changes in (
             self._plain_changes,
             self._hook_changes,
             self._path_changes,
@@ -83,7 +83,7 @@ class ProcessState:
             self._backend_change,
         ):
             with suppress(Exception):  # a library in an unknown version must not fail the call
-                sentences += read()
+                sentences += find_changes()
         return sentences
 
     def _recording_seed(self, name: str, seed: Callable[..., Any]) -> Callable[..., Any]:
@@ -95,53 +95,60 @@ class ProcessState:
         return recording_seed
 
     def _plain_changes(self) -> Iterator[str]:
-        for (setting, undo), value in single_settings():
-            before = self._settings_before.get((setting, undo), value)
-            if value != before:
+        for (setting, undo_code), value in single_settings():
+            old_value = self._settings_before.get((setting, undo_code), value)
+            if value != old_value:
                 yield _change_text(
-                    f"left {setting} at {_short_repr(value)} (was {_short_repr(before)})",
-                    _restoring_code(undo, before),
+                    f"left {setting} at {_short_repr(value)} (was {_short_repr(old_value)})",
+                    _restoring_code(undo_code, old_value),
                 )
 
     def _hook_changes(self) -> Iterator[str]:
-        for (hook, undo), value in interpreter_hooks().items():
-            before = self._hooks[hook, undo]
-            if value is not before:
+        for (hook, undo_code), value in interpreter_hooks().items():
+            old_hook = self._hooks[hook, undo_code]
+            if value is not old_hook:
                 is_name = hook.replace(".", "").isidentifier()
                 yield _change_text(
-                    f"replaced {hook}", _undo_replacement(hook, before, value) if is_name else undo
+                    f"replaced {hook}",
+                    _undo_replacement(hook, old_hook, value) if is_name else undo_code,
                 )
 
     def _path_changes(self) -> Iterator[str]:
-        added = [path for path in sys.path if path not in self._path]
-        removed = [path for path in self._path if path not in sys.path]
-        if added:
-            undo = "; ".join(f"sys.path.remove({path!r})" for path in added[:MAX_NAMES])
-            yield _change_text(f"added {_names_text(added)} to sys.path", undo)
-        if removed:
-            undo = "; ".join(f"sys.path.append({path!r})" for path in removed[:MAX_NAMES])
-            yield _change_text(f"removed {_names_text(removed)} from sys.path", undo)
+        added_paths = [path for path in sys.path if path not in self._path]
+        removed_paths = [path for path in self._path if path not in sys.path]
+        if added_paths:
+            undo_code = "; ".join(f"sys.path.remove({path!r})" for path in added_paths[:MAX_NAMES])
+            yield _change_text(f"added {_names_text(added_paths)} to sys.path", undo_code)
+        if removed_paths:
+            undo_code = "; ".join(
+                f"sys.path.append({path!r})" for path in removed_paths[:MAX_NAMES]
+            )
+            yield _change_text(f"removed {_names_text(removed_paths)} from sys.path", undo_code)
 
     def _environment_changes(self) -> Iterator[str]:
         before, now = self._environment, dict(os.environ)
-        added = sorted(now.keys() - before.keys())
-        changed = sorted(name for name in now.keys() & before.keys() if now[name] != before[name])
-        removed = sorted(before.keys() - now.keys())
-        if added:
-            undo = "; ".join(f"del os.environ[{name!r}]" for name in added[:MAX_NAMES])
-            yield _change_text(f"set environment variables: {_names_text(added)}", undo)
-        for verb, names in (("changed", changed), ("removed", removed)):
+        added_names = sorted(now.keys() - before.keys())
+        changed_names = sorted(
+            name for name in now.keys() & before.keys() if now[name] != before[name]
+        )
+        removed_names = sorted(before.keys() - now.keys())
+        if added_names:
+            undo_code = "; ".join(f"del os.environ[{name!r}]" for name in added_names[:MAX_NAMES])
+            yield _change_text(f"set environment variables: {_names_text(added_names)}", undo_code)
+        for verb, names in (("changed", changed_names), ("removed", removed_names)):
             if names:
-                undo = f"os.environ[{names[0]!r}] = ... with the old value, which is not kept"
-                yield _change_text(f"{verb} environment variables: {_names_text(names)}", undo)
+                undo_code = f"os.environ[{names[0]!r}] = ... with the old value, which is not kept"
+                yield _change_text(f"{verb} environment variables: {_names_text(names)}", undo_code)
 
     def _handler_changes(self) -> Iterator[str]:
         for number, handler in signal_handlers().items():
-            before = self._handlers.get(number)
-            if handler != before:
+            old_handler = self._handlers.get(number)
+            if handler != old_handler:
                 name = signal.Signals(number).name
                 handler_name = (
-                    f"signal.{before.name}" if isinstance(before, signal.Handlers) else None
+                    f"signal.{old_handler.name}"
+                    if isinstance(old_handler, signal.Handlers)
+                    else None
                 )
                 undo = "restart the kernel"
                 if handler_name:
@@ -150,34 +157,38 @@ class ProcessState:
 
     def _filter_changes(self) -> Iterator[str]:
         now = broad_filters()
-        added = [entry for entry in now if entry not in self._filters]
-        removed = [entry for entry in self._filters if entry not in now]
-        if added:
-            filters = ", ".join(f"{action} {category}" for action, category, _ in added[:MAX_NAMES])
-            yield _change_text(
-                f"left a warning filter ({filters})", f"del warnings.filters[:{len(added)}]"
-            )
-        if removed:
+        added_filters = [entry for entry in now if entry not in self._filters]
+        removed_filters = [entry for entry in self._filters if entry not in now]
+        if added_filters:
             filters = ", ".join(
-                f"{action} {category}" for action, category, _ in removed[:MAX_NAMES]
+                f"{action} {category}" for action, category, _ in added_filters[:MAX_NAMES]
             )
-            undo = "; ".join(
+            yield _change_text(
+                f"left a warning filter ({filters})", f"del warnings.filters[:{len(added_filters)}]"
+            )
+        if removed_filters:
+            filters = ", ".join(
+                f"{action} {category}" for action, category, _ in removed_filters[:MAX_NAMES]
+            )
+            undo_code = "; ".join(
                 f"warnings.simplefilter({action!r}, {category}, append=True)"
-                for action, category, _ in removed[:MAX_NAMES]
+                for action, category, _ in removed_filters[:MAX_NAMES]
             )
-            yield _change_text(f"removed a warning filter ({filters})", undo)
+            yield _change_text(f"removed a warning filter ({filters})", undo_code)
 
     def _table_changes(self) -> Iterator[str]:
-        for (table, read, undo), before in zip(SETTING_TABLES, self._tables, strict=True):
+        for (table, read, undo_code), old_table in zip(SETTING_TABLES, self._tables, strict=True):
             now = read()
-            if before is None or now is None:
+            if old_table is None or now is None:
                 continue
             names = [
-                name for name in now if name in before and not _is_same(before[name], now[name])
+                name
+                for name in now
+                if name in old_table and not _is_same(old_table[name], now[name])
             ]
             if names:
-                old = {name: before[name] for name in names[:MAX_NAMES]}
-                yield _change_text(f"left {table} changed: {_names_text(names)}", undo(old))
+                old = {name: old_table[name] for name in names[:MAX_NAMES]}
+                yield _change_text(f"left {table} changed: {_names_text(names)}", undo_code(old))
 
     def _builtin_changes(self) -> Iterator[str]:
         now = vars(builtins)
@@ -201,38 +212,42 @@ class ProcessState:
             yield _change_text(f"gave {name} a seed, so that its numbers repeat", f"{name}.seed()")
 
     def _backend_change(self) -> Iterator[str]:
-        before, now = self._backend, figure_backend()
-        if before is None or now is None or before.lower() == now.lower():
+        old_backend, new_backend = self._backend, figure_backend()
+        if old_backend is None or new_backend is None or old_backend.lower() == new_backend.lower():
             return
         pyplot, matplotlib = sys.modules.get("matplotlib.pyplot"), sys.modules.get("matplotlib")
         if pyplot is not None:
-            pyplot.switch_backend(before)
+            pyplot.switch_backend(old_backend)
             inline = sys.modules.get("matplotlib_inline.backend_inline")
             if inline is not None:  # it shows figures only if it was the backend at its import
                 inline._enable_matplotlib_integration()  # noqa: SLF001  # no public way
         elif matplotlib is not None:
-            matplotlib.use(before)
-        yield f"This set the figure backend to {now}; it was put back to {before}, so that figures are shown."
+            matplotlib.use(old_backend)
+        yield f"This set the figure backend to {new_backend}; it was put back to {old_backend}, so that figures are shown."
 
 
-def _change_text(change: str, undo: str) -> str:
-    return f"This {change}. Back: {undo if len(undo) <= MAX_UNDO_CHARS else 'restart the kernel'}"
+def _change_text(change: str, undo_code: str) -> str:
+    return f"This {change}. Back: {undo_code if len(undo_code) <= MAX_UNDO_CHARS else 'restart the kernel'}"
 
 
-def _undo_replacement(name: str, before: Any, now: Any) -> str:
+def _undo_replacement(name: str, original: Any, now: Any) -> str:
     """Store the object from before the first replacement by a piece, and return the code that restores it."""
     if (
-        name not in ORIGINALS or _REPLACEMENTS.get(name) is not before
+        name not in ORIGINALS or _REPLACEMENTS.get(name) is not original
     ):  # the user has set it meanwhile
-        ORIGINALS[name] = before
+        ORIGINALS[name] = original
     _REPLACEMENTS[name] = now
     return _UNDO_CODE.format(name=name, module=__name__)
 
 
-def _restoring_code(template: str, before: Any) -> str:
+def _restoring_code(template: str, old_value: Any) -> str:
     """Return the code that restores a setting to its old value."""
     when_true, _, when_false = template.partition("|")
-    return when_false if when_false and not before else when_true.replace("{before}", repr(before))
+    return (
+        when_false
+        if when_false and not old_value
+        else when_true.replace("{before}", repr(old_value))
+    )
 
 
 def _short_repr(value: Any) -> str:
@@ -245,11 +260,11 @@ def _names_text(names: Sequence[str]) -> str:
     return ", ".join(map(str, names[:MAX_NAMES])) + (f" and {unnamed} more" if unnamed > 0 else "")
 
 
-def _is_same(before: Any, now: Any) -> bool:
-    if type(before) is not type(now):
+def _is_same(old_value: Any, now: Any) -> bool:
+    if type(old_value) is not type(now):
         return False
     if type(now) in COMPARED_BY_VALUE:
-        return bool(before == now)
-    if type(now) in (list, tuple) and len(now) == len(before):
-        return all(map(_is_same, before, now))
-    return before is now
+        return bool(old_value == now)
+    if type(now) in (list, tuple) and len(now) == len(old_value):
+        return all(map(_is_same, old_value, now))
+    return old_value is now

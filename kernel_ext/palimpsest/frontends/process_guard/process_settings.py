@@ -33,15 +33,15 @@ def single_settings() -> Iterator[tuple[Setting, Any]]:
     root = logging.root
     yield ("logging.disable", "logging.disable({before})"), root.manager.disable
     yield ("the level of the root logger", "logging.getLogger().setLevel({before})"), root.level
-    undo = "del logging.getLogger().handlers[{before}:]"
-    yield ("the number of handlers of the root logger", undo), len(root.handlers)
+    undo_code = "del logging.getLogger().handlers[{before}:]"
+    yield ("the number of handlers of the root logger", undo_code), len(root.handlers)
     yield ("the recursion limit", "sys.setrecursionlimit({before})"), sys.getrecursionlimit()
     interval = sys.getswitchinterval()
     yield ("the thread switch interval", "sys.setswitchinterval({before})"), interval
     yield ("gc.isenabled()", "gc.enable()|gc.disable()"), gc.isenabled()
     yield ("the garbage collector's threshold", "gc.set_threshold(*{before})"), gc.get_threshold()
-    undo = "faulthandler.enable()|faulthandler.disable()"
-    yield ("faulthandler.is_enabled()", undo), faulthandler.is_enabled()
+    undo_code = "faulthandler.enable()|faulthandler.disable()"
+    yield ("faulthandler.is_enabled()", undo_code), faulthandler.is_enabled()
     timeout = socket.getdefaulttimeout()
     yield ("the default timeout of sockets", "socket.setdefaulttimeout({before})"), timeout
     names = locale.setlocale(locale.LC_ALL)
@@ -115,12 +115,12 @@ def pandas_options() -> Table | None:
     if not isinstance(options, dict):
         return None
     values: dict[str, Any] = {}
-    rest: list[tuple[str, dict[str, Any]]] = [("", options)]
-    while rest:
-        prefix, table = rest.pop()
+    open_tables: list[tuple[str, dict[str, Any]]] = [("", options)]
+    while open_tables:
+        prefix, table = open_tables.pop()
         for name, value in table.items():
             if type(value) is dict:
-                rest.append((f"{prefix}{name}.", value))
+                open_tables.append((f"{prefix}{name}.", value))
             else:
                 values[prefix + name] = value
     return values
@@ -165,8 +165,10 @@ def _update_code(function: str) -> Callable[[Table], str]:
     return lambda old: f"{function}(**{dict(old)!r})"
 
 
-def _pandas_options_code(old: Table) -> str:
-    return "; ".join(f"pandas.set_option({name!r}, {value!r})" for name, value in old.items())
+def _pandas_options_code(old_options: Table) -> str:
+    return "; ".join(
+        f"pandas.set_option({name!r}, {value!r})" for name, value in old_options.items()
+    )
 
 
 SETTING_TABLES: tuple[tuple[str, Callable[[], Table | None], Callable[[Table], str]], ...] = (

@@ -43,18 +43,18 @@ class NobodyAnswers(StdinNotImplementedError):  # type: ignore[misc]  # no suffi
         return [str(self)]
 
 
-def refuse_input(piece: Piece, name: str, instead: str = ADVICE_ASK) -> None:
+def refuse_input(piece: Piece, name: str, advice: str = ADVICE_ASK) -> None:
     """Refuse a call that waits for keyboard input; raises NobodyAnswers."""
     __tracebackhide__ = True
-    sentence = INPUT_REFUSED.format(name=name, instead=instead)
+    sentence = INPUT_REFUSED.format(name=name, instead=advice)
     piece.refuse(sentence)
     raise NobodyAnswers(sentence)
 
 
-def _refusing_function(name: str, instead: str = ADVICE_ASK) -> Callable[..., None]:
+def _refusing_function(name: str, advice: str = ADVICE_ASK) -> Callable[..., None]:
     def refuse(_call: object, piece: Piece, *_arguments: Any, **_options: Any) -> None:
         __tracebackhide__ = True
-        refuse_input(piece, name, instead)
+        refuse_input(piece, name, advice)
 
     return refuse
 

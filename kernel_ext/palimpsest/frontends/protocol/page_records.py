@@ -47,21 +47,21 @@ def without_replaced(batch: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], .
     The first record stays, since its number shows a page whether records are missing, and so does the first of each value,
     which determines the value's position. A page may have part of the batch: the rest is enough from any number on.
     """
-    first_numbers, seen = {0}, set[_ValueKey]()
+    first_numbers, seen_keys = {0}, set[_ValueKey]()
     for number, record in enumerate(batch):
         if record["type"].endswith(".removed"):
-            seen.clear()
-        elif record["type"] in COMPLETE_VALUES and (key := _value_key(record)) not in seen:
-            seen.add(key)
+            seen_keys.clear()
+        elif record["type"] in COMPLETE_VALUES and (key := _value_key(record)) not in seen_keys:
+            seen_keys.add(key)
             first_numbers.add(number)
-    remaining, later = list[dict[str, Any]](), set[_ValueKey]()
+    remaining_records, later_keys = list[dict[str, Any]](), set[_ValueKey]()
     for number in reversed(range(len(batch))):
         record, key = batch[number], _value_key(batch[number])
-        if number in first_numbers or key not in later:
-            remaining.append(record)
+        if number in first_numbers or key not in later_keys:
+            remaining_records.append(record)
         if record["type"] in COMPLETE_VALUES:
-            later.add(key)
-    return tuple(reversed(remaining))
+            later_keys.add(key)
+    return tuple(reversed(remaining_records))
 
 
 def _value_key(record: dict[str, Any]) -> _ValueKey:

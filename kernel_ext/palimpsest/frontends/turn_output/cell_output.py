@@ -61,7 +61,7 @@ class CellOutput:
         *,
         scrub: Callable[[str], str],
         is_watched: Callable[[], bool],
-        quiet: bool = False,
+        is_quiet: bool = False,
         clock: Callable[[], float] = time.monotonic,
         now_ms: Callable[[], int] = lambda: int(time.time() * 1000),
     ) -> None:
@@ -69,7 +69,7 @@ class CellOutput:
         self._publish = publish
         self._scrub = scrub
         self._is_watched = is_watched
-        self._is_quiet = quiet
+        self._is_quiet = is_quiet
         self._clock = clock
         self._now_ms = now_ms
         self._prefix = f"palimpsest-{uuid.uuid4().hex[:12]}"
@@ -205,13 +205,13 @@ class CellOutput:
         return shown_messages(self._turn_feed.messages(snapshot, answer))
 
     def _is_update_due(self) -> bool:
-        changes, notable = self._turn_feed.change_count, self._turn_feed.notable_count
+        changes, notable_changes = self._turn_feed.change_count, self._turn_feed.notable_count
         elapsed = self._clock() - self._refreshed_at
         if self._counts_down and elapsed >= SLOW_SECONDS:
             return True
-        if (changes, notable) == self._refreshed_at_counts:
+        if (changes, notable_changes) == self._refreshed_at_counts:
             return False
-        if notable != self._refreshed_at_counts[1] or not self._has_shown_content:
+        if notable_changes != self._refreshed_at_counts[1] or not self._has_shown_content:
             return elapsed >= FIRST_SECONDS
         if self._is_watched():
             return elapsed >= SLOW_SECONDS and (
@@ -263,53 +263,62 @@ class CellOutput:
         snapshot = self._turn_feed.snapshot()
         if snapshot is not None:
             messages = self._messages(snapshot)
-            closed = cut_after_call(messages, self._segment, call_id)
-            if closed is not None:
-                self._close_segment(messages, closed, snapshot)
+            closed_segment = cut_after_call(messages, self._segment, call_id)
+            if closed_segment is not None:
+                self._close_segment(messages, closed_segment, snapshot)
 
     def _close_segment(
-        self, messages: Sequence[Message], closed: Segment, snapshot: Snapshot
+        self, messages: Sequence[Message], closed_segment: Segment, snapshot: Snapshot
     ) -> None:
-        self._show_segment(messages, closed, snapshot, "")
-        if self._may_change(messages, closed, snapshot):
-            self._changing_segments.append(closed)
+        self._show_segment(messages, closed_segment, snapshot, "")
+        if self._may_change(messages, closed_segment, snapshot):
+            self._changing_segments.append(closed_segment)
         else:
-            self._end_updates(messages, closed)
-        self._segment = segment_after(messages, closed)
+            self._end_updates(messages, closed_segment)
+        self._segment = segment_after(messages, closed_segment)
         self._first_step = self._turn_feed.steps
         self._steps_shown = self._first_step - 1  # no step of it was shown yet
 
     def _update_closed_segments(self, messages: Sequence[Message], snapshot: Snapshot) -> None:
         """Refresh closed segments whose tool calls progressed, or whose message was completed since."""
-        for closed in list(self._changing_segments):
-            self._show_segment(messages, closed, snapshot, "")
-            if not self._may_change(messages, closed, snapshot):
-                self._changing_segments.remove(closed)
-                self._end_updates(messages, closed)
+        for closed_segment in list(self._changing_segments):
+            self._show_segment(messages, closed_segment, snapshot, "")
+            if not self._may_change(messages, closed_segment, snapshot):
+                self._changing_segments.remove(closed_segment)
+                self._end_updates(messages, closed_segment)
         if not self._incomplete_segments:
             return
         open_ids = {message.id for message in messages if _is_incomplete(message)}
         incomplete, self._incomplete_segments = self._incomplete_segments, []
-        for closed, message_id in incomplete:
+        for closed_segment, message_id in incomplete:
             if message_id in open_ids:
-                self._incomplete_segments.append((closed, message_id))
+                self._incomplete_segments.append((closed_segment, message_id))
             else:
-                self._show_segment(messages, closed, snapshot, "")
-                self._shown_bundles.pop(closed.index, None)
+                self._show_segment(messages, closed_segment, snapshot, "")
+                self._shown_bundles.pop(closed_segment.index, None)
 
-    def _may_change(self, messages: Sequence[Message], closed: Segment, snapshot: Snapshot) -> bool:
+    def _may_change(
+        self, messages: Sequence[Message], closed_segment: Segment, snapshot: Snapshot
+    ) -> bool:
         """Return whether a call of a closed segment runs, or its outcome may not have been received yet."""
-        return _has_running_call(messages, closed) or not self._turn_feed.has_received(snapshot)
+        return _has_running_call(messages, closed_segment) or not self._turn_feed.has_received(
+            snapshot
+        )
 
-    def _end_updates(self, messages: Sequence[Message], closed: Segment) -> None:
+    def _end_updates(self, messages: Sequence[Message], closed_segment: Segment) -> None:
         """Stop updating a closed segment, except once more when its message is complete."""
         message_id = next(
-            (part.id for part in segment_messages(messages, closed) if _is_incomplete(part)), None
+            (
+                part.id
+                for part in segment_messages(messages, closed_segment)
+                if _is_incomplete(part)
+            ),
+            None,
         )
         if message_id is None:
-            self._shown_bundles.pop(closed.index, None)
+            self._shown_bundles.pop(closed_segment.index, None)
         else:
-            self._incomplete_segments.append((closed, message_id))
+            self._incomplete_segments.append((closed_segment, message_id))
 
     def _show_segment(
         self,
@@ -320,13 +329,17 @@ class CellOutput:
         seq_end: int = 0,
     ) -> None:
         session = self._turn_feed.session
-        calls = {getattr(part, "call_id", None) for message in messages for part in message.parts}
+        call_ids = {
+            getattr(part, "call_id", None) for message in messages for part in message.parts
+        }
         frame = Frame(
             session=session.id if session is not None else "",
             turn=self._turn_feed.turn_id or "",
             seq=(self._turn_feed.first_seq, seq_end or snapshot.seq),
-            asks=tuple(ask for ask in snapshot.asks if ask.call_id in calls) if status else (),
-            questions=tuple(q for q in snapshot.questions if q.call_id in calls) if status else (),
+            asks=tuple(ask for ask in snapshot.asks if ask.call_id in call_ids) if status else (),
+            questions=tuple(q for q in snapshot.questions if q.call_id in call_ids)
+            if status
+            else (),
             status=status,
             mode=shown_mode(snapshot),
             density=session.density if session is not None else "quiet",
@@ -405,12 +418,12 @@ def _ends_in_retry(messages: Sequence[Message]) -> bool:
 
 def _is_summarising(messages: Sequence[Message]) -> bool:
     """Return whether the newest message is a requested summary without text so far."""
-    newest = messages[-1] if messages else None
-    if newest is None or not isinstance(newest.info, AssistantMessage):
+    newest_message = messages[-1] if messages else None
+    if newest_message is None or not isinstance(newest_message.info, AssistantMessage):
         return False
-    if not newest.info.summary or newest.info.time.completed is not None:
+    if not newest_message.info.summary or newest_message.info.time.completed is not None:
         return False
-    return not any(part.type == "text" and not part.ignored for part in newest.parts)
+    return not any(part.type == "text" and not part.ignored for part in newest_message.parts)
 
 
 def _has_content(messages: Sequence[Message]) -> bool:

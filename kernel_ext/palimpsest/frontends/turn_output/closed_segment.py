@@ -60,12 +60,12 @@ def turn_messages(messages: Sequence[Message], turn: str) -> list[Message]:
     return turn_so_far
 
 
-def _is_new_turn(info: UserMessage, before: Sequence[Message]) -> bool:
+def _is_new_turn(info: UserMessage, messages_before: Sequence[Message]) -> bool:
     if info.joins:
         return False
     if info.origin is not None and info.origin.kind == "cell":
         return True
-    last = before[-1].info if before else None
+    last = messages_before[-1].info if messages_before else None
     return isinstance(last, AssistantMessage) and (
         last.error is not None or last.finish in FINAL_REASONS
     )

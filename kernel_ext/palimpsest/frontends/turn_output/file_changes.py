@@ -33,23 +33,23 @@ def turn_changes(messages: Sequence[Message], turn: str) -> tuple[FileDiff, ...]
 
 def changed_text(changes: Sequence[FileDiff]) -> str:
     """Return a summary such as "2 files changed, +3 -1: a.txt, b.txt"."""
-    added = sum(change.additions for change in changes)
-    removed = sum(change.deletions for change in changes)
+    lines_added = sum(change.additions for change in changes)
+    lines_removed = sum(change.deletions for change in changes)
     names = ", ".join(change.file for change in changes[:MAX_NAMED_FILES])
     more = ""
     if len(changes) > MAX_NAMED_FILES:
         more = f" and {count(len(changes) - MAX_NAMED_FILES)} more"
-    return f"{counted_noun(len(changes), 'file')} changed, +{added:,} -{removed:,}: {names}{more}"
+    return f"{counted_noun(len(changes), 'file')} changed, +{lines_added:,} -{lines_removed:,}: {names}{more}"
 
 
 def saved_changes(changes: Sequence[FileDiff]) -> list[dict[str, Any]]:
     """Return the changes as a notebook saves them: names, numbers, and short diffs."""
-    remaining = MAX_SAVED_CHARS
-    saved = []
+    chars_left = MAX_SAVED_CHARS
+    saved_list = []
     for change in changes[:MAX_SAVED_FILES]:
         size = len(change.patch or "")
-        patch = change.patch if size <= remaining else None
-        remaining -= size if patch else 0
+        patch = change.patch if size <= chars_left else None
+        chars_left -= size if patch else 0
         without_texts = change.model_copy(update={"patch": patch, "before": None, "after": None})
-        saved.append(without_texts.model_dump(mode="json", exclude_none=True))
-    return saved
+        saved_list.append(without_texts.model_dump(mode="json", exclude_none=True))
+    return saved_list

@@ -74,8 +74,10 @@ def segment_bundle(
     changes = frame.changes if segment.end is None else ()
     # The mode is shown once, where the turn begins.
     is_first = segment.start.part == 0 and segment.start.offset == 0
-    above = f"*Permission mode: {escape_inline(frame.mode)}*" if frame.mode and is_first else ""
-    below = status or (f"*{escape_inline(changed_text(changes))}*" if changes else "")
+    text_above = (
+        f"*Permission mode: {escape_inline(frame.mode)}*" if frame.mode and is_first else ""
+    )
+    text_below = status or (f"*{escape_inline(changed_text(changes))}*" if changes else "")
     figures = None if is_open or segment.end is not None else figures_item(messages)
 
     def written_by(writer: ItemWriter) -> str:
@@ -104,9 +106,9 @@ def segment_bundle(
             "start": _cut_position(segment.start, segment.start.joint),
             "end": _cut_position(segment.end, segment.closing_text),
         },
-        "text/markdown": joined_blocks([above, written_by(markdown.WRITER), below]),
+        "text/markdown": joined_blocks([text_above, written_by(markdown.WRITER), text_below]),
         "text/plain": visible_text(
-            joined_blocks([above.strip("*"), written_by(text.WRITER), below.strip("*")])
+            joined_blocks([text_above.strip("*"), written_by(text.WRITER), text_below.strip("*")])
         ),
     }
 
@@ -131,9 +133,9 @@ def ended_frame(
     )
 
 
-def _cut_position(position: SegmentCut | None, joint: str) -> list[Any] | None:
+def _cut_position(position: SegmentCut | None, joint_text: str) -> list[Any] | None:
     """Return a cut as JSON values, by which a page cuts its own messages in the same place."""
-    return None if position is None else [position.part, position.offset, joint]
+    return None if position is None else [position.part, position.offset, joint_text]
 
 
 def status_line(sentence: str) -> str:
@@ -169,14 +171,14 @@ def _decisions_of(messages: Sequence[Message], notes: OutlineNotes) -> list[Deci
 
 def _messages_json(messages: Sequence[Message], caps: Caps, scrub: Scrub) -> list[dict[str, Any]]:
     """Return the messages as JSON values; texts of tools are cut to the rest of the turn's limit."""
-    room = caps.bytes_per_turn
+    max_chars = caps.bytes_per_turn
     messages_json = []
     for message in messages:
         data = message.model_dump(mode="json", exclude_none=True)
         for original, part in zip(message.parts, data["parts"], strict=True):
             if isinstance(original, ToolPart):
                 _keep_reason(original, part)
-                room -= _cap_call(part, min(caps.bytes_per_call, room))
+                max_chars -= _cap_call(part, min(caps.bytes_per_call, max_chars))
             elif part["type"] == "reasoning":
                 part["text"] = part["text"][:REASONING_CHARS]
                 part.pop("metadata", None)  # signatures are for the provider
@@ -192,8 +194,8 @@ def _keep_reason(original: ToolPart, part: dict[str, Any]) -> None:
         part["state"].setdefault("metadata", {})[FAILURE_LINE] = outcome.reason
 
 
-def _cap_call(part: dict[str, Any], room: int) -> int:
-    """Shorten the texts of one call to ``room`` characters; returns their length."""
+def _cap_call(part: dict[str, Any], max_chars: int) -> int:
+    """Shorten the texts of one call to ``max_chars`` characters; returns their length."""
     state = part["state"]
     part.pop("metadata", None)
     state["attachments"] = [
@@ -203,23 +205,23 @@ def _cap_call(part: dict[str, Any], room: int) -> int:
         del state["attachments"]
     metadata = state.get("metadata") or {}
     state["metadata"] = {
-        key: _shortened_value(value, room if key in ("output", "diff") else LINE_CHARS)
+        key: _shortened_value(value, max_chars if key in ("output", "diff") else LINE_CHARS)
         for key, value in metadata.items()
     }
-    used = 0
+    used_chars = 0
     arguments = state.get("input") or {}
-    if len(json.dumps(arguments, ensure_ascii=False)) > max(room // 2, 0):
+    if len(json.dumps(arguments, ensure_ascii=False)) > max(max_chars // 2, 0):
         arguments = {
-            key: _shortened_value(value, room // (2 * len(arguments)))
+            key: _shortened_value(value, max_chars // (2 * len(arguments)))
             for key, value in arguments.items()
         }
     state["input"] = arguments
-    used += len(json.dumps(arguments, ensure_ascii=False))
+    used_chars += len(json.dumps(arguments, ensure_ascii=False))
     for key in ("output", "error", "raw"):
         if isinstance(state.get(key), str):
-            state[key] = _shortened_value(state[key], max(room - used, 0))
-            used += len(state[key])
-    return min(used, max(room, 0))
+            state[key] = _shortened_value(state[key], max(max_chars - used_chars, 0))
+            used_chars += len(state[key])
+    return min(used_chars, max(max_chars, 0))
 
 
 def _shortened_value(value: Any, max_chars: int) -> Any:

@@ -84,12 +84,12 @@ def turn_pieces(
     """
     messages = turn_messages(snapshot.messages, turn)
     notes = OutlineNotes.of_records(records)
-    delivered = (
+    delivered_outputs = (
         record.seq
         for record in records
         if isinstance(record.event, PromptDelivered) and record.event.message_id == turn
     )
-    frame = ended_frame(session, turn, snapshot, next(delivered, 0), density)
+    frame = ended_frame(session, turn, snapshot, next(delivered_outputs, 0), density)
     for piece in _segments_and_places(messages, read_image, with_place):
         if not isinstance(piece, Segment):
             yield piece

@@ -93,17 +93,19 @@ def cut_when_long(messages: Sequence[Message], segment: Segment) -> Segment | No
     return None
 
 
-def segment_after(messages: Sequence[Message], closed: Segment) -> Segment:
+def segment_after(messages: Sequence[Message], closed_segment: Segment) -> Segment:
     """Return the segment that begins where a closed one ends."""
-    if closed.end is None:
+    if closed_segment.end is None:
         raise ValueError("Only a closed segment has one that follows.")
-    parts = [part for message in segment_messages(messages, closed) for part in message.parts]
+    parts = [
+        part for message in segment_messages(messages, closed_segment) for part in message.parts
+    ]
     steps = sum(part.type == "step-finish" for part in parts)
     return Segment(
-        index=closed.index + 1,
-        start=closed.end,
-        caps=closed.caps.caps_after(parts),
-        first_step=closed.first_step + steps,
+        index=closed_segment.index + 1,
+        start=closed_segment.end,
+        caps=closed_segment.caps.caps_after(parts),
+        first_step=closed_segment.first_step + steps,
     )
 
 
@@ -118,11 +120,11 @@ def _part_inside(part: Part, number: int, segment: Segment) -> Part | None:
     is_continued = number == start.part and start.offset > 0
     if not isinstance(part, TextPart) or not (is_continued or is_last):
         return part
-    first = start.offset if is_continued else 0
+    first_char = start.offset if is_continued else 0
     last = end.offset if is_last and end is not None else len(part.text)
     text = (
         (start.joint if is_continued else "")
-        + part.text[first:last]
+        + part.text[first_char:last]
         + (segment.closing_text if is_last else "")
     )
     return part.model_copy(update={"text": text})
@@ -137,7 +139,7 @@ def _shown_length(part: Part) -> int:
     return 240 if isinstance(part, ReasoningPart) else 80
 
 
-def _cut_text(text: str, start: SegmentCut, room: int) -> tuple[int, str, str] | None:
+def _cut_text(text: str, start: SegmentCut, max_chars: int) -> tuple[int, str, str] | None:
     """Return where to cut a text: the offset, the text that closes the piece, and the text that opens the next."""
     offset = start.offset
     last_break = position = 0
@@ -160,7 +162,7 @@ def _cut_text(text: str, start: SegmentCut, room: int) -> tuple[int, str, str] |
         if not fence and not line.strip() and _is_block_start(lines, number + 1):
             last_break = position
             # After the block that reaches the limit: it was drawn here while it grew.
-            if last_break >= room:
+            if last_break >= max_chars:
                 return offset + last_break, "", ""
     return None
 

@@ -69,12 +69,12 @@ class TerminalOutput:
         feed: TurnFeed,
         *,
         scrub: Callable[[str], str],
-        quiet: bool = False,
+        is_quiet: bool = False,
         density: Density = "quiet",
     ) -> None:
         self._turn_feed = feed
         self._scrub: Callable[[str], str] = lambda text: visible_text(scrub(text))
-        self._is_quiet = quiet
+        self._is_quiet = is_quiet
         self._density = density
         self._refreshed_at_counts = (-1, 0)
         self._printed_chars: dict[str, int] = {}
@@ -84,7 +84,7 @@ class TerminalOutput:
         self._retry_reason = ""
         """The failure named at the end of the unfinished line of retries; empty where there is no such line."""
         self._printed_problem = ""
-        self._folded: list[Item] = []
+        self._folded_items: list[Item] = []
         """Items that the next row will summarise."""
         self._steps = 0
         self._loading_since: int | None = None
@@ -184,15 +184,15 @@ class TerminalOutput:
         """Print the new text up to the end of a line, so that a secret to be redacted is never cut in two."""
         printed = self._printed_chars.get(part.id, 0)
         is_complete = is_final or (part.time is not None and part.time.end is not None)
-        end = len(part.text) if is_complete else part.text.rfind("\n") + 1
-        if end <= printed:
+        end_char = len(part.text) if is_complete else part.text.rfind("\n") + 1
+        if end_char <= printed:
             return
         self._print_folded()
         self._end_retries(ANSWERED)
         if printed == 0:
             self._end_line()
-        self._write(self._scrub(part.text[printed:end]))
-        self._printed_chars[part.id] = end
+        self._write(self._scrub(part.text[printed:end_char]))
+        self._printed_chars[part.id] = end_char
         if is_complete:
             self._end_line()
 
@@ -240,14 +240,14 @@ class TerminalOutput:
         self._end_retries(ANSWERED)
         for item in self._outline_items(part):
             if self._density == "quiet" and is_foldable(item):
-                self._folded.append(item)
+                self._folded_items.append(item)
             else:
                 self._print_folded()
                 self._print_row(item)
 
     def _print_folded(self) -> None:
         """Print the row for the items folded so far, if they need one."""
-        folded, self._folded = self._folded, []
+        folded, self._folded_items = self._folded_items, []
         for _, row in fold_work(folded):
             self._print_row(row)
 
@@ -265,14 +265,14 @@ class TerminalOutput:
     def _print_loading(self, snapshot: Snapshot) -> None:
         """Print that the model's modules are imported, and in the same line how long it took."""
         status = snapshot.status
-        since = status.loading if isinstance(status, Busy) else None
-        if since is not None and self._loading_since is None:
+        loading_since = status.loading if isinstance(status, Busy) else None
+        if loading_since is not None and self._loading_since is None:
             self._print_folded()
             self._end_line()
             self._write(f"· {LOADING}")
-        elif since is None and self._loading_since is not None:
+        elif loading_since is None and self._loading_since is not None:
             self._write(f" {duration(time.time() - self._loading_since / 1_000)}\n")
-        self._loading_since = since
+        self._loading_since = loading_since
 
     def _print_retry(self, part: RetryPart) -> None:
         """Print a failed attempt; consecutive attempts share a line, which grows until another item is printed."""
@@ -349,12 +349,12 @@ def _row_lines(item: Row) -> list[str]:
         case OutlineCall():
             row = [SIGNS[item.status], item.tool, item.subject]
             row += [duration(item.seconds)] if item.seconds is not None else []
-            row += [f"· {words}"] if (words := _outcome_text(item)) else []
+            row += [f"· {outcome}"] if (outcome := _outcome_text(item)) else []
             lines = [" ".join(word for word in row if word)]
             for piece in (item.input, item.output):
                 if piece is not None and piece.text.strip():
                     lines += [f"    {line}" for line in piece.text.rstrip().split("\n")]
-            return [*lines, *(f"    --- {words} ---" for words in item.reductions)]
+            return [*lines, *(f"    --- {outcome} ---" for outcome in item.reductions)]
         case NoticeItem():
             return [f"{item.sign} {item.sentence} {item.advice}".rstrip()]
         case ReductionItem():

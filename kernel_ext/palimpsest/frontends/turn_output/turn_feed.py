@@ -77,15 +77,15 @@ class TurnFeed:
 
     async def wait_for_records(self, seq: int) -> None:
         """Wait until the records up to a number were received, at most ``CATCH_UP_SECONDS``."""
-        loop, received = asyncio.get_running_loop(), asyncio.Event()
+        loop, arrival = asyncio.get_running_loop(), asyncio.Event()
 
         def wake() -> None:
-            loop.call_soon_threadsafe(received.set)
+            loop.call_soon_threadsafe(arrival.set)
 
         self._awaited_record = (seq, wake)
         with suppress(TimeoutError):
             if self._received_seq < seq:
-                await asyncio.wait_for(received.wait(), CATCH_UP_SECONDS)
+                await asyncio.wait_for(arrival.wait(), CATCH_UP_SECONDS)
         self._awaited_record = None
 
     def has_received(self, snapshot: Snapshot) -> bool:

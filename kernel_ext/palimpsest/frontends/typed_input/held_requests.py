@@ -48,8 +48,8 @@ def carry_out(
 ) -> Outcome:
     """Carry out a typed line; raises UserError where it is not possible."""
     words = line.split()
-    word = words[0].lower().rstrip(".,:") if words else ""
-    match word:
+    command = words[0].lower().rstrip(".,:") if words else ""
+    match command:
         case "1" | "send" | "go" | "yes" | "y":
             session.step_mode.release(proposal.id)
             return "over"
@@ -68,41 +68,41 @@ def carry_out(
         case "items":
             return "items"
         case _:
-            return _change_request(line.strip(), word, words, proposal, session, run)
+            return _change_request(line.strip(), command, words, proposal, session, run)
 
 
 def _change_request(
     line: str,
-    word: str,
+    command: str,
     words: list[str],
     proposal: ProposedRequest,
     session: KernelSession,
     run: RunCoroutine,
 ) -> Outcome:
     """Change the content of the request, and wait until it is proposed again."""
-    newer = threading.Event()
-    stop_listening = session.on_problem(newer.set)
+    newer_event = threading.Event()
+    stop_listening = session.on_problem(newer_event.set)
     try:
-        if word in EDIT_WORDS and len(words) == 2:
+        if command in EDIT_WORDS and len(words) == 2:
             target = session.step_mode.session_of(proposal.id)
-            target.edit_context(word, words[1])  # type: ignore[arg-type]  # the literals are the edits
-        elif word == "budget":
+            target.edit_context(command, words[1])  # type: ignore[arg-type]  # the literals are the edits
+        elif command == "budget":
             _set_limit(" ".join(words[1:]), session)
         elif "=" in line:
             run(session.step_mode.session_of(proposal.id).use_policy(*policy_words(line)))
         else:
             return "unknown"
-        newer.wait(NEW_PROPOSAL_SECONDS)
+        newer_event.wait(NEW_PROPOSAL_SECONDS)
     finally:
         stop_listening()
     return "changed"
 
 
 def _set_limit(text: str, session: KernelSession) -> None:
-    parsed = parse_amounts(text)
-    if not parsed and text.lower() not in ("off", "none"):
+    amounts = parse_amounts(text)
+    if not amounts and text.lower() not in ("off", "none"):
         raise UserError(
             f"{text!r} is no amount. Write budget 2usd, budget 500k tokens, or budget off."
         )
-    tokens = parsed.get("tokens")
-    session.control.set_budget(usd=parsed.get("usd"), tokens=int(tokens) if tokens else None)
+    tokens = amounts.get("tokens")
+    session.control.set_budget(usd=amounts.get("usd"), tokens=int(tokens) if tokens else None)

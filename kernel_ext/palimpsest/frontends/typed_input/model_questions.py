@@ -13,10 +13,10 @@ _NUMBERS = re.compile(r"\s*\d{1,2}(?:[\s,;]+\d{1,2})*\s*")
 
 
 def interview_text(
-    question: Question, number: int, total: int, scrub: Callable[[str], str] = str
+    question: Question, number: int, question_count: int, scrub: Callable[[str], str] = str
 ) -> str:
     """Return a question as text, with numbered options and a hint on how to answer."""
-    position = f" ({number} of {total})" if total > 1 else ""
+    position = f" ({number} of {question_count})" if question_count > 1 else ""
     first, *rest = visible_text(question.question).split("\n")
     lines = [f"The agent asks{position}: {first}", *(f"  {line}".rstrip() for line in rest)]
     for option_number, option in enumerate(question.options, 1):

@@ -52,20 +52,22 @@ class PagedQuestion(Generic[AnswerT]):
     """
 
     def __init__(
-        self, text: str, closing: str, answers: AnswerRules[AnswerT], size: os.terminal_size
+        self, text: str, closing_lines: str, answers: AnswerRules[AnswerT], size: os.terminal_size
     ) -> None:
-        """``text`` is the complete question; ``closing`` are its last lines, warnings and answers, which stay together."""
-        body = text.removesuffix(closing).removesuffix("\n")
+        """``text`` is the complete question; ``closing_lines`` are its last lines, warnings and answers, which stay together."""
+        body = text.removesuffix(closing_lines).removesuffix("\n")
         rows = [row for line in body.split("\n") for row in wrap_line(line, size.columns)]
-        closing_rows = sum(len(line) // size.columns + 1 for line in closing.split("\n"))
-        room = max(size.lines - closing_rows, size.lines // 2)
+        closing_rows = sum(len(line) // size.columns + 1 for line in closing_lines.split("\n"))
+        rows_per_page = max(size.lines - closing_rows, size.lines // 2)
         self._answers = answers
-        self._closing_event = closing
-        self._pages = [rows[at : at + room] for at in range(0, len(rows), room)]
+        self._closing_event = closing_lines
+        self._pages = [
+            rows[index : index + rows_per_page] for index in range(0, len(rows), rows_per_page)
+        ]
         self._page = 0
         self._too_long = ""
         if len(rows) > MAX_ROWS:
-            half = room // 2
+            half = rows_per_page // 2
             left_out = OMITTED_ROWS.format(rows=count(len(rows) - 2 * half))
             self._pages = [[*rows[:half], left_out, *rows[-half:]]]
             self._too_long = TOO_LONG.format(rows=count(len(rows)), no=answers.no_meaning)
@@ -110,12 +112,12 @@ def wrap_line(line: str, columns: int) -> list[str]:
     if len(line) * 2 <= columns and "\t" not in line:
         return [line]
     margin = line[: len(line) - len(line.lstrip(" "))][: columns // 4]
-    rows, begin, used = [], 0, 0
+    rows, row_start, used_width = [], 0, 0
     for position, character in enumerate(line):
         width = TAB_COLUMNS if character == "\t" else columns_of(character)
-        if used + width > columns:
-            rows.append(line[begin:position])
-            begin, used = position, len(margin) + len(CONTINUATION_MARK)
-        used += width
-    rows.append(line[begin:])
+        if used_width + width > columns:
+            rows.append(line[row_start:position])
+            row_start, used_width = position, len(margin) + len(CONTINUATION_MARK)
+        used_width += width
+    rows.append(line[row_start:])
     return [rows[0], *(f"{margin}{CONTINUATION_MARK}{row}" for row in rows[1:])]

@@ -157,10 +157,10 @@ def permission_question(ask: Ask, scrub: Callable[[str], str]) -> PagedQuestion[
 
 def parse_reply(typed_text: str) -> Reply | None:
     """Parse a typed answer to a permission question; returns None where it is none."""
-    word, _, rest = _TWO_WORD_ANSWER.sub(r"\1", typed_text.strip()).partition(" ")
-    word = word.lower().rstrip(".,:")
-    answer = next((reply for reply, words in _ANSWER_WORDS if word in words), None)
+    answer_word, _, feedback_text = _TWO_WORD_ANSWER.sub(r"\1", typed_text.strip()).partition(" ")
+    answer_word = answer_word.lower().rstrip(".,:")
+    answer = next((reply for reply, words in _ANSWER_WORDS if answer_word in words), None)
     if answer is None:
         return None
-    scope = "project" if word in ("4", "project") else None
-    return Reply(answer=answer, feedback=rest.strip() or None, scope=scope)
+    scope = "project" if answer_word in ("4", "project") else None
+    return Reply(answer=answer, feedback=feedback_text.strip() or None, scope=scope)

@@ -20,9 +20,9 @@ def policy_words(text: str) -> list[str]:
 def parse_amounts(text: str) -> dict[str, float]:
     """Parse amounts such as ``2usd``, ``$2``, ``500k tokens`` or both, by unit; empty for other text."""
     numbers: dict[str, float] = {}
-    rest = text.strip()
-    while rest:
-        match = _AMOUNT.match(rest)
+    text_left = text.strip()
+    while text_left:
+        match = _AMOUNT.match(text_left)
         if match is None or not (match["dollar"] or match["unit"]):
             return {}
         unit = "tokens" if (match["unit"] or "").lower().startswith("token") else "usd"
@@ -33,5 +33,5 @@ def parse_amounts(text: str) -> dict[str, float]:
             return {}
         number = float(digits)
         numbers[unit] = number * _FACTORS[(match["times"] or "").lower()]
-        rest = rest[match.end() :].lstrip(" ,")
+        text_left = text_left[match.end() :].lstrip(" ,")
     return numbers

@@ -72,8 +72,11 @@ class _Output:
     image: tuple[str, bytes] | None = None
     error: tuple[str, str] | None = None
 
-    def value(self, hidden: HiddenCells) -> RecordedOutput:
-        text, markup = hidden.masked_text(self.text.shown_text()), hidden.masked_text(self.markup)
+    def value(self, hidden_cells: HiddenCells) -> RecordedOutput:
+        text, markup = (
+            hidden_cells.masked_text(self.text.shown_text()),
+            hidden_cells.masked_text(self.markup),
+        )
         return RecordedOutput(self.kind, text, markup, self.mimes, self.image, self.error)
 
 
@@ -92,9 +95,9 @@ class _Run:
         self.data = replace(self.data, version=self.data.version + 1, **data)
         self.value = None
 
-    def as_value(self, hidden: HiddenCells) -> CellRun:
+    def as_value(self, hidden_cells: HiddenCells) -> CellRun:
         if self.value is None:
-            outputs = tuple(output.value(hidden) for output in self.outputs)
+            outputs = tuple(output.value(hidden_cells) for output in self.outputs)
             self.value = replace(self.data, outputs=outputs)
         return self.value
 
@@ -155,7 +158,9 @@ class CellRecorder:
 
     def unregister(self) -> None:
         """Stop recording."""
-        self._hidden_cells.end_recording(max((at for at, _ in _history(self._shell)), default=0))
+        self._hidden_cells.end_recording(
+            max((index for index, _ in _history(self._shell)), default=0)
+        )
         self._shell.events.unregister("pre_run_cell", self.begin)
         self._shell.events.unregister("post_run_cell", self.end)
         self._undo_stack.close()
@@ -172,9 +177,9 @@ class CellRecorder:
                 runs=tuple(
                     run.as_value(self._hidden_cells) for run in self._runs_by_serial.values()
                 ),
-                deleted=frozenset(self._deleted_cells),
+                deleted_cells=frozenset(self._deleted_cells),
                 forgotten=self._run_count - len(self._runs_by_serial),
-                earlier=self._cells_before_recording,
+                earlier_runs=self._cells_before_recording,
             )
 
     async def page(self, request: "CellsWanted", seconds: float) -> "Sequence[PageNotebook] | None":
@@ -343,14 +348,14 @@ class CellRecorder:
 
     def _add_stream_text(self, run: _Run, content: dict[str, Any]) -> None:
         kind: OutputKind = "stderr" if content.get("name") == "stderr" else "stdout"
-        last = run.outputs[-1] if run.outputs else None
-        if last is None or last.kind != kind:
+        last_output = run.outputs[-1] if run.outputs else None
+        if last_output is None or last_output.kind != kind:
             if len(run.outputs) >= MAX_OUTPUTS:
                 run.mark_changed(dropped=run.data.dropped + 1)
                 return
-            last = _Output(kind)
-            run.outputs.append(last)
-        last.text.write(str(content.get("text", "")))
+            last_output = _Output(kind)
+            run.outputs.append(last_output)
+        last_output.text.write(str(content.get("text", "")))
 
     def _update_display(self, content: dict[str, Any], data: dict[str, Any]) -> None:
         entry = self._displays.get((content.get("transient") or {}).get("display_id") or "")
@@ -479,8 +484,8 @@ def _store_bounded(table: "OrderedDict[str, Any]", key: str, value: Any) -> None
         table.popitem(last=False)
 
 
-def _restore_method(target: Any, name: str, before: Any) -> None:
+def _restore_method(target: Any, name: str, original: Any) -> None:
     """Restore a replaced method, unless other code has replaced it since."""
     vars(target).pop(name, None)
-    if getattr(target, name) != before:
-        setattr(target, name, before)
+    if getattr(target, name) != original:
+        setattr(target, name, original)

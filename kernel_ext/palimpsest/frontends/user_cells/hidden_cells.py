@@ -150,8 +150,8 @@ class HiddenCells:
                 yield from [line, *block]
             number += 1 + len(block)
 
-    def _is_hidden_frame(self, head: str, block: list[str]) -> bool:
-        cell, file = _CELL_FRAME.match(head), _FILE_FRAME.match(head)
+    def _is_hidden_frame(self, heading: str, block: list[str]) -> bool:
+        cell, file = _CELL_FRAME.match(heading), _FILE_FRAME.match(heading)
         if file is not None and self.hides_file(file["file"]):
             return True
         if cell is None or int(cell[1]) not in self._hidden_numbers:
@@ -174,11 +174,11 @@ def hidden_cells(shell: Any) -> HiddenCells:
 
 def attached_hidden_cells(shell: Any) -> HiddenCells:
     """Return the hidden cells of a shell, and store them in it, so that they outlive the recorder."""
-    hidden = getattr(shell, _SHELL_ATTRIBUTE, None)
-    if not isinstance(hidden, HiddenCells):
-        hidden = HiddenCells(shell)
-        setattr(shell, _SHELL_ATTRIBUTE, hidden)
-    return hidden
+    hidden_cells = getattr(shell, _SHELL_ATTRIBUTE, None)
+    if not isinstance(hidden_cells, HiddenCells):
+        hidden_cells = HiddenCells(shell)
+        setattr(shell, _SHELL_ATTRIBUTE, hidden_cells)
+    return hidden_cells
 
 
 def _comparable_line(line: str) -> str:

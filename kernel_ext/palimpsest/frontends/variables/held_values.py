@@ -67,14 +67,14 @@ def length_of(value: Any) -> int:
 
 def attributes_of(value: Any) -> dict[str, Any] | None:
     """Return the dictionary of an object's own attributes, without running a property of its class; None without one."""
-    kind = type(value)
-    for base in _MRO.__get__(kind):
-        descriptor = _MEMBERS.__get__(base).get("__dict__")
+    value_type = type(value)
+    for base_type in _MRO.__get__(value_type):
+        descriptor = _MEMBERS.__get__(base_type).get("__dict__")
         if descriptor is None:
             continue
-        if type(descriptor) is not GetSetDescriptorType and base is not SimpleNamespace:
+        if type(descriptor) is not GetSetDescriptorType and base_type is not SimpleNamespace:
             return None
-        attributes = descriptor.__get__(value, kind)
+        attributes = descriptor.__get__(value, value_type)
         return attributes if type(attributes) is dict else None
     return None
 

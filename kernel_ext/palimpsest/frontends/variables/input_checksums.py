@@ -29,7 +29,7 @@ def input_checksums(
     >>> input_checksums("x + y", {"x": 1})
     {'x': 'f8a93d6b'}
     """
-    fingerprints = Fingerprints(seconds, lasting=True, kernel_objects=kernel_objects)
+    fingerprints = Fingerprints(seconds, is_lasting=True, kernel_objects=kernel_objects)
     checksums: dict[str, str] = {}
     for name in _read_names(code)[:MAX_NAMES]:
         if name not in variables:

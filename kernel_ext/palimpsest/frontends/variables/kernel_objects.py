@@ -67,18 +67,18 @@ def reaches_kernel(value: Any, kernel_objects: KernelObjects) -> bool:
 
     Functions, modules and classes are not searched: all of them refer to every object, and their text shows none.
     """
-    waiting, visited = deque([value]), {id(value)}
-    while waiting:
-        for referent in gc.get_referents(waiting.popleft()):
-            if id(referent) in visited:
+    queue, visited_ids = deque([value]), {id(value)}
+    while queue:
+        for referent in gc.get_referents(queue.popleft()):
+            if id(referent) in visited_ids:
                 continue
             if referent in kernel_objects:
                 return True
-            visited.add(id(referent))
-            if len(visited) > MAX_OBJECTS:
+            visited_ids.add(id(referent))
+            if len(visited_ids) > MAX_OBJECTS:
                 return False
             if not _is_not_searched(referent):
-                waiting.append(referent)
+                queue.append(referent)
     return False
 
 

@@ -71,11 +71,11 @@ def user_variables(shell: Any) -> list[tuple[str, Any]]:
 
 def _named_values(shell: Any) -> Iterator[tuple[str, Any]]:
     """Yield the user's names with their values: variables and imported modules."""
-    hidden, kernel_objects = shell.user_ns_hidden, KernelObjects(shell)
+    hidden_names, kernel_objects = shell.user_ns_hidden, KernelObjects(shell)
     for name, value in list(shell.user_ns.items()):
         if type(name) is not str or name.startswith("_"):
             continue
-        if (name in hidden and hidden[name] is value) or value in kernel_objects:
+        if (name in hidden_names and hidden_names[name] is value) or value in kernel_objects:
             continue
         yield name, value
 
@@ -88,13 +88,13 @@ def value_at(shell: Any, path: str) -> Any:
     value, steps = _parse_path(shell, path)
     kernel_objects = KernelObjects(shell)
     for step in steps:
-        before = path[: step.start()]
+        owner_path = path[: step.start()]
         try:
             value = _follow_step(value, step)
         except Exception:  # noqa: BLE001  # a container that another thread changes, or an error of pandas
-            raise NotFound(NO_SUCH_PART.format(before=before, step=step.group())) from None
+            raise NotFound(NO_SUCH_PART.format(before=owner_path, step=step.group())) from None
         if value in kernel_objects or is_module(value):
-            raise NotFound(NO_SUCH_PART.format(before=before, step=step.group()))
+            raise NotFound(NO_SUCH_PART.format(before=owner_path, step=step.group()))
     return value
 
 
@@ -135,14 +135,14 @@ def _follow_step(value: Any, step: "re.Match[str]") -> Any:
 
 
 def _attribute(value: Any, name: str) -> Any:
-    for is_kind, allowed in (
+    for is_kind, allowed_names in (
         (is_frame, _FRAME_ATTRIBUTES),
         (is_series, _SERIES_ATTRIBUTES),
         (is_array, _ARRAY_ATTRIBUTES),
         (is_index, _INDEX_ATTRIBUTES),
     ):
         if is_kind(value):
-            if name in allowed:
+            if name in allowed_names:
                 return getattr(value, name)
             if is_kind is is_frame or is_kind is is_series:
                 return _labelled_value(value, name)
@@ -152,16 +152,16 @@ def _attribute(value: Any, name: str) -> Any:
 
 def own_attribute(value: Any, name: str) -> Any:
     """Return an attribute in an object's dictionary or slot; raises _NoSuchPart or KeyError for others."""
-    kind = type(value)
+    value_type = type(value)
     if is_closed(value):
         raise _NoSuchPart
-    for base in _MRO.__get__(kind):
+    for base in _MRO.__get__(value_type):
         members = _MEMBERS.__get__(base)
         if name not in members:
             continue
         member = members[name]
         if is_slot(member, members):
-            return member.__get__(value, kind)
+            return member.__get__(value, value_type)
         if "__set__" in _all_members(type(member)) or "__delete__" in _all_members(type(member)):
             raise _NoSuchPart  # a property has precedence over the object's attribute
         break
@@ -177,8 +177,8 @@ def is_closed(value: Any) -> bool:
     return kind_of(value).partition(".")[0] == "palimpsest"
 
 
-def _all_members(kind: type) -> frozenset[str]:
-    return frozenset(name for base in _MRO.__get__(kind) for name in _MEMBERS.__get__(base))
+def _all_members(class_: type) -> frozenset[str]:
+    return frozenset(name for base in _MRO.__get__(class_) for name in _MEMBERS.__get__(base))
 
 
 def _item_at(value: Any, key: str | int) -> Any:
@@ -188,14 +188,14 @@ def _item_at(value: Any, key: str | int) -> Any:
         return value[key]
     if is_index(value) and type(key) is int:
         return value.tolist()[key] if len(value) <= 100_000 else value[key]
-    base = container_of(value)
-    if base is dict:
+    container_type = container_of(value)
+    if container_type is dict:
         return _item_of_plain_key(value, key)
-    if base in (list, tuple, deque) and type(key) is int:
+    if container_type in (list, tuple, deque) and type(key) is int:
         # A negative index would call the class's ``__len__``.
         position = key if key >= 0 else key + length_of(value)
         if position >= 0:
-            return base.__getitem__(value, position)
+            return container_type.__getitem__(value, position)
     raise _NoSuchPart
 
 
@@ -210,15 +210,15 @@ def _item_of_plain_key(items: dict[Any, Any], key: str | int) -> Any:
 
 def _labelled_value(value: Any, key: str | int) -> Any:
     """Return a column of a frame or an item of a series; raises _NoSuchPart unless labels and data are plain."""
-    foreign = foreign_columns(value)
+    foreign_columns_ = foreign_columns(value)
     if not has_plain_labels(value.columns if is_frame(value) else value.index):
         raise _NoSuchPart
     if is_series(value):
-        if foreign:
+        if foreign_columns_:
             raise _NoSuchPart
         return value[key]
     position = value.columns.get_loc(key)
-    if foreign and (type(position) is not int or position in foreign):
+    if foreign_columns_ and (type(position) is not int or position in foreign_columns_):
         raise _NoSuchPart
     return value[key]
 

@@ -120,16 +120,22 @@ class ValueText:
     def _value_text(self, value: Any, depth: int) -> str:
         if value in self._kernel_objects:
             return self._count_chars(KERNEL_PART)
-        kind = type(value)
-        base = next(
-            (parent for parent in _MRO.__get__(kind) if parent in (*_TEXT_TYPES, *_NUMBER_TYPES)),
+        value_type = type(value)
+        base_type = next(
+            (
+                parent
+                for parent in _MRO.__get__(value_type)
+                if parent in (*_TEXT_TYPES, *_NUMBER_TYPES)
+            ),
             None,
         )
-        if base is not None and not (base is not kind and is_of_library(value)):
-            return self._count_chars(_atom_text(value, kind, base, self._remaining_chars))
+        if base_type is not None and not (base_type is not value_type and is_of_library(value)):
+            return self._count_chars(
+                _atom_text(value, value_type, base_type, self._remaining_chars)
+            )
         if container_of(value) is not None:
-            return self._container_text(value, kind, depth)
-        if is_of_library(value) or kind in (type(None), type(Ellipsis), range):
+            return self._container_text(value, value_type, depth)
+        if is_of_library(value) or value_type in (type(None), type(Ellipsis), range):
             return self._count_chars(repr(value))
         if is_routine(value) or is_class(value):
             return self._count_chars(
@@ -140,9 +146,9 @@ class ValueText:
         shape = shape_of(value)
         return self._count_chars(f"<{kind_of(value)}{', ' if shape else ''}{shape}>")
 
-    def _container_text(self, value: Any, kind: type, depth: int) -> str:
-        base = container_of(value) or list
-        opening, ending = _BRACKETS.get(base, ("[", "]"))
+    def _container_text(self, value: Any, value_type: type, depth: int) -> str:
+        base_type = container_of(value) or list
+        opening, ending = _BRACKETS.get(base_type, ("[", "]"))
         pieces: list[str] = []
         is_cut = length_of(value) > MAX_ITEMS
         for item in items_of(value, MAX_ITEMS):
@@ -150,15 +156,21 @@ class ValueText:
                 is_cut = True
                 break
             pieces.append(
-                self._pair_text(item, depth) if base is dict else self._value_text(item, depth - 1)
+                self._pair_text(item, depth)
+                if base_type is dict
+                else self._value_text(item, depth - 1)
             )
         items_text = ", ".join([*pieces, "..."] if is_cut else pieces)
-        if base is tuple and len(pieces) == 1 and not is_cut:
+        if base_type is tuple and len(pieces) == 1 and not is_cut:
             items_text += ","
-        if base in (set, frozenset) and not items_text:
-            opening, ending = f"{base.__name__}(", ")"
+        if base_type in (set, frozenset) and not items_text:
+            opening, ending = f"{base_type.__name__}(", ")"
         text = f"{opening}{items_text}{ending}"
-        return text if kind is base and kind in _BRACKETS else f"{kind_of(value)}({text})"
+        return (
+            text
+            if value_type is base_type and value_type in _BRACKETS
+            else f"{kind_of(value)}({text})"
+        )
 
     def _pair_text(self, pair: tuple[Any, Any], depth: int) -> str:
         key, value = pair
@@ -184,17 +196,17 @@ def is_class(value: Any) -> bool:
 
 def is_writable(value: Any) -> bool:
     """Return whether a value can be written without its class's ``__repr__``."""
-    kind = type(value)
+    value_type = type(value)
     is_library_object = is_frame(value) or is_series(value) or is_array(value) or is_module(value)
     bases = (*_TEXT_TYPES, *_NUMBER_TYPES)
     return (
         is_library_object
         or container_of(value) is not None
         or is_of_library(value)
-        or kind in (type(None), type(Ellipsis), range)
+        or value_type in (type(None), type(Ellipsis), range)
         or is_routine(value)
         or is_class(value)
-        or any(base in bases for base in _MRO.__get__(kind))
+        or any(base_type in bases for base_type in _MRO.__get__(value_type))
     )
 
 
@@ -203,20 +215,20 @@ def cut_text(text: str, chars: int) -> str:
     return text if len(text) <= chars else text[: chars - 3] + "..."
 
 
-def _atom_text(value: Any, kind: type, base: Any, chars: int) -> str:
+def _atom_text(value: Any, value_type: type, base_type: Any, chars: int) -> str:
     """Return a text or number as written by its built-in base class; of a long text only the beginning."""
-    if base in _TEXT_TYPES:
-        start = base.__getitem__(value, slice(0, max(chars, 40)))
-        text = base.__repr__(start)
-    elif base is int and int.bit_length(value) > 3 * MAX_NUMBER_DIGITS:
+    if base_type in _TEXT_TYPES:
+        start = base_type.__getitem__(value, slice(0, max(chars, 40)))
+        text = base_type.__repr__(start)
+    elif base_type is int and int.bit_length(value) > 3 * MAX_NUMBER_DIGITS:
         text = f"<a number of {int.bit_length(value)} bits>"
     else:
-        text = base.__repr__(value)
-    return text if kind is base else f"{kind_of(value)}({text})"
+        text = base_type.__repr__(value)
+    return text if value_type is base_type else f"{kind_of(value)}({text})"
 
 
-def _class_member(kind: Any, name: str) -> Any:
-    dictionaries = (_MEMBERS.__get__(base) for base in _MRO.__get__(kind))
+def _class_member(value_type: Any, name: str) -> Any:
+    dictionaries = (_MEMBERS.__get__(base_type) for base_type in _MRO.__get__(value_type))
     return next((members[name] for members in dictionaries if name in members), None)
 
 

@@ -60,13 +60,13 @@ class Fingerprints:
         self,
         seconds: float = TIME_LIMIT_SECONDS,
         *,
-        lasting: bool = False,
+        is_lasting: bool = False,
         kernel_objects: Container[object] = (),
     ) -> None:
         """``kernel_objects`` are objects that are not read: a checksum of a hidden cell's source could reveal it."""
         self._kernel_objects = kernel_objects
-        self._is_lasting = lasting
-        self._hash_value: Callable[[Any], int] = _lasting_hash if lasting else hash
+        self._is_lasting = is_lasting
+        self._hash_value: Callable[[Any], int] = _lasting_hash if is_lasting else hash
         self._deadline = time.perf_counter() + seconds
         self._is_complete = True
         self._item_count = 0
@@ -137,18 +137,18 @@ class Fingerprints:
 
     def _array_checksum(self, value: Any, depth: int) -> int:
         numpy = sys.modules["numpy"]
-        head = (value.shape, str(value.dtype), value.strides)
+        header = (value.shape, str(value.dtype), value.strides)
         if value.dtype.hasobject:
-            return self._hash_value((head, self._object_array_checksum(value, depth)))
+            return self._hash_value((header, self._object_array_checksum(value, depth)))
         if value.nbytes == 0:
-            return self._hash_value(head)
+            return self._hash_value(header)
         if not value.flags.c_contiguous and not value.flags.f_contiguous:
             if value.nbytes > WHOLE_BYTES:
                 self._is_complete = False
                 value = value[tuple(slice(None, None, max(1, n // 64)) for n in value.shape)]
-            return self._hash_value((head, zlib.crc32(numpy.ascontiguousarray(value).tobytes())))
+            return self._hash_value((header, zlib.crc32(numpy.ascontiguousarray(value).tobytes())))
         return self._hash_value(
-            (head, self._memory_checksum(value.__array_interface__["data"][0], value.nbytes))
+            (header, self._memory_checksum(value.__array_interface__["data"][0], value.nbytes))
         )
 
     def _object_array_checksum(self, value: Any, depth: int) -> int:

@@ -46,7 +46,7 @@ def llm_repr(value: Any) -> FunctionType | None:
 
 def shape_of(value: Any) -> str:
     """Return one line about the shape; empty for types without one."""
-    kind = type(value)
+    value_type = type(value)
     if is_frame(value):
         return _frame_shape(value)
     if is_series(value):
@@ -54,26 +54,28 @@ def shape_of(value: Any) -> str:
     if is_array(value):
         shape = " x ".join(str(n) for n in value.shape) or "scalar"
         return f"{shape} of {_dtype_name(value.dtype)}"
-    if kind in SIZED_TYPES:
+    if value_type in SIZED_TYPES:
         count = len(value)
         return "empty" if not count else f"{count} item" if count == 1 else f"{count} items"
-    if kind is FunctionType:
+    if value_type is FunctionType:
         return _parameters(value)
     return ""
 
 
 def brief_of(value: Any) -> str:
     """Return type and shape in a few words, such as ``DataFrame 344x7``, for the completion of mentions."""
-    kind = kind_of(value).rpartition(".")[2]
+    type_name = kind_of(value).rpartition(".")[2]
     if is_frame(value):
-        return f"{kind} {_shape_text([len(value.index), len(value.columns)])}"
+        return f"{type_name} {_shape_text([len(value.index), len(value.columns)])}"
     if is_array(value):
-        return f"{kind} {_shape_text(value.shape) or 'scalar'} {_dtype_name(value.dtype)}"
+        return f"{type_name} {_shape_text(value.shape) or 'scalar'} {_dtype_name(value.dtype)}"
     if is_series(value):
-        return f"{kind} {len(value.index)} {_dtype_suffix(value).removeprefix(' of ')}".rstrip()
+        return (
+            f"{type_name} {len(value.index)} {_dtype_suffix(value).removeprefix(' of ')}".rstrip()
+        )
     if type(value) is FunctionType:
-        return f"{kind}{_parameters(value)}"
-    return ", ".join(word for word in (kind, shape_of(value)) if word)
+        return f"{type_name}{_parameters(value)}"
+    return ", ".join(word for word in (type_name, shape_of(value)) if word)
 
 
 def _shape_text(shape: Iterable[int]) -> str:

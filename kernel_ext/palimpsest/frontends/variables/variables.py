@@ -147,14 +147,14 @@ def _long_text(describer: _ValueDescriber, value: Any) -> str:
         return f"{describer.value_text.signature_text(value)}\n{describer.value_text.documentation(value)}"
     if is_module(value):
         return f"module\n{describer.value_text.documentation(value)}"
-    base = container_of(value)
-    if base is dict:
+    container_type = container_of(value)
+    if container_type is dict:
         rows = [
             f"  {describer.value_text.short_text(key, 60)}: {kind_of(item)} {_item_text(describer, key, item)}"
             for key, item in items_of(value, MAX_ITEMS)
         ]
         return "\n".join([f"{length_of(value)} items", *rows])
-    if base in (list, tuple):
+    if container_type in (list, tuple):
         lines = [
             f"  [{number}] {kind_of(item)} {describer.value_text.summary_line(item)}"
             for number, item in enumerate(items_of(value, MAX_ITEMS))

@@ -239,14 +239,19 @@ def _continue_turn(
     """Write the synthetic message that continues the turn, where work is left."""
     todos = log.state.todos
     before = messages_before(log.state.messages(), user.id)
-    work = work_left(before, todos)
-    if not continues_after_summary(part, work, setup.policy):
+    work_kind = work_left(before, todos)
+    if not continues_after_summary(part, work_kind, setup.policy):
         return "stop"
     if plan.replay is not None:
         _repeat_prompt(log, user, plan.replay)
     else:
         words = continuation_text(
-            setup.policy, plan, unanswered_prompt(before), work, todos, refused=part.overflow
+            setup.policy,
+            plan,
+            unanswered_prompt(before),
+            work_kind,
+            todos,
+            was_refused=part.overflow,
         )
         write_engine_message(log, user, words, {CONTINUES: True})
     return "continue"

@@ -168,7 +168,7 @@ async def run_turn_summary(
     projection = project_turn_summary(
         View(messages, state.decisions),
         turns=remaining_turns,
-        before=state.session.about if state.session is not None else "",
+        earlier_summary=state.session.about if state.session is not None else "",
         system=side_setup.system,
         count=side_setup.count,
     )

@@ -177,5 +177,7 @@ def choose_snapshot(
 
 def _up_to_answerable(messages: Sequence[T], answerable: Callable[[T], bool]) -> tuple[T, ...]:
     """Return messages up to the last that a model can answer."""
-    last = next((at for at in range(len(messages), 0, -1) if answerable(messages[at - 1])), 0)
+    last = next(
+        (index for index in range(len(messages), 0, -1) if answerable(messages[index - 1])), 0
+    )
     return tuple(messages[:last])

@@ -140,8 +140,8 @@ class _CachedRequest:
     def _index_decisions(self, decisions: tuple[Decision, ...]) -> set[str]:
         """Index new decisions, and return the ids of their parts and messages."""
         names = set()
-        for at in range(len(self._decisions), len(decisions)):
-            decision = decisions[at]
+        for index in range(len(self._decisions), len(decisions)):
+            decision = decisions[index]
             if decision.until_part_id is not None:
                 raise NotIncremental
             name = decision.part_id or decision.message_id
@@ -151,7 +151,7 @@ class _CachedRequest:
                     raise NotIncremental
                 self._pinned_by_decision.add(decision.part_id)
             if name is not None:
-                self._decisions_by_id.setdefault(name, []).append((at, decision))
+                self._decisions_by_id.setdefault(name, []).append((index, decision))
                 names.add(name)
         self._decisions = decisions
         return names
@@ -193,10 +193,10 @@ class _CachedRequest:
     def _index_pins(self, messages: Messages, unchanged: int) -> None:
         while self._marked_pinned and self._marked_pinned[-1][0] >= unchanged:
             self._marked_pinned.pop()
-        for at in range(unchanged, len(messages)):
-            for part in messages[at].parts:
+        for index in range(unchanged, len(messages)):
+            for part in messages[index].parts:
                 if is_marked_pinned(part):
-                    self._marked_pinned.append((at, part.id))
+                    self._marked_pinned.append((index, part.id))
 
     def _all_pins_shown(self) -> bool:
         """Return whether every pinned part is shown, so that none must be quoted."""
@@ -209,10 +209,10 @@ class _CachedRequest:
         if not messages:
             return
         names = self._names
-        for at, message in enumerate(messages, start):
+        for index, message in enumerate(messages, start):
             own_names = _names_of(message)
             before = len(names)
-            names.update(dict.fromkeys(own_names, at))
+            names.update(dict.fromkeys(own_names, index))
             if len(names) != before + len(own_names):
                 raise NotIncremental
         related_decisions = sorted(
@@ -251,7 +251,9 @@ def same_until(before: Messages, now: Messages) -> int:
     if before[:start] != now[:start]:
         start = 0
     changed = (
-        at for at in range(start, most) if before[at] is not now[at] and before[at] != now[at]
+        index
+        for index in range(start, most)
+        if before[index] is not now[index] and before[index] != now[index]
     )
     return next(changed, most)
 
@@ -263,8 +265,8 @@ def _names_of(message: Message) -> list[str]:
 def _chunk_spans(messages: Messages) -> Iterator[tuple[int, int]]:
     """Yield the span of each chunk: some turns, or the rest of a turn."""
     begin = 0
-    for at, message in enumerate(messages):
-        if at - begin >= CHUNK_MESSAGES and isinstance(message.info, UserMessage):
-            yield begin, at
-            begin = at
+    for index, message in enumerate(messages):
+        if index - begin >= CHUNK_MESSAGES and isinstance(message.info, UserMessage):
+            yield begin, index
+            begin = index
     yield begin, len(messages)

@@ -270,7 +270,7 @@ class Chunk:
     """The messages with decisions applied."""
     neutral_messages: NeutralMessages
     written_messages: WrittenMessages
-    calls: tuple[str, ...]
+    call_ids: tuple[str, ...]
     sent_part_ids: tuple[str, ...]
     """Ids of the parts whose content is sent, at least in part."""
 
@@ -366,7 +366,7 @@ class RequestChunks:
     def _push_chunk(self, piece: Chunk) -> None:
         self._chunks.append(piece)
         self._message_count += len(piece.messages)
-        self._calls.update(piece.calls)
+        self._calls.update(piece.call_ids)
         self.sent_part_ids.update(piece.sent_part_ids)
         self._neutral_messages += piece.neutral_messages
         self._tokens += piece.written_messages.tokens
@@ -379,7 +379,7 @@ class RequestChunks:
     def _pop_chunk(self) -> Chunk:
         piece = self._chunks.pop()
         self._message_count -= len(piece.messages)
-        self._calls.difference_update(piece.calls)
+        self._calls.difference_update(piece.call_ids)
         self.sent_part_ids.difference_update(piece.sent_part_ids)
         del self._neutral_messages[len(self._neutral_messages) - len(piece.neutral_messages) :]
         del self._tokens[len(self._tokens) - len(piece.neutral_messages) :]

@@ -150,12 +150,12 @@ def path_steps(path: str) -> list[str | int] | None:
     if not path.startswith("$"):
         return None
     steps: list[str | int] = []
-    at = 1
-    while at < len(path):
-        step = STEP.match(path, at)
+    index = 1
+    while index < len(path):
+        step = STEP.match(path, index)
         if step is None or len(steps) == MAX_LEVELS:
             return None
-        at = step.end()
+        index = step.end()
         if step["index"] is not None:
             steps.append(int(step["index"]))
         else:

@@ -127,15 +127,15 @@ def input_text(pieces: Sequence[str]) -> str:
 
 def _last_of_equal(joined: str) -> str | None:
     """Return the only value in a text that repeats it, or has empty values before it."""
-    decoder, at, objects = json.JSONDecoder(), 0, set()
+    decoder, position, objects = json.JSONDecoder(), 0, set()
     text = joined.strip()
-    while at < len(text):
+    while position < len(text):
         try:
-            _, end = decoder.raw_decode(text, at)
+            _, end = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
             return None
-        objects.add(text[at:end])
-        at = end + len(text[end:]) - len(text[end:].lstrip())
+        objects.add(text[position:end])
+        position = end + len(text[end:]) - len(text[end:].lstrip())
     inputs = objects - NO_INPUT
     return inputs.pop() if len(inputs) == 1 else None
 

@@ -25,10 +25,10 @@ class DirectProvider:
     """A provider with direct requests: its address, and the parameters it accepts."""
 
     format: Format = "openai"
-    base: str | None = None
+    base_url: str | None = None
     """The default address; None where one must be configured."""
     base_variables: tuple[str, ...] = ()
-    """Environment variables that may hold the address; they win over ``base``."""
+    """Environment variables that may hold the address; they win over ``base_url``."""
     needs_key: bool = True
     takes_effort: bool = True
     """``reasoning_effort`` is sent unchanged; else it is left out, as litellm does."""
@@ -40,16 +40,16 @@ class DirectProvider:
 
 def _other_provider(name: str, base: str | None = None, **options: Any) -> DirectProvider:
     """Return a provider of OpenAI's format whose address is in the usual variable."""
-    return DirectProvider(base=base, base_variables=(f"{name}_API_BASE",), **options)
+    return DirectProvider(base_url=base, base_variables=(f"{name}_API_BASE",), **options)
 
 
 DIRECT_PROVIDERS: dict[str, DirectProvider] = {
     "openai": DirectProvider(
-        base="https://api.openai.com/v1", base_variables=("OPENAI_BASE_URL", "OPENAI_API_BASE")
+        base_url="https://api.openai.com/v1", base_variables=("OPENAI_BASE_URL", "OPENAI_API_BASE")
     ),
     "anthropic": DirectProvider(
         format="anthropic",
-        base="https://api.anthropic.com",
+        base_url="https://api.anthropic.com",
         base_variables=("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL"),
     ),
     "openrouter": _other_provider("OPENROUTER", "https://openrouter.ai/api/v1"),
@@ -183,7 +183,7 @@ def base_url(
 ) -> str | None:
     """Return the address of a provider's interface: configured, from the environment, or its own."""
     values = (environment.get(variable, "").strip() for variable in provider.base_variables)
-    return api_base or next((name for name in values if name), None) or provider.base
+    return api_base or next((name for name in values if name), None) or provider.base_url
 
 
 def _anthropic_reason(ref: ModelRef, environment: Mapping[str, str]) -> str | None:

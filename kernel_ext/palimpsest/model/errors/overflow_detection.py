@@ -122,12 +122,12 @@ def _matches_billing(text: str, table: "RefusalPatterns") -> bool:
 
 def _in_order(line: str, patterns: "Words") -> bool:
     """Return whether patterns match in this order; one joined pattern would take too long on long lines."""
-    at = 0
+    position = 0
     for pattern in patterns:
-        match = pattern.search(line, at)
+        match = pattern.search(line, position)
         if match is None:
             return False
-        at = match.end()
+        position = match.end()
     return True
 
 

@@ -20,7 +20,7 @@ def recorded_pictures(decisions: Iterable[Decision], read: Callable[[str], bytes
     }
 
     def shrink(picture: SentPicture, _side: int, _most_bytes: int | None) -> ShrunkPicture | None:
-        version = versions.get((picture.part_id, str(picture.place)), {})
+        version = versions.get((picture.part_id, str(picture.index_in_part)), {})
         url, mime, size = version.get("url"), version.get("mime"), version.get("to")
         if not (isinstance(url, str) and isinstance(mime, str) and isinstance(size, list | tuple)):
             return None

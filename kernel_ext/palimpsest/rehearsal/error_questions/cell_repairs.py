@@ -107,11 +107,11 @@ def with_import(cell: CellSource, line: str) -> str:
     lines = cell.text.split("\n")
     after = 0
     is_continued = False
-    for at, text in enumerate(lines, 1):
+    for line_number, text in enumerate(lines, 1):
         start = text.lstrip()
         if is_continued or start.startswith(("%", "!", "#")):
             is_continued = not start.startswith("#") and text.endswith("\\")
-            after = at
+            after = line_number
         elif start:
             break
     imports = [node for node in cell.walk() if isinstance(node, ast.ImportFrom)]

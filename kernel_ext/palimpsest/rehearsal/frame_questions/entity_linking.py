@@ -60,7 +60,7 @@ def link_columns(words: Sequence[Word], columns: Iterable[Column]) -> tuple[Colu
         ColumnMention(column, window[0], window[-1] + 1, score)
         for column in columns
         for window in windows
-        if (score := _match_score([words[at] for at in window], column)) >= MIN_SCORE
+        if (score := _match_score([words[index] for index in window], column)) >= MIN_SCORE
     ]
     offers.sort(key=lambda offer: (-round(offer.score, 3), offer.start))
     mentions: list[ColumnMention] = []
@@ -181,7 +181,7 @@ def link_variables(words: Sequence[Word], variables: Iterable[Variable]) -> dict
         # A name that is also an everyday word counts only in certain positions.
         common = (variable.name in KNOWN or len(variable.name) == 1) and variable.name not in DATA
         scores = [
-            _match_score([words[at] for at in window], column)
+            _match_score([words[index] for index in window], column)
             for window in windows
             if not common or _is_in_name_position(words, window)
         ]
@@ -200,9 +200,9 @@ def _is_in_name_position(words: Sequence[Word], window: list[int]) -> bool:
 
 def unlinked_words(words: Sequence[Word], linked_spans: Iterable[tuple[int, int]]) -> set[int]:
     """Return the positions of meaningful words that are not linked yet."""
-    used = {at for start, end in linked_spans for at in range(start, end)}
+    used = {index for start, end in linked_spans for index in range(start, end)}
     return {
-        at
-        for at, word in enumerate(words)
-        if at not in used and not _is_known(word) and len(word.text) > 1
+        index
+        for index, word in enumerate(words)
+        if index not in used and not _is_known(word) and len(word.text) > 1
     }

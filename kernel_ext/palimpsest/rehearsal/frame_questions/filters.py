@@ -28,18 +28,21 @@ def parse_filters(
 ) -> tuple[list[Filter], set[int]]:
     """Return the conditions, and the start indices of column mentions that only belong to conditions."""
     filters, used = _value_filters(columns, values)
-    for at, word in enumerate(words):
+    for position, word in enumerate(words):
         number = number_of(word.text)
-        if number is None or _counts_rows(words, at):
+        if number is None or _counts_rows(words, position):
             continue
-        if any(mention.start <= at < mention.end for mention in columns):
+        if any(mention.start <= position < mention.end for mention in columns):
             continue
         nearest = min(
             (mention for mention in columns if mention.column.numeric),
-            key=lambda mention, at=at: (mention.start > at, abs(mention.start - at)),  # type: ignore[misc]
+            key=lambda mention, position=position: (
+                mention.start > position,
+                abs(mention.start - position),
+            ),  # type: ignore[misc]
             default=None,
         )
-        if nearest and (test := _comparator(words, columns, at)):
+        if nearest and (test := _comparator(words, columns, position)):
             filters.append(Filter(nearest.column, test, number))
             used.add(nearest.start)
     return filters, used
@@ -63,16 +66,18 @@ def _value_filters(
     return filters, used
 
 
-def _counts_rows(words: Sequence[Word], at: int) -> bool:
-    before = words[at - 1].text if at else ""
-    after = words[at + 1].stem if at + 1 < len(words) else ""
+def _counts_rows(words: Sequence[Word], position: int) -> bool:
+    before = words[position - 1].text if position else ""
+    after = words[position + 1].stem if position + 1 < len(words) else ""
     ranks = {"top", "first", "last", "bottom", "head", "tail"}
     return before in ranks or after in {"row", "line", "bin"}
 
 
-def _comparator(words: Sequence[Word], columns: Sequence[ColumnMention], at: int) -> str | None:
+def _comparator(
+    words: Sequence[Word], columns: Sequence[ColumnMention], position: int
+) -> str | None:
     """Return the comparison operator in the words before a number, or None."""
-    before = _words_before(words, columns, at)
+    before = _words_before(words, columns, position)
     if before[-2:] == ["at", "least"] or before[-1:] in (["between"], [">="]):
         return ">="
     if before[-2:] == ["at", "most"] or before[-1:] == ["<="]:
@@ -91,8 +96,12 @@ def _comparator(words: Sequence[Word], columns: Sequence[ColumnMention], at: int
     return None
 
 
-def _words_before(words: Sequence[Word], columns: Sequence[ColumnMention], at: int) -> list[str]:
+def _words_before(
+    words: Sequence[Word], columns: Sequence[ColumnMention], position: int
+) -> list[str]:
     """Return the words before a number, without those of column names."""
-    start = max(0, at - 9)
+    start = max(0, position - 9)
     column_places = {place for mention in columns for place in range(mention.start, mention.end)}
-    return [words[place].text for place in range(start, at) if place not in column_places][-6:]
+    return [words[place].text for place in range(start, position) if place not in column_places][
+        -6:
+    ]

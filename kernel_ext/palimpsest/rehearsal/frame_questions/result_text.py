@@ -88,22 +88,24 @@ def _cell(text: str) -> str:
     return " ".join(text.split())
 
 
-def extremes_text(rows: Cells, at: int, what: str) -> str:
+def extremes_text(rows: Cells, row_index: int, what: str) -> str:
     """Return a sentence that names the rows with the highest and the lowest number of a column."""
-    numbers = [(float(row[at].replace(",", "")), row) for row in rows if _is_number(row[at])]
+    numbers = [
+        (float(row[row_index].replace(",", "")), row) for row in rows if _is_number(row[row_index])
+    ]
     if len(numbers) < 2:
         return ""
     low, high = min(number for number, _ in numbers), max(number for number, _ in numbers)
     if low == high:
-        return f"All have the same {what}, as it is printed: {shortened_number(numbers[0][1][at])}."
+        return f"All have the same {what}, as it is printed: {shortened_number(numbers[0][1][row_index])}."
     highest, lowest = ([row for number, row in numbers if number == end] for end in (high, low))
-    return f"Highest {what}: {_first_row_text(highest, at)}; lowest: {_first_row_text(lowest, at)}."
+    return f"Highest {what}: {_first_row_text(highest, row_index)}; lowest: {_first_row_text(lowest, row_index)}."
 
 
-def _first_row_text(rows: Cells, at: int) -> str:
+def _first_row_text(rows: Cells, row_index: int) -> str:
     """Return the label of the first of the rows that share a number, the number of further rows, and the shared number."""
     more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
-    return f"{inline_code(rows[0][0])}{more} ({shortened_number(rows[0][at])})"
+    return f"{inline_code(rows[0][0])}{more} ({shortened_number(rows[0][row_index])})"
 
 
 def _is_number(text: str) -> bool:
@@ -356,6 +358,6 @@ def _plotted_numbers(
     rows = grouped_rows(spec, result.value, headers)
     what = spec.statistic or "mean"
     titles = [f"{what} of {header}" for header in headers] if is_plain else headers
-    at = 1 if is_plain else 1 + STATISTICS.index("mean")
-    below = extremes_text(joined_groups(spec, rows), at, NAMES.get(what, what))
+    row_index = 1 if is_plain else 1 + STATISTICS.index("mean")
+    below = extremes_text(joined_groups(spec, rows), row_index, NAMES.get(what, what))
     return grouped_table(spec, "", titles, rows, below)

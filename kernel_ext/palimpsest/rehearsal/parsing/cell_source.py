@@ -128,14 +128,14 @@ def without_magics(text: str) -> str:
     """Return the text with each line of a magic replaced by ``pass``, so that line numbers stay the same."""
     lines = text.split("\n")
     is_continued = False
-    for at, line in enumerate(lines):
+    for index, line in enumerate(lines):
         is_magic = is_continued or line.lstrip().startswith(("%", "!"))
         is_continued = is_magic and line.endswith("\\")
         if is_magic or _HELP.fullmatch(line):
             indent = line[: len(line) - len(line.lstrip())]
-            lines[at] = "" if line.startswith("%%") else f"{indent}pass"
+            lines[index] = "" if line.startswith("%%") else f"{indent}pass"
         elif assigned := _ASSIGNED_MAGIC.fullmatch(line):
-            lines[at] = f"{assigned[1]}None"
+            lines[index] = f"{assigned[1]}None"
     return "\n".join(lines)
 
 

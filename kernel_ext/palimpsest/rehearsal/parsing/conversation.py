@@ -52,7 +52,7 @@ class ToolUse:
 class Exchange:
     """A tool call and its output."""
 
-    call: ToolUse
+    tool_use: ToolUse
     output: str
 
 

@@ -182,12 +182,12 @@ def frame_rows(
 def _edges(header: str, headers: Sequence[str]) -> list[tuple[str, int]] | None:
     """Return the columns in a header line, in order, each with its right edge; None where it has other text too."""
     edges: list[tuple[str, int]] = []
-    at = 0
+    position = 0
     for name in headers:
-        match = re.compile(rf"(?<!\S){re.escape(name)}(?!\S)").search(header, at)
+        match = re.compile(rf"(?<!\S){re.escape(name)}(?!\S)").search(header, position)
         if match:
             edges.append((name, match.end()))
-            at = match.end()
+            position = match.end()
     # With any other text in the header the edges are not certain.
     other_text = header
     for name, _ in reversed(edges):
@@ -202,11 +202,11 @@ def _edges(header: str, headers: Sequence[str]) -> list[tuple[str, int]] | None:
 def _cells(line: str, edges: list[tuple[str, int]], *, labelled: bool) -> dict[str, str] | None:
     row: dict[str, str] = {}
     previous_edge = 0
-    for at, (name, edge) in enumerate(edges):
-        if len(line) < edge and at < len(edges) - 1:
+    for index, (name, edge) in enumerate(edges):
+        if len(line) < edge and index < len(edges) - 1:
             return None
         cell = line[previous_edge:edge]
-        if at == 0:
+        if index == 0:
             row[INDEX], cell = _split_index(cell, labelled=labelled)
         row[name] = cell.strip()
         previous_edge = edge

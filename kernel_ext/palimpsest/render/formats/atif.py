@@ -87,7 +87,7 @@ class _TrajectoryWriter:
     _trajectory_head: TrajectoryHead
     _format_time: Callable[[int], str | None]
     _shown_outputs: Mapping[str, Sequence[OutputShown]]
-    _undone: frozenset[str]
+    _undone_ids: frozenset[str]
     _children: Mapping[str, Json]
     _steps: list[Json] = field(default_factory=list)
     _step_positions: dict[str, int] = field(default_factory=dict)
@@ -163,7 +163,7 @@ class _TrajectoryWriter:
     def _add_compaction_step(self, message: Message, info: AssistantMessage) -> None:
         summary = "".join(part.text for part in message.parts if isinstance(part, TextPart))
         metrics = self._count_metrics(message)
-        if self._marker is None or info.error is not None or message.id in self._undone:
+        if self._marker is None or info.error is not None or message.id in self._undone_ids:
             return
         (request, marker), self._marker = self._marker, None
         kept_steps = self._kept_steps(marker.tail_start_id)

@@ -39,16 +39,17 @@ const unpack = async id => {
 
 _RULES = """
 :root { color-scheme: light dark; }
-body { margin: 0; padding: 16px; font: 14px/1.5 system-ui, -apple-system, "Segoe UI", sans-serif;
+body { margin: 0; padding: 10px 16px 16px; font: 14px/1.5 system-ui, -apple-system, "Segoe UI", sans-serif;
   background: #fff; color: #1b1b1f; }
-h1 { font-size: 20px; margin: 0 0 8px; overflow-wrap: anywhere; }
+header { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 14px; padding-bottom: 4px; }
+h1 { font-size: 20px; margin: 0; overflow-wrap: anywhere; } header > p { margin: 0; }
 #saved svg { max-width: 100%; height: auto; } #saved table { border-collapse: collapse; }
 #saved :is(th, td) { padding: 3px 10px; border-bottom: 1px solid #8886; text-align: start; }
 .about, footer { color: #63636b; font-size: 12px; max-width: 80ch; }
 [hidden] { display: none; }
 #inspector .plm-Inspector-title { position: absolute; width: 1px; height: 1px; clip-path: inset(50%); }
 @media screen { #inspector { margin: 0 -16px; } }
-@media screen and (max-width: 37em) { body { padding: 8px; } #inspector { margin: 0 -8px; } }
+@media screen and (max-width: 37em) { body { padding: 8px; } h1 { font-size: 17px; } #inspector { margin: 0 -8px; } }
 @media screen and (prefers-color-scheme: dark) { body { background: #111216; color: #ececf0; }
   .about, footer { color: #a0a1ab; } }
 """

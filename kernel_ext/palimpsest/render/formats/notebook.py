@@ -102,7 +102,7 @@ class _NotebookWriter:
     """Items that the next Markdown cell will hold; in the density ``all steps`` those of one message at most."""
     _steps: list[Message] = field(default_factory=list)
     """The turn's messages so far, with their steps alone."""
-    _hidden: list[Item] = field(default_factory=list)
+    _rowless_items: list[Item] = field(default_factory=list)
     """Items of the turn without a row."""
     cells: list[Json] = field(default_factory=list)
 
@@ -146,7 +146,7 @@ class _NotebookWriter:
     def end_turn(self) -> None:
         """Add the pending items of the turn, and its figures."""
         self._write_pending(whole=True)
-        self._steps, self._hidden = [], []
+        self._steps, self._rowless_items = [], []
 
     def _write_pending(self, *, whole: bool = False) -> None:
         """Write the pending items into a cell, folded unless all steps are shown, and below a ``whole`` turn its figures."""
@@ -154,9 +154,9 @@ class _NotebookWriter:
         rows: list[Row] = list(items)
         if self._density == "quiet":
             folded = fold_work(items)
-            self._hidden += without_row(items, folded)
+            self._rowless_items += without_row(items, folded)
             rows = [row for _, row in folded]
-            rows += turn_end(self._steps, self._hidden) if whole else []
+            rows += turn_end(self._steps, self._rowless_items) if whole else []
         self.add_markdown(OPENING_WRITER.rows(rows))
 
     def _write_answer(self, message: Message) -> None:

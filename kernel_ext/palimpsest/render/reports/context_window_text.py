@@ -40,9 +40,9 @@ def bar(fills: Sequence[KindShare], window: int, width: int = BAR) -> str:
     there = [fill for fill in fills if fill.tokens > 0]
     total = max(window, sum(fill.tokens for fill in there), 1)
     cells = [max(1, width * fill.tokens // total) for fill in there]
-    rests = sorted(range(len(there)), key=lambda at: -(width * there[at].tokens % total))
-    for at in rests[: max(0, width - sum(cells))]:
-        cells[at] += 1
+    rests = sorted(range(len(there)), key=lambda index: -(width * there[index].tokens % total))
+    for index in rests[: max(0, width - sum(cells))]:
+        cells[index] += 1
     while cells and sum(cells) > width:
         cells[cells.index(max(cells))] -= 1
     return "".join(

@@ -87,9 +87,9 @@ def timeline_svg(picture: TimelinePicture) -> str:
     """Return the picture as an ``svg`` element of at most about 30 kB."""
     requests = len(picture.tokens_by_kind[0]) if picture.tokens_by_kind else 0
     columns = _drawn_requests(picture, requests)
-    heights = [[layer[at] for at in columns] for layer in picture.tokens_by_kind]
+    heights = [[layer[index] for index in columns] for layer in picture.tokens_by_kind]
     sums = [sum(column) for column in zip(*heights, strict=True)] if heights else []
-    limits = [picture.limits[at] for at in columns] if picture.limits else []
+    limits = [picture.limits[index] for index in columns] if picture.limits else []
     top = _full_height(sums, limits)
     title = html.escape(one_line(picture.title) or "Session")
     body = [

@@ -46,12 +46,14 @@ class _HtmlWriter(RendererHTML):
     """Writes tokens as HTML; token types without a method here are markdown-it's own and contain no text."""
 
     def text(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        text, markup, at = tokens[idx].content, "", 0
+        text, markup, position = tokens[idx].content, "", 0
         if not env.get("links"):
             for match in _ADDRESS.finditer(text):
-                markup += in_html(text[at : match.start()]) + _link(html.escape(match[0]), match[0])
-                at = match.end()
-        return markup + in_html(text[at:])
+                markup += in_html(text[position : match.start()]) + _link(
+                    html.escape(match[0]), match[0]
+                )
+                position = match.end()
+        return markup + in_html(text[position:])
 
     def text_special(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return html.escape(tokens[idx].content)

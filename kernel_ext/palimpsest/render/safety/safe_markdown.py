@@ -181,9 +181,9 @@ def _prose(lines: list[str]) -> str:
 
 def _spans(text: str) -> Iterator[tuple[bool, str]]:
     """Yield inline code (already safe) and the text between, in order, as ``(is_code, text)``."""
-    at = 0
+    position = 0
     for match in re.finditer(r"(?<!`)(?P<ticks>`+)(?!`)", text):
-        if match.start() < at or _backslashes(text, match.start()) % 2:
+        if match.start() < position or _backslashes(text, match.start()) % 2:
             continue
         line_end = text.find("\n", match.end())
         line_end = len(text) if line_end < 0 else line_end
@@ -192,11 +192,11 @@ def _spans(text: str) -> Iterator[tuple[bool, str]]:
         )
         if close is None:
             continue
-        yield False, text[at : match.start()]
+        yield False, text[position : match.start()]
         body = text[match.end() : close.start()]
         yield True, code_span(body[1:-1] if _padded(body) else body)
-        at = close.end()
-    yield False, text[at:]
+        position = close.end()
+    yield False, text[position:]
 
 
 def _padded(body: str) -> bool:
@@ -217,15 +217,15 @@ def _safe_html(text: str) -> str:
     code, so a single pair of dollar signs could include the fence of the next block.
     """
     safe = ""
-    at = 0
+    position = 0
     for match in _MATHS.finditer(text):
         maths = _maths(match)
         if maths is None:
             continue
-        safe += _plain_text(text[at : match.start()])
+        safe += _plain_text(text[position : match.start()])
         safe += " " + maths if safe.endswith("$") and maths.startswith("$") else maths
-        at = match.end()
-    return safe + _plain_text(text[at:])
+        position = match.end()
+    return safe + _plain_text(text[position:])
 
 
 def _maths(match: re.Match[str]) -> str | None:
@@ -263,12 +263,12 @@ def _without_signs(text: str) -> str:
     ``text`` contains no maths: a pair of signs directly around a formula, and not followed by a digit, was removed
     before. JupyterLab would pair any two remaining signs of a paragraph, such as those of two prices.
     """
-    safe, at = "", 0
+    safe, position = "", 0
     for link in _LINK.finditer(text):
-        safe += _SIGN.sub(r"\g<1>" + DOLLAR, text[at : link.start()])
+        safe += _SIGN.sub(r"\g<1>" + DOLLAR, text[position : link.start()])
         safe += link[0].replace("$", "&#36;")
-        at = link.end()
-    return safe + _SIGN.sub(r"\g<1>" + DOLLAR, text[at:])
+        position = link.end()
+    return safe + _SIGN.sub(r"\g<1>" + DOLLAR, text[position:])
 
 
 def _opener(match: re.Match[str]) -> str:

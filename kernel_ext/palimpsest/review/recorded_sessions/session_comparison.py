@@ -1,10 +1,12 @@
 """Compare two recorded sessions, given as reviews, as paths of recordings, or as sessions that have a review."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
 from palimpsest.review.recorded_comparison import RecordedComparison, compare_recorded
 from palimpsest.review.recorded_sessions.recording import open_recording
+from palimpsest.review.recorded_sessions.stored_review import Reviewing
 from palimpsest.review.session_review import PriceLike, SessionReview
 from palimpsest.transcript.errors import UserError
 
@@ -37,9 +39,12 @@ def reviewed_session(source: SessionReview | Reviewed | str | Path) -> SessionRe
         return source
     if not isinstance(source, str | Path):
         return source.review
-    for reviewed in open_recording(source):
-        if reviewed.timeline.requests and reviewed.timeline.parent is None:
-            return reviewed
-    raise UserError(
-        f"{str(source)!r} holds no session with a request, so there is nothing to compare."
-    )
+    return first_with_requests(open_recording(source), str(source))
+
+
+def first_with_requests(reviews: Iterable[Reviewing], name: str) -> Reviewing:
+    """Return the first session with a request that is no subagent's; raises UserError, with the name, where there is none."""
+    for review in reviews:
+        if review.timeline.requests and review.timeline.parent is None:
+            return review
+    raise UserError(f"{name!r} holds no session with a request, so there is nothing to compare.")

@@ -7,6 +7,7 @@ from typing import Any, assert_never
 from palimpsest.recordings.reconstruction.requests import Rebuilt
 from palimpsest.recordings.timeline.item_texts import RESULT, call_text
 from palimpsest.review.request_contents.shown_items import ShownItem, shown_text
+from palimpsest.review.request_contents.tool_definitions import tool_definitions
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
@@ -38,11 +39,25 @@ CHARS_PER_TOKEN = 4
 def item_blocks(
     timeline: Timeline, shown: Iterable[ShownItem], *, recorded: bool
 ) -> tuple[RequestItem, ...]:
-    """Return a block for each shown item."""
-    return tuple(
-        _of_item(shown_item, shown_text(timeline, shown_item, recorded=recorded))
-        for shown_item in shown
+    """Return a block for each shown item, and for each tool definition."""
+    return _divide_tokens(
+        [
+            block
+            for shown_item in shown
+            for block in _blocks_of_item(
+                shown_item, shown_text(timeline, shown_item, recorded=recorded)
+            )
+        ]
     )
+
+
+def _blocks_of_item(shown: ShownItem, text: str) -> Iterator[RequestItem]:
+    """Yield the block of an item; of tools one for each definition, each with the tokens of all."""
+    definitions = tool_definitions(text) if shown.item.kind == "tools" else ()
+    if not definitions:
+        yield _of_item(shown, text)
+    for tool in definitions:
+        yield _of_item(shown, tool.text).model_copy(update={"name": tool.name, "words": tool.words})
 
 
 def tokens_beside(system: str, tools: str) -> int:
@@ -57,11 +72,21 @@ def recorded_blocks(system: str, tools: str, tokens: float) -> tuple[RequestItem
     together have at most all.
     """
     share = min(tokens / (tokens_beside(system, tools) or 1), 1.0)
-    return tuple(
-        _block("system", kind, text, tokens_beside(text, "") * share)
-        for kind, text in (("tools", tools), ("system", system))
-        if text
-    )
+    blocks = [*_recorded_tools(tools, tokens_beside("", tools) * share)]
+    if system:
+        blocks.append(_block("system", "system", system, tokens_beside(system, "") * share))
+    return tuple(blocks)
+
+
+def _recorded_tools(tools: str, tokens: float) -> Iterator[RequestItem]:
+    """Yield a block for each definition of a recording's separate tools, or one for a text that has none."""
+    definitions = tool_definitions(tools)
+    total = sum(len(tool.text) + 1 for tool in definitions)
+    for tool in definitions:
+        share = tokens * (len(tool.text) + 1) / total
+        yield _block("system", "tools", tool.text, share, name=tool.name, words=tool.words)
+    if tools and not definitions:
+        yield _block("system", "tools", tools, tokens)
 
 
 def unseen_blocks(system: str, tools: str, tokens: float) -> tuple[RequestItem, ...]:
@@ -143,7 +168,7 @@ def _tools(shown: Sequence[ShownItem], rebuilt: Rebuilt) -> Iterator[RequestItem
     for shown_item in shown:
         if shown_item.item.kind == "tools":
             specs = [spec.model_dump(mode="json") for spec in rebuilt.request.tools]
-            yield _of_item(shown_item, json.dumps(specs, ensure_ascii=False))
+            yield from _blocks_of_item(shown_item, json.dumps(specs, ensure_ascii=False))
 
 
 def _index_by_id(timeline: Timeline, shown: Sequence[ShownItem]) -> dict[str, int]:

@@ -28,7 +28,7 @@ from palimpsest.review.request_contents.request_blocks import (
     unseen_blocks,
 )
 from palimpsest.review.request_contents.sent_requests import SentRequests
-from palimpsest.review.request_contents.shown_items import shown_items
+from palimpsest.review.request_contents.shown_items import ShownItem, shown_items
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessages
 from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.timeline import Timeline
@@ -224,7 +224,7 @@ def request_at(
     blocks = item_blocks(timeline, shown, recorded=simulation.policy == "recorded")
     system_text = "\n\n".join(block.text for block in blocks if block.kind == "system")
     system = system_text or (sent.system if sent is not None else "")
-    tools = _captured_tools(blocks) or (sent.tools if sent is not None else ())
+    tools = _captured_tools(timeline, shown) or (sent.tools if sent is not None else ())
     recorded_texts = ("", "") if system_text or sent is None else (sent.system, sent.tools_text)
     messages = neutral_messages_of(timeline, blocks, "" if system_text else system)
     return make_request(
@@ -242,9 +242,15 @@ def request_at(
     )
 
 
-def _captured_tools(blocks: Sequence[RequestItem]) -> tuple[Mapping[str, Any], ...]:
+def _captured_tools(
+    timeline: Timeline, shown: Sequence[ShownItem]
+) -> tuple[Mapping[str, Any], ...]:
     """Return the tools as a capture has them; empty where no capture has any."""
-    texts = (block.text for block in blocks if block.kind == "tools" and block.state == "whole")
+    texts = (
+        timeline.read(shown_item.item.index)
+        for shown_item in shown
+        if shown_item.item.kind == "tools" and shown_item.state == "whole"
+    )
     return tuple(tool.fields() for text in texts for tool in JsonValue(text).decoded().objects())
 
 

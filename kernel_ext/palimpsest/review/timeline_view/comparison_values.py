@@ -76,3 +76,5 @@ class SessionComparison(Value):
     figures: tuple[ComparedFigure, ...]
     files: tuple[ComparedFile, ...] = ()
     notes: tuple[str, ...] = ()
+    stamp: str = ""
+    """Of an answer of a kernel: by this a later question names it; another comparison has another one."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
-from palimpsest.review.timeline_view.inspector_place import NEWEST, InspectorPlace, opening_place
+from palimpsest.review.tables.inspector_place import NEWEST, InspectorPlace, opening_place
 from palimpsest.transcript.errors import UserError
 
 InspectorPart = Literal[

@@ -9,6 +9,7 @@ from typing import Any
 from palimpsest.context_policies.prompt_cache.recorded_clock import clock_sentence
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, money_words
 from palimpsest.render.content.phrases import counted_noun
+from palimpsest.review.request_contents.tool_definitions import ItemDefinition, item_definitions
 from palimpsest.review.session_review import PriceLike, SessionReview
 from palimpsest.review.tables.break_avoidance import avoided_by
 from palimpsest.review.tables.cache_breaks import CacheBreak
@@ -29,6 +30,7 @@ from palimpsest.review.timeline_view.view_values import (
     VIEW_VERSION,
     BreakView,
     ComingColumns,
+    DefinitionColumns,
     EventView,
     ItemColumns,
     ProofView,
@@ -83,7 +85,8 @@ def timeline_view(
     price.
     """
     timeline, profile, ruler = review.timeline, review.price(price), review.ruler
-    kinds, items = _items(timeline, timeline.weights(ruler.estimator))
+    weights = timeline.weights(ruler.estimator)
+    kinds, items = _items(timeline, weights)
     limits = review.listed_limits()
     costs = session_costs(timeline, ruler, profile)
     models, requests = _requests(timeline, costs, limits.by_model)
@@ -106,6 +109,7 @@ def timeline_view(
         models=models,
         limit_words=limits.words,
         items=items,
+        definitions=_definitions(timeline, weights),
         requests=requests,
         ruler=RulerView.model_validate(ruler, from_attributes=True),
         price=profile,
@@ -209,6 +213,11 @@ def _items(timeline: Timeline, weights: Sequence[int]) -> tuple[tuple[str, ...],
         pinned=tuple(compress(places, columns["pinned"])),
         order=() if isinstance(order, range) else tuple(order),
     )
+
+
+def _definitions(timeline: Timeline, weights: Sequence[int]) -> DefinitionColumns:
+    columns = zip(*item_definitions(timeline, weights), strict=True)
+    return DefinitionColumns(**dict(zip(ItemDefinition._fields, columns, strict=False)))
 
 
 def _prune_views(track: TrackView, items: ItemColumns) -> tuple[PruneView, ...]:

@@ -11,7 +11,9 @@ from palimpsest.context_policies.replay.simulation import Simulation, simulate
 from palimpsest.review.prices.price_file import without_files
 from palimpsest.review.request_contents.compaction_losses import CompactionLosses
 from palimpsest.review.request_contents.shown_request import ShownRequest, request_at
+from palimpsest.review.request_contents.tool_definitions import tool_definitions
 from palimpsest.review.session_review import SessionReview
+from palimpsest.review.tables.inspector_place import MAX_NAME_CHARS
 from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.timeline_view.note_views import notes_text
 from palimpsest.review.timeline_view.text_search import searched_texts
@@ -20,11 +22,11 @@ from palimpsest.review.timeline_view.track_view import track_of
 from palimpsest.review.timeline_view.view_queries import (
     BLOCK_CHARS,
     MAX_BLOCKS,
-    MAX_NAME_CHARS,
     MAX_USED_NAMES,
     MAX_USES,
     TEXT_CHARS,
     AskCompaction,
+    AskComparison,
     AskItem,
     AskNotes,
     AskRequest,
@@ -125,10 +127,17 @@ class ViewAnswers:
                 return ViewAnswer(request=self._request(query, policies))
             case AskCompaction():
                 return ViewAnswer(compaction=self._compaction(query))
+            case AskNotes() | AskSearch() | AskComparison():
+                return self._answer_without_policy(query)
+
+    def _answer_without_policy(self, query: AskNotes | AskSearch | AskComparison) -> ViewAnswer:
+        match query:
             case AskNotes():
                 return ViewAnswer(notes=notes_text(self.review.notes()))
             case AskSearch():
                 return ViewAnswer(search=searched_texts(self.review.timeline, query.text))
+            case AskComparison():
+                raise UserError("No other session is known here to compare this one with.")
 
     def _simulation(
         self,
@@ -157,6 +166,8 @@ class ViewAnswers:
         self._check(query.request, query.item)
         transition = timeline.transition_at(query.item, query.request)
         text = timeline.read(query.item)
+        if query.definition is not None:
+            text = tool_definitions(text)[query.definition].text
         return ItemText(
             item=query.item,
             state="whole" if transition is None else transition.state,

@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, ValidationError
 
 from palimpsest.review.request_contents.lost_word import LostWord
+from palimpsest.review.tables.inspector_place import MAX_NAME_CHARS, MAX_PRICES_CHARS
+from palimpsest.review.timeline_view.comparison_values import SessionComparison
 from palimpsest.review.timeline_view.view_patch import ViewPatch
 from palimpsest.review.timeline_view.view_values import (
     NoteView,
@@ -26,8 +28,6 @@ BLOCK_CHARS = 2_000
 """Maximum characters of a block in a list of blocks."""
 MAX_BLOCKS = 200
 """Maximum blocks of one piece of a request."""
-MAX_NAME_CHARS = 300
-"""Maximum characters of a policy's or model's name in a question."""
 MAX_USES = 8
 """Maximum answers of which the used names of an item are sent."""
 MAX_USED_NAMES = 3
@@ -36,8 +36,8 @@ MAX_SEARCHED = 500
 """Maximum items of one search that are sent."""
 EXCERPT_CHARS = 160
 """Maximum characters of the text around a place that was found."""
-MAX_PRICES_CHARS = 8_000
-"""Maximum characters of the prices that the user gave: enough for a few hundred models."""
+MAX_PATH_CHARS = 4_096
+"""Maximum characters of a path in a question."""
 
 
 class AskView(Value):
@@ -72,6 +72,8 @@ class AskItem(Value):
 
     ask: Literal["item"] = "item"
     item: int = Field(ge=0)
+    definition: int | None = Field(default=None, ge=0)
+    """Of an item of tools the definition, from 0, whose text is asked for; None for the text of all."""
     request: int = Field(ge=0)
     policy: str = Field(default="recorded", max_length=MAX_NAME_CHARS)
     numbers: dict[str, float] = {}
@@ -123,8 +125,29 @@ class AskSearch(Value):
     """Found whatever the case of its letters."""
 
 
+class AskComparison(Value):
+    """Ask how the session compares with another one: where they part, both tracks, and their figures."""
+
+    ask: Literal["comparison"] = "comparison"
+    path: str | None = Field(default=None, max_length=MAX_PATH_CHARS)
+    """The other one's recorded file or folder, from the kernel's start directory; None for a session of the project."""
+    session: str = Field(default="", max_length=MAX_NAME_CHARS)
+    """The other one's id; empty for the first session with a request of the recording."""
+    price: str | None = Field(default=None, max_length=MAX_PRICES_CHARS)
+    known: str = Field(default="", max_length=MAX_NAME_CHARS)
+    """``stamp`` of the comparison that the front end has: where nothing is newer, the answer contains none."""
+
+
 ViewQuery = Annotated[
-    AskView | AskTrack | AskItem | AskUses | AskRequest | AskCompaction | AskNotes | AskSearch,
+    AskView
+    | AskTrack
+    | AskItem
+    | AskUses
+    | AskRequest
+    | AskCompaction
+    | AskNotes
+    | AskSearch
+    | AskComparison,
     Field(discriminator="ask"),
 ]
 
@@ -267,8 +290,9 @@ class ViewAnswer(Value):
     compaction: CompactionText | None = None
     notes: NotesText | None = None
     search: SearchedTexts | None = None
+    comparison: SessionComparison | None = None
     unchanged: bool = False
-    """Whether the front end's view is the newest."""
+    """Whether the front end's view, or its comparison, is the newest."""
     milliseconds: int = 0
     """How long the answer took in the kernel."""
     error: str = ""

@@ -6,6 +6,7 @@ are by the ruler's estimator; a reader multiplies by its factor. Texts are fetch
 """
 
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile
+from palimpsest.review.request_contents.tool_definitions import DefinitionChange
 from palimpsest.review.session_notes.note_places import FoundPlace
 from palimpsest.review.tables.figures import PolicyFigures, Waste, WasteKind
 from palimpsest.transcript.session_record.notes import Note
@@ -40,6 +41,18 @@ class ItemColumns(Value):
     pinned: tuple[int, ...] = ()
     order: tuple[int, ...] = ()
     """Items in the order of a request that shows all of them; empty where it is their own order."""
+
+
+class DefinitionColumns(Value):
+    """The tool definitions, item by item: an item of tools holds those that its request offered."""
+
+    item: tuple[int, ...] = ()
+    """The item that holds it; one whose text is no list of definitions has none here."""
+    name: tuple[str, ...] = ()
+    tokens: tuple[int, ...] = ()
+    """Its share of the item's tokens, by length; the definitions of an item share all of them."""
+    change: tuple[DefinitionChange, ...] = ()
+    """How it differs from the definitions that were offered before."""
 
 
 class RequestColumns(Value):
@@ -226,6 +239,7 @@ class TimelineView(Value):
     limit_words: str = ""
     """A sentence on the source of limits that the recording does not state; empty where there are none."""
     items: ItemColumns
+    definitions: DefinitionColumns = DefinitionColumns()
     requests: RequestColumns
     ruler: RulerView
     price: PriceProfile

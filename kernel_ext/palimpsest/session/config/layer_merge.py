@@ -57,11 +57,11 @@ class LayerMerge:
         self.problems: list[str] = []
         self.data: dict[str, Any] = {}
         self.origins: dict[str, str] = {}
-        self.locked: dict[str, str] = {}
+        self.locked_settings: dict[str, str] = {}
         """Settings that an administrator locked, and the file that locks each."""
         self.locked_rules: tuple[Any, ...] = ()
         """The permission tables that were in force when permissions were locked."""
-        self.held: list[UntrustedSetting] = []
+        self.untrusted_settings: list[UntrustedSetting] = []
         """Settings from a project's files that take effect only once the user trusts the project."""
         self.limited_settings: set[tuple[str, int]] = set()
         """Settings of an untrusted project that apply, each with the index of its permission table."""
@@ -85,7 +85,7 @@ class LayerMerge:
         ]:
             self._report_problem(f"there is no setting {_quote(name)} to lock")
             return
-        self.locked.setdefault(name, self._layer.origin)
+        self.locked_settings.setdefault(name, self._layer.origin)
         if split_name(name)[0] == "permission" and not self.locked_rules:
             self.locked_rules = tuple(self.data.get("permission", ()))
 
@@ -171,7 +171,7 @@ class LayerMerge:
         if self._leads_elsewhere(name, checked, key):
             return
         if name == "instructions":
-            checked = [str(self._layer.base / home_path(path)) for path in checked]
+            checked = [str(self._layer.folder / home_path(path)) for path in checked]
         if is_layered:
             before = into.get(name, [])
             into[name] = before + (checked if name in _LISTS else [checked])
@@ -210,7 +210,7 @@ class LayerMerge:
         self._report_problem(f"there is no setting {_quote(key)}; {hint}")
 
     def _is_locked(self, key: str) -> bool:
-        for name, origin in self.locked.items():
+        for name, origin in self.locked_settings.items():
             # An agent's rules come last, so they would undo what is locked for all agents.
             key_names = (*setting_names(key), _AGENT_RULES.sub("permission", key))
             if any(

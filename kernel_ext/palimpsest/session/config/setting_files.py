@@ -57,7 +57,7 @@ class Layer:
     origin: str
     """How the source is named to the user."""
     data: Mapping[str, Any]
-    base: Path
+    folder: Path
     """The folder to which its relative paths refer."""
     is_project: bool = False
     """Whether it came with the project, so that another person may have written it."""
@@ -165,12 +165,12 @@ def _with_remote_defaults(
         if remote.text is not None:
             is_json = remote.text.lstrip().startswith("{")
             for remote_layer in reader.layers_of_text(
-                remote.text, f"organisation's {url}", layer.base, is_json=is_json
+                remote.text, f"organisation's {url}", layer.folder, is_json=is_json
             ):
-                yield Layer(remote_layer.origin, remote_layer.data, layer.base, may_lock=True)
+                yield Layer(remote_layer.origin, remote_layer.data, layer.folder, may_lock=True)
     elif url is not None:
         reader.problems.append(f"{layer.origin}: url must be an address, but is {url!r}.")
-    yield Layer(layer.origin, data, layer.base, may_lock=True)
+    yield Layer(layer.origin, data, layer.folder, may_lock=True)
 
 
 def _from_environment(

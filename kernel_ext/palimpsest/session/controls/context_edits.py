@@ -194,7 +194,7 @@ class ContextEditor:
         return Target(summary) if summary is not None else None
 
     def _completed_summaries(self) -> list[Message]:
-        return [self._messages[at] for _, at, _ in completed_compactions(self._messages)]
+        return [self._messages[index] for _, index, _ in completed_compactions(self._messages)]
 
     def _marker_of(self, summary: Target) -> Target:
         """Return the marker of a summary, which is edited with it."""

@@ -137,7 +137,10 @@ class SessionControls:
         base = effective.rules if effective.rules is not None else self._rules
         built_in = len(DEFAULT_RULES) if base[: len(DEFAULT_RULES)] == DEFAULT_RULES else 0
         return (
-            *((rule, "built in" if at < built_in else "settings") for at, rule in enumerate(base)),
+            *(
+                (rule, "built in" if index < built_in else "settings")
+                for index, rule in enumerate(base)
+            ),
             *((rule, "fixed") for rule in effective.fixed_rules),
             *((rule, f"mode {self.mode}") for rule in DENY_RULES_BY_MODE[self.mode]),
             *((rule, f"mode {self.mode}, for questions") for rule in MODE_APPROVALS[self.mode]),

@@ -70,7 +70,7 @@ class _AgentMerge:
     """Adds the agents of files to those defined so far, or changes these."""
 
     agents: dict[str, Agent]
-    base: Rules
+    base_rules: Rules
     home: str
     trust: DefinitionTrust
     names_outside: set[str]
@@ -122,11 +122,11 @@ class _AgentMerge:
         """Return the rules of a file; those of a project's file, trusted or not, only tighten."""
         head = file.document.fields
         # A list of tools hides the other tools; kept within the base rules, it approves no call.
-        tools = rules_within(_tools(head.get("tools")), self.base)
+        tools = rules_within(_tools(head.get("tools")), self.base_rules)
         rules = _rules(head, self.home)
         if not file.folder.is_project:
             return tools + rules
-        return as_limits(tools + rules_within(rules, self.base))
+        return as_limits(tools + rules_within(rules, self.base_rules))
 
 
 def _mode(head: Mapping[str, Any], file: DefinitionFile, *, known: bool) -> str | None:

@@ -59,7 +59,7 @@ Value = TypeVar("Value")
 class DefinitionSources:
     """The sources of one project's definitions."""
 
-    start: Path
+    start_folder: Path
     config_folders: ConfigFolders
     agents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The table ``agent`` of the settings, without rules."""
@@ -88,7 +88,7 @@ class ProjectDefinitions:
         self.definition_trust = DefinitionTrust()
         """What the user trusts, and the settings of the project's files that are held back until then."""
         self._sources = sources
-        self._base = base
+        self._base_rules = base
         self._files_signature: object = None
         self._lock = threading.Lock()
         self._change_listeners: list[Callable[[], None]] = []
@@ -103,7 +103,7 @@ class ProjectDefinitions:
         """Read the files if one changed since the last time; returns whether it did. From any thread."""
         sources = self._sources
         with self._lock:
-            folders = definition_folders(sources.start, sources.config_folders)
+            folders = definition_folders(sources.start_folder, sources.config_folders)
             signature = folders_signature(folders, KINDS)
             if signature == self._files_signature:
                 return False
@@ -132,7 +132,7 @@ class ProjectDefinitions:
         problems: list[str] = []
         left_out: list[str] = []
         trust = DefinitionTrust(sources.trusts, sources.locked_settings)
-        base = self._base()
+        base = self._base_rules()
         agents = agent_files.read_agents(
             built_in(base),
             read_definitions(folders, agent_files.KINDS, home, problems, left_out),

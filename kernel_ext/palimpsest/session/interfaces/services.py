@@ -88,13 +88,13 @@ class AgentServices:
 class RuleServices:
     """The permission rules and the context policy: as configured, as locked, and as in force now."""
 
-    base: Rules
+    base_rules: Rules
     """Defaults, mode and configuration; an agent's own rules come after."""
     policy: Policy
     """The configured context policy; a session may choose another."""
     effective_rules: EffectiveRules = field(default_factory=EffectiveRules)
     """Rules, mode and spending limit as configured, and the approvals for the project."""
-    locked: LockedSettings = field(default_factory=LockedSettings)
+    locked_settings: LockedSettings = field(default_factory=LockedSettings)
     """The settings that an administrator locked."""
     policy_fixed: Mapping[str, str] = field(default_factory=dict)
     """Values of the policy that an administrator fixed, by name, and the file that fixes each."""

@@ -138,7 +138,7 @@ class LiveSession:
         )
         self.control = SessionControls(
             effective_rules,
-            services.rules.base,
+            services.rules.base_rules,
             self.log,
             self.asks,
             self.spending_limit,
@@ -349,7 +349,7 @@ class LiveSession:
 
     def cancel(self, reason: str = "Stopped.") -> bool:
         """Stop the running turn and withdraw the prompts in the inbox; returns whether there was anything."""
-        run = self.runner.run
+        run = self.runner.active_run
         if run is not None:
             # At once, from any thread: a blocking tool must not have to wait for the engine.
             run.abort.set(reason)
@@ -489,7 +489,7 @@ class LiveSession:
 
     def basis(self) -> RequestInputs:
         """Return the inputs from which the next request would be made; nothing is sent or written."""
-        return self._prompt_resolver.next_inputs(running=self.runner.run is not None)
+        return self._prompt_resolver.next_inputs(running=self.runner.active_run is not None)
 
     def records_after(self, seq: int, only: Collection[str] = ()) -> Sequence[Record]:
         """Return the records after a sequence number, of some types or of all."""
@@ -539,7 +539,7 @@ class LiveSession:
 
     def _stop_moved(self) -> None:
         """Stop the turn when another kernel took the session over; on the writer thread."""
-        run = self.runner.run
+        run = self.runner.active_run
         if run is not None:
             run.abort.set(
                 self.journal.failure or "Another kernel took this session over.", "interrupted"

@@ -40,7 +40,7 @@ Verdict = Literal["same", "other", "unknown"]
 class NotebookFile:
     """The cells of a notebook's file, and which turns its saved outputs name."""
 
-    changed: int
+    changed_at: int
     """When the file was written or put there, in milliseconds since 1970."""
     cells: dict[str, str] = field(default_factory=dict)
     """Source by cell id; empty for formats before 4.5, which have no ids."""
@@ -67,7 +67,7 @@ class SessionMarks:
     prompts: tuple[RecordedPrompt, ...] = ()
     described_cells: frozenset[str] = frozenset()
     """Ids of cells that were described to the session."""
-    asked: int = 0
+    prompted_at: int = 0
     """When the newest prompt was asked, in milliseconds since 1970."""
 
     @property
@@ -180,7 +180,7 @@ def notebook_verdict(file: NotebookFile, marks: SessionMarks) -> Verdict:
     """
     if _matching_prompts(file, marks) or marks.described_cells & file.cells.keys():
         return "same"
-    if file.cells and marks.cell_ids and file.changed > marks.asked > 0:
+    if file.cells and marks.cell_ids and file.changed_at > marks.prompted_at > 0:
         return "other"
     return "unknown"
 

@@ -151,7 +151,7 @@ def _stop_callback(child: LiveSession, abort: Abort) -> Callable[[], None]:
 
     def stop() -> None:
         reason = abort.reason or "Stopped."
-        run = child.runner.run
+        run = child.runner.active_run
         if run is not None:
             run.abort.set(reason)  # at once, from any thread
         loop.call_soon_threadsafe(child.runner.cancel, reason)

@@ -808,4 +808,4 @@ def _sweep_texts(
         plan = replace(
             find_unneeded(layout, time.time(), days), snapshot_bytes=files.unneeded_bytes
         )
-        return plan, delete_blobs(layout, plan.due) if delete else ()
+        return plan, delete_blobs(layout, plan.due_blobs) if delete else ()

@@ -58,7 +58,7 @@ class AppliedReply:
     approved_rules: Rules
     replies: tuple[tuple[str, Reply], ...]
     """Ask id and reply, the answered question first."""
-    new: Rules = ()
+    new_rules: Rules = ()
     """The rules created by this reply, whatever its scope."""
 
 
@@ -90,7 +90,7 @@ def apply_reply(
     elif reply.answer == "reject":
         others_replies = [(other.ask.id, reply) for other in others]
     return AppliedReply(
-        approved_rules=approved, replies=((ask_id, reply), *others_replies), new=new
+        approved_rules=approved, replies=((ask_id, reply), *others_replies), new_rules=new
     )
 
 
@@ -337,7 +337,7 @@ class Asks:
             ]
             # A rule for the project can be revoked for all sessions, so it is not kept as this session's.
             bound_to = waiting[0].bound_to if waiting is not None else None
-            if settled.new and not self._grant_rules(settled.new, reply, bound_to):
+            if settled.new_rules and not self._grant_rules(settled.new_rules, reply, bound_to):
                 self.approved_rules = settled.approved_rules
         if not answered:
             return False

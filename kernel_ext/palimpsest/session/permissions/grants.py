@@ -342,9 +342,9 @@ def _valid_grants(data: dict[str, Any], project: str) -> Iterator[Grant]:
     for entry in data["grants"]:
         if not isinstance(entry, dict) or entry.get("project") != project:
             continue
-        key, session, at = entry.get("key"), entry.get("session"), entry.get("at")
+        key, session, index = entry.get("key"), entry.get("session"), entry.get("at")
         if isinstance(key, str) and (session is None or isinstance(session, str)):
-            moment = at if isinstance(at, int) else 0
+            moment = index if isinstance(index, int) else 0
             yield Grant(key, entry.get("value"), session, str(entry.get("by") or ""), moment)
 
 

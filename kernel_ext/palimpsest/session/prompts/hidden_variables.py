@@ -52,18 +52,20 @@ class HidingNamespace:
 
     def __init__(self, inner: Namespace, hidden: HiddenNames) -> None:
         self._inner_namespace = inner
-        self._hidden = hidden
+        self._hidden_names = hidden
 
     async def list(self, detail: ShownVariables = NAMES_AND_TYPES) -> Sequence[VariableInfo]:
         """Return the descriptions of all variables that are not hidden."""
-        visible = frozenset(name for name in detail.readable_names if name not in self._hidden)
-        return self._hidden.visible_variables(
+        visible = frozenset(
+            name for name in detail.readable_names if name not in self._hidden_names
+        )
+        return self._hidden_names.visible_variables(
             await self._inner_namespace.list(replace(detail, readable_names=visible))
         )
 
     async def description_of(self, name: str, max_chars: int = 4_000) -> str:
         """Return a long description of one variable; raises HiddenVariable for a hidden one."""
-        self._hidden.check(name)
+        self._hidden_names.check(name)
         return await self._inner_namespace.description_of(name, max_chars)
 
 
@@ -76,9 +78,11 @@ class HidingQuietNamespace(HidingNamespace):
 
     def names(self) -> Sequence[tuple[str, str]]:
         """Return name and brief description of each variable that is not hidden."""
-        return [entry for entry in self._quiet_namespace.names() if entry[0] not in self._hidden]
+        return [
+            entry for entry in self._quiet_namespace.names() if entry[0] not in self._hidden_names
+        ]
 
     def type_and_shape(self, path: str) -> str:
         """Return type and shape of the value at a path; raises HiddenVariable for a hidden one."""
-        self._hidden.check(path)
+        self._hidden_names.check(path)
         return self._quiet_namespace.type_and_shape(path)

@@ -108,10 +108,10 @@ class MentionPreviews:
             return
         runs = services.kernel.notebook.recorded_runs().runs
         leave_out = self._expander.other_mentions(text, services.root, services.cwd)
-        for at, mention in enumerate(notebook_mentions(text, leave_out)):
+        for index, mention in enumerate(notebook_mentions(text, leave_out)):
             typed = text[mention.start : mention.end]
             preview = _preview(typed, mention.kind, mention.target, "beyond")
-            if at < MAX_MENTIONS:
+            if index < MAX_MENTIONS:
                 preview = await self._notebook_preview(mention, typed, runs, decided)
             yield mention.start, preview
 

@@ -86,7 +86,7 @@ class Expander:
         self._agents: Mapping[str, Agent] = services.agents.known_agents
         self._registry = services.agents.registry
         self._model_info = services.models.info
-        self._locked_settings = services.rules.locked
+        self._locked_settings = services.rules.locked_settings
         self._announce_call = announce
         self._notebook = NotebookMentions(services)
 

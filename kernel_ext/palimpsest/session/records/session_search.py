@@ -76,7 +76,8 @@ def search_page(
     if query.cursor is not None:
         after = _parse_cursor(query.cursor)
         start = next(
-            (at for at, summary in enumerate(matching) if _sort_key(summary) > after), len(matching)
+            (index for index, summary in enumerate(matching) if _sort_key(summary) > after),
+            len(matching),
         )
     rows = tuple(matching[start : start + query.limit])
     has_more = start + len(rows) < len(matching) or unread > 0

@@ -64,7 +64,7 @@ class RecordedAnswers:
     def mode(self, notebook: str | None) -> ReplayMode:
         """Return whether the notebook's cells show recorded answers; a setting overrides the notebook's own switch."""
         mode = self._services.kernel.replay_mode
-        fixed = mode != "ask" or self._services.rules.locked.locked_by("replay")
+        fixed = mode != "ask" or self._services.rules.locked_settings.locked_by("replay")
         return "never" if not fixed and self._is_switched_off(notebook) else mode
 
     def switch_replay(self, notebook: str | None, *, on: bool) -> None:
@@ -145,7 +145,9 @@ class RecordedAnswers:
         session = await self._session(call.session_id)
         agent_definition = services.agents.known_agents.get(agent)
         agent_rules = agent_definition.rules if agent_definition is not None else ()
-        rules = services.rules.effective_rules.rules_of(session, services.rules.base, agent_rules)
+        rules = services.rules.effective_rules.rules_of(
+            session, services.rules.base_rules, agent_rules
+        )
         answers = services.rules.effective_rules.answers_of(session)
         if session is not None:
             answers = (*answers, *services.rules.effective_rules.held_rules(session))
@@ -318,7 +320,9 @@ def _visible_turns(turns: tuple[RecordedTurn, ...], state: State) -> tuple[Recor
     if first is None:
         return turns
     ids = [{turn.id, *(message.id for message in turn.messages)} for turn in turns]
-    return turns[: next((at for at, turn_ids in enumerate(ids) if first in turn_ids), len(turns))]
+    return turns[
+        : next((index for index, turn_ids in enumerate(ids) if first in turn_ids), len(turns))
+    ]
 
 
 def _is_about(record: Record, ids: Collection[str]) -> bool:

@@ -149,7 +149,7 @@ class LiveReverts:
             MessageRemoved(message_id=message_id) for message_id in hidden.messages
         ]
         events += [
-            PartRemoved(message_id=message_id, part_id=part) for message_id, part in hidden.parts
+            PartRemoved(message_id=message_id, part_id=part) for message_id, part in hidden.part_ids
         ]
         if session is not None:
             update = {

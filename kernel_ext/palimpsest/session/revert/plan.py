@@ -34,7 +34,7 @@ class Removal:
     """The messages and parts that a cleanup removes, in order."""
 
     messages: tuple[str, ...] = ()
-    parts: tuple[tuple[str, str], ...] = ()
+    part_ids: tuple[tuple[str, str], ...] = ()
     """Pairs of message id and part id."""
 
 
@@ -65,15 +65,15 @@ def plan_revert(
 
 def hidden_by_revert(messages: Messages, revert: RevertState) -> Removal:
     """Return the messages and parts that a cleanup removes; none where the revert's target no longer exists."""
-    at = next((i for i, message in enumerate(messages) if message.id == revert.message_id), None)
-    if at is None:
+    index = next((i for i, message in enumerate(messages) if message.id == revert.message_id), None)
+    if index is None:
         return Removal()
     if revert.part_id is None:
-        return Removal(tuple(message.id for message in messages[at:]))
-    names = [part.id for part in messages[at].parts]
+        return Removal(tuple(message.id for message in messages[index:]))
+    names = [part.id for part in messages[index].parts]
     first = names.index(revert.part_id) if revert.part_id in names else len(names)
     removed = tuple((revert.message_id, name) for name in names[first:])
-    return Removal(tuple(message.id for message in messages[at + 1 :]), removed)
+    return Removal(tuple(message.id for message in messages[index + 1 :]), removed)
 
 
 def without_reverted(messages: Messages, revert: RevertState | None) -> Messages:
@@ -81,7 +81,7 @@ def without_reverted(messages: Messages, revert: RevertState | None) -> Messages
     if revert is None:
         return messages
     removed = hidden_by_revert(messages, revert)
-    names, parts = set(removed.messages), {part for _, part in removed.parts}
+    names, parts = set(removed.messages), {part for _, part in removed.part_ids}
     return tuple(
         message.model_copy(update={"parts": tuple(p for p in message.parts if p.id not in parts)})
         if message.id == revert.message_id
@@ -110,20 +110,20 @@ def _target(
     messages: Messages, message_id: str, part_id: str | None
 ) -> tuple[int, str | None] | None:
     prompt_at: int | None = None
-    for at, message in enumerate(messages):
+    for index, message in enumerate(messages):
         if isinstance(message.info, UserMessage):
-            prompt_at = at
+            prompt_at = index
         if message.id != message_id:
             continue
         if part_id is None:
-            return (at if prompt_at is None else prompt_at), None
+            return (index if prompt_at is None else prompt_at), None
         names = [part.id for part in message.parts]
         if part_id not in names:
             return None
         before = message.parts[: names.index(part_id)]
         if any(isinstance(earlier, TextPart | ToolPart) for earlier in before):
-            return at, part_id
-        return (at if prompt_at is None else prompt_at), None
+            return index, part_id
+        return (index if prompt_at is None else prompt_at), None
     return None
 
 

@@ -111,9 +111,9 @@ class Runner:
     """How many callers await each answer."""
     _compacting: str = ""
     """The key of the compaction that was requested last; its marker may not be written yet."""
-    _joined: list[asyncio.Future[Answer]] = field(default_factory=list)
+    _joined_futures: list[asyncio.Future[Answer]] = field(default_factory=list)
     _yes: set[str] = field(default_factory=set)
-    run: Run | None = None
+    active_run: Run | None = None
     """The active run, if any."""
     _task: asyncio.Task[None] | None = None
 
@@ -157,13 +157,13 @@ class Runner:
             else:
                 raise UserError(NOTHING_SAID)
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._joined.append(future)
+        self._joined_futures.append(future)
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
-            if future in self._joined:
-                self._joined.remove(future)
-                if begins and not self._joined:
+            if future in self._joined_futures:
+                self._joined_futures.remove(future)
+                if begins and not self._joined_futures:
                     self._stop_unawaited()
             raise
 
@@ -177,8 +177,8 @@ class Runner:
         if self.is_busy:
             raise SessionBusy(RUN_ACTIVE)
 
-    def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
-        self._task = asyncio.get_running_loop().create_task(work)
+    def _start_task(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        self._task = asyncio.get_running_loop().create_task(coroutine)
 
     def _create_future(self, key: str) -> None:
         """Create the future of an answer, which ``_set_answer`` resolves."""
@@ -209,7 +209,7 @@ class Runner:
 
     def _withdraw_or_stop(self, key: str) -> None:
         """Withdraw a prompt that waits, or stop the turn that it began; a turn that it only joined continues."""
-        run = self.run
+        run = self.active_run
         if (
             not self.withdraw(key)
             and run is not None
@@ -219,7 +219,7 @@ class Runner:
 
     def _stop_unawaited(self) -> None:
         """Stop a run that nobody awaits."""
-        run = self.run
+        run = self.active_run
         if (
             run is not None
             and not self._is_kernel_ending
@@ -229,7 +229,7 @@ class Runner:
 
     async def wait_stopped(self, seconds: float) -> None:
         """Wait at most ``seconds`` until a stopped run has ended; return at once where none was stopped."""
-        run, task = self.run, self._task
+        run, task = self.active_run, self._task
         if task is None or (run is not None and not run.abort.is_set()):
             return
         ends: set[asyncio.Future[Any]] = {task}
@@ -271,10 +271,10 @@ class Runner:
         waiting = self._log.state.inbox
         for prompt_id in waiting:
             self.withdraw(prompt_id, stopped=True)
-        if self.run is not None:
-            self.run.withdrawn_prompts += [prompt.text for prompt in waiting.values()]
-            self.run.abort.set(reason, by)
-        return bool(waiting) or self.run is not None
+        if self.active_run is not None:
+            self.active_run.withdrawn_prompts += [prompt.text for prompt in waiting.values()]
+            self.active_run.abort.set(reason, by)
+        return bool(waiting) or self.active_run is not None
 
     def withdraw(
         self, prompt_id: str, error: ErrorValue | None = None, *, stopped: bool | None = None
@@ -361,7 +361,7 @@ class Runner:
 
     def _answer_joined(self) -> None:
         """Give the final answer of the run to all callers that joined it."""
-        joined, self._joined = self._joined, []
+        joined, self._joined_futures = self._joined_futures, []
         if not joined:
             return
         answer = self._collect(Run(), newest_turn(self._log.state.messages()), None)
@@ -391,7 +391,7 @@ class Runner:
 
     async def _turn(self, start: Start | None = None, *, again: bool = False) -> None:
         """Run what ``start`` starts, else the oldest waiting prompt; ``again`` retries a turn that failed."""
-        run = self.run = Run()
+        run = self.active_run = Run()
         run.first_seq = self._log.state.seq + 1
         problem: ErrorValue | None = None
         run_context: RunContext | None = None
@@ -419,7 +419,7 @@ class Runner:
                 self.withdraw(next(iter(self._log.state.inbox), ""), problem)
         finally:
             watching.cancel()
-            self.run = None
+            self.active_run = None
             self.compactions.turn_ended()
             unwritten = await self._log.wait_until_written()
             for prompt_id, message_id in run.delivered_prompts.items():

@@ -73,7 +73,7 @@ class ToolGate:
             session = self._log.state.session
             if session is not None and session.limits:
                 rules = self._services.rules
-                base = rules.effective_rules.rules_of(session, rules.base, ())
+                base = rules.effective_rules.rules_of(session, rules.base_rules, ())
                 for name, texts in {permission: patterns, **(also or {})}.items():
                     refuse_beyond(session.limits, base, name, texts)
             more |= {"rules": self._rules(message_id), "abort": run.abort, "yes": run.yes}
@@ -97,7 +97,7 @@ class ToolGate:
         agent_rules = agent.rules if agent is not None else ()
         services = self._services
         return services.rules.effective_rules.rules_of(
-            self._log.state.session, services.rules.base, agent_rules
+            self._log.state.session, services.rules.base_rules, agent_rules
         )
 
     async def guard_repetition(self, run: Run, message_id: str, call: ToolCalled) -> None:

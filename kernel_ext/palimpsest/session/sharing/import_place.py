@@ -46,5 +46,5 @@ class ImportPlace:
         beside = recording_notes(target).read(*ids)
         notes_here = store_notes(self.store)
         can_be_kept = bool(beside.lines) and notes_here.can_write
-        added = notes_here.merge(beside, ids).added if can_be_kept else 0
+        added = notes_here.merge(beside, ids).added_count if can_be_kept else 0
         return replace(report, problems=(*report.problems, *beside.problems), notes=added)

@@ -22,7 +22,7 @@ def visible_session(store: Store, session_id: str) -> tuple[State, SessionInfo]:
         changed = SessionUpdated(session=session)
         state.apply(Record(seq=state.seq + 1, ts=0, event=changed))
     state.forget_messages(set(hidden.messages))
-    for message_id, part_id in hidden.parts:
+    for message_id, part_id in hidden.part_ids:
         event = PartRemoved(message_id=message_id, part_id=part_id)
         state.apply(Record(seq=state.seq + 1, ts=0, event=event))
     return state, session

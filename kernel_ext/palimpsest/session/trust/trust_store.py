@@ -37,11 +37,11 @@ def digest_of(layers: Sequence[Layer], starts: Sequence[Path], tree: Path) -> st
     """
     if not layers:
         return ""
-    identity = [[os.path.realpath(layer.base), layer.origin, layer.data] for layer in layers]
+    identity = [[os.path.realpath(layer.folder), layer.origin, layer.data] for layer in layers]
     commands = [
         layer.data[name] for layer in layers for name in RUNNING_SETTINGS if name in layer.data
     ]
-    bases = [*starts, *(layer.base for layer in layers)]
+    bases = [*starts, *(layer.folder for layer in layers)]
     files = bound_files(commands, bases, tree) if commands else {}
     return _digest(["settings", identity, files])
 

@@ -43,7 +43,7 @@ REHEARSAL = re.compile(r"rehearsal(/[\w.-]+)?")
 class SettingsBaseline:
     """The settings outside the project, with which a project's settings are compared."""
 
-    base: Path
+    folder: Path
     """The folder of the file that holds them."""
     config_below: Config
     """The settings without the project's."""

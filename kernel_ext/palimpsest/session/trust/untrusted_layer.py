@@ -31,7 +31,7 @@ Path = tuple[str, ...]
 def merge_untrusted(into: LayerMerge, layer: Layer, baseline: SettingsBaseline) -> None:
     """Merge the part of a project's layer that applies without trust; the rest is held back."""
     merge = LayerMerge()  # It validates the whole layer, including what is held back.
-    merge.locked = into.locked
+    merge.locked_settings = into.locked_settings
     merge.add(layer)
     into.problems += merge.problems
     applied: dict[str, Any] = {}
@@ -41,9 +41,9 @@ def merge_untrusted(into: LayerMerge, layer: Layer, baseline: SettingsBaseline) 
         if path[-1] == PERMISSION:
             _rules(into, layer, path, value[0], applied)
         elif path == (INSTRUCTIONS,):
-            outside = [entry for entry in value if is_outside(entry, layer.base)]
+            outside = [entry for entry in value if is_outside(entry, layer.folder)]
             if outside:
-                into.held.append(UntrustedSetting(layer.origin, key, outside))
+                into.untrusted_settings.append(UntrustedSetting(layer.origin, key, outside))
             put_at(applied, path, [entry for entry in value if entry not in outside])
         elif may_apply(path, value, baseline):
             into.limited_settings.add((key, 0))
@@ -60,10 +60,15 @@ def _hold_back(into: LayerMerge, layer: Layer, path: Path, value: Any) -> None:
     table: dict[str, Any] = {}
     put_at(table, ("", *path[width:]), value)
     earlier = next(
-        (held for held in into.held if (held.origin, held.key) == (layer.origin, key)), None
+        (
+            held
+            for held in into.untrusted_settings
+            if (held.origin, held.key) == (layer.origin, key)
+        ),
+        None,
     )
     if earlier is None:
-        into.held.append(UntrustedSetting(layer.origin, key, table[""]))
+        into.untrusted_settings.append(UntrustedSetting(layer.origin, key, table[""]))
     else:
         _merge_tables(earlier.value, table[""])
 
@@ -79,7 +84,7 @@ def _rules(into: LayerMerge, layer: Layer, path: Path, table: Any, applied: dict
         [agent.get(PERMISSION) for agent in agents]
     )
     if tightening != table or (is_anything_denied and asks_anything(table)):
-        into.held.append(UntrustedSetting(layer.origin, dotted_name(*path), table))
+        into.untrusted_settings.append(UntrustedSetting(layer.origin, dotted_name(*path), table))
     if tightening:
         into.limited_settings.add((dotted_name(*path), len(_value_at(into.data, path) or ())))
         put_at(applied, path, tightening)

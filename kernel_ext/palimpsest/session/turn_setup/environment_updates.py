@@ -218,7 +218,7 @@ class EnvironmentUpdates:
             known_lines=self._known_lines,
             known_mentioned=self._known_named,
             worked_before=self._has_joined(session),
-            changed=_changed_variables(self._known_fingerprints, kernel_state, sources),
+            changed_variables=_changed_variables(self._known_fingerprints, kernel_state, sources),
         )
         visible_messages = View(state.messages(), state.decisions).folded_messages(policy.compact)
         changes = environment_changes(visible_messages, environment, policy.reminders)

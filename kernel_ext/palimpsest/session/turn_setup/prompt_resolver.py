@@ -140,7 +140,7 @@ class PromptResolver:
 
         Raises ConfigError where there is no such model, or an administrator fixed another one.
         """
-        services, locked_settings = self._services, self._services.rules.locked
+        services, locked_settings = self._services, self._services.rules.locked_settings
         info = services.models.info(name, None)
         key = "compaction.model" if locked_settings.locked_by("compaction.model") else "model"
         if locked_settings.locked_by(key):
@@ -152,7 +152,7 @@ class PromptResolver:
 
     def _refuse_fixed(self, options: dict[str, Any]) -> None:
         """Raise ConfigError where the user names a value other than the one that an administrator fixed."""
-        services, locked_settings = self._services, self._services.rules.locked
+        services, locked_settings = self._services, self._services.rules.locked_settings
         session = self._log.state.session
         if not locked_settings.origins or (session is not None and session.is_child):
             return  # choices that an agent makes for a task are ignored instead
@@ -169,7 +169,7 @@ class PromptResolver:
 
     def _agent_of(self, name: str) -> str:
         """Return the name of the agent that answers: the chosen one, unless an administrator fixed another."""
-        locked, session = self._services.rules.locked, self._log.state.session
+        locked, session = self._services.rules.locked_settings, self._log.state.session
         fixed = locked.origins and locked.locked_by("default_agent")
         free = not fixed or (session is not None and session.is_child)
         return name if free else self._services.agents.default_agent
@@ -177,9 +177,11 @@ class PromptResolver:
     def _info(self, model: str, variant: str | None) -> ModelInfo:
         """Return the facts about the chosen model, or about the one that an administrator fixed."""
         services = self._services
-        if services.rules.locked.locked_by("model"):
+        if services.rules.locked_settings.locked_by("model"):
             model = services.models.default_model()
-        return services.models.info(model, services.rules.locked.unless_locked("variant", variant))
+        return services.models.info(
+            model, services.rules.locked_settings.unless_locked("variant", variant)
+        )
 
     def accept_options(self, options: dict[str, Any]) -> tuple[str, ModelRef]:
         """Return agent and model of a prompt that is sent now, and record that the user chose them in this project."""
@@ -192,7 +194,7 @@ class PromptResolver:
         rules, session = self._services.rules, self._journal.session_id
         if (
             model is not None
-            and not rules.locked.locked_by("model")
+            and not rules.locked_settings.locked_by("model")
             and not rules.effective_rules.may_use(model, session)
         ):
             raise UserError(NOT_USED.format(model=model.id))
@@ -262,12 +264,12 @@ class PromptResolver:
             system=system,
             specs=specs,
             offer=self.extensions.offer(OfferedTools(services.agents.registry, offered)),
-            max_steps=services.rules.locked.unless_locked("max_steps", user.max_steps)
+            max_steps=services.rules.locked_settings.unless_locked("max_steps", user.max_steps)
             or self._steps(agent),
             summary_model=self._summary_model(
                 self._named_summary_model(messages, user)
                 or policy.compact.model
-                or services.rules.locked.unless_locked(
+                or services.rules.locked_settings.unless_locked(
                     "compaction.model",
                     compaction_agent.model if compaction_agent else None,
                 )
@@ -399,7 +401,7 @@ class PromptResolver:
     def _summary_system_prompt(self, compaction_agent: Agent | None) -> str | None:
         """Return the system prompt for summaries if one is configured in place of the built-in one."""
         services = self._services
-        configured_prompt = services.rules.locked.unless_locked(
+        configured_prompt = services.rules.locked_settings.unless_locked(
             "compaction.prompt", compaction_agent.prompt if compaction_agent else None
         )
         return services.secrets.clean(configured_prompt) if configured_prompt else None
@@ -409,7 +411,7 @@ class PromptResolver:
         part = marker_of(messages, user)
         if part is None or part.model is None:
             return None
-        if self._services.rules.locked.locked_by("model", "compaction.model"):
+        if self._services.rules.locked_settings.locked_by("model", "compaction.model"):
             return None
         return part.model.id
 
@@ -437,10 +439,12 @@ class PromptResolver:
     def _offered_tools(self, agent: Agent, user: UserMessage) -> tuple[Tool, ...]:
         services = self._services
         session = self._log.state.session
-        rules = services.rules.effective_rules.rules_of(session, services.rules.base, agent.rules)
+        rules = services.rules.effective_rules.rules_of(
+            session, services.rules.base_rules, agent.rules
+        )
         offered = tuple(services.agents.registry.offered_tools(rules, user.tools))
         if session is not None and session.limits:
-            base = services.rules.effective_rules.rules_of(session, services.rules.base, ())
+            base = services.rules.effective_rules.rules_of(session, services.rules.base_rules, ())
             permissions = {tool.name: tool.permission for tool in offered}
             hidden = tools_hidden_by_limits(session.limits, base, permissions)
             offered = tuple(tool for tool in offered if tool.name not in hidden)

@@ -73,7 +73,7 @@ class SystemPrompts:
     @property
     def _is_fixed(self) -> bool:
         """Whether an administrator fixed the system prompt's contents, so that a prompt in the journal must not be used."""
-        return bool(self._services.rules.locked.locked_by("system", "instructions"))
+        return bool(self._services.rules.locked_settings.locked_by("system", "instructions"))
 
     def _recorded_prompt(self, key: PromptKey) -> tuple[str, ...] | None:
         """Return the system prompt of the newest request, if that was for the same agent and model."""
@@ -157,7 +157,9 @@ class SystemPrompts:
         services, session = self._services, self._log.state.session
         if services.agents.definitions is None or not services.agents.definitions.skills:
             return ""
-        rules = services.rules.effective_rules.rules_of(session, services.rules.base, agent.rules)
+        rules = services.rules.effective_rules.rules_of(
+            session, services.rules.base_rules, agent.rules
+        )
         if hidden_tools({SKILL_NAME: SKILL_NAME}, rules):
             return ""
         return skill_list(services.agents.definitions.skills)

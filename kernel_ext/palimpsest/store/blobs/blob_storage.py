@@ -307,13 +307,13 @@ def sweep_packs(
         with suppress(FileNotFoundError):
             file_stat = path.stat()
             places = places_of(path)
-            unused = sum(at.bytes for key, at in places.items() if key not in needed)
+            unused = sum(place.bytes for key, place in places.items() if key not in needed)
             packs += 1
             bytes_ += file_stat.st_size
             if now - file_stat.st_mtime < age:
                 continue
             unneeded += unused
-            if delete and unused > REWRITE_SHARE * sum(at.bytes for at in places.values()):
+            if delete and unused > REWRITE_SHARE * sum(place.bytes for place in places.values()):
                 with ignore_full_disk():  # a pack that is only deleted needs no room
                     _rewrite_pack(root, path, (key for key in places if key in needed), places)
     return PackCleanup(packs, bytes_, unneeded)

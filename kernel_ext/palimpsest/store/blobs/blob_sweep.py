@@ -50,14 +50,14 @@ class UnneededBlob:
 class Sweep:
     """The result of searching for unused blobs."""
 
-    due: tuple[UnneededBlob, ...] = ()
+    due_blobs: tuple[UnneededBlob, ...] = ()
     """Unused for longer than the retention; these may be deleted."""
     not_yet_due: tuple[UnneededBlob, ...] = ()
     """Unused, but not for long enough."""
     needed_count: int = 0
     """Number of blobs that a session needs."""
     snapshot_bytes: int = 0
-    """Bytes of unused file snapshots, which are deleted together with ``due``."""
+    """Bytes of unused file snapshots, which are deleted together with ``due_blobs``."""
 
 
 def find_unneeded(layout: Layout, now: float, days: float) -> Sweep:
@@ -80,7 +80,7 @@ def find_unneeded(layout: Layout, now: float, days: float) -> Sweep:
     age = max(days * DAY_SECONDS, MIN_AGE_SECONDS)
     ordered = sorted(unneeded.values(), key=lambda blob: (-blob.bytes, blob.sha256))
     return Sweep(
-        due=tuple(blob for blob in ordered if now - blob.unneeded_since >= age),
+        due_blobs=tuple(blob for blob in ordered if now - blob.unneeded_since >= age),
         not_yet_due=tuple(blob for blob in ordered if now - blob.unneeded_since < age),
         needed_count=len(needed),
     )

@@ -268,7 +268,10 @@ class _Import:
             for message in self._messages(session):
                 events += message_events(message)
             events += self._remaining_events(State())
-            records = [self._record(at, event) for at, event in enumerate(events, start=1)]
+            records = [
+                self._record(line_number, event)
+                for line_number, event in enumerate(events, start=1)
+            ]
         seq = (records[-1].seq if records else 0) + 1
         marked = self._marked_session(session, outcome, seq)
         return [*records, self._record(seq, SessionUpdated(session=marked))]
@@ -343,11 +346,11 @@ class _Import:
     ) -> Iterator[Part]:
         """Yield the parts that can be read; those of a type unknown to this version go into ``unread``."""
         seen_ids: set[str] = set()
-        for at, part_json in enumerate(parts):
+        for line_number, part_json in enumerate(parts):
             name = f"{where}, {part_json.get('id') or part_json.get('type')}"
             if is_unread(part_json):
                 self._findings.report(name, NEWER_PART.format(type=part_json["type"]))
-                unread.append({"at": at, "part": part_json})
+                unread.append({"at": line_number, "part": part_json})
                 continue
             try:
                 part = read_part(part_json, session_id, message_id)
@@ -381,7 +384,10 @@ class _Import:
         events.append(SessionUpdated(session=self._marked_session(session, "updated", seq)))
         owner = this_owner(f"import-{uuid4().hex}")
         writer = self._store.acquire(self._source.id, owner)
-        records = [self._record(state.seq + at, event) for at, event in enumerate(events, start=1)]
+        records = [
+            self._record(state.seq + line_number, event)
+            for line_number, event in enumerate(events, start=1)
+        ]
         try:
             writer.append(records, sync=True)
             for record in records:
@@ -401,18 +407,18 @@ class _Import:
                 f"{self._source.name!r} was exported by a newer Palimpsest; update Palimpsest to import it."
             )
         last = 0
-        for at, data in enumerate(ours.get("records") or ()):
+        for line_number, data in enumerate(ours.get("records") or ()):
             try:
                 record = parse_record(data)
             except (ValidationError, KeyError, TypeError) as error:
-                self._report_record(at, data, error)
+                self._report_record(line_number, data, error)
                 continue
             if record.seq > last and is_exported_event(record):
                 last = record.seq
                 yield record.model_copy(update={"event": redacted_event(record.event, scrub)})
 
-    def _report_record(self, at: int, data: Any, error: Exception) -> None:
-        where = f"{self._source.name}, record {at + 1}"
+    def _report_record(self, line_number: int, data: Any, error: Exception) -> None:
+        where = f"{self._source.name}, record {line_number + 1}"
         if not isinstance(error, ValidationError):
             self._findings.report(where, "It is no record of a session.")
         elif not is_unknown(error):
@@ -426,7 +432,9 @@ class _Import:
         """Yield updates of messages that keep their parts of types unknown to this version."""
         for info_json, parts in self._source.messages:
             unread: list[Json] = [
-                {"at": at, "part": part} for at, part in enumerate(parts) if is_unread(part)
+                {"at": line_number, "part": part}
+                for line_number, part in enumerate(parts)
+                if is_unread(part)
             ]
             message = state.message(str(info_json.get("id"))) if unread else None
             if message is None or getattr(message.info, UNREAD, None) == unread:

@@ -110,7 +110,7 @@ class JsonlWriter:
         self._written_bytes = os.fstat(self._fd).st_size
         self._is_torn = False
         self._is_folder_synced = False
-        self._base: _BaseRequest | None = None
+        self._base_request: _BaseRequest | None = None
         """The full request to which later requests of this segment may refer."""
 
     def append(self, records: Sequence[Record], *, sync: bool = False) -> None:
@@ -122,7 +122,7 @@ class JsonlWriter:
             raise self._stop(records)
         self._check_place()
         for index, line in enumerate([record.encoded() for record in records]):
-            base = self._base
+            base = self._base_request
             if isinstance(records[index].event, Checkpoint | StepRequested):
                 line, base = self._shortened_line(records[index], line)
             # A space before the newline: a torn line can never look like a complete line of this format.
@@ -131,7 +131,7 @@ class JsonlWriter:
                 write_fully(self._fd, content)
             except OSError as error:
                 raise self._write_failed(error, index) from error
-            self._is_torn, self._base = False, base
+            self._is_torn, self._base_request = False, base
             self._written_bytes += len(content)
         if sync:
             self._sync(written=len(records))
@@ -192,7 +192,7 @@ class JsonlWriter:
 
         The first request after a checkpoint is written in full, since a reader may begin there.
         """
-        base = self._base
+        base = self._base_request
         if isinstance(record.event, Checkpoint):
             return checked_line(line[:-1]) + b"\n", None
         if not isinstance(record.event, StepRequested) or record.event.request.purpose in BESIDE:

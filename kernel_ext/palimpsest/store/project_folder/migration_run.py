@@ -161,28 +161,30 @@ class _Migration:
             earlier.copy if earlier and is_same_step else _free_name(root, f"{COPY}{step.number}")
         )
         progress = MigrationProgress(step.number, "copying", copy)
-        work = _work_folder(root, step.number)
+        work_folder = _work_folder(root, step.number)
         try:
             write_layout(root, replace(old, migration=progress))
             if step.needs_no_writers:
                 self._refuse_writers(old.version, step)
             entries = entry_names(step.entries(root))
-            if work.is_symlink() or work.is_file():
-                work.unlink()
-            elif work.exists():
-                shutil.rmtree(work)
-            work.mkdir(mode=0o700)
+            if work_folder.is_symlink() or work_folder.is_file():
+                work_folder.unlink()
+            elif work_folder.exists():
+                shutil.rmtree(work_folder)
+            work_folder.mkdir(mode=0o700)
             for name in entries:
-                _copy(root / name, work / name)
-            step.migrate(work)
-            entries = entry_names((*entries, *sorted(entry.name for entry in work.iterdir())))
-            _sync_all(work)
+                _copy(root / name, work_folder / name)
+            step.migrate(work_folder)
+            entries = entry_names(
+                (*entries, *sorted(entry.name for entry in work_folder.iterdir()))
+            )
+            _sync_all(work_folder)
             folder = _make_folder(self._root / copy)
             if old != LayoutFile():
                 write_atomically(folder / FILE, layout_content(old), durable=True)
             project_id = old.project_id or find_project_id(root)
         except Exception as error:
-            self._restore_folder(old, work, copy)
+            self._restore_folder(old, work_folder, copy)
             if isinstance(error, LayoutNotReady):
                 raise
             raise LayoutNotReady(
@@ -196,10 +198,10 @@ class _Migration:
 
     def _move_files(self, layout: LayoutFile, progress: MigrationProgress) -> None:
         """Move the old files into ``copy`` and the new ones to their places, from the recorded stage on."""
-        root, work = self._root, _work_folder(self._root, progress.to)
+        root, work_folder = self._root, _work_folder(self._root, progress.to)
         try:
             copy = _make_folder(root / progress.copy)
-            _refuse_link(work)
+            _refuse_link(work_folder)
             if progress.stage == "moving out":
                 for name in progress.entries:
                     _move_into_copy(root / name, copy)
@@ -208,11 +210,11 @@ class _Migration:
                 progress = replace(progress, stage="moving in")
                 write_layout(root, replace(layout, migration=progress))
             for name in progress.entries:
-                if os.path.lexists(work / name):
+                if os.path.lexists(work_folder / name):
                     _move_into_copy(root / name, copy)
-                    (work / name).rename(root / name)
+                    (work_folder / name).rename(root / name)
             sync_to_disk(root)
-            shutil.rmtree(work, ignore_errors=True)
+            shutil.rmtree(work_folder, ignore_errors=True)
             write_layout(root, without_migration(layout))
         except OSError as error:
             old = f"{progress.to - 1}"
@@ -236,9 +238,9 @@ class _Migration:
         if copy.exists():
             self._copies.append(progress.copy)
 
-    def _restore_folder(self, old: LayoutFile, work: Path, copy: str) -> None:
+    def _restore_folder(self, old: LayoutFile, work_folder: Path, copy: str) -> None:
         """Restore the folder as it was, as far as a failing disk allows."""
-        shutil.rmtree(work, ignore_errors=True)
+        shutil.rmtree(work_folder, ignore_errors=True)
         with suppress(OSError):
             if [entry.name for entry in (self._root / copy).iterdir()] == [FILE]:
                 (self._root / copy / FILE).unlink()

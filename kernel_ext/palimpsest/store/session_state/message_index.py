@@ -192,11 +192,11 @@ class LineBlock:
     ids: tuple[str, ...]
     """The messages that the lines are about."""
     _window_seq: int
-    _place: Callable[["LineBlock"], None]
+    _assign_lines: Callable[["LineBlock"], None]
 
     def place(self) -> None:
         """Assign the lines to their messages."""
-        self._place(self)
+        self._assign_lines(self)
 
     def message_lines(self) -> Iterator[tuple[str, bytes, Head]]:
         """Yield the lines about messages, oldest first: the message's id, the line and its head."""

@@ -101,12 +101,12 @@ class LatestValue(Generic[T]):
 class PartSlot:
     """Holds one part: its last whole version, and the deltas that arrived since."""
 
-    __slots__ = ("_base", "_deltas", "_lines", "kind")
+    __slots__ = ("_base_part", "_deltas", "_lines", "kind")
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
         """The type of the newest version, known without parsing it."""
-        self._base: Part | None = None
+        self._base_part: Part | None = None
         # Created when needed: a long session has tens of thousands of parts.
         self._lines: list[bytes] | None = None
         self._deltas: dict[str, list[str]] | None = None
@@ -114,7 +114,7 @@ class PartSlot:
     def put(self, part: Part) -> None:
         """Replace the part and drop earlier deltas, which the new version includes."""
         self.kind = part.type
-        self._base = part
+        self._base_part = part
         self._lines = self._deltas = None
 
     def put_line(self, kind: str, line: bytes) -> None:
@@ -145,11 +145,11 @@ class PartSlot:
         """Return the part as it is now; None when no readable version is known."""
         if self._lines is not None:
             self._parse_lines(self._lines, report)
-        if self._base is not None and self._deltas is not None:
+        if self._base_part is not None and self._deltas is not None:
             for field, texts in self._deltas.items():
-                self._base = append_text(self._base, field.split("."), "".join(texts))
+                self._base_part = append_text(self._base_part, field.split("."), "".join(texts))
             self._deltas = None
-        return self._base
+        return self._base_part
 
     def _add(self, field: str, text: str) -> None:
         if self._deltas is None:
@@ -291,7 +291,7 @@ class MessageList(RecordNumbering):
         self.older_count = 0
         """Number of messages before the live window."""
         self._slots_by_id: dict[str, MessageSlot] = {}
-        self._changed: set[str] = set()
+        self._changed_ids: set[str] = set()
         self._appeared: list[str] = []
         """Messages that are not in the list yet, in the order in which they appeared."""
         self._is_reordered = True
@@ -321,14 +321,14 @@ class MessageList(RecordNumbering):
         """
         if self._built_messages is None:
             self._append_new()
-            if self._is_reordered or not self._changed <= self._index.keys():
+            if self._is_reordered or not self._changed_ids <= self._index.keys():
                 self._rebuild()
             else:
-                for identifier in self._changed:
+                for identifier in self._changed_ids:
                     message = self._slots_by_id[identifier].current_message(self._report)
                     if message is not None:
                         self._list[self._index[identifier]] = message
-            self._changed.clear()
+            self._changed_ids.clear()
             self._built_messages = tuple(self._list)
         return self._built_messages
 
@@ -557,7 +557,7 @@ class MessageList(RecordNumbering):
         if self._settled_ids:
             self._settled_ids.discard(message_id)
         if not self._is_reordered:
-            self._changed.add(message_id)
+            self._changed_ids.add(message_id)
 
     def delta_line(self, line: bytes, head: Head) -> None:
         """Apply the line of a delta."""
@@ -599,7 +599,7 @@ class MessageList(RecordNumbering):
         if slot is not None:
             self._discard_spending(slot)
             self._settled_ids.discard(message_id)
-            self._changed.discard(message_id)
+            self._changed_ids.discard(message_id)
             self._is_reordered = True
             self._built_messages = None
 
@@ -613,4 +613,4 @@ class MessageList(RecordNumbering):
         self._built_messages = None
         self._settled_ids.discard(slot.id)
         if not self._is_reordered:
-            self._changed.add(slot.id)
+            self._changed_ids.add(slot.id)

@@ -38,10 +38,10 @@ def call_contained(work: Callable[[], Result]) -> Result:
         raise ExitAttempted(_exit_text(error)) from error
 
 
-async def await_contained(work: Awaitable[Result]) -> Result:
+async def await_contained(awaitable: Awaitable[Result]) -> Result:
     """Return the awaited result; raises only subclasses of Exception, and a cancellation of the caller."""
     try:
-        return await work
+        return await awaitable
     except asyncio.CancelledError as error:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
@@ -85,12 +85,12 @@ async def run_in_thread(abort: Abort, work: Callable[[], Result]) -> Result:
             working.add_done_callback(lambda task: task.cancelled() or task.exception())
 
 
-async def run_until_abort(abort: Abort, work: Coroutine[Any, Any, Result]) -> Result:
+async def run_until_abort(abort: Abort, coroutine: Coroutine[Any, Any, Result]) -> Result:
     """Await work, and cancel it when the flag is set: it has ``CANCEL_SECONDS`` to end, then Aborted is raised."""
     if abort.is_set():
-        work.close()
+        coroutine.close()
         raise Aborted(abort.reason)
-    working = asyncio.ensure_future(work)
+    working = asyncio.ensure_future(coroutine)
     try:
         return await _result_before_abort(abort, working)
     except Aborted:

@@ -81,19 +81,19 @@ def pattern_weight(pattern: str) -> int:
     return sum(sums) + 1
 
 
-def _atom_end(pattern: str, at: int) -> int:
+def _atom_end(pattern: str, position: int) -> int:
     """Return the end of the atom at a position: an escape, a class in brackets, or one character."""
-    if pattern[at] == "\\":
-        return min(at + 2, len(pattern))
-    if pattern[at] != "[":
-        return at + 1
-    depth, at = 1, at + 1
+    if pattern[position] == "\\":
+        return min(position + 2, len(pattern))
+    if pattern[position] != "[":
+        return position + 1
+    depth, position = 1, position + 1
     # A bracket at the beginning of a class is a member of it.
-    at += len(re.match(r"\^?\]?", pattern[at:])[0])  # type: ignore[index]
-    while at < len(pattern) and depth:
-        depth += {"[": 1, "]": -1}.get(pattern[at], 0)
-        at += 2 if pattern[at] == "\\" else 1
-    return at
+    position += len(re.match(r"\^?\]?", pattern[position:])[0])  # type: ignore[index]
+    while position < len(pattern) and depth:
+        depth += {"[": 1, "]": -1}.get(pattern[position], 0)
+        position += 2 if pattern[position] == "\\" else 1
+    return position
 
 
 def _repeat_limit(repetition: re.Match[str]) -> int:

@@ -130,10 +130,10 @@ def _outline(known: KnownCells, recorded: NotebookRuns) -> str:
             f"[{run.number or ' '}] {_first_line(run.source)}" for run in known.deleted_runs
         )
         lines.append(f"Deleted from the notebook since they ran: {deleted}")
-    if known.hidden:
-        lines.append(f"({_count_text(known.hidden, 'cell')} kept from you by the user.)")
-    if recorded.earlier and known.origin == "record":
-        lines += _earlier_cells(recorded.earlier)
+    if known.hidden_count:
+        lines.append(f"({_count_text(known.hidden_count, 'cell')} kept from you by the user.)")
+    if recorded.earlier_runs and known.origin == "record":
+        lines += _earlier_cells(recorded.earlier_runs)
     if recorded.forgotten:
         lines.append(f"({_count_text(recorded.forgotten, 'older run')} not kept.)")
     return "\n".join(lines)

@@ -64,7 +64,7 @@ class KnownCells:
 
     origin: Literal["page", "file", "record"]
     cells: tuple[KnownCell, ...]
-    hidden: int = 0
+    hidden_count: int = 0
     """Number of cells that the user hides from the agent."""
     deleted_runs: tuple[CellRun, ...] = ()
     """Runs of cells that are no longer in the notebook."""
@@ -88,7 +88,7 @@ def cells_of_pages(
                 hidden += 1
                 continue
             cells.append(_live_cell(cell, run, page.path))
-    deleted_ids = recorded.deleted.union(*(page.deleted for page in pages)) - present
+    deleted_ids = recorded.deleted_cells.union(*(page.deleted for page in pages)) - present
     not_in_pages = [run for cell_id, run in newest.items() if cell_id not in present | deleted_ids]
     recorded_only = _only_recorded([*not_in_pages, *without_id])
     deleted = sorted(
@@ -99,7 +99,7 @@ def cells_of_pages(
     return KnownCells(
         "page",
         (*cells, *visible),
-        hidden=hidden + len(recorded_only) - len(visible),
+        hidden_count=hidden + len(recorded_only) - len(visible),
         deleted_runs=tuple(deleted),
     )
 
@@ -110,17 +110,17 @@ def cells_of_file(file: Path | None, recorded: NotebookRuns) -> KnownCells:
     newest, without_id = _newest_runs(recorded)
     cells: list[KnownCell] = []
     for cell in saved:
-        if cell.run.cell_id in recorded.deleted:
+        if cell.run.cell_id in recorded.deleted_cells:
             continue
         run = newest.pop(cell.run.cell_id or "", None)
         cells.append(cell if run is None else replace(cell, run=run, recorded=True))
-    not_in_file = [run for cell_id, run in newest.items() if cell_id not in recorded.deleted]
+    not_in_file = [run for cell_id, run in newest.items() if cell_id not in recorded.deleted_cells]
     cells += _only_recorded([*not_in_file, *without_id])
     visible = tuple(known for known in cells if not known.run.hidden)
     return KnownCells(
         "record" if saved_at is None else "file",
         visible,
-        hidden=len(cells) - len(visible),
+        hidden_count=len(cells) - len(visible),
         saved_at=saved_at,
     )
 

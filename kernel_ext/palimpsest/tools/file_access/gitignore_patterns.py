@@ -164,28 +164,28 @@ def _tokens(pattern: bytes, *, by_name: bool) -> list[Token] | None:
     return tokens
 
 
-def _star_token(pattern: bytes, at: int, *, by_name: bool) -> tuple[Token, int]:
+def _star_token(pattern: bytes, position: int, *, by_name: bool) -> tuple[Token, int]:
     """Return the token for the stars at a position, and the position after them."""
-    end = at
+    end = position
     while pattern[end : end + 1] == b"*":
         end += 1
     rest = pattern[end : end + 2]
-    is_whole_name = at == 0 or pattern[at - 1 : at] == b"/"
-    if by_name or end - at == 1 or not is_whole_name:
+    is_whole_name = position == 0 or pattern[position - 1 : position] == b"/"
+    if by_name or end - position == 1 or not is_whole_name:
         return "star", end
     if rest.startswith(b"/"):
         return "any folders", end + 1
     return ("anything" if not rest or rest == b"\\/" else "star"), end
 
 
-def _character_class(pattern: bytes, at: int) -> tuple[bytes, int] | None:
+def _character_class(pattern: bytes, position: int) -> tuple[bytes, int] | None:
     """Return the regular expression of the class at a position, and the position after it; None if invalid."""
-    is_negated = pattern.startswith((b"!", b"^"), at)
-    at += is_negated
+    is_negated = pattern.startswith((b"!", b"^"), position)
+    position += is_negated
     members: set[int] = set()
-    begin = at
-    while at == begin or not pattern.startswith(b"]", at):
-        member = CLASS_MEMBER.match(pattern, at)
+    begin = position
+    while position == begin or not pattern.startswith(b"]", position):
+        member = CLASS_MEMBER.match(pattern, position)
         if member is None:
             return None
         name, low, high = member.group("name", "low", "high")
@@ -196,13 +196,13 @@ def _character_class(pattern: bytes, at: int) -> tuple[bytes, int] | None:
         else:
             # A range that runs backwards has only its first byte.
             members.update([low[-1]], range(low[-1], (high or low)[-1] + 1))
-        at = member.end()
+        position = member.end()
     if is_negated:
         members = set(ALL_BYTES) - members
     members -= {ord("/"), FOLDER_MARK[0]}
     if not members:
         return None
-    return b"[" + b"".join(_byte_ranges(sorted(members))) + b"]", at + 1
+    return b"[" + b"".join(_byte_ranges(sorted(members))) + b"]", position + 1
 
 
 def _byte_ranges(members: list[int]) -> Iterator[bytes]:

@@ -23,7 +23,7 @@ class SpanEdit:
 
     start: int
     end_index: int
-    new: str
+    new_text: str
 
 
 @dataclass(frozen=True, slots=True)

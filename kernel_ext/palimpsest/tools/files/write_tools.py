@@ -179,7 +179,7 @@ def _refuse_notebook(place: ResolvedPath, context: ToolContext) -> None:
 
 def _refuse_hidden_cells(text: str, place: ResolvedPath, context: ToolContext) -> None:
     """Raise UserError for a notebook with hidden cells, which a change would lose or reveal."""
-    if without_hidden_cells(text, place.display_path, context.hidden_runs()).hidden:
+    if without_hidden_cells(text, place.display_path, context.hidden_runs()).hidden_count:
         raise UserError(
             f"{place.display_path} has cells that the user keeps from you, so it is not changed: they would be lost, or shown "
             "to you. Give the user the cells in your answer, or write a new notebook beside it."
@@ -266,7 +266,7 @@ def _apply_edits(file: TextFile, edits: list[Replacement], name: str) -> tuple[T
         prefix = f"Edit {number} of {len(edits)}: " if len(edits) > 1 else ""
         text = file.text
         match = _find_match(text, edit, name, prefix)
-        spans = [(span.start, span.end_index, span.new) for span in match.spans]
+        spans = [(span.start, span.end_index, span.new_text) for span in match.spans]
         file = file.with_spans(spans)
         notes.append(prefix + _edit_note(text, match))
     return file, notes

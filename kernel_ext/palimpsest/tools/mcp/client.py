@@ -158,12 +158,12 @@ class Connection:
                 break
         return pages
 
-    async def _request(self, action: str, work: Awaitable[T], seconds: float) -> T:
+    async def _request(self, action: str, awaitable: Awaitable[T], seconds: float) -> T:
         import anyio
 
         try:
             with anyio.fail_after(seconds):
-                return await work
+                return await awaitable
         except TimeoutError:
             failure = f"did not {action} within {seconds:g} seconds"
             raise ServerFailed(

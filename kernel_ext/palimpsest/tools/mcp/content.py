@@ -31,9 +31,9 @@ _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 def call_outcome(title: str, result: RemoteResult, scrub: Callable[[str], str]) -> ToolOutcome:
     """Return the outcome of a call's result; raises UserError if the server reports a failure."""
-    texts, attachments = _texts_and_attachments(result.pieces)
+    texts, attachments = _texts_and_attachments(result.contents)
     structured = _structured_json(result)
-    if structured and not any(piece.kind == "text" for piece in result.pieces):
+    if structured and not any(piece.kind == "text" for piece in result.contents):
         texts.insert(0, structured)
     text = scrub(_shortened_text("\n\n".join(text for text in texts if text), MAX_TEXT_CHARS))
     if result.is_error:

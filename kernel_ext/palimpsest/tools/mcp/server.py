@@ -161,9 +161,9 @@ class McpServer:
             raise ServerFailed(f"{reason} It is tried again at the next prompt.")
         return self._connection
 
-    async def _call_server(self, work: Awaitable[T]) -> T:
+    async def _call_server(self, awaitable: Awaitable[T]) -> T:
         try:
-            return await work
+            return await awaitable
         except ServerFailed as problem:
             if problem.is_lost:
                 self._record_failure(self._end_event, str(problem))

@@ -71,7 +71,7 @@ class McpContent:
 class RemoteResult:
     """The result of a tool call at a server."""
 
-    pieces: tuple[McpContent, ...]
+    contents: tuple[McpContent, ...]
     structured_content: Any = None
     is_error: bool = False
 

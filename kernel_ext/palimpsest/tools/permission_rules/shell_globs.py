@@ -25,7 +25,7 @@ class ShellGlobs:
     """Expands the patterns of one text."""
 
     def __init__(self) -> None:
-        self._listed: dict[str, Mapping[str, bool]] = {}
+        self._entries_by_folder: dict[str, Mapping[str, bool]] = {}
         self._patterns = MAX_PATTERNS
         self._entries = MAX_ENTRIES
         self._compared = MAX_COMPARED_NAMES
@@ -72,7 +72,7 @@ class ShellGlobs:
 
     def _names(self, folder: str) -> Mapping[str, bool]:
         """Return the names in a folder, and whether each may be a folder."""
-        if folder not in self._listed:
+        if folder not in self._entries_by_folder:
             names: dict[str, bool] = {}
             with suppress(OSError, ValueError), os.scandir(folder) as entries:
                 for entry in entries:
@@ -81,8 +81,8 @@ class ShellGlobs:
                         self.is_exhausted = True
                         break
                     names[entry.name] = entry.is_symlink() or entry.is_dir()
-            self._listed[folder] = names
-        return self._listed[folder]
+            self._entries_by_folder[folder] = names
+        return self._entries_by_folder[folder]
 
 
 @lru_cache(maxsize=1_024)

@@ -107,14 +107,14 @@ class HtmlReader:
         yield HtmlToken("<")
         return start + 1
 
-    def _tag_end(self, at: int) -> int:
+    def _tag_end(self, position: int) -> int:
         """Return the offset at which a tag ends; -1 if it does not end."""
         if not self._has_unclosed_quote:
-            match = _TAG_END.match(self.source, at)
+            match = _TAG_END.match(self.source, position)
             if match is not None:
                 return match.end()
             self._has_unclosed_quote = True
-        return self.source.find(">", at) + 1 or -1
+        return self.source.find(">", position) + 1 or -1
 
     def _skip_element(self, name: str, start: int, end: int) -> int:
         """Return the offset after an element that is not displayed."""

@@ -61,11 +61,11 @@ class NotebookRuns:
     """The runs that a kernel has recorded, oldest first."""
 
     runs: tuple[CellRun, ...] = ()
-    deleted: frozenset[str] = frozenset()
+    deleted_cells: frozenset[str] = frozenset()
     """Ids of cells that were deleted, as the page reported."""
     forgotten: int = 0
     """Number of older runs that are no longer stored."""
-    earlier: tuple[tuple[int, str], ...] = ()
+    earlier_runs: tuple[tuple[int, str], ...] = ()
     """Number and source of cells that ran before the recording began; no source where a cell may have been hidden."""
 
 

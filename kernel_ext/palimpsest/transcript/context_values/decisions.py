@@ -211,7 +211,7 @@ class _DecisionStack:
     is_restored: bool = False
     """Whether the user undid the newest reduction."""
 
-    def add(self, at: int, decision: Decision) -> None:
+    def add(self, position: int, decision: Decision) -> None:
         if decision.action == "restore":
             undone = self._take_decision(decision.rule)
             is_by_user = not decision.rule.startswith((PRUNE_RULE, OWN_POLICY))
@@ -220,7 +220,7 @@ class _DecisionStack:
             if is_of_own_policy(decision):
                 # A policy's new decision about a part replaces its earlier one.
                 self._take_decision(decision.rule)
-            self.decisions.append((at, decision))
+            self.decisions.append((position, decision))
             # A decision about pictures does not undo what the user restored.
             self.is_restored = self.is_restored and decision.rule == PICTURES_RULE
 
@@ -245,7 +245,11 @@ class _DecisionStack:
         return pictures
 
     def edits(self) -> list[tuple[int, Decision]]:
-        return [(at, decision) for at, decision in self.decisions if decision.action in USER_EDITS]
+        return [
+            (position, decision)
+            for position, decision in self.decisions
+            if decision.action in USER_EDITS
+        ]
 
     def reduction(self, *, pinned: bool) -> Decision | None:
         """Return the newest reduction; a pin, of the part or of its message, lifts those that hide it."""
@@ -302,10 +306,10 @@ class EffectiveDecisions:
 
 def _stacks_by_part(decisions: tuple[Decision, ...]) -> dict[str, _DecisionStack]:
     stacks: dict[str, _DecisionStack] = {}
-    for at, decision in enumerate(decisions):
+    for position, decision in enumerate(decisions):
         name = decision.part_id or decision.message_id
         if name is not None:
-            stacks.setdefault(name, _DecisionStack()).add(at, decision)
+            stacks.setdefault(name, _DecisionStack()).add(position, decision)
     return stacks
 
 

@@ -74,7 +74,7 @@ class VisibleText:
     """A file's text without the cells that are hidden from the agent."""
 
     text: str
-    hidden: int = 0
+    hidden_count: int = 0
     """Number of cells that were removed."""
 
 

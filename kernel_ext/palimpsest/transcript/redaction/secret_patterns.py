@@ -130,9 +130,9 @@ def _named_spans(
     text: str, lowered: str, form: NamedForm, value: "re.Pattern[str]"
 ) -> Iterator[Span]:
     for hint in form.name_endings:
-        at = lowered.find(hint)
-        while at >= 0:
-            after = at + len(hint)
+        position = lowered.find(hint)
+        while position >= 0:
+            after = position + len(hint)
             name_match = form.pattern_before.search(
                 lowered, max(0, after - form.chars_before), after
             )
@@ -140,7 +140,7 @@ def _named_spans(
             if name_match is not None and match is not None:
                 yield (name_match if name_match.re.groups else match).start(1), match.end(1)
                 after = max(after, match.end(1))
-            at = lowered.find(hint, after)
+            position = lowered.find(hint, after)
 
 
 def merged_spans(spans: list[Span]) -> list[Span]:
@@ -155,49 +155,55 @@ def merged_spans(spans: list[Span]) -> list[Span]:
 
 
 def _token_spans(text: str, head: str, body: "re.Pattern[str]") -> Iterator[Span]:
-    at = text.find(head)
-    while at >= 0:
-        after = at + len(head)
-        match = body.match(text, after) if _begins_word(text, at) else None
+    position = text.find(head)
+    while position >= 0:
+        after = position + len(head)
+        match = body.match(text, after) if _begins_word(text, position) else None
         if match is not None:
-            yield at, match.end()
+            yield position, match.end()
             after = match.end()
-        at = text.find(head, after)
+        position = text.find(head, after)
 
 
 def _token_growing(text: str, form: TokenForm, window: int) -> int:
     run = None
     for head in form.beginnings:
-        at = text.find(head, window)
-        if at < 0:
+        position = text.find(head, window)
+        if position < 0:
             continue
         if run is None:
             run = max(len(text.rstrip(form.body_characters)), window)
-        at = text.find(head, max(window, run - len(head)))
-        while at >= 0:
-            if at + len(head) >= run and _begins_word(text, at):
-                return at
-            at = text.find(head, at + 1)
+        position = text.find(head, max(window, run - len(head)))
+        while position >= 0:
+            if position + len(head) >= run and _begins_word(text, position):
+                return position
+            position = text.find(head, position + 1)
     return len(text)
 
 
 def _pem_growing(text: str, window: int) -> int:
-    at = text.rfind(_BEGIN, window)
-    if at < 0 or len(text[at:].rstrip(_PEM_CHARS)) > 0:
+    position = text.rfind(_BEGIN, window)
+    if position < 0 or len(text[position:].rstrip(_PEM_CHARS)) > 0:
         return len(text)
-    if (opened := _PEM_OPEN.match(text, at)) is None:
+    if (opened := _PEM_OPEN.match(text, position)) is None:
         # The title of a block is not complete yet.
-        return at if "-----" not in text[at + len(_BEGIN) :] else len(text)
+        return position if "-----" not in text[position + len(_BEGIN) :] else len(text)
     return (
-        len(text) if "-----END " in text[opened.end() :] and text.rstrip().endswith("-----") else at
+        len(text)
+        if "-----END " in text[opened.end() :] and text.rstrip().endswith("-----")
+        else position
     )
 
 
-def _begins_word(text: str, at: int) -> bool:
+def _begins_word(text: str, position: int) -> bool:
     """Return whether a word begins here; an escaped line break before it is no letter."""
-    if at == 0 or not text[at - 1].isascii() or text[at - 1] not in LETTERS_DIGITS:
+    if (
+        position == 0
+        or not text[position - 1].isascii()
+        or text[position - 1] not in LETTERS_DIGITS
+    ):
         return True
-    return _ESCAPED.match(text, at - 2) is not None if at >= 2 else False
+    return _ESCAPED.match(text, position - 2) is not None if position >= 2 else False
 
 
 def scrub_values(text: str, values: Iterable[str]) -> str:
@@ -228,20 +234,20 @@ def redaction_spans(text: str, values: Iterable[str] = ()) -> list[Span]:
     """Return the spans of known values and of forms of secrets, in order."""
     spans = secret_spans(text)
     for value in values:
-        at = text.find(value) if value else -1
-        while at >= 0:
-            spans.append((at, at + len(value)))
-            at = text.find(value, at + len(value))
+        position = text.find(value) if value else -1
+        while position >= 0:
+            spans.append((position, position + len(value)))
+            position = text.find(value, position + len(value))
     return merged_spans(spans) if spans else spans
 
 
 def redact_spans(text: str, spans: Iterable[Span]) -> str:
     """Return the text with ``[redacted]`` in place of each span."""
-    pieces, at = [], 0
+    pieces, position = [], 0
     for begin, end in spans:
-        pieces += [text[at:begin], REDACTED]
-        at = end
-    return "".join([*pieces, text[at:]]) if pieces else text
+        pieces += [text[position:begin], REDACTED]
+        position = end
+    return "".join([*pieces, text[position:]]) if pieces else text
 
 
 MIN_BEGINNING_CHARS = 4

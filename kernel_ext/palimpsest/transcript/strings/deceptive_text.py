@@ -163,18 +163,18 @@ def _look_alikes(name: str, text: str) -> Iterator[str]:
 
 def _blanks(name: str, lines: Sequence[str]) -> Iterator[str]:
     empty = 0
-    for at, line in enumerate(lines, 1):
+    for line_number, line in enumerate(lines, 1):
         if _EMPTY_LINE.fullmatch(line):
             empty += 1
             continue
         if empty >= BLANK_LINES:
-            yield f"{name}, line {at}: text follows behind {empty} empty lines."
+            yield f"{name}, line {line_number}: text follows behind {empty} empty lines."
         empty = 0
         for run in _RUN.finditer(line):
             columns = len(run[0].replace("\t", " " * TAB_COLUMNS))
             min_columns = BLANK_COLUMNS if run.start() else INDENT_COLUMNS
             if columns >= min_columns and line[run.end() :].rstrip("\r"):
-                place = f"line {at}, column {run.end() + 1}"
+                place = f"line {line_number}, column {run.end() + 1}"
                 yield f"{name}, {place}: text follows behind {columns} blanks."
                 break
 

@@ -1,5 +1,11 @@
 /** The items that the grid shows as rows, filtered and sorted. */
 import type { ItemFilter } from '../../protocol/generated';
+import {
+  definitionOfRow,
+  definitionRows,
+  definitionsOf,
+  MAX_ITEMS
+} from './definitionRows';
 import { itemLabel } from './labels';
 import { isGone, type ItemStates } from './figures/itemStates';
 import { isInRange, type IRequestRange } from './figures/rangeFigures';
@@ -14,33 +20,67 @@ export const ALL_ITEMS: ItemFilter = {
 
 /**
  * Returns the items that match, largest first or in the order of their appearance; with a range only those that one
- * of its requests holds something of.
+ * of its requests holds something of. Tool definitions are rows below their item where that is unfolded, and where
+ * a tool or a text is looked for and they match.
  */
 export function itemRows(
   states: ItemStates,
   filter: ItemFilter,
-  range: IRequestRange | null = null
+  range: IRequestRange | null = null,
+  unfolded: ReadonlySet<string> = NO_ITEMS
 ): Int32Array {
   const { view } = states;
   const { items } = view;
   const kind = filter.kind === '' ? -1 : view.kinds.indexOf(filter.kind);
   const text = filter.text.trim().toLowerCase();
   const matches: number[] = [];
+  const isLookedFor = filter.tool !== '' || text !== '';
+  const below = new Map<number, number[]>();
   for (let item = 0; item < items.id.length; item++) {
+    const found =
+      isLookedFor && definitionsOf(view, item).count > 0
+        ? definitionRows(view, item, { tool: filter.tool, text })
+        : [];
     if (
       (filter.kind === '' || items.kind[item] === kind) &&
-      (filter.tool === '' || items.tool[item] === filter.tool) &&
       (range === null || isHeld(states, item, range)) &&
       (!filter.changed || isChanged(states, item, range)) &&
-      (text === '' || itemLabel(view, item).toLowerCase().includes(text))
+      (found.length > 0 ||
+        ((filter.tool === '' || items.tool[item] === filter.tool) &&
+          (text === '' || itemLabel(view, item).toLowerCase().includes(text))))
     ) {
       matches.push(item);
+      const rows =
+        found.length === 0 && unfolded.has(items.id[item] ?? '')
+          ? definitionRows(view, item, { tool: '', text: '' })
+          : found;
+      if (rows.length > 0) {
+        below.set(item, rows);
+      }
     }
   }
-  return filter.sort === 'size'
+  const isBySize = filter.sort === 'size';
+  const ordered = isBySize
     ? largestFirst(matches, items.tokens)
     : Int32Array.from(matches);
+  if (below.size === 0) {
+    return ordered;
+  }
+  return Int32Array.from(
+    [...ordered].flatMap(item => [
+      item,
+      ...(isBySize
+        ? [...(below.get(item) ?? [])].sort(
+            (row, other) =>
+              definitionOfRow(view, other).tokens -
+              definitionOfRow(view, row).tokens
+          )
+        : (below.get(item) ?? []))
+    ])
+  );
 }
+
+const NO_ITEMS: ReadonlySet<string> = new Set();
 
 /** Returns whether some request of a range holds an item, or what stands in its place. */
 function isHeld(
@@ -72,9 +112,6 @@ function isChanged(
     ? transitions.length > 0
     : transitions.some(at => isInRange(range, request[at] ?? 0));
 }
-
-/** More than the items of any session; multiplied by an item's tokens it is still an exact integer. */
-const MAX_ITEMS = 2 ** 21;
 
 /** Returns items by their tokens, the earlier of two equal ones first. */
 function largestFirst(

@@ -1,7 +1,7 @@
 /**
  * Links to a place in a session: `palimpsest:session/4/8?tab=cost`, in which requests and items count from 1.
  *
- * `review/timeline_view/inspector_place.py` writes and reads the same links.
+ * `review/tables/inspector_place.py` writes and reads the same links.
  */
 import { INSPECTOR_TABS, type ItemFilter } from '../../protocol/generated';
 import { ALL_ITEMS } from './itemRows';
@@ -78,7 +78,7 @@ export function placeFrom(
 export function* placePieces(
   place: Partial<IInspectorPlace>
 ): Generator<LinkPiece> {
-  for (const name of ['request', 'item', 'against'] as const) {
+  for (const name of ['request', 'item', 'definition', 'against'] as const) {
     const number = place[name] ?? null;
     if (number !== null) {
       yield [name, fromOne(number)];
@@ -123,6 +123,7 @@ type PieceReader = (
 const READERS: Readonly<Record<string, PieceReader | undefined>> = {
   request: text => numberPiece(text, request => ({ request })),
   item: text => numberPiece(text, item => ({ item })),
+  definition: text => numberPiece(text, definition => ({ definition })),
   against: text => numberPiece(text, against => ({ against })),
   range: text => {
     const [, first, last] = /^(\d{1,9})-(\d{1,9})$/.exec(text) ?? [];

@@ -30,3 +30,10 @@ export function pricesText(choice: IPriceChoice): string | null {
   const words = [choice.model, choice.modelPrices.trim(), lifetime];
   return words.filter(word => word !== '').join(' ') || null;
 }
+
+/** Returns the prices that an inspector opened with, and those that were chosen since, which win; '' for none. */
+export function withPrices(opened: string, chosen: string): string {
+  return chosen.startsWith(opened)
+    ? chosen
+    : [opened, chosen].filter(words => words !== '').join(' ');
+}

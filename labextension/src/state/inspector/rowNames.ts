@@ -1,6 +1,8 @@
 /** The names of the grid's rows: a number, and what tells an item from its neighbours. */
 import type { TimelineView } from '../../protocol/generated';
+import { definitionsOf } from './definitionRows';
 import { itemLabel, shortName } from './labels';
+import { count } from '../text/numberFormat';
 
 /** The share of a session's paths that begin with a folder, from which on it is left out of their names. */
 const COMMON_SHARE = 0.8;
@@ -16,7 +18,9 @@ export function rowName(
   item: number,
   letters: number
 ): string {
-  const label = itemLabel(view, item);
+  const definitions = definitionsOf(view, item).count;
+  const label =
+    itemLabel(view, item) + (definitions > 0 ? ` (${count(definitions)})` : '');
   const own = view.items.label[item] ?? '';
   const room = Math.max(letters - `${item + 1} `.length, 3);
   const names = shortLabels(own, commonFolder(view)).map(shorter =>

@@ -43,10 +43,12 @@ export interface IInspectorSource {
  * Requests and items count from 0 here, and from 1 in a link; what is absent is as the inspector opens.
  */
 export interface IInspectorPlace extends Partial<
-  Omit<InspectorPlace, 'request' | 'item' | 'against' | 'range'>
+  Omit<InspectorPlace, 'request' | 'item' | 'definition' | 'against' | 'range'>
 > {
   readonly request: number | null;
   readonly item: number | null;
+  /** The tool definition of that item, where one is chosen. */
+  readonly definition?: number | null;
   /** The request that the shown one is compared with; by default the one before. */
   readonly against?: number | null;
   /** The first and the last request to which grid, tables and sums are narrowed. */

@@ -6,23 +6,22 @@ import {
   useId,
   useMemo,
   useRef,
-  useState,
-  type Dispatch,
-  type SetStateAction
+  useState
 } from 'react';
 import type { TimelineView } from '../../protocol/generated';
 import {
   rangeWithin,
   type IRequestRange
 } from '../../state/inspector/figures/rangeFigures';
+import { definitionsOf } from '../../state/inspector/definitionRows';
 import { ALL_ITEMS } from '../../state/inspector/itemRows';
-import {
-  NOWHERE,
-  type IComparedView,
-  type IInspectorPlace,
-  type IInspectorSource,
-  type InspectorPartName
+import type {
+  IComparedView,
+  IInspectorPlace,
+  IInspectorSource,
+  InspectorPartName
 } from '../../state/inspector/source';
+import type { MoveWay } from '../../state/inspector/placeSteps';
 import { count } from '../../state/text/numberFormat';
 import { useRegionName } from '../dom/regionName';
 import { useHost, type IWords } from '../host';
@@ -47,6 +46,13 @@ import { PrintedSections } from './printedSections';
 import { SkipLinks } from './skipLinks';
 import { TabContent } from './tabContent';
 import { useView } from './sessionView';
+import {
+  stepsOf,
+  useMovement,
+  useSameItem,
+  useShownPlace,
+  type ISteppedPlace
+} from './shownPlace';
 
 /** The policy that is shown first, where the kernel knows it. */
 const FIRST_POLICY = 'sweagent.last_n';
@@ -55,7 +61,12 @@ const NO_PARTS: readonly InspectorPartName[] = [];
 interface IInspectorProps {
   source: IInspectorSource;
   place?: IInspectorPlace;
-  onPlace?: (place: IInspectorPlace) => void;
+  /** Is told of a place that is shown, and whether it is a step from the one before. */
+  onPlace?: (place: IInspectorPlace, isStep: boolean) => void;
+  /** The page's own back and forward go from step to step, as in a report. */
+  isSteppedByPage?: boolean;
+  /** The prices by which the source counts without a choice, where it was opened with some. */
+  openedPrice?: string;
   openLink?: (link: string) => void;
   /** All views are shown below each other, for paper. */
   isPrinted?: boolean;
@@ -72,9 +83,10 @@ interface IInspectorProps {
 /** Draws a session at `place`; `onPlace` is called when the shown place changes. */
 export function Inspector(props: IInspectorProps) {
   const { words } = useHost();
-  const [place, setPlace] = usePlace(props);
+  const shownPlace = useShownPlace(props);
+  const { place } = shownPlace;
   const { view, error } = useView(props.source, place.price ?? null);
-  useSameItem(view, place, setPlace);
+  useSameItem(view, shownPlace);
   if (view === null) {
     return (
       <div className="plm-Inspector">
@@ -104,30 +116,28 @@ export function Inspector(props: IInspectorProps) {
       key={view.session}
       view={view}
       error={error}
-      place={place}
-      setPlace={setPlace}
+      shownPlace={shownPlace}
     />
   );
 }
-
-type SetPlace = Dispatch<SetStateAction<IInspectorPlace>>;
 
 interface ISessionProps extends IInspectorProps {
   view: TimelineView;
   /** Why no newer view could be read; '' where the view is the newest. */
   error: string;
-  place: IInspectorPlace;
-  setPlace: SetPlace;
+  shownPlace: ISteppedPlace;
 }
 
 function Session(props: ISessionProps) {
-  const { source, view, error, openLink, place, setPlace } = props;
+  const { source, view, error, openLink, shownPlace } = props;
+  const { place } = shownPlace;
   const { isPrinted = false, remark = '', compared = null } = props;
+  const { isSteppedByPage = false, openedPrice = '' } = props;
   const { parts = NO_PARTS, hidden: hiddenParts = NO_PARTS } = props;
   const { what_if: isWhatIf = false, price = null } = place;
   const { words } = useHost();
   const idPrefix = useId();
-  const go = useMovement(view, setPlace);
+  const go = useMovement(view, shownPlace);
   const policy = place.policy ?? firstPolicy(source, view);
   const track = usePolicyTrack(source, view, policy, price);
   const [tracks] = useState(() => new ShownTracks());
@@ -147,6 +157,10 @@ function Session(props: ISessionProps) {
   const item =
     place.item !== null && place.item < view.items.id.length
       ? place.item
+      : null;
+  const definition =
+    item !== null && (place.definition ?? 0) < definitionsOf(view, item).count
+      ? (place.definition ?? null)
       : null;
   const against =
     (place.against ?? null) === null
@@ -186,8 +200,8 @@ function Session(props: ISessionProps) {
   );
   const notes = useNotesOf(source, view.seq);
   const cursor = useMemo<IInspectorCursor>(
-    () => ({ request, item, against, brushed }),
-    [request, item, against, brushed]
+    () => ({ request, item, definition, against, brushed }),
+    [request, item, definition, against, brushed]
   );
   const { filter = ALL_ITEMS, zoom = 0 } = place;
   const grid = useMemo<IGridChoice>(() => ({ filter, zoom }), [filter, zoom]);
@@ -210,7 +224,9 @@ function Session(props: ISessionProps) {
   const showKeys = useCallback(() => {
     setKeyListOpen(true);
   }, []);
-  const pressKey = useInspectorKeys({ session, cursor, showKeys });
+  // The page's own buttons and keys go back and forward.
+  const steps = isSteppedByPage ? null : stepsOf(shownPlace);
+  const pressKey = useInspectorKeys({ session, cursor, steps, showKeys });
   useRegionName(root, words.__('Context of %1', view.title || view.session));
   const isAlone = parts.length > 0;
   return (
@@ -228,6 +244,8 @@ function Session(props: ISessionProps) {
               tab={tab}
               idPrefix={idPrefix}
               place={place}
+              openedPrice={openedPrice}
+              steps={steps}
               showKeys={showKeys}
               isAlone={isAlone}
             />
@@ -305,11 +323,11 @@ function useRange(
     setBrushed(range);
   }
   const chooseRange = useCallback(
-    (chosen: IRequestRange | null, isBrushed = false) => {
+    (chosen: IRequestRange | null, way: MoveWay | 'brush' = 'choice') => {
       setBrushed(chosen);
-      if (!isBrushed) {
+      if (way !== 'brush') {
         startTransition(() => {
-          go({ range: chosen });
+          go({ range: chosen }, way);
         });
       }
     },
@@ -355,80 +373,6 @@ function noticeOf(
   ]
     .filter(Boolean)
     .join(' ');
-}
-
-/** Returns the place, and how to set it; a place from outside replaces it. */
-function usePlace({
-  place: given,
-  onPlace
-}: IInspectorProps): [IInspectorPlace, SetPlace] {
-  const [place, setPlace] = useState(given ?? NOWHERE);
-  const [lastGiven, setLastGiven] = useState(given);
-  if (lastGiven !== given) {
-    setLastGiven(given);
-    setPlace(given ?? NOWHERE);
-  }
-  useEffect(() => {
-    if (place !== given && place !== NOWHERE) {
-      onPlace?.(place);
-    }
-    // Only a change of the place is reported, not a new callback.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [place]);
-  return [place, setPlace];
-}
-
-/** Keeps an item's place by its id: the last few are numbered anew while an answer is written. */
-function useSameItem(
-  view: TimelineView | null,
-  place: IInspectorPlace,
-  setPlace: SetPlace
-): void {
-  const [lastView, setLastView] = useState(view);
-  if (lastView !== view) {
-    setLastView(view);
-    const item =
-      lastView === null || view === null
-        ? place.item
-        : sameItem(lastView, view, place.item);
-    if (item !== place.item) {
-      setPlace({ ...place, item });
-    }
-  }
-}
-
-/** Returns how to move; in a session that may grow the last request stands for the newest one, which is followed. */
-function useMovement(
-  view: TimelineView,
-  setPlace: SetPlace
-): IInspectedSession['go'] {
-  const follows = view.own;
-  const last = view.requests.id.length - 1;
-  return useMemo(
-    () => (change: Partial<IInspectorPlace>) => {
-      const isLast = follows && change.request === last;
-      setPlace(before => ({
-        ...before,
-        ...change,
-        ...(isLast ? { request: null } : {})
-      }));
-    },
-    [follows, last, setPlace]
-  );
-}
-
-/** Returns the number that an item of an older view has in a newer one; null where it is gone. */
-function sameItem(
-  before: TimelineView,
-  after: TimelineView,
-  item: number | null
-): number | null {
-  const id = item === null ? undefined : before.items.id[item];
-  if (id === undefined || item === null || after.items.id[item] === id) {
-    return item;
-  }
-  const index = after.items.id.indexOf(id);
-  return index < 0 ? null : index;
 }
 
 function firstPolicy(source: IInspectorSource, view: TimelineView): string {

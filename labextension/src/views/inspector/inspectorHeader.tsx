@@ -4,6 +4,7 @@ import { count } from '../../state/text/numberFormat';
 import { oneLine } from '../../state/text/oneLine';
 import { INSPECTOR_TABS } from '../../protocol/generated';
 import { linkTo } from '../../state/inspector/placeLink';
+import { withPrices } from '../../state/inspector/priceWords';
 import type {
   IComparedView,
   IInspectorPlace
@@ -11,7 +12,9 @@ import type {
 import { useHost } from '../host';
 import { useInspection } from './controls/inspection';
 import { requestStep } from './controls/requestKeys';
+import { StepButton } from './controls/stepButton';
 import { useReaderNotes } from './notes/readerNotes';
+import type { IWaysBackAndForward } from './shownPlace';
 
 export type TabName = (typeof INSPECTOR_TABS)[number];
 
@@ -33,6 +36,10 @@ interface IInspectorHeaderProps {
   idPrefix: string;
   /** What the link names. */
   place: IInspectorPlace;
+  /** The prices with which the inspector opened, which a link carries, too; '' for none. */
+  openedPrice: string;
+  /** Null where the page's own buttons go back and forward. */
+  steps: IWaysBackAndForward | null;
   /** Opens the list of keys. */
   showKeys: () => void;
   /** Whether some parts are shown alone, without tabs. */
@@ -44,6 +51,8 @@ export function InspectorHeader({
   tab,
   idPrefix,
   place,
+  openedPrice,
+  steps,
   showKeys,
   isAlone
 }: IInspectorHeaderProps) {
@@ -69,7 +78,8 @@ export function InspectorHeader({
       name !== 'notes' || name === tab || notes.length > 0 || write !== null
   );
   const total = view.requests.id.length;
-  const link = linkTo(view.session, { ...place, request, item });
+  const price = withPrices(openedPrice, place.price ?? '');
+  const link = linkTo(view.session, { ...place, price, request, item });
   return (
     <div className="plm-Inspector-header">
       <h2 className="plm-Inspector-title" title={oneLine(view.title)}>
@@ -101,7 +111,7 @@ export function InspectorHeader({
               : null;
             if (next !== null) {
               event.preventDefault();
-              go({ tab: tabs[next] });
+              go({ tab: tabs[next] }, 'walk');
               document
                 .getElementById(`${idPrefix}-${tabs[next] ?? ''}`)
                 ?.focus();
@@ -126,6 +136,7 @@ export function InspectorHeader({
           ))}
         </div>
       )}
+      {steps !== null && <StepButtons steps={steps} />}
       <span className="plm-Inspector-place">
         {words.__('%1 of %2', count(request + 1), count(total))}
       </span>
@@ -160,6 +171,40 @@ export function InspectorHeader({
       <span role="status" className="plm-Muted">
         {copied}
       </span>
+      {/* Of the request a sentence is read aloud when the cursor has moved. */}
+      <span role="status" className="plm-Hidden">
+        {steps?.isReturned === true && !isAlone ? names[tab] : ''}
+      </span>
     </div>
+  );
+}
+
+/** Draws the buttons for the place before and the one after. */
+function StepButtons({ steps }: { steps: IWaysBackAndForward }) {
+  const { words } = useHost();
+  const { back, forward } = steps;
+  return (
+    <span
+      className="plm-Inspector-steps"
+      role="group"
+      aria-label={words.__('Places that were looked at')}
+    >
+      <StepButton
+        isAtEnd={back === null}
+        onStep={() => back?.()}
+        label={words.__('Back')}
+        title={words.__('Back to the place before (Alt ←)')}
+      >
+        <span aria-hidden="true">←</span>
+      </StepButton>
+      <StepButton
+        isAtEnd={forward === null}
+        onStep={() => forward?.()}
+        label={words.__('Forward')}
+        title={words.__('Forward again (Alt →)')}
+      >
+        <span aria-hidden="true">→</span>
+      </StepButton>
+    </span>
   );
 }

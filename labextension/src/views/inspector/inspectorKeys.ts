@@ -1,10 +1,14 @@
-/** Keys that work everywhere in an inspector: to the breaks of the cache, to the search, to the list of keys. */
+/**
+ * Keys that work everywhere in an inspector: back and forward, to the breaks of the cache, to the search, to the list
+ * of keys.
+ */
 import { useEffect, useMemo, useRef, type KeyboardEvent } from 'react';
 import { nextOf } from '../../state/inspector/figures/requestCost';
 import type {
   IInspectedSession,
   IInspectorCursor
 } from './controls/inspection';
+import type { IWaysBackAndForward } from './shownPlace';
 
 /** The field that searches the grid's items, or the blocks of a request. */
 const SEARCH_FIELD = '.plm-GridFilter-text, .plm-RequestViewer-find';
@@ -16,9 +20,17 @@ const WITHOUT_LETTERS: readonly string[] = [
   'range'
 ];
 
+/** With Alt. */
+const STEP_KEYS: Readonly<Record<string, 'back' | 'forward' | undefined>> = {
+  ArrowLeft: 'back',
+  ArrowRight: 'forward'
+};
+
 interface IInspectorKeysOptions {
   session: Pick<IInspectedSession, 'view' | 'go' | 'hidden'>;
   cursor: Pick<IInspectorCursor, 'request'>;
+  /** Null where the page's own keys go back and forward. */
+  steps: IWaysBackAndForward | null;
   /** Opens the list of keys. */
   showKeys: () => void;
 }
@@ -27,6 +39,7 @@ interface IInspectorKeysOptions {
 export function useInspectorKeys({
   session,
   cursor,
+  steps,
   showKeys
 }: IInspectorKeysOptions): (event: KeyboardEvent<HTMLElement>) => void {
   const { view, go, hidden } = session;
@@ -53,6 +66,15 @@ export function useInspectorKeys({
   };
   return event => {
     if (isForOthers(event)) {
+      return;
+    }
+    if (event.altKey) {
+      const direction = STEP_KEYS[event.key];
+      if (steps !== null && direction !== undefined && !event.shiftKey) {
+        // Also at the end, where the browser would leave the page.
+        event.preventDefault();
+        steps[direction]?.();
+      }
       return;
     }
     switch (event.key) {
@@ -91,7 +113,6 @@ function isForOthers(event: KeyboardEvent): boolean {
   const { target } = event;
   return (
     event.defaultPrevented ||
-    event.altKey ||
     event.ctrlKey ||
     event.metaKey ||
     (target instanceof HTMLElement && takesLetters(target))

@@ -50,6 +50,10 @@ function keysByPlace(words: IWords): readonly IKeysOfPlace[] {
     {
       place: words.__('Everywhere but in a field'),
       keys: [
+        [
+          ['Alt ←', 'Alt →'],
+          words.__('back to the place before, forward again')
+        ],
         [['n', 'p'], words.__('the next break of the cache, the one before')],
         [['/'], words.__('find items, or words of the request')],
         [['?'], words.__('this list')]
@@ -78,6 +82,7 @@ function keysByPlace(words: IWords): readonly IKeysOfPlace[] {
         ],
         [['Control Home', 'Control End'], words.__('the first cell, the last')],
         [['+', '−', '0'], words.__('wider columns, narrower ones, all fit')],
+        [['Space'], words.__('unfold a row that holds others, or fold it')],
         [['Enter'], words.__('why the item is, or is not, there')],
         [['Escape'], words.__('back from there, or all requests again')]
       ]

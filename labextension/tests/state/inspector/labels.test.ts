@@ -6,6 +6,8 @@ import {
   money,
   parsePolicy,
   policyText,
+  pricedModels,
+  pricesOfRequest,
   shortName,
   splitName,
   usdText
@@ -87,4 +89,31 @@ it("names no price where the other models' requests were refused", () => {
   expect(view.models.length).toBe(2);
   expect(foreignPrice(shown)).toBe('');
   expect(foreignPrice(view)).toBe(view.price.name);
+});
+
+it('names the price of each request’s own model, and of all that were paid', () => {
+  const { view } = sample('pi');
+  const [first = '', second = ''] = view.models;
+  const { price } = view;
+  const both = {
+    ...view,
+    price: {
+      ...price,
+      name: first,
+      other_models: [{ ...price, name: second, other_models: [] }]
+    }
+  };
+  const other = view.requests.model.indexOf(1);
+
+  expect(pricesOfRequest(both, 0).name).toBe(
+    view.models[view.requests.model[0] ?? -1]
+  );
+  expect(pricesOfRequest(both, other).name).toBe(second);
+  expect(pricesOfRequest(view, other)).toBe(price);
+  // The requests to one of the models were refused, and nothing was paid for them.
+  const reported = view.requests.model.map(() => 1);
+  expect(
+    pricedModels({ ...both, requests: { ...view.requests, reported } })
+  ).toBe(`${first} and ${second}`);
+  expect(pricedModels(view)).toBe(price.name);
 });

@@ -6,11 +6,12 @@ import {
   NOWHERE,
   type IInspectorPlace
 } from '../../../src/state/inspector/source';
-import samples from '../../../../tests/review/timeline_view/place_links.json';
+import samples from '../../../../tests/review/tables/place_links.json';
 
 const WHOLE: Required<IInspectorPlace> = {
   request: 208,
   item: 11,
+  definition: 2,
   against: 39,
   range: { first: 181, last: 226 },
   tab: 'cost',

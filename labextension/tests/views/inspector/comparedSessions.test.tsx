@@ -66,7 +66,8 @@ const COMPARISON: SessionComparison = {
     }
   ],
   files: [{ path: 'src/dates.py', first: 'changed', second: '' }],
-  notes: ['Their first prompts differ.']
+  notes: ['Their first prompts differ.'],
+  stamp: ''
 };
 
 async function drawCompared(

@@ -115,6 +115,14 @@ describe('the timeline', () => {
     expect(cursor().getAttribute('aria-valuenow')).toBe(String(request + 1));
   });
 
+  it('marks what came from the cache where it is an estimate', async () => {
+    await draw(sourceOf('swe_agent'), { request: 12 });
+
+    expect(
+      screen.getByRole('group', { name: 'What the request cost' }).textContent
+    ).toMatch(/~[\d,]+ tokens, .* ~[\d,]+ of them came from the cache\./);
+  });
+
   it('says what the request at the cursor cost and why, and leads to the dear ones', async () => {
     await draw(sourceOf('pi'), { ...PI, request: 211 });
     const told = screen.getByRole('group', { name: 'What the request cost' });

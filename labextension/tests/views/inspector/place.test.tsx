@@ -1,10 +1,20 @@
 // @vitest-environment jsdom
 /** What the inspector shows is its place, from outside and back. */
-import { fireEvent, screen } from '@testing-library/react';
+import { fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { linkTo, parseLink } from '../../../src/state/inspector/placeLink';
 import type { IInspectorPlace } from '../../../src/state/inspector/source';
-import { draw, LAST_N, openTab, settle, sourceOf } from './drawnInspector';
+import { HostProvider } from '../../../src/views/host';
+import { Inspector } from '../../../src/views/inspector/inspector';
+import { HOST } from '../../plainHost';
+import {
+  cursor,
+  draw,
+  LAST_N,
+  openTab,
+  settle,
+  sourceOf
+} from './drawnInspector';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -76,6 +86,26 @@ describe('a place', () => {
     );
   });
 
+  it('carries the prices with which it was opened in its link, before those chosen', async () => {
+    const copy = vi.fn(() => Promise.resolve());
+    render(
+      <HostProvider value={{ ...HOST, copy }}>
+        <Inspector
+          source={sourceOf('swe_agent')}
+          place={{ request: 3, item: null, price: 'lifetime=1h' }}
+          openedPrice="units"
+        />
+      </HostProvider>
+    );
+    await settle();
+    fireEvent.click(screen.getByRole('button', { name: 'Copy link' }));
+    await settle();
+
+    expect(copy).toHaveBeenLastCalledWith(
+      expect.stringMatching(/\/4\?price=units%20lifetime%3D1h$/)
+    );
+  });
+
   it('keeps the filter from tab to tab', async () => {
     await draw(sourceOf('swe_agent'));
     fireEvent.change(screen.getByRole('searchbox', { name: 'Find items' }), {
@@ -88,5 +118,80 @@ describe('a place', () => {
       screen.getByRole<HTMLInputElement>('searchbox', { name: 'Find items' })
         .value
     ).toBe('open');
+  });
+});
+
+describe('back and forward', () => {
+  const back = () => screen.getByRole('button', { name: 'Back' });
+  const forward = () => screen.getByRole('button', { name: 'Forward' });
+  const shownTab = () =>
+    screen.getByRole('tab', { selected: true }).textContent;
+
+  it('are buttons, which say where there is nothing to go to', async () => {
+    const { onPlace } = await draw(sourceOf('swe_agent'));
+    expect(back().getAttribute('aria-disabled')).toBe('true');
+    fireEvent.click(back());
+    await openTab('Items');
+    await openTab('Cost');
+    fireEvent.click(back());
+    await settle();
+
+    expect(shownTab()).toBe('Items');
+    expect(lastPlace(onPlace)?.tab).toBe('items');
+    expect(
+      screen.getAllByRole('status').map(({ textContent }) => textContent)
+    ).toContain('Items');
+    fireEvent.click(forward());
+    await settle();
+    expect(shownTab()).toBe('Cost');
+    expect(forward().getAttribute('aria-disabled')).toBe('true');
+  });
+
+  it('are keys, which do nothing else, and nothing in a field', async () => {
+    await draw(sourceOf('swe_agent'));
+    await openTab('Items');
+    const press = (target: HTMLElement, key: string) =>
+      !fireEvent.keyDown(target, { key, altKey: true });
+    const field = screen.getByRole('searchbox', { name: 'Find items' });
+
+    expect(press(field, 'ArrowLeft')).toBe(false);
+    expect(shownTab()).toBe('Items');
+    const tab = screen.getByRole('tab', { selected: true });
+    expect(press(tab, 'ArrowLeft')).toBe(true);
+    await settle();
+    expect(shownTab()).toBe('Timeline');
+    expect(press(tab, 'ArrowLeft')).toBe(true);
+    expect(press(tab, 'ArrowRight')).toBe(true);
+    await settle();
+    expect(shownTab()).toBe('Items');
+  });
+
+  it('pass over a walk along the requests', async () => {
+    await draw(sourceOf('swe_agent'), { request: 5 });
+    await openTab('Items');
+    for (let step = 0; step < 3; step++) {
+      fireEvent.keyDown(cursor(), { key: 'ArrowLeft' });
+      await settle();
+    }
+    expect(cursor().getAttribute('aria-valuenow')).toBe('3');
+    fireEvent.click(back());
+    await settle();
+
+    expect(shownTab()).toBe('Items');
+    expect(cursor().getAttribute('aria-valuenow')).toBe('6');
+  });
+
+  it('are the page’s own in a report', async () => {
+    render(
+      <HostProvider value={HOST}>
+        <Inspector source={sourceOf('swe_agent')} isSteppedByPage />
+      </HostProvider>
+    );
+    await settle();
+
+    expect(screen.queryByRole('button', { name: 'Back' })).toBeNull();
+    expect(
+      fireEvent.keyDown(cursor(), { key: 'ArrowLeft', altKey: true })
+    ).toBe(true);
   });
 });

@@ -148,7 +148,8 @@ describe('two ticked requests', () => {
       screen.getByRole('heading', { name: 'Request 302 → 304' })
     ).toBeTruthy();
     expect(onPlace).toHaveBeenLastCalledWith(
-      expect.objectContaining({ request: 303, against: 301 })
+      expect.objectContaining({ request: 303, against: 301 }),
+      true
     );
     expect([302, 304].every(request => box(request).checked)).toBe(true);
     expect(

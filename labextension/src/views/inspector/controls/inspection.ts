@@ -15,6 +15,7 @@ import type {
   IInspectorSource,
   InspectorPartName
 } from '../../../state/inspector/source';
+import type { MoveWay } from '../../../state/inspector/placeSteps';
 import type { CardFocus } from './cardFocus';
 
 /** A track with what is computed from it once. */
@@ -39,12 +40,13 @@ export interface IInspectedSession {
   readonly shown: IShownTrack;
   /** The requests that grid and tables show; null for all. */
   readonly range: IRequestRange | null;
-  /** Chooses requests, or all with null; while they are `isBrushed` grid and tables stay as they are. */
+  /** Chooses requests, or all with null; while they are brushed grid and tables stay as they are. */
   readonly chooseRange: (
     range: IRequestRange | null,
-    isBrushed?: boolean
+    way?: MoveWay | 'brush'
   ) => void;
-  readonly go: (place: Partial<IInspectorPlace>) => void;
+  /** Changes the place; by default it is a choice, which is a step to go back from. */
+  readonly go: (place: Partial<IInspectorPlace>, way?: MoveWay) => void;
   readonly openLink: ((link: string) => void) | null;
   readonly card: CardFocus;
   /** The session beside it; null where it is inspected alone. */
@@ -56,6 +58,8 @@ export interface IInspectedSession {
 export interface IInspectorCursor {
   readonly request: number;
   readonly item: number | null;
+  /** The tool definition of that item, where one is chosen. */
+  readonly definition: number | null;
   readonly against: number | null;
   /** The range as the tracks show it, also while it is being chosen. */
   readonly brushed: IRequestRange | null;

@@ -13,6 +13,7 @@ import {
   rangeWithin,
   type IRequestRange
 } from '../../../state/inspector/figures/rangeFigures';
+import type { MoveWay } from '../../../state/inspector/placeSteps';
 import { useInspection } from './inspection';
 import { requestStep } from './requestKeys';
 
@@ -59,10 +60,8 @@ export function RequestSlider(props: IRequestSliderProps) {
     const index = Math.floor(((event.clientX - box.left) / box.width) * total);
     return box.width > 0 ? Math.min(Math.max(index, 0), total - 1) : null;
   };
-  const moveTo = (to: number | null) => {
-    if (to !== null) {
-      go({ request: to, against: null });
-    }
+  const moveTo = (to: number, way: MoveWay) => {
+    go({ request: to, against: null }, way);
   };
   const leave = () => {
     setHovered(null);
@@ -77,9 +76,9 @@ export function RequestSlider(props: IRequestSliderProps) {
     const anchor = range?.first === to ? range.last : (range?.first ?? to);
     held.current = { anchor, x: event.clientX, range };
     if (range !== null) {
-      chooseRange(range, true);
+      chooseRange(range, 'brush');
     }
-    moveTo(to);
+    moveTo(to, 'press');
   };
   const drag = (event: PointerEvent<HTMLDivElement>) => {
     const to = requestAt(event);
@@ -92,15 +91,15 @@ export function RequestSlider(props: IRequestSliderProps) {
       Math.abs(event.clientX - pointer.x) > MIN_BRUSH_PX;
     if (pointer.range !== null || isMoved) {
       pointer.range = rangeBetween(pointer.anchor, to);
-      chooseRange(pointer.range, true);
+      chooseRange(pointer.range, 'brush');
     }
-    moveTo(to);
+    moveTo(to, 'drag');
   };
   const release = () => {
     const range = held.current?.range ?? null;
     held.current = null;
     if (range !== null) {
-      chooseRange(range);
+      chooseRange(range, 'drag');
     }
   };
   const pressKey = (event: KeyboardEvent<HTMLDivElement>) => {
@@ -117,9 +116,9 @@ export function RequestSlider(props: IRequestSliderProps) {
     event.preventDefault();
     leave();
     if (event.shiftKey && next !== request) {
-      chooseRange(rangeMovedTo(brushed, request, next));
+      chooseRange(rangeMovedTo(brushed, request, next), 'walk');
     }
-    moveTo(next);
+    moveTo(next, 'walk');
   };
   return (
     <div

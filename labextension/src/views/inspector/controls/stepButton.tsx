@@ -6,6 +6,7 @@ interface IStepButtonProps {
   isAtEnd: boolean;
   onStep: () => void;
   label?: string;
+  title?: string;
   children: ReactNode;
 }
 
@@ -14,12 +15,13 @@ interface IStepButtonProps {
  * browser takes the focus from a button that is disabled, and who pressed it by a key would be lost.
  */
 export function StepButton(props: IStepButtonProps) {
-  const { isAtEnd, onStep, label, children } = props;
+  const { isAtEnd, onStep, label, title, children } = props;
   return (
     <button
       type="button"
       className="plm-Button plm-Button-small"
       aria-label={label}
+      title={title}
       aria-disabled={isAtEnd}
       onClick={() => {
         if (!isAtEnd) {

@@ -4,10 +4,10 @@ import type { PolicyFigures } from '../../../protocol/generated';
 import { count } from '../../../state/text/numberFormat';
 import {
   DOUBTFUL,
-  GIVEN,
   isDoubtful,
   money,
   percent,
+  pricedModels,
   priceSource
 } from '../../../state/inspector/labels';
 import { useHost } from '../../host';
@@ -15,6 +15,7 @@ import { BreakableName } from '../controls/breakableName';
 import { useInspectedSession } from '../controls/inspection';
 import type { Term } from '../glossary/glossary';
 import { TermButton } from '../glossary/term';
+import { priceSentence } from '../timeline/costWords';
 
 /** Draws a column for the facts, one for the recording's estimate, and one for the policy. */
 export const FiguresTable = memo(function FiguresTable() {
@@ -139,15 +140,7 @@ export const FiguresTable = memo(function FiguresTable() {
       <p className="plm-Muted">
         {unit === 'units'
           ? words.__('Costs are in units of an uncached input token.')
-          : source === ''
-            ? words.__('By the prices of %1.', view.price.name)
-            : source === GIVEN
-              ? words.__('By the prices of %1, as given.', view.price.name)
-              : words.__(
-                  'By the prices of %1, from %2.',
-                  view.price.name,
-                  source
-                )}{' '}
+          : priceSentence(pricedModels(view), source, words)}{' '}
         {view.ruler.words}
       </p>
       {isDoubtful(view) && (

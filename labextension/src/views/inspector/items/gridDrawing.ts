@@ -1,5 +1,13 @@
 /** Paints the grid: only the rows and columns that are seen. */
+import {
+  definitionOfRow,
+  definitionsOf,
+  itemOfRow,
+  MAX_ITEMS
+} from '../../../state/inspector/definitionRows';
+import { scaleAt } from '../../../state/inspector/figures/requestScale';
 import { rowName } from '../../../state/inspector/rowNames';
+import { count } from '../../../state/text/numberFormat';
 import type {
   ItemState,
   ItemStates
@@ -12,6 +20,12 @@ import type { GridPalette } from './gridPalette';
 
 export const ROW_PX = 17;
 export const HEAD_PX = 20;
+/** Up to here a press unfolds a row that holds others; its name begins here. */
+export const FOLD_PX = 28;
+/** Where the names of the rows below it begin. */
+const INDENT_PX = 36;
+/** Letters of a definition's name beside which its tokens are written. */
+const MIN_NAME_LETTERS = 12;
 /** The width of a request's number above wide columns, in CSS pixels. */
 const NUMBER_PX = 26;
 /** The least width of the cursor. */
@@ -38,7 +52,8 @@ export interface IGridContent {
   readonly tracks: readonly ItemStates[];
   readonly rows: Int32Array;
   readonly request: number;
-  readonly item: number | null;
+  /** The chosen one of the rows. */
+  readonly chosenRow: number | null;
 }
 
 /** Paints into a canvas, at the screen's own resolution. */
@@ -171,7 +186,7 @@ class GridBrush {
     const first =
       range.first + Math.floor((this._firstColumn - range.first) / step) * step;
     for (let row = this._firstRow; row < this._lastRow; row++) {
-      const item = rows[row] ?? 0;
+      const item = itemOfRow(this._content.states.view, rows[row] ?? 0);
       tracks.forEach((states, part) => {
         let from = first;
         const worst = (at: number) =>
@@ -196,7 +211,8 @@ class GridBrush {
 
   names(): void {
     const { names, height } = this._shape;
-    const { rows, states, item: chosen } = this._content;
+    const { rows, states, chosenRow } = this._content;
+    const { view } = states;
     const context = this._context;
     context.fillStyle = this._colour('page');
     context.fillRect(0, 0, names, height);
@@ -206,15 +222,54 @@ class GridBrush {
     const letter = Math.max(context.measureText('mmmmmmmmmm').width / 10, 1);
     const letters = Math.max(Math.floor((names - 26) / letter), 3);
     for (let row = this._firstRow; row < this._lastRow; row++) {
-      const item = rows[row] ?? 0;
+      const rowNumber = rows[row] ?? 0;
+      const item = itemOfRow(view, rowNumber);
       const y = this._y(row) + ROW_PX / 2;
-      context.fillStyle = this._colour(this._kind(item));
-      context.fillRect(2, y - 5, 8, 10);
-      context.fillStyle = this._colour(item === chosen ? 'accent' : 'text');
-      context.fillText(rowName(states.view, item, letters), 16, y);
+      const text = this._colour(rowNumber === chosenRow ? 'accent' : 'text');
+      if (rowNumber < MAX_ITEMS) {
+        context.fillStyle = this._colour(this._kind(item));
+        context.fillRect(2, y - 5, 8, 10);
+        context.fillStyle = text;
+        if (definitionsOf(view, item).count === 0) {
+          context.fillText(rowName(view, item, letters), 16, y);
+        } else {
+          const isUnfolded = (rows[row + 1] ?? 0) >= MAX_ITEMS;
+          context.fillText(isUnfolded ? '▾' : '▸', 14, y);
+          context.fillText(rowName(view, item, letters - 2), FOLD_PX, y);
+        }
+      } else {
+        context.fillStyle = text;
+        this._definitionName(rowNumber, y, letter);
+      }
     }
     context.fillStyle = this._colour('line');
     context.fillRect(names - 2, HEAD_PX, 1, height);
+  }
+
+  /** Writes a definition's name, and at the right its tokens where there is room for both. */
+  private _definitionName(row: number, y: number, letter: number): void {
+    const { states, request } = this._content;
+    const context = this._context;
+    const { name, tokens } = definitionOfRow(states.view, row);
+    const { factor } = scaleAt(states, request);
+    const number = count(tokens * factor);
+    const right = this._shape.names - 8;
+    const room = Math.floor((right - INDENT_PX) / letter);
+    const hasNumber = room > number.length + MIN_NAME_LETTERS;
+    const letters = hasNumber ? room - number.length - 1 : room;
+    // The end of a name tells it from the others of its server.
+    const shown =
+      name.length <= letters
+        ? name
+        : `…${name.slice(1 - Math.max(letters, 3))}`;
+    context.fillText(shown, INDENT_PX, y);
+    if (hasNumber) {
+      context.textAlign = 'right';
+      context.globalAlpha = 0.75;
+      context.fillText(number, right, y);
+      context.globalAlpha = 1;
+      context.textAlign = 'left';
+    }
   }
 
   heads(): void {
@@ -245,7 +300,7 @@ class GridBrush {
 
   cursor(): void {
     const { names, height, column, range } = this._shape;
-    const { rows, request, item } = this._content;
+    const { rows, request, chosenRow } = this._content;
     const isShown = isInRange(range, request);
     const context = this._context;
     const x = this._x(request);
@@ -260,7 +315,7 @@ class GridBrush {
     if (isShown) {
       context.strokeRect(x - 0.5, HEAD_PX - 2, width, bottom - HEAD_PX + 2);
     }
-    const row = item === null ? -1 : rows.indexOf(item);
+    const row = chosenRow === null ? -1 : rows.indexOf(chosenRow);
     if (isShown && row >= this._firstRow && row < this._lastRow) {
       context.lineWidth = 2.5;
       context.strokeStyle = this._colour('text');

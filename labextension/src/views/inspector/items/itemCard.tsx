@@ -2,6 +2,10 @@
 import { memo, useState } from 'react';
 import { count } from '../../../state/text/numberFormat';
 import { oneLine } from '../../../state/text/oneLine';
+import {
+  definitionOfRow,
+  rowOf
+} from '../../../state/inspector/definitionRows';
 import { itemLabel } from '../../../state/inspector/labels';
 import type { EditAction } from '../../../state/inspector/source';
 import { stateWords, usesOf, why } from '../../../state/inspector/why';
@@ -11,6 +15,7 @@ import { useAnswer, useText } from '../controls/answers';
 import { useInspection } from '../controls/inspection';
 import { ItemLink, RequestLink } from '../controls/placeLinks';
 import { StepButton } from '../controls/stepButton';
+import { DefinitionList, DefinitionSentence } from './definitionCard';
 import { ReductionSentence } from './reductionSentence';
 
 const MAX_USES = 8;
@@ -63,20 +68,29 @@ export const ItemCard = memo(function ItemCard({ item }: { item: number }) {
 
 function ChosenItem({ item }: { item: number }) {
   const { words } = useHost();
-  const { view, shown, request, go } = useInspection();
+  const { view, shown, request, go, definition } = useInspection();
   const { states } = shown;
   const next = states.nextChange(item, request);
   const previous = states.previousChange(item, request);
   const partner = view.items.partner[item] ?? -1;
   const uses = usesOf(view, item);
+  const name =
+    definition === null
+      ? itemLabel(view, item)
+      : definitionOfRow(view, rowOf(view, item, definition)).name;
   return (
     <>
-      <h4 className="plm-Inspector-name" title={itemLabel(view, item)}>
-        <bdi>{itemLabel(view, item)}</bdi>
+      <h4 className="plm-Inspector-name" title={name}>
+        <bdi>{name}</bdi>
       </h4>
       <p className="plm-ItemCard-why">
         <bdi>{why(states, item, request)}</bdi>
       </p>
+      {definition === null ? (
+        <DefinitionList item={item} />
+      ) : (
+        <DefinitionSentence item={item} definition={definition} />
+      )}
       <ReductionSentence item={item} />
       <NextState item={item} />
       <div className="plm-Inspector-buttons">
@@ -113,7 +127,7 @@ function ChosenItem({ item }: { item: number }) {
         className="plm-ItemCard-text"
         head={words.__('Look underneath')}
       >
-        <ItemTexts item={item} />
+        <ItemTexts key={definition} item={item} />
       </Disclosure>
     </>
   );
@@ -221,11 +235,12 @@ function EditButtons({ item }: { item: number }) {
 /** Draws the item's whole text, and the text that the request shows instead. */
 function ItemTexts({ item }: { item: number }) {
   const { words } = useHost();
-  const { source, shown, request } = useInspection();
+  const { source, shown, request, definition } = useInspection();
   const [offset, setOffset] = useState(0);
   const { answer, isWaiting } = useText(source, {
     ask: 'item',
     item,
+    ...(definition === null ? {} : { definition }),
     request,
     policy: shown.policy,
     numbers: shown.numbers,

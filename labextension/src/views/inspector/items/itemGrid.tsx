@@ -7,18 +7,30 @@ import {
   useLayoutEffect,
   useMemo,
   useRef,
+  useState,
   type KeyboardEvent,
   type MouseEvent
 } from 'react';
-import type { ItemFilter } from '../../../protocol/generated';
+import type { ItemFilter, TimelineView } from '../../../protocol/generated';
+import {
+  definitionOfRow,
+  definitionsOf,
+  itemOfRow,
+  MAX_ITEMS,
+  placeOfRow,
+  rowOf
+} from '../../../state/inspector/definitionRows';
 import { itemLabel } from '../../../state/inspector/labels';
 import { itemRows } from '../../../state/inspector/itemRows';
 import {
   isInRange,
   wholeRange
 } from '../../../state/inspector/figures/rangeFigures';
+import { scaleAt } from '../../../state/inspector/figures/requestScale';
+import type { ItemStates } from '../../../state/inspector/figures/itemStates';
 import { stateWords } from '../../../state/inspector/why';
-import { useHost } from '../../host';
+import { count } from '../../../state/text/numberFormat';
+import { useHost, type IWords } from '../../host';
 import { useElementWidth } from '../controls/elementWidth';
 import {
   useGridChoice,
@@ -27,6 +39,7 @@ import {
 } from '../controls/inspection';
 import {
   drawGrid,
+  FOLD_PX,
   HEAD_PX,
   requestsInColumn,
   ROW_PX,
@@ -50,7 +63,7 @@ export const ItemGrid = memo(function ItemGrid({
   const { words } = useHost();
   const inspection = useInspection();
   const { view, recorded, whatIf, shown, request, item, go, card } = inspection;
-  const { range: chosenRange, chooseRange } = inspection;
+  const { range: chosenRange, chooseRange, definition } = inspection;
   const { filter, zoom: chosenZoom } = useGridChoice();
   const setFilter = (changed: ItemFilter) => {
     go({ filter: changed });
@@ -66,10 +79,12 @@ export const ItemGrid = memo(function ItemGrid({
   const scrolled = useRef({ left: 0, top: 0 });
   const idPrefix = useId();
   const width = useElementWidth(box);
+  const { unfolded, fold } = useUnfoldedItems(view, item, definition);
   const rows = useMemo(
-    () => itemRows(shown.states, filter, chosenRange),
-    [shown.states, filter, chosenRange]
+    () => itemRows(shown.states, filter, chosenRange, unfolded),
+    [shown.states, filter, chosenRange, unfolded]
   );
+  const chosenRow = item === null ? null : rowOf(view, item, definition);
   const range = useMemo(
     () => chosenRange ?? wholeRange(view),
     [chosenRange, view]
@@ -107,7 +122,7 @@ export const ItemGrid = memo(function ItemGrid({
         tracks,
         rows,
         request,
-        item
+        chosenRow
       });
     }
   }, [
@@ -115,7 +130,7 @@ export const ItemGrid = memo(function ItemGrid({
     tracks,
     rows,
     request,
-    item,
+    chosenRow,
     width,
     names,
     column,
@@ -125,7 +140,7 @@ export const ItemGrid = memo(function ItemGrid({
   useLayoutEffect(paint, [paint]);
 
   // The cursor stays in sight; the chosen row, too. Nothing is read of the page, which would lay it out.
-  const row = item === null ? -1 : rows.indexOf(item);
+  const row = chosenRow === null ? -1 : rows.indexOf(chosenRow);
   const showCursor = useCallback(() => {
     const { left } = scrolled.current;
     const columnRoom = width - names;
@@ -203,11 +218,14 @@ export const ItemGrid = memo(function ItemGrid({
     const y = event.clientY - frame.top - HEAD_PX;
     const at = first + Math.floor((x - names + element.scrollLeft) / column);
     const chosen = rows[Math.floor((y + element.scrollTop) / ROW_PX)];
+    if (x < FOLD_PX && y >= 0 && chosen !== undefined && fold(chosen)) {
+      return;
+    }
     go({
       ...(x >= names && isInRange(range, at)
         ? { request: at, against: null }
         : {}),
-      ...(y >= 0 && chosen !== undefined ? { item: chosen } : {})
+      ...(y >= 0 && chosen !== undefined ? placeOfRow(view, chosen) : {})
     });
   };
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
@@ -215,6 +233,10 @@ export const ItemGrid = memo(function ItemGrid({
       if (card.enter(event.currentTarget)) {
         event.preventDefault();
       }
+      return;
+    }
+    if (event.key === ' ' && item !== null && fold(item)) {
+      event.preventDefault();
       return;
     }
     if (event.key === 'Escape' && chosenRange !== null) {
@@ -235,11 +257,16 @@ export const ItemGrid = memo(function ItemGrid({
     );
     if (next !== null) {
       event.preventDefault();
-      go(next);
+      go(
+        next.item === undefined
+          ? next
+          : { ...next, ...placeOfRow(view, next.item) },
+        'walk'
+      );
     }
   };
   // Another cell is another element: of words that change in one, a screen reader says nothing.
-  const cell = `${idPrefix}-${item ?? 'none'}-${request}`;
+  const cell = `${idPrefix}-${chosenRow ?? 'none'}-${request}`;
   const stateOf = ({ states }: IShownTrack) => {
     const state = item === null ? null : states.state(item, request);
     return state === null ? words.__('not yet there') : stateWords(state);
@@ -247,7 +274,16 @@ export const ItemGrid = memo(function ItemGrid({
   const place =
     item === null
       ? ''
-      : words.__('%1, request %2', itemLabel(view, item), request + 1);
+      : words.__(
+          '%1, request %2',
+          rowWords(
+            shown.states,
+            { row: rowOf(view, item, definition), request },
+            unfolded,
+            words
+          ),
+          request + 1
+        );
   const cellText =
     item === null
       ? words.__('No item is chosen: press the arrow down.')
@@ -267,7 +303,7 @@ export const ItemGrid = memo(function ItemGrid({
         zoom={zoom}
         zooms={zooms}
         onZoom={setZoom}
-        itemCount={rows.length}
+        itemCount={rows.filter(held => held < MAX_ITEMS).length}
       />
       <div className="plm-ItemGrid-frame">
         <div
@@ -342,6 +378,74 @@ export const ItemGrid = memo(function ItemGrid({
     </div>
   );
 });
+
+/** Returns the items whose definitions are rows, and how to fold or unfold one, which is said by true. */
+function useUnfoldedItems(
+  view: TimelineView,
+  item: number | null,
+  definition: number | null
+): {
+  unfolded: ReadonlySet<string>;
+  fold: (row: number) => boolean;
+} {
+  const { go } = useInspection();
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const holder =
+    item === null || definition === null ? '' : (view.items.id[item] ?? '');
+  const unfolded = useMemo(
+    () =>
+      holder === '' || chosen.has(holder)
+        ? chosen
+        : new Set([...chosen, holder]),
+    [chosen, holder]
+  );
+  const fold = (row: number) => {
+    const folded = itemOfRow(view, row);
+    const id = view.items.id[folded] ?? '';
+    if (row >= MAX_ITEMS || definitionsOf(view, folded).count === 0) {
+      return false;
+    }
+    const rest = new Set(unfolded);
+    if (!rest.delete(id)) {
+      rest.add(id);
+    } else if (id === holder) {
+      go({ item: folded });
+    }
+    setChosen(rest);
+    return true;
+  };
+  return { unfolded, fold };
+}
+
+/** Returns what a row is, in words. */
+function rowWords(
+  states: ItemStates,
+  { row, request }: { row: number; request: number },
+  unfolded: ReadonlySet<string>,
+  words: IWords
+): string {
+  const { view } = states;
+  const item = itemOfRow(view, row);
+  const held = definitionsOf(view, item).count;
+  if (row >= MAX_ITEMS) {
+    const { name, tokens } = definitionOfRow(view, row);
+    return words.__(
+      'Tool definition %1, %2 tokens',
+      name,
+      count(tokens * scaleAt(states, request).factor)
+    );
+  }
+  if (held === 0) {
+    return itemLabel(view, item);
+  }
+  return unfolded.has(view.items.id[item] ?? '')
+    ? words.__('%1 (%2), Space folds them', itemLabel(view, item), count(held))
+    : words.__(
+        '%1 (%2), Space unfolds them',
+        itemLabel(view, item),
+        count(held)
+      );
+}
 
 function scrollOf(box: HTMLElement): { left: number; top: number } {
   return { left: box.scrollLeft, top: box.scrollTop };

@@ -2,6 +2,7 @@
 import { useId, useState } from 'react';
 import type { RequestItem } from '../../../protocol/generated';
 import { count } from '../../../state/text/numberFormat';
+import { oneLine } from '../../../state/text/oneLine';
 import { stateWords } from '../../../state/inspector/why';
 import { useHost } from '../../host';
 import { useText } from '../controls/answers';
@@ -155,6 +156,9 @@ function RequestBlock({
         />
         <strong>{block.role}</strong>
         <span className="plm-Muted">{kindWords(block.kind, words)}</span>
+        {block.kind === 'tools' && block.name !== '' && (
+          <bdi>{oneLine(block.name)}</bdi>
+        )}
         {item !== null && <ItemLink item={item} tabIndex={tabIndex} />}
         {block.state !== 'whole' && (
           <span className="plm-Chip">{stateWords(block.state)}</span>

@@ -1,7 +1,7 @@
 /** The cost of a request and its cause as text, for the sentence below the tracks and for a screen reader. */
 import type { PriceProfile } from '../../../protocol/generated';
 import { count } from '../../../state/text/numberFormat';
-import { money } from '../../../state/inspector/labels';
+import { ESTIMATED, GIVEN, money } from '../../../state/inspector/labels';
 import type { IRequestCost } from '../../../state/inspector/figures/requestCost';
 import type { IWords } from '../../host';
 
@@ -48,6 +48,20 @@ export function costWords(
   };
 }
 
+/** Returns the sentence about the prices of some models; `source` as `priceSource` returns it. */
+export function priceSentence(
+  names: string,
+  source: string,
+  words: IWords
+): string {
+  if (source === '') {
+    return words.__('By the prices of %1.', names);
+  }
+  return source === GIVEN
+    ? words.__('By the prices of %1, as given.', names)
+    : words.__('By the prices of %1, from %2.', names, source);
+}
+
 /** Returns the words as one text. */
 export function costText({ amount, anew, sentences }: ICostWords): string {
   return [amount, anew === '' ? '' : `${anew}:`, ...sentences]
@@ -60,7 +74,7 @@ function amountOf(
   unit: PriceProfile['unit'],
   words: IWords
 ): string {
-  const tokens = `${requestCost.isReported ? '' : '~'}${count(requestCost.tokens)}`;
+  const tokens = tokensText(requestCost.tokens, requestCost);
   return requestCost.cost === null
     ? words.__('%1 tokens, cost unknown.', tokens)
     : words.__(
@@ -70,11 +84,23 @@ function amountOf(
       );
 }
 
-function cacheSentence({ read }: IRequestCost, words: IWords): string {
+/** Returns a number of tokens, marked where it was not reported. */
+function tokensText(
+  tokens: number,
+  { isReported }: Pick<IRequestCost, 'isReported'>
+): string {
+  return `${isReported ? '' : ESTIMATED}${count(tokens)}`;
+}
+
+function cacheSentence(requestCost: IRequestCost, words: IWords): string {
+  const { read } = requestCost;
   if (read === null) {
     return words.__('What came from the cache was not reported.');
   }
   return read < 1
     ? words.__('Nothing came from the cache.')
-    : words.__('%1 of them came from the cache.', count(read));
+    : words.__(
+        '%1 of them came from the cache.',
+        tokensText(read, requestCost)
+      );
 }

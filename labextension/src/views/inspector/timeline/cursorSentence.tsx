@@ -1,7 +1,8 @@
 /** The cost of the request at the cursor and its cause, in a sentence, with buttons to expensive requests. */
 import { memo, useMemo } from 'react';
 import { count } from '../../../state/text/numberFormat';
-import { GIVEN, priceSource } from '../../../state/inspector/labels';
+import { oneLine } from '../../../state/text/oneLine';
+import { priceSource, pricesOfRequest } from '../../../state/inspector/labels';
 import {
   dearest,
   nextOf,
@@ -11,7 +12,7 @@ import { useHost } from '../../host';
 import { useInspection } from '../controls/inspection';
 import { RequestField } from '../controls/requestField';
 import { StepButton } from '../controls/stepButton';
-import { costWords, type ICostWords } from './costWords';
+import { costWords, priceSentence, type ICostWords } from './costWords';
 import { TermButton } from '../glossary/term';
 
 /** Draws the request's number as a field, its sentence, and buttons to the dearest request and to breaks. */
@@ -19,7 +20,8 @@ export const CursorSentence = memo(function CursorSentence() {
   const { words } = useHost();
   const { view, shown, request, go } = useInspection();
   const total = view.requests.id.length;
-  const { unit, name } = view.price;
+  const { unit } = view.price;
+  const { name } = pricesOfRequest(view, request);
   const source = priceSource(view);
   const cost = requestCost(view, shown.track, request);
   const texts = costWords(cost, view.price, words);
@@ -63,11 +65,7 @@ export const CursorSentence = memo(function CursorSentence() {
           <>
             {' '}
             <span className="plm-Muted">
-              {source === GIVEN
-                ? words.__('By the prices of %1, as given.', name)
-                : source === ''
-                  ? words.__('By the prices of %1.', name)
-                  : words.__('By the prices of %1, from %2.', name, source)}
+              {priceSentence(oneLine(name), source, words)}
             </span>
           </>
         )}

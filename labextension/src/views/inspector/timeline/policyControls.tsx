@@ -75,7 +75,9 @@ export const PolicyControls = memo(function PolicyControls({
         <span className="plm-Muted">
           {view.price.unit === 'units'
             ? words.__('in units of an uncached input token')
-            : words.__('by the prices of %1', view.price.name)}
+            : view.price.other_models.length === 0
+              ? words.__('by the prices of %1', view.price.name)
+              : words.__('by the prices of each request’s model')}
         </span>
       )}
       <span className="plm-Muted" role="status">

@@ -74,7 +74,9 @@ function ProofSentences({
   const [first, ...others] = view.proof?.sentences ?? [];
   return first === undefined ? null : (
     <p className="plm-Proof" data-doubtful={isDoubtful(view)}>
-      <strong>{first}</strong>
+      <strong data-cut={!isExplained} title={isExplained ? undefined : first}>
+        {first}
+      </strong>
       {(isExplained || isDoubtful(view)) &&
         others.map(value => (
           <span
@@ -298,7 +300,7 @@ function savingWords(
     'estimate of the recording %1 → %2 with refetching, %3 %',
     money(recorded, unit, false),
     money(cost, unit, false),
-    `${change < 0 ? '−' : '+'}${Math.abs(change)}`
+    `${change < 0 ? '−' : change > 0 ? '+' : '±'}${Math.abs(change)}`
   );
 }
 

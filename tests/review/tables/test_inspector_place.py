@@ -8,13 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.review.timeline_view.inspector_place import (
+from palimpsest.review.tables.inspector_place import (
     INSPECTOR_TABS,
     InspectorPlace,
     ItemFilter,
     checked_place,
+    link_of_fields,
     linked_place,
     place_link,
+    with_prices,
 )
 from palimpsest.transcript.errors import UserError
 
@@ -73,3 +75,32 @@ def test_what_is_not_valid_is_one_sentence(link: str, sentence: str) -> None:
         linked_place(link)
 
     assert str(refused.value).count("\n") == 0
+
+
+def test_a_link_takes_what_inspect_takes(tmp_path: Path) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text('"gpt-5" = "1/10"\n', "utf-8")
+    link = link_of_fields("ses_1", {"request": 4, "tab": "cost"}, [prices, "units"], "1h")
+
+    assert link == "palimpsest:ses_1/4?tab=cost&price=gpt-5%3D1%2F10%20units%20lifetime%3D1h"
+    assert link_of_fields("ses_1", {}) == "palimpsest:ses_1"
+    with pytest.raises(UserError, match="has no 'tap'; it has request"):
+        link_of_fields("ses_1", {"tap": "cost"})
+    with pytest.raises(UserError, match="prices\\.json"):
+        link_of_fields("ses_1", {}, "prices.json")
+
+
+@pytest.mark.parametrize(
+    ("opened", "chosen", "both"),
+    [
+        (None, None, None),
+        ("units", None, "units"),
+        (None, "units", "units"),
+        ("a=1/2", "lifetime=1h", "a=1/2 lifetime=1h"),
+        ("a=1/2", "a=1/2 lifetime=1h", "a=1/2 lifetime=1h"),
+    ],
+)
+def test_prices_of_the_opening_stand_before_those_chosen_since(
+    opened: str | None, chosen: str | None, both: str | None
+) -> None:
+    assert with_prices(opened, chosen) == both

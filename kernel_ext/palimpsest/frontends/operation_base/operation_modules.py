@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class OperationModule(NamedTuple):
-    """A module of this folder, with its types and commands; a test compares the two."""
+    """A module of ``operations``, with its types and commands; a test compares the two."""
 
     module: str
     types: str

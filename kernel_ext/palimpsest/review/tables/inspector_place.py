@@ -11,11 +11,15 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
+from palimpsest.review.prices.price_file import PriceWords, price_words
 from palimpsest.review.tables.links import SCHEME, link_to
-from palimpsest.review.timeline_view.view_queries import MAX_NAME_CHARS, MAX_PRICES_CHARS
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import Value
 
+MAX_NAME_CHARS = 300
+"""Maximum characters of a policy's or model's name in a place and in a question."""
+MAX_PRICES_CHARS = 8_000
+"""Maximum characters of the prices that the user gave: enough for a few hundred models."""
 InspectorTab = Literal["compared", "timeline", "items", "requests", "cost", "wastes", "notes"]
 INSPECTOR_TABS: tuple[InspectorTab, ...] = get_args(InspectorTab)
 ItemOrder = Literal["order", "size"]
@@ -49,6 +53,8 @@ class InspectorPlace(Value):
     """The request at the cursor; None for the newest."""
     item: Number | None = None
     """The item whose card is open."""
+    definition: Number | None = None
+    """The tool definition of that item whose card is open, from 1."""
     against: Number | None = None
     """The request that the shown one is compared with; by default the one before."""
     range: tuple[Number, Number] | None = None
@@ -124,6 +130,29 @@ def place_link(session: str, place: InspectorPlace) -> str:
         session, None if request is None else request - 1, None if item is None else item - 1
     )
     return f"{path}?{urlencode(pieces, safe=_UNQUOTED, quote_via=quote)}" if pieces else path
+
+
+def link_of_fields(
+    session: str,
+    fields: Mapping[str, Any],
+    price: PriceWords | None = None,
+    lifetime: str | float | None = None,
+) -> str:
+    """Return the link to the place with these fields; ``price`` and ``lifetime`` are those of ``Session.inspect``.
+
+    Raises UserError for what is no price, and for a field that is not valid.
+
+    >>> link_of_fields("ses_1", {"request": 4, "tab": "cost"}, "units")
+    'palimpsest:ses_1/4?tab=cost&price=units'
+    """
+    return place_link(session, checked_place({**fields, "price": price_words(price, lifetime)}))
+
+
+def with_prices(opened: str | None, chosen: str | None) -> str | None:
+    """Return the prices that an inspector opened with, and those that were chosen since, which win."""
+    if opened is None or chosen is None or chosen.startswith(opened):
+        return chosen or opened
+    return f"{opened} {chosen}"
 
 
 def linked_place(link: str) -> tuple[str, InspectorPlace]:

@@ -1,0 +1,115 @@
+"""The tool definitions of a request one by one, each with its name and its share of the tokens.
+
+A session's log holds the offered tools as one text, the JSON that was sent or that the engine stored; a text that cannot be
+read as a list of definitions stays one item.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import Any, Literal, NamedTuple
+
+from palimpsest.store.bounded_json import json_value
+from palimpsest.transcript.timeline import Timeline
+from palimpsest.transcript.visible_text import visible_line
+
+NAME_CHARS = 80
+WORDS_CHARS = 80
+MAX_DEFINITIONS = 5_000
+"""Definitions of one session that are listed one by one: a client that changes its tools at each request repeats them all."""
+DefinitionChange = Literal["", "new", "changed"]
+"""How a definition differs from those that were offered before; empty where it does not, and for the first ones."""
+
+
+class ToolDefinition(NamedTuple):
+    """One definition: its name, the first line of its description, and its JSON."""
+
+    name: str
+    words: str
+    text: str
+
+
+class ItemDefinition(NamedTuple):
+    """A definition in the item that holds it."""
+
+    item: int
+    name: str
+    tokens: int
+    """Its share of the item's tokens, by length; those of all definitions of an item are the item's."""
+    change: DefinitionChange
+
+
+def tool_definitions(text: str) -> tuple[ToolDefinition, ...]:
+    """Return the definitions in a text of tools, in their order; none where the text is not a list of definitions."""
+    try:
+        tools = json_value(text)
+    except ValueError:
+        return ()
+    if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
+        return ()
+    return tuple(_definition(tool) for tool in _declared(tools))
+
+
+def item_definitions(timeline: Timeline, weights: Sequence[int]) -> tuple[ItemDefinition, ...]:
+    """Return the definitions of a session's items of tools, item by item; ``weights`` are the items' tokens."""
+    texts: dict[str, tuple[ToolDefinition, ...]]
+    texts = timeline.earlier.setdefault("tool definitions", {})
+    found: list[ItemDefinition] = []
+    before: Mapping[str, str] | None = None
+    for item in timeline.items:
+        if item.kind != "tools":
+            continue
+        definitions = texts.get(item.hash)
+        if definitions is None:
+            definitions = texts[item.hash] = tool_definitions(timeline.read(item.index))
+        if len(found) + len(definitions) > MAX_DEFINITIONS:
+            break
+        tokens = shared_by_length(weights[item.index], [len(tool.text) for tool in definitions])
+        found.extend(
+            ItemDefinition(item.index, tool.name, share, _change(tool, before))
+            for tool, share in zip(definitions, tokens, strict=True)
+        )
+        before = {tool.name: tool.text for tool in definitions}
+    return tuple(found)
+
+
+def shared_by_length(tokens: int, lengths: Sequence[int]) -> tuple[int, ...]:
+    """Return whole tokens shared by length; their sum is ``tokens``, and each has at least the place that it takes."""
+    ends = [*accumulate(length + 1 for length in lengths)]
+    cuts = [round(tokens * end / ends[-1]) for end in ends]
+    return tuple(cut - before for before, cut in zip([0, *cuts], cuts, strict=False))
+
+
+def _declared(tools: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield each definition; Gemini sends its functions as a list within one tool."""
+    for tool in tools:
+        declared = tool.get("functionDeclarations") or tool.get("function_declarations")
+        if isinstance(declared, list) and all(isinstance(inner, dict) for inner in declared):
+            yield from declared
+        else:
+            yield tool
+
+
+def _definition(tool: Mapping[str, Any]) -> ToolDefinition:
+    function = tool.get("function")
+    described = function if isinstance(function, dict) else tool
+    named = (
+        described.get("name"),
+        described.get("server_label"),
+        described.get("type"),
+        # Gemini's own tools are named by their only key.
+        next(iter(tool), ""),
+    )
+    name = next((text for text in named if isinstance(text, str) and text), "")
+    words = described.get("description")
+    return ToolDefinition(
+        visible_line(name)[:NAME_CHARS],
+        visible_line(words)[:WORDS_CHARS] if isinstance(words, str) else "",
+        json.dumps(tool, ensure_ascii=False),
+    )
+
+
+def _change(tool: ToolDefinition, before: Mapping[str, str] | None) -> DefinitionChange:
+    if before is None or before.get(tool.name) == tool.text:
+        return ""
+    return "changed" if tool.name in before else "new"

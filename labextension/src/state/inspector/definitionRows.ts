@@ -1,0 +1,94 @@
+/** The tool definitions as rows of the grid: below the item that holds them, when that is unfolded. */
+import type { TimelineView } from '../../protocol/generated';
+import { oneLine } from '../text/oneLine';
+
+/** Rows below this number are items; from it on, tool definitions. No session has so many items. */
+export const MAX_ITEMS = 2 ** 21;
+
+/** The definitions of an item: their places in the view, one behind the other. */
+export interface IHeldDefinitions {
+  readonly first: number;
+  readonly count: number;
+}
+
+const NONE: IHeldDefinitions = { first: 0, count: 0 };
+const held = new WeakMap<TimelineView, Map<number, IHeldDefinitions>>();
+
+/** Returns the definitions that an item holds; none for an item that is not of tools, or whose text is no list. */
+export function definitionsOf(
+  view: TimelineView,
+  item: number
+): IHeldDefinitions {
+  let byItem = held.get(view);
+  if (byItem === undefined) {
+    byItem = new Map();
+    for (const [place, holder] of view.definitions.item.entries()) {
+      const { first, count } = byItem.get(holder) ?? { first: place, count: 0 };
+      byItem.set(holder, { first, count: count + 1 });
+    }
+    held.set(view, byItem);
+  }
+  return byItem.get(item) ?? NONE;
+}
+
+/** Returns the row of an item, or of one of its definitions, counted from 0. */
+export function rowOf(
+  view: TimelineView,
+  item: number,
+  definition: number | null
+): number {
+  const { first, count } = definitionsOf(view, item);
+  return definition === null || definition >= count
+    ? item
+    : MAX_ITEMS + first + definition;
+}
+
+/** Returns the item that a row stands for, or that holds its definition. */
+export function itemOfRow(view: TimelineView, row: number): number {
+  return row < MAX_ITEMS ? row : (view.definitions.item[row - MAX_ITEMS] ?? 0);
+}
+
+/** Returns what a row chooses. */
+export function placeOfRow(
+  view: TimelineView,
+  row: number
+): { item: number; definition: number | null } {
+  const item = itemOfRow(view, row);
+  return {
+    item,
+    definition:
+      row < MAX_ITEMS ? null : row - MAX_ITEMS - definitionsOf(view, item).first
+  };
+}
+
+/** Returns the rows of an item's definitions that a tool's name and a text choose; all where both are empty. */
+export function definitionRows(
+  view: TimelineView,
+  item: number,
+  { tool, text }: { tool: string; text: string }
+): number[] {
+  const { first, count } = definitionsOf(view, item);
+  const rows: number[] = [];
+  for (let place = first; place < first + count; place++) {
+    const name = view.definitions.name[place] ?? '';
+    if (
+      (tool === '' || name === tool) &&
+      (text === '' || name.toLowerCase().includes(text))
+    ) {
+      rows.push(MAX_ITEMS + place);
+    }
+  }
+  return rows;
+}
+
+/** Returns the name and the tokens of a definition's row, by the ruler's estimator. */
+export function definitionOfRow(
+  view: TimelineView,
+  row: number
+): { name: string; tokens: number } {
+  const place = row - MAX_ITEMS;
+  return {
+    name: oneLine(view.definitions.name[place] ?? '') || '(no name)',
+    tokens: view.definitions.tokens[place] ?? 0
+  };
+}

@@ -1,0 +1,42 @@
+/** What a session did with its tool definitions: how often a tool was called, and which were no longer offered. */
+import type { TimelineView } from '../../protocol/generated';
+import { oneLine } from '../text/oneLine';
+import { definitionsOf } from './definitionRows';
+
+const calls = new WeakMap<TimelineView, Map<string, number>>();
+
+/** Returns how many calls of the session name a tool. */
+export function callsOf(view: TimelineView, name: string): number {
+  let byName = calls.get(view);
+  if (byName === undefined) {
+    byName = new Map();
+    const { kind, tool } = view.items;
+    const call = view.kinds.indexOf('call');
+    for (const [item, itemKind] of kind.entries()) {
+      if (itemKind === call) {
+        const called = oneLine(tool[item] ?? '');
+        byName.set(called, (byName.get(called) ?? 0) + 1);
+      }
+    }
+    calls.set(view, byName);
+  }
+  return byName.get(name) ?? 0;
+}
+
+/** Returns the names that the definitions before those of an item held, and these no longer hold. */
+export function removedSince(view: TimelineView, item: number): string[] {
+  const { item: holders, name } = view.definitions;
+  const { first, count } = definitionsOf(view, item);
+  const before = count === 0 || first === 0 ? undefined : holders[first - 1];
+  if (before === undefined) {
+    return [];
+  }
+  const offered = new Set(name.slice(first, first + count));
+  return [
+    ...new Set(
+      name.filter(
+        (old, place) => holders[place] === before && !offered.has(old)
+      )
+    )
+  ];
+}

@@ -1,0 +1,176 @@
+/** Tool definitions in the card of the item that holds them: all of them by size, or the chosen one. */
+import { useMemo, useState } from 'react';
+import {
+  definitionOfRow,
+  definitionRows,
+  definitionsOf,
+  MAX_ITEMS,
+  placeOfRow
+} from '../../../state/inspector/definitionRows';
+import { scaleAt } from '../../../state/inspector/figures/requestScale';
+import { callsOf, removedSince } from '../../../state/inspector/definitionUse';
+import { percent } from '../../../state/inspector/labels';
+import { count } from '../../../state/text/numberFormat';
+import { oneLine } from '../../../state/text/oneLine';
+import { useHost, type IWords } from '../../host';
+import { FoldedRest } from '../controls/foldedRest';
+import { useInspection } from '../controls/inspection';
+
+/** The definitions that are listed before the rest is unfolded. */
+const LISTED = 8;
+
+/** Draws the definitions of an item, the largest first, each with its tokens and how often it was called. */
+export function DefinitionList({ item }: { item: number }) {
+  const { words } = useHost();
+  const { view, shown, request, go } = useInspection();
+  const [isUnfolded, setUnfolded] = useState(false);
+  const rows = useMemo(
+    () =>
+      definitionRows(view, item, { tool: '', text: '' }).sort(
+        (row, other) =>
+          definitionOfRow(view, other).tokens -
+          definitionOfRow(view, row).tokens
+      ),
+    [view, item]
+  );
+  if (rows.length === 0) {
+    return null;
+  }
+  const { factor } = scaleAt(shown.states, request);
+  const unused = rows.filter(
+    row => callsOf(view, definitionOfRow(view, row).name) === 0
+  );
+  const unusedTokens = unused.reduce(
+    (sum, row) => sum + definitionOfRow(view, row).tokens,
+    0
+  );
+  const removed = removedSince(view, item);
+  const name =
+    rows.length === 1
+      ? words.__('1 tool definition')
+      : words.__('%1 tool definitions', count(rows.length));
+  return (
+    <section role="group" aria-label={name}>
+      <p>
+        {unused.length === 0
+          ? words.__('%1.', name)
+          : words.__(
+              '%1. Never called here: %2 of them, with %3 tokens.',
+              name,
+              count(unused.length),
+              count(unusedTokens * factor)
+            )}
+      </p>
+      {removed.length > 0 && (
+        <p>
+          {words.__('No longer offered:')}{' '}
+          <bdi>{removed.map(oneLine).join(', ')}</bdi>
+        </p>
+      )}
+      <ul className="plm-Difference-rows">
+        {rows.slice(0, isUnfolded ? rows.length : LISTED).map(row => {
+          const definition = definitionOfRow(view, row);
+          return (
+            <li key={row}>
+              <button
+                type="button"
+                className="plm-Link plm-Inspector-link plm-Inspector-name"
+                onClick={() => {
+                  go(placeOfRow(view, row));
+                }}
+              >
+                <bdi>{definition.name}</bdi>
+              </button>
+              <span className="plm-Muted">
+                {[
+                  words.__('%1 tokens', count(definition.tokens * factor)),
+                  callWords(callsOf(view, definition.name), words),
+                  changeWords(view.definitions.change[row - MAX_ITEMS], words)
+                ]
+                  .filter(Boolean)
+                  .join(', ')}
+              </span>
+            </li>
+          );
+        })}
+      </ul>
+      {rows.length > LISTED && (
+        <FoldedRest
+          isUnfolded={isUnfolded}
+          more={words.__('and %1 more', rows.length - LISTED)}
+          onFold={setUnfolded}
+        />
+      )}
+    </section>
+  );
+}
+
+/** Draws what is known of one definition, and the way to the others. */
+export function DefinitionSentence({
+  item,
+  definition
+}: {
+  item: number;
+  definition: number;
+}) {
+  const { words } = useHost();
+  const { view, shown, request, go } = useInspection();
+  const { first, count: total } = definitionsOf(view, item);
+  const { name, tokens } = definitionOfRow(
+    view,
+    MAX_ITEMS + first + definition
+  );
+  const { factor } = scaleAt(shown.states, request);
+  const all = Math.max(view.items.tokens[item] ?? 0, 1);
+  return (
+    <>
+      <p>
+        {words.__(
+          'It is definition %1 of %2, with %3 tokens, %4 of all definitions: a share by length.',
+          definition + 1,
+          count(total),
+          count(tokens * factor),
+          percent(tokens / all)
+        )}{' '}
+        {sentence(callWords(callsOf(view, name), words))}{' '}
+        {sentence(
+          changeWords(view.definitions.change[first + definition], words)
+        )}
+      </p>
+      <p>
+        <button
+          type="button"
+          className="plm-Link plm-Inspector-link"
+          onClick={() => {
+            go({ item });
+          }}
+        >
+          {words.__('All %1 tool definitions', count(total))}
+        </button>
+      </p>
+    </>
+  );
+}
+
+function sentence(text: string): string {
+  return text === '' ? '' : `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}
+
+function callWords(calls: number, words: IWords): string {
+  return calls === 0
+    ? words.__('never called')
+    : calls === 1
+      ? words.__('called once')
+      : words.__('called %1 times', count(calls));
+}
+
+function changeWords(change: string | undefined, words: IWords): string {
+  switch (change) {
+    case 'new':
+      return words.__('new since the definitions before');
+    case 'changed':
+      return words.__('changed since the definitions before');
+    default:
+      return '';
+  }
+}

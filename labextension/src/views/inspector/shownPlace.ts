@@ -1,0 +1,139 @@
+/** The place that an inspector shows, with the steps back and forward. */
+import { useEffect, useMemo, useRef, useState } from 'react';
+import type { TimelineView } from '../../protocol/generated';
+import {
+  movedTo,
+  openedAt,
+  renumbered,
+  steppedBack,
+  steppedForward,
+  steppedTo,
+  type IPlaceSteps,
+  type MoveWay
+} from '../../state/inspector/placeSteps';
+import { NOWHERE, type IInspectorPlace } from '../../state/inspector/source';
+import type { IInspectedSession } from './controls/inspection';
+
+export interface ISteppedPlace {
+  readonly place: IInspectorPlace;
+  readonly steps: IPlaceSteps;
+  readonly change: (change: (steps: IPlaceSteps) => IPlaceSteps) => void;
+}
+
+interface IShownPlaceProps {
+  place?: IInspectorPlace;
+  onPlace?: (place: IInspectorPlace, isStep: boolean) => void;
+}
+
+/** Returns the place and its steps; a place from outside is shown instead. */
+export function useShownPlace({
+  place: given,
+  onPlace
+}: IShownPlaceProps): ISteppedPlace {
+  const [steps, change] = useState(() => openedAt(given ?? NOWHERE));
+  const [lastGiven, setLastGiven] = useState(given);
+  const { place, made } = steps;
+  if (lastGiven !== given) {
+    setLastGiven(given);
+    change(before => steppedTo(before, given ?? NOWHERE));
+  }
+  const reportedSteps = useRef(made);
+  useEffect(() => {
+    const isStep = made !== reportedSteps.current;
+    reportedSteps.current = made;
+    if (place !== given && place !== NOWHERE) {
+      onPlace?.(place, isStep);
+    }
+    // Only a change of the place is reported, not a new callback.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [place]);
+  return useMemo(() => ({ place, steps, change }), [place, steps]);
+}
+
+/** Keeps an item's place by its id: the last few are numbered anew while an answer is written. */
+export function useSameItem(
+  view: TimelineView | null,
+  { change }: ISteppedPlace
+): void {
+  const [lastView, setLastView] = useState(view);
+  if (lastView !== view) {
+    setLastView(view);
+    if (lastView !== null && view !== null) {
+      change(steps =>
+        renumbered(steps, item => sameItem(lastView, view, item))
+      );
+    }
+  }
+}
+
+/** Returns how to move; in a session that may grow the last request stands for the newest one, which is followed. */
+export function useMovement(
+  view: TimelineView,
+  { change }: ISteppedPlace
+): IInspectedSession['go'] {
+  const follows = view.own;
+  const last = view.requests.id.length - 1;
+  return useMemo(
+    () =>
+      (moved: Partial<IInspectorPlace>, way: MoveWay = 'choice') => {
+        const isLast = follows && moved.request === last;
+        const at = Date.now();
+        change(steps =>
+          movedTo(
+            steps,
+            {
+              ...steps.place,
+              // Another item has other definitions.
+              ...(moved.item === undefined ? {} : { definition: null }),
+              ...moved,
+              ...(isLast ? { request: null } : {})
+            },
+            way,
+            at
+          )
+        );
+      },
+    [follows, last, change]
+  );
+}
+
+/** Ways to the places before and after; null where there is nothing to go to. */
+export interface IWaysBackAndForward {
+  readonly back: (() => void) | null;
+  readonly forward: (() => void) | null;
+  /** Whether the place was reached by these ways, or from outside. */
+  readonly isReturned: boolean;
+}
+
+/** Returns how to go back and forward. */
+export function stepsOf({ steps, change }: ISteppedPlace): IWaysBackAndForward {
+  return {
+    back:
+      steps.before.length === 0
+        ? null
+        : () => {
+            change(steppedBack);
+          },
+    forward:
+      steps.after.length === 0
+        ? null
+        : () => {
+            change(steppedForward);
+          },
+    isReturned: steps.move === null && steps.made > 0
+  };
+}
+
+/** Returns the number that an item of an older view has in a newer one; null where it is gone. */
+function sameItem(
+  before: TimelineView,
+  after: TimelineView,
+  item: number | null
+): number | null {
+  const id = item === null ? undefined : before.items.id[item];
+  if (id === undefined || item === null || after.items.id[item] === id) {
+    return item;
+  }
+  const index = after.items.id.indexOf(id);
+  return index < 0 ? null : index;
+}
