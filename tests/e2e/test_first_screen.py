@@ -95,5 +95,7 @@ def changes_by_policy(views: Locator) -> None:
     """Read what the policy changes: estimate beside estimate, with the difference."""
     figures = views.locator(".plm-Track-figures").nth(1)
     expect(figures).to_contain_text(
-        re.compile(r"estimate of the recording ~\S+ \S+ → ~\S+ \S+ with refetching, [\u2212+±]\d+ %")
+        re.compile(
+            r"estimate of the recording ~\S+ \S+ → ~\S+ \S+ with refetching, [\u2212+±]\d+ %"
+        )
     )
