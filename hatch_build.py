@@ -38,10 +38,9 @@ class FrontEnd(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Add the notebooks, and the files of a build that exists, or say that there is none."""
         if version != "editable" and self.target_name == "wheel":
-            notebooks = Path(self.root, "notebooks").glob("0[1-9]-*.ipynb")
-            build_data.setdefault("force_include", {}).update(
-                {str(path): f"palimpsest/lessons/notebooks/{path.name}" for path in notebooks}
-            )
+            for path in Path(self.root, "notebooks").glob("0[1-9]-*.ipynb"):
+                included = build_data.setdefault("force_include", {})
+                included[str(path)] = f"palimpsest/lessons/notebooks/{path.name}"
         built = Path(self.root) / "labextension" / "dist"
         if not (built / "package.json").is_file():
             self.app.display_warning(NOT_BUILT)

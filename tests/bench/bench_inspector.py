@@ -1,4 +1,4 @@
-"""Measure the inspector in a browser: its first picture of a large session, and moving its cursor.
+"""Measure the inspector in a browser: its first picture of a large session, moving its cursor, and a slider of a policy.
 
 The page is the inspector alone, built from ``labextension/tests/inspector/page``; the session is generated.
 Times are CPU time of the page's thread.
@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any, cast
 
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
@@ -27,7 +27,7 @@ from tests.review.timeline_view.patched_view import patched
 
 from palimpsest.recordings.formats.built_in import REGISTRY
 from palimpsest.review.recorded_sessions.session_answers import SessionAnswers, SessionPlace
-from palimpsest.review.timeline_view.view_queries import AskView
+from palimpsest.review.timeline_view.view_queries import AskTrack, AskView
 from palimpsest.review.timeline_view.view_values import TimelineView
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import open_project_folder
@@ -38,6 +38,9 @@ TRANSITIONS = 20_000
 STEPS = 150
 MIN_TASK_MICROSECONDS = 1_000
 PATCHES = 8
+SLIDES = 8
+"""Stops of a slider, after the first."""
+SLID = "made.clearing"
 FOLLOWED = 12
 """Messages at the end of a session that are followed."""
 OWN = "ses_reporting"
@@ -61,14 +64,92 @@ def measure() -> list[Figure]:
             page = browser.new_page(viewport={"width": 1440, "height": 960})
             first, tasks = times(browser, page, built)
             patches = patch_tasks(browser, page)
+            drawn = slider_times(page)
             browser.close()
+    counted, told = slider_answers()
     return [
         Figure("inspector, first picture of 2,000 requests", first, "s", 1),
         Figure("inspector, a task while the cursor moves, median", median(tasks), "ms", 16),
         Figure("inspector, a task while the cursor moves, longest", max(tasks), "ms", 50),
         Figure("inspector, a task while a request more is drawn, longest", max(patches), "ms", 50),
+        Figure("inspector, a stop of a slider, CPU in the page", fmean(drawn), "ms"),
+        Figure("inspector, a stop of a slider, CPU in the kernel", fmean(counted), "ms", note=told),
+        Figure(
+            "inspector, a stop of a slider, page and kernel",
+            fmean(drawn) + fmean(counted),
+            "ms",
+            200,
+        ),
         *kernel_figures(),
     ]
+
+
+def slider_times(page: Page) -> list[float]:
+    """Return the page's CPU milliseconds from each press of a slider's key until its track is drawn.
+
+    What is drawn behind it may be done with the next press, so that the mean counts.
+    """
+    view = large_view()
+    stops = list(range(1, SLIDES + 2))
+    option = {"name": SLID, "what": "Clears.", "source": "made, 1", "sliders": [
+        {"name": "n", "stops": stops, "default": 1}
+    ]}  # fmt: skip
+    tracks = [
+        {**large_view(seed=7 + stop)["recorded"], "policy": f"{SLID} n={stop}"} for stop in stops
+    ]
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.setTimeDomain", {"timeDomain": "threadTicks"})
+    session.send("Performance.enable")
+    page.evaluate(
+        "([view, tracks, place]) => window.inspect(view, [view.recorded, ...tracks], place)",
+        [
+            {**view, "policies": [option]},
+            tracks,
+            {"request": 1000, "item": 40, "policy": f"{SLID} n=1"},
+        ],
+    )
+    slider = page.locator(".plm-PolicyControls-slider input")
+    drawn = page.locator(".plm-Track-head strong")
+    drawn.get_by_text("n=1", exact=False).wait_for()
+    slider.focus()
+    taken = []
+    for stop in stops[1:]:
+        page.evaluate(PAINTED)
+        began = cpu(session)
+        page.keyboard.press("ArrowRight")
+        drawn.get_by_text(f"n={stop}", exact=False).wait_for()
+        page.evaluate(PAINTED)
+        taken.append(1000 * (cpu(session) - began))
+    return taken
+
+
+def slider_answers() -> tuple[list[float], str]:
+    """Return the kernel's CPU milliseconds of the answer to each stop of a slider, and of how large a session."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        large = root / "large.jsonl"
+        repeat_recording(
+            sample("pi_large_session.jsonl", root), large, lambda _size, n: n >= REQUESTS
+        )
+        store = JsonlStore(open_project_folder(root))
+        recorded = REGISTRY.import_from(store, large, lambda: 1).sessions[0].id
+        answers = SessionAnswers(cast("Any", store), recorded, lambda _model: None)
+        view = answers.answer(AskView()).view
+        assert view is not None
+        taken = []
+        for stop in range(SLIDES + 1):
+            gc.collect()
+            gc.disable()
+            began = time.process_time()
+            query = AskTrack(policy="sweagent.last_n", numbers={"n": 5 + stop, "polling": 1})
+            answer = answers.answer(query)
+            answer.model_dump_json(exclude_none=True)
+            taken.append(1000 * (time.process_time() - began))
+            gc.enable()
+            assert answer.track is not None
+            assert answer.error == ""
+        # The first answer makes what the others share.
+        return taken[1:], f"{len(view.requests.id):,} requests, {len(view.items.id):,} items"
 
 
 def patch_tasks(browser: Browser, page: Page) -> list[float]:
@@ -274,15 +355,16 @@ def cpu(session: CDPSession) -> float:
     return float(next(one["value"] for one in metrics if one["name"] == "TaskDuration"))
 
 
-def large_view() -> dict[str, Any]:
-    """Return a view of a session with many requests, items and transitions, the same each time."""
+def large_view(seed: int = 7) -> dict[str, Any]:
+    """Return a view of a session with many requests, items and transitions, the same for the same ``seed``, which varies what is shown."""
     chance = random.Random(7)
+    changing = random.Random(seed)
     entered = sorted(chance.randrange(REQUESTS) for _ in range(ITEMS))
     entered[:8] = [0] * 8
     tokens = [chance.randrange(20, 900) for _ in range(ITEMS)]
     changes = sorted(
-        (chance.randrange(entered[item], REQUESTS), item, chance.choice(("cleared", "truncated", "whole")))
-        for item in (chance.randrange(ITEMS) for _ in range(TRANSITIONS))
+        (changing.randrange(entered[item], REQUESTS), item, changing.choice(("cleared", "truncated", "whole")))
+        for item in (changing.randrange(ITEMS) for _ in range(TRANSITIONS))
     )  # fmt: skip
     held = [0] * REQUESTS
     for one in entered:

@@ -210,3 +210,13 @@ def _another(value: Any) -> Any:
             return "reported"
         case _:
             return "it's | one"
+
+
+def test_all_versions_of_a_preset_are_in_one_package() -> None:
+    """A name is looked for in the first package alone, where it is found there."""
+    packages = {
+        (preset.preset, preset.__module__.rpartition(".")[0]) for preset in registry.presets()
+    }
+    names = [name for name, _ in packages]
+
+    assert sorted(names) == sorted(set(names))

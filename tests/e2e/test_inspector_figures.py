@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
+from tests.e2e.inspected_sessions import view_of
 from tests.recordings.formats.sample_files import sample
 
 import palimpsest
@@ -32,6 +33,8 @@ PAGE_ROWS = 25
 MAX_BREAKS = 12
 """Breaks that are listed before the rest is unfolded."""
 UNKNOWN = "\N{EN DASH}"
+TAKEN = "lost as in the recording"
+"""The row of cache breaks that every replay has where the recording had them; only where there are some."""
 
 
 @dataclass
@@ -183,6 +186,8 @@ def _figures_table(views: Locator, session: Any, found: ComparedFigures) -> None
     comparison = session.compare(["recorded", POLICY])
     records = {record["policy"]: record for record in comparison.table.records()}
     rows = _rows(_group(views, "Figures").get_by_role("table"))
+    taken = [row for row in rows if row["figure"] == TAKEN]
+    rows = [row for row in rows if row["figure"] != TAKEN]
     assert [row["figure"] for row in rows] == [*FIGURES]
     columns = {name.removesuffix(" ?"): name for name in rows[0] if name != "figure"}
     named = {
@@ -191,6 +196,8 @@ def _figures_table(views: Locator, session: Any, found: ComparedFigures) -> None
         f"{POLICY}, estimated": records[POLICY],
     }
     assert {*columns} == {name for name, record in named.items() if record is not None}
+    lost = len(view_of(session).recorded.taken)
+    assert [row[columns["recorded, estimated"]] for row in taken] == ([str(lost)] if lost else [])
     for name, column in columns.items():
         record = named[name]
         assert record is not None
@@ -251,7 +258,7 @@ def _requests_table(views: Locator, session: Any, found: ComparedFigures) -> Non
         counted = round(session.request(number).tokens)
         tokens = {
             "reported": record["input"],
-            "from cache": record["cache_read"],
+            "read from cache": record["cache_read"],
             "counted": counted,
             "answer": _answer_tokens(record),
             **({"written anew": losses.get(number)} if losses else {}),

@@ -27,6 +27,7 @@ from tests.e2e.test_panel import (
     open_scripted_notebook,
     send,
 )
+from tests.review.comparison.one_task import write_both
 from tests.waiting import LAST_RESORT_SECONDS, eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -128,23 +129,84 @@ def test_it_comes_back_where_it_was_left_and_a_link_a_shortcut_and_a_comparison_
     inspected(page)
     page.evaluate("void window.jupyterapp.commands.execute('palimpsest:compare')")
     page.get_by_role("dialog").get_by_role("button", name="Compare", exact=True).click()
-    expect(tab(page)).to_have_count(2)
-    first, second = (tab(page).nth(place) for place in (0, 1))
-    expect(cursor(second)).to_have_attribute("aria-valuenow", "3")
-    left, right = first.bounding_box(), second.bounding_box()
-    assert left is not None
-    assert right is not None
-    assert left["x"] + left["width"] <= right["x"]
-    regions = page.get_by_role("region", name=re.compile("^(Context of|Inspect the Context)"))
-    expect(regions).to_have_count(4)
-    assert len({one.get_attribute("aria-label") for one in regions.all()}) == 4
-    for one, other in ((first, second), (second, first)):
-        cursor(one).press("ArrowLeft")
-        expect(cursor(other)).to_have_attribute(
-            "aria-valuenow", str(cursor(one).get_attribute("aria-valuenow"))
-        )
-    expect(cursor(first)).to_have_attribute("aria-valuenow", "1")
-    photograph(page, "inspector-compared")
+    views = inspected_both(page)
+    expect(views.get_by_role("group", name="Where they part")).to_be_visible()
+    assert page.evaluate(OPENED) == 1
+    views.get_by_role("button", name="of the second").or_(
+        views.get_by_role("button", name="inspect the second")
+    ).click()
+    expect(views.locator(".plm-Inspector-origin")).to_contain_text("the second of two")
+    expect(cursor(inspected(page))).to_be_visible()
+    assert seen.errors == []
+
+
+def inspected_both(page: Page) -> Locator:
+    """Return the views of the inspector in front, once they show two sessions."""
+    views = tab(page).locator(".plm-Inspector")
+    expect(views.get_by_role("tab", name="Two sessions")).to_have_attribute("aria-selected", "true")
+    return views
+
+
+def choose_in_browser(page: Page, *names: str) -> None:
+    """Select files in the file browser, which is at the root, and open the menu of the last one."""
+    rows = page.locator(".jp-DirListing-item")
+    for number, name in enumerate(names):
+        row = rows.filter(has_text=re.compile(rf"^{re.escape(name)}"))
+        row.click(modifiers=["ControlOrMeta"] if number else [])
+    rows.filter(has_text=re.compile(rf"^{re.escape(names[-1])}")).click(button="right")
+
+
+def compare_in_menu(page: Page, label: str) -> None:
+    """Choose a comparison in the open menu of the file browser."""
+    page.locator(".lm-Menu").get_by_text(label, exact=True).click()
+
+
+@pytest.mark.usefixtures("own_page")
+def test_two_recorded_files_are_compared_from_the_file_browser_and_come_back(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
+    for path in write_both(lab.folder):
+        path.rename(lab.folder / f"two-{path.name}")
+    (lab.folder / "two-table.jsonl").write_text('{"a": 1}\n')
+    place = f"{lab.url}/lab/workspaces/compared"
+    page.goto(f"{place}?token={lab.token}")
+    choose_in_browser(page, "two-mended.jsonl", "two-rewritten.jsonl")
+    photograph(page, "inspector-two-menu")
+    compare_in_menu(page, "Compare in the Inspector")
+
+    views = inspected_both(page)
+    parting = views.get_by_role("group", name="Where they part")
+    expect(parting).to_contain_text("They do the same in 2 steps, and then part")
+    photograph(page, "inspector-two")
+    parting.get_by_role("button", name="of the second").click()
+    expect(views.locator(".plm-Inspector-origin")).to_contain_text("the second of two")
+    kept = "lab/api/workspaces/compared"
+    eventually(lambda: re.search(rb'"side":\s*"second"', ask_server(lab, kept)))
+
+    page.goto(f"{place}?token={lab.token}")
+    expect(tab(page).locator(".plm-Inspector-origin")).to_contain_text("the second of two")
+    expect(inspected(page).get_by_role("tab", name="Timeline")).to_have_attribute(
+        "aria-selected", "true"
+    )
+    assert page.evaluate(OPENED) == 1
+
+    # One that is selected is compared with another one that is asked for.
+    choose_in_browser(page, "two-rewritten.jsonl")
+    compare_in_menu(page, "Compare in the Inspector with…")
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("combobox")).to_be_visible()
+    names = dialog.locator("option").all_inner_texts()
+    assert "two-mended.jsonl" in names, names
+    assert "two-rewritten.jsonl" not in names, names
+    dialog.get_by_role("combobox").select_option("Another recorded file…")
+    dialog.get_by_role("button", name="Compare", exact=True).click()
+    page.get_by_role("dialog").get_by_role("textbox").fill("two-table.jsonl")
+    page.get_by_role("dialog").get_by_role("button", name="Compare", exact=True).click()
+    expect(strip(page)).to_contain_text("two-table.jsonl")
+    expect(inspected(page).get_by_role("tab", name="Two sessions")).to_have_count(0)
+    photograph(page, "inspector-two-failed")
+    strip(page).get_by_role("button", name="Dismiss").click()
+    expect(strip(page)).to_have_count(0)
     assert seen.errors == []
 
 

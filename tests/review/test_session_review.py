@@ -247,7 +247,7 @@ def test_why_says_state_rule_numbers_and_time_in_one_sentence() -> None:
     assert uses[0].names == ("onSelect",)
     assert review().why(5, 1).endswith("UTC).")
     assert "it came later" in review().why(5, 1)
-    with pytest.raises(UserError, match="453 requests and 1115 items"):
+    with pytest.raises(UserError, match="453 requests and 1,115 items"):
         review().why(5, 10_000)
 
 

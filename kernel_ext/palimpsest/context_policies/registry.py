@@ -28,7 +28,7 @@ from palimpsest.context_policies.own_policies.custom import (
 from palimpsest.render.reports.table import Cell, ReportTable, TableColumn
 
 FOLDERS = ("palimpsest.context_policies.presets", "palimpsest.context_policies.engine_presets")
-"""The packages whose modules define presets."""
+"""The packages whose modules define presets; all versions of a preset are in one package."""
 COLUMNS = (
     TableColumn("policy", "policy"),
     TableColumn("what", "what it does"),
@@ -52,9 +52,25 @@ COLUMNS = (
 def presets() -> tuple[type[Preset], ...]:
     """Return every preset, sorted by name."""
     for folder in FOLDERS:
-        for module in pkgutil.iter_modules(import_module(folder).__path__, f"{folder}."):
-            import_module(module.name)
+        _import_presets(folder)
+    return _imported_presets()
+
+
+@cache
+def _import_presets(folder: str) -> None:
+    for module in pkgutil.iter_modules(import_module(folder).__path__, f"{folder}."):
+        import_module(module.name)
+
+
+def _imported_presets() -> tuple[type[Preset], ...]:
     return tuple(sorted(PRESETS, key=lambda preset: (preset.preset, version_of(preset))))
+
+
+def _presets_with(name: str) -> tuple[type[Preset], ...]:
+    """Return presets among which are all of a name: without the engine's, which import much, where another has the name."""
+    _import_presets(FOLDERS[0])
+    found = _imported_presets()
+    return found if any(preset.preset == name for preset in found) else presets()
 
 
 def list() -> ReportTable:  # noqa: A001  # reads as ``policies.list()``
@@ -96,11 +112,12 @@ def get(policy: "str | ContextPolicy | PolicyFunction", /, **numbers: Any) -> Co
 def _policy_named(name: str) -> ContextPolicy:
     """Return a preset, or the policy of one's own whose function has this name; raises UnknownPolicy."""
     own_policy = OWN_POLICIES.get(name)
-    is_preset = any(preset.preset == name for preset in presets())
+    known = _presets_with(name.partition("@")[0])
+    is_preset = any(preset.preset == name for preset in known)
     return (
         own_policy
         if own_policy is not None and not is_preset
-        else preset_named(name, presets(), OWN_POLICIES)()
+        else preset_named(name, known, OWN_POLICIES)()
     )
 
 

@@ -1,12 +1,20 @@
 """The lessons by number."""
 
 from palimpsest.lessons.lesson_plan import LessonPlan
+from palimpsest.lessons.plans.changed_messages import CHANGED_MESSAGES
+from palimpsest.lessons.plans.long_results import LONG_RESULTS
 from palimpsest.lessons.plans.lost_caches import LOST_CACHES
 from palimpsest.lessons.plans.policy_contest import POLICY_CONTEST
 from palimpsest.lessons.plans.token_kinds import TOKEN_KINDS
 from palimpsest.transcript.errors import NotFound
 
-LESSONS: tuple[LessonPlan, ...] = (TOKEN_KINDS, LOST_CACHES, POLICY_CONTEST)
+LESSONS: tuple[LessonPlan, ...] = (
+    TOKEN_KINDS,
+    CHANGED_MESSAGES,
+    LONG_RESULTS,
+    LOST_CACHES,
+    POLICY_CONTEST,
+)
 
 
 def lesson_plan(number: int) -> LessonPlan:

@@ -17,7 +17,7 @@ from palimpsest.transcript.values import Price, Usage
 
 T = TypeVar("T")
 
-TIMELINE_VERSION = 4
+TIMELINE_VERSION = 5
 STOPPED = "aborted"
 """The ``error`` of an event ``compact failed`` whose summary was stopped by the user or by the end of the kernel."""
 ASKED_FOR = ("model", "prompt", "serialize")
@@ -132,7 +132,9 @@ class TimelineRequest:
     """Tokens of the model's longest answer; 0 where it is not known."""
     input_limit: int | None = None
     cache_marks: tuple[str, ...] = ()
-    """The places after which the client asked for the prompt to be cached, in words, where they were captured."""
+    """The places after which the client asked for the prompt to be cached, in words, where they are recorded."""
+    mark_items: tuple[int, ...] = ()
+    """For each of ``cache_marks`` the item that it stands after; -1 where that is not known."""
     caching: bool | None = None
     """Whether the provider caches prompts of this model; None where it is not known."""
     overflowed: bool = False

@@ -1,20 +1,21 @@
 /** The inspector's commands, for the palette, menus, links and the user's own shortcuts. */
 import type { JupyterFrontEnd } from '@jupyterlab/application';
-import {
-  InputDialog,
-  Notification,
-  type ICommandPalette,
-  type WidgetTracker
-} from '@jupyterlab/apputils';
+import type { ICommandPalette, WidgetTracker } from '@jupyterlab/apputils';
 import type { ILauncher } from '@jupyterlab/launcher';
 import type { INotebookTracker } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
-import type { LinkRegistry } from '../kernel/linkRegistry';
+import type { Widget } from '@lumino/widgets';
 import { COMPARE, INSPECT } from '../views/actions/inspector';
 import { inspectorIcon } from './inspectorIcon';
 import type { InspectorArea, InspectorTabs } from './inspectorTabs';
-import { InspectionChoice } from './inspectionChoice';
-import { readArguments, type IInspectorArguments } from './targets';
+import type { InspectionChoice } from './inspectionChoice';
+import type { InspectorModel } from './inspectorModel';
+import { RecordingDocument } from './recordingFactory';
+import {
+  besideNamed,
+  readArguments,
+  type IInspectorArguments
+} from './targets';
 
 export const INSPECTOR_COMMANDS = {
   inspect: INSPECT,
@@ -39,6 +40,16 @@ const INSPECT_ARGUMENTS = {
       },
       path: { type: 'string', description: 'Path of a recorded file' },
       notebook: { type: 'string', description: 'Path of the notebook' },
+      beside: {
+        type: 'object',
+        description:
+          'The session beside it: the id of one, the path of a recorded file, or both',
+        properties: { path: { type: 'string' }, session: { type: 'string' } }
+      },
+      layout_name: {
+        type: 'string',
+        description: 'Name of the tab in a layout that brings it back'
+      },
       cwd: {
         type: 'string',
         description:
@@ -58,7 +69,12 @@ const COMPARE_ARGUMENTS = {
       },
       with: {
         type: 'string',
-        description: 'Id of the second session; by default it is asked for'
+        description:
+          'Id of the second session, or path of a recorded file; by default it is asked for'
+      },
+      path: {
+        type: 'string',
+        description: 'Path of a recorded file that is the first one'
       },
       notebook: { type: 'string', description: 'Path of the notebook' }
     }
@@ -71,12 +87,11 @@ export function addInspectorCommands(
   tabs: () => Promise<InspectorTabs>,
   tracker: WidgetTracker<InspectorArea>,
   notebooks: INotebookTracker | null,
-  links: LinkRegistry,
+  choice: InspectionChoice,
   palette: ICommandPalette | null,
   launcher: ILauncher | null,
   words: TranslationBundle
 ): void {
-  const choice = new InspectionChoice(app, notebooks, links, words);
   app.commands.addCommand(INSPECTOR_COMMANDS.inspect, {
     describedBy: INSPECT_ARGUMENTS,
     label: words.__('Inspect the Context'),
@@ -90,48 +105,39 @@ export function addInspectorCommands(
       const isOpen = notebooks?.currentWidget?.isVisible ?? false;
       const target =
         isOpen || hasTarget(requested) ? requested : await choice.ask(folder);
-      return target === null ? undefined : (await tabs()).open(target);
+      const { layout_name: name } = args;
+      return target === null
+        ? undefined
+        : (await tabs()).open(
+            target,
+            typeof name === 'string' ? name : undefined
+          );
     }
   });
-  const open = () => tracker.currentWidget?.content.model.arguments;
+  const open = () => openModel(app.shell.currentWidget, tracker);
   app.commands.addCommand(INSPECTOR_COMMANDS.compare, {
     describedBy: COMPARE_ARGUMENTS,
     label: words.__('Compare the Context with…'),
     caption: words.__(
-      'Open another session, such as a fork, beside the inspector'
+      'Show another session, such as a fork or a recording of the same task, beside this one: where they part, and what each cost'
     ),
     icon: inspectorIcon,
-    isEnabled: args =>
-      readArguments(args).session !== undefined ||
-      open()?.notebook !== undefined,
+    isEnabled: args => hasTarget(readArguments(args)) || open() !== null,
     execute: async args => {
-      const target = readArguments(args);
-      if (typeof args.with === 'string' && target.session !== undefined) {
-        (await tabs()).compareTwo(target, args.with);
+      const requested = readArguments(args);
+      const model = hasTarget(requested) ? null : open();
+      const target = model?.arguments ?? requested;
+      const beside =
+        typeof args.with === 'string' && args.with !== ''
+          ? besideNamed(args.with)
+          : await choice.askBeside(target);
+      if (beside === null) {
         return;
       }
-      const { notebook = '', session } = open() ?? {};
-      const panel = notebooks?.find(({ context }) => context.path === notebook);
-      const link = panel && links.get(panel.sessionContext);
-      const outcome = await link?.outcome('sessions', { words: '' });
-      const rows = (outcome?.answer?.sessions ?? []).filter(
-        ({ id }) => id !== session
-      );
-      if (rows.length === 0) {
-        Notification.info(
-          words.__('There is no other session here: fork this one to compare.')
-        );
-        return;
-      }
-      const names = rows.map(({ id, title }) => `${title} · ${id}`);
-      const { button, value } = await InputDialog.getItem({
-        title: words.__('Compare with which session?'),
-        items: names,
-        okLabel: words.__('Compare')
-      });
-      const chosen = rows[names.indexOf(value ?? '')];
-      if (button.accept && chosen !== undefined) {
-        (await tabs()).compare(chosen.id);
+      if (model !== null) {
+        model.compareWith(beside);
+      } else {
+        (await tabs()).open({ ...target, beside, tab: 'compared' });
       }
     }
   });
@@ -140,9 +146,23 @@ export function addInspectorCommands(
     palette?.addItem({ command, category });
   }
   launcher?.add({ command: INSPECTOR_COMMANDS.inspect, category });
-  tracker.currentChanged.connect(() => {
+  const update = () => {
     app.commands.notifyCommandChanged(INSPECTOR_COMMANDS.compare);
-  });
+  };
+  tracker.currentChanged.connect(update);
+  app.shell.currentChanged?.connect(update);
+}
+
+/** Returns the model of the inspector in a widget; null where it is none, or its code is not loaded yet. */
+function openModel(
+  widget: Widget | null,
+  tracker: WidgetTracker<InspectorArea>
+): InspectorModel | null {
+  if (widget instanceof RecordingDocument) {
+    return widget.model;
+  }
+  const area = tracker.find(({ id }) => id === widget?.id);
+  return area?.content.model ?? null;
 }
 
 /** Returns whether arguments say what to inspect. */

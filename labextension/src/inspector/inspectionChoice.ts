@@ -1,4 +1,4 @@
-/** Asks which session or recording to inspect, where no notebook is in front. */
+/** Asks which session or recording to inspect where no notebook is in front, and which one to compare with. */
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import { InputDialog } from '@jupyterlab/apputils';
 import type { INotebookTracker } from '@jupyterlab/notebook';
@@ -6,7 +6,7 @@ import type { LinkRegistry } from '../kernel/linkRegistry';
 import type { IWords } from '../views/host';
 import { isRecording } from './recordingFactory';
 import { DEFAULT_TYPES, RECORDING_TYPES } from './recordingFormats';
-import type { IInspectorArguments } from './targets';
+import type { IBesideTarget, IInspectorArguments } from './targets';
 
 /** How many `.jsonl` files of a folder are looked into; the newest come first. */
 const MAX_FILES = 20;
@@ -17,7 +17,7 @@ interface IChoice {
 }
 
 /**
- * The question which session or recording to inspect.
+ * The questions which session or recording to inspect, and which one to compare it with.
  *
  * Responsibilities: list the sessions of open notebooks and the recordings of a folder; let any other file be named.
  */
@@ -36,43 +36,94 @@ export class InspectionChoice {
       ...(await this._recordings(folder))
     ];
     if (choices.length === 0) {
-      return this._askForPath(folder);
+      return this._askForPath(
+        this._words.__('Inspect which recorded file?'),
+        folder,
+        this._words.__('Inspect')
+      );
     }
+    return this._askForOne(
+      choices,
+      folder,
+      this._words.__('Inspect the context of which session?'),
+      this._words.__('Inspect')
+    );
+  }
+
+  /**
+   * Returns the session or recorded file that an inspected one is to be compared with, or null where the question was
+   * dismissed. Offered are the sessions of its notebook, and the recordings in its folder.
+   */
+  async askBeside({
+    notebook,
+    path,
+    session
+  }: IInspectorArguments): Promise<IBesideTarget | null> {
+    const file = path ?? notebook ?? '';
+    const folder = file.split('/').slice(0, -1).join('/');
+    const sessions = path === undefined ? await this._sessions(notebook) : [];
+    const recordings = await this._recordings(folder);
+    const choices = [
+      ...sessions.filter(({ target }) => target.session !== session),
+      ...recordings.filter(({ target }) => target.path !== path)
+    ];
+    const title = this._words.__('Compare with which session?');
+    const okLabel = this._words.__('Compare');
+    const chosen =
+      choices.length === 0
+        ? await this._askForPath(title, folder, okLabel)
+        : await this._askForOne(choices, folder, title, okLabel);
+    return chosen === null
+      ? null
+      : chosen.path === undefined
+        ? { session: chosen.session }
+        : { path: chosen.path };
+  }
+
+  /** Asks for one of these, or for the path of another recorded file. */
+  private async _askForOne(
+    choices: readonly IChoice[],
+    folder: string,
+    title: string,
+    okLabel: string
+  ): Promise<IInspectorArguments | null> {
     const other = this._words.__('Another recorded file…');
     const names = choices.map(({ name }) => name);
     const { button, value } = await InputDialog.getItem({
-      title: this._words.__('Inspect the context of which session?'),
+      title,
       items: [...names, other],
-      okLabel: this._words.__('Inspect')
+      okLabel
     });
     if (!button.accept || value === null) {
       return null;
     }
     return value === other
-      ? this._askForPath(folder)
+      ? this._askForPath(title, folder, okLabel)
       : (choices[names.indexOf(value)]?.target ?? null);
   }
 
   private async _askForPath(
-    folder: string
+    title: string,
+    folder: string,
+    okLabel: string
   ): Promise<IInspectorArguments | null> {
     const { button, value } = await InputDialog.getText({
-      title: this._words.__('Inspect which recorded file?'),
+      title: title,
       label: this._words.__('Its path in the file browser'),
       text: folder === '' ? '' : `${folder}/`,
-      okLabel: this._words.__('Inspect')
+      okLabel
     });
     const path = (value ?? '').trim().replace(/^\/+/, '');
     return button.accept && path !== '' ? { path } : null;
   }
 
-  /** Returns the sessions of open notebooks whose kernels answer; notebooks of one folder share theirs. */
-  private async _sessions(): Promise<IChoice[]> {
+  /** Returns the sessions of open notebooks, or of one, whose kernels answer; notebooks of one folder share theirs. */
+  private async _sessions(only?: string): Promise<IChoice[]> {
     const choices = new Map<string, IChoice>();
     for (const panel of this._panels()) {
       const notebook = panel.context.path;
       const link = this._links.get(panel.sessionContext);
-      if (link.state !== 'ready') {
+      if (link.state !== 'ready' || (only ?? notebook) !== notebook) {
         continue;
       }
       const current = link.store.getSnapshot().current;

@@ -1,6 +1,12 @@
 /** The state of one inspector: its kernel, session, place, and what it lacks. */
-import type { IInspectorPlace } from '../state/inspector/source';
+import {
+  NOWHERE,
+  type ComparedSide,
+  type IInspectorPlace
+} from '../state/inspector/source';
 import type { IReadable } from '../state/store/kernelStore';
+import { BesideSession, type IBesideState } from './besideSession';
+import { BesideKernel } from './kernels/besideKernel';
 import type {
   IInspectedKernel,
   InspectedState
@@ -10,6 +16,7 @@ import {
   argumentsOf,
   hasIds,
   placeOf,
+  type IBesideTarget,
   type IInspectorArguments
 } from './targets';
 import { ReaderSet } from '../state/store/readerSet';
@@ -25,6 +32,12 @@ export interface IInspectorState {
   /** Set once the kernel was ready, and kept from then on. */
   source: KernelSource | null;
   place: IInspectorPlace;
+  /** The session beside it; null where it is inspected alone. */
+  beside: IBesideState | null;
+  /** Of two sessions, the one that is shown, at the place. */
+  side: ComparedSide;
+  /** Whether that was opened from the other one. */
+  isSideOpened: boolean;
   /** Title of the session; empty until it is known. */
   title: string;
   /** Path of the notebook or the recorded file, which may be renamed. */
@@ -35,13 +48,14 @@ export interface IInspectorState {
  * The model of an inspector.
  *
  * Responsibilities: choose the session once the kernel is ready, and keep to it; turn ids of a place into
- * numbers; remember the place for links and the layout.
+ * numbers; remember the place for links and the layout; hold the session beside it.
  */
 export class InspectorModel implements IReadable<IInspectorState> {
   private readonly _readers = new ReaderSet();
   private readonly _unsubscribe: () => void;
   private _target: IInspectorArguments;
   private _isResolving = false;
+  private _beside: BesideSession | null = null;
   private _state: IInspectorState;
 
   constructor(
@@ -56,6 +70,9 @@ export class InspectorModel implements IReadable<IInspectorState> {
       isBusy: _kernel.isBusy,
       source: null,
       place: placeOf(target),
+      beside: null,
+      side: sideOf(target),
+      isSideOpened: false,
       title: '',
       file: _kernel.file
     };
@@ -69,12 +86,15 @@ export class InspectorModel implements IReadable<IInspectorState> {
 
   /** The arguments that restore this inspector as it is. */
   get arguments(): IInspectorArguments {
-    const { place } = this._state;
+    const { place, side } = this._state;
     const { notebook, path, session } = this._target;
+    const beside = this._beside?.target ?? this._target.beside;
     return {
       notebook,
       path,
       session,
+      ...(beside === undefined ? {} : { beside: { ...beside } }),
+      ...(side === 'second' ? { side } : {}),
       ...argumentsOf(place),
       // Ids that are not numbers yet.
       ...(this._isResolving || this._state.source === null
@@ -85,13 +105,50 @@ export class InspectorModel implements IReadable<IInspectorState> {
 
   /** Shows another place of the same session. */
   show(target: IInspectorArguments): void {
-    this._target = { ...target, session: this._target.session };
+    const { session, beside } = this._target;
+    this._target = { beside, ...target, session };
+    if (target.beside !== undefined) {
+      this._endBeside();
+    }
+    // What a place without a side names is in the inspector's own session.
+    this._change({ side: sideOf(target), isSideOpened: false });
     void this._resolve();
   }
+
+  /** Shows another session beside this one; null for this one alone. */
+  readonly compareWith = (beside: IBesideTarget | null): void => {
+    const { place, side } = this._state;
+    this._endBeside();
+    this._target = { ...this._target, beside: beside ?? undefined };
+    this._change({
+      beside: null,
+      side: 'first',
+      isSideOpened: false,
+      place: {
+        ...(side === 'first' ? place : NOWHERE),
+        tab: beside === null ? 'timeline' : 'compared'
+      }
+    });
+    this._startBeside();
+  };
+
+  /** Shows one of two sessions at a place. */
+  readonly openSide = (
+    side: ComparedSide,
+    place: Partial<IInspectorPlace>
+  ): void => {
+    this._target = { ...this._target, request: undefined, item: undefined };
+    this._change({
+      side,
+      isSideOpened: side !== this._state.side,
+      place: { ...NOWHERE, ...place }
+    });
+  };
 
   /** Stores the place that the views show. */
   readonly setPlace = (place: IInspectorPlace): void => {
     this._target = { ...this._target, request: undefined, item: undefined };
+    this._beside?.setPrice(place.price ?? null);
     this._change({ place });
   };
 
@@ -101,6 +158,7 @@ export class InspectorModel implements IReadable<IInspectorState> {
 
   dispose(): void {
     this._unsubscribe();
+    this._endBeside();
     this._state.source?.dispose();
     this._kernel.dispose();
     this._readers.clear();
@@ -145,7 +203,9 @@ export class InspectorModel implements IReadable<IInspectorState> {
 
   private readonly _lateChanged = (): void => {
     this._change({
-      isLate: this._state.source?.isLate ?? false,
+      isLate:
+        this._state.source?.isLate === true ||
+        this._state.beside?.source?.isLate === true,
       isBusy: this._kernel.isBusy
     });
   };
@@ -162,7 +222,43 @@ export class InspectorModel implements IReadable<IInspectorState> {
       : null;
     this._isResolving = false;
     this._change({ source, place: placeOf(target, view) });
+    this._startBeside();
   }
+
+  /** Compares with the target's other session, once there is a source to ask. */
+  private _startBeside(): void {
+    const { source, place } = this._state;
+    const target = this._target.beside;
+    if (source === null || target === undefined || this._beside !== null) {
+      return;
+    }
+    const beside = (this._beside = new BesideSession(
+      source,
+      new BesideKernel(this._kernel, target.path),
+      target.session,
+      this._lateChanged
+    ));
+    beside.setPrice(place.price ?? null);
+    beside.subscribe(this._followBeside);
+    this._followBeside();
+  }
+
+  private _endBeside(): void {
+    this._beside?.dispose();
+    this._beside = null;
+  }
+
+  private readonly _followBeside = (): void => {
+    const beside = this._beside?.getSnapshot() ?? null;
+    const isUnknown = beside?.comparison === null && beside.error !== '';
+    this._change({
+      beside,
+      // A layout may bring back the second of two, which is gone.
+      ...(isUnknown && this._state.side === 'second'
+        ? { side: 'first' as const, place: NOWHERE }
+        : {})
+    });
+  };
 
   private _change(change: Partial<IInspectorState>): void {
     const before = this._state;
@@ -173,4 +269,9 @@ export class InspectorModel implements IReadable<IInspectorState> {
       this._readers.notify();
     }
   }
+}
+
+/** Returns which of two sessions a target shows. */
+function sideOf({ beside, side }: IInspectorArguments): ComparedSide {
+  return beside !== undefined && side === 'second' ? side : 'first';
 }

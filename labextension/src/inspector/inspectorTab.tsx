@@ -1,9 +1,11 @@
 /** The content of an inspector's tab: the views, and what is missing for them. */
-import { useSyncExternalStore } from 'react';
+import { useMemo, useSyncExternalStore } from 'react';
+import type { IComparedView } from '../state/inspector/source';
 import { useHost, type IWords } from '../views/host';
 import { Inspector } from '../views/inspector/inspector';
 import type { InspectedState } from './kernels/inspectedKernel';
 import type { IInspectorState, InspectorModel } from './inspectorModel';
+import type { IBesideTarget, IInspectorArguments } from './targets';
 
 interface IInspectorTabProps {
   model: InspectorModel;
@@ -11,15 +13,47 @@ interface IInspectorTabProps {
   name: string;
   /** Opens a link to another session. */
   openLink: (link: string) => void;
+  /** Asks which session to compare it with; null where the question was dismissed. */
+  chooseBeside: (target: IInspectorArguments) => Promise<IBesideTarget | null>;
 }
 
 /** Draws the inspector, and above it a strip with what its kernel lacks. */
-export function InspectorTab({ model, name, openLink }: IInspectorTabProps) {
+export function InspectorTab({
+  model,
+  name,
+  openLink,
+  chooseBeside
+}: IInspectorTabProps) {
   const { words } = useHost();
   const state = useSyncExternalStore(model.subscribe, model.getSnapshot);
-  const { place, source } = state;
+  const { place, source, beside, side, isSideOpened } = state;
   const fileName = state.file.split('/').at(-1) || name;
   const hindrance = hindranceOf(state, fileName, words);
+  const comparison = beside?.comparison ?? null;
+  const compared = useMemo<IComparedView | null>(
+    () =>
+      comparison === null
+        ? null
+        : {
+            comparison,
+            side,
+            takesFocus: isSideOpened,
+            open: model.openSide
+          },
+    [comparison, side, isSideOpened, model]
+  );
+  const chooseOther = () => {
+    void chooseBeside(model.arguments).then(chosen => {
+      if (chosen !== null) {
+        model.compareWith(chosen);
+      }
+    });
+  };
+  const showAlone = () => {
+    model.compareWith(null);
+  };
+  // The second session's place says nothing about the first one.
+  const shownSource = side === 'first' ? source : (beside?.source ?? null);
   return (
     <div className="plm-InspectorTab">
       {hindrance !== null && (
@@ -40,13 +74,70 @@ export function InspectorTab({ model, name, openLink }: IInspectorTabProps) {
           )}
         </div>
       )}
-      {source !== null && (
+      {hindrance === null && beside !== null && (
+        <BesideNotice
+          error={beside.error}
+          isKnown={comparison !== null}
+          chooseOther={chooseOther}
+          showAlone={showAlone}
+        />
+      )}
+      {shownSource !== null && (
         <Inspector
-          source={source}
+          key={side}
+          source={shownSource}
           place={place}
           onPlace={model.setPlace}
           openLink={openLink}
+          comparing={{
+            choose: chooseOther,
+            ...(compared === null ? {} : { end: showAlone })
+          }}
+          {...(compared === null ? {} : { compared })}
         />
+      )}
+    </div>
+  );
+}
+
+/** Draws that both sessions are read, or why they cannot be compared; nothing where all is well. */
+function BesideNotice({
+  error,
+  isKnown,
+  chooseOther,
+  showAlone
+}: {
+  error: string;
+  isKnown: boolean;
+  chooseOther: () => void;
+  showAlone: () => void;
+}) {
+  const { words } = useHost();
+  if (error === '') {
+    return isKnown ? null : (
+      <div className="plm-InspectorTab-notice" role="status">
+        <span>{words.__('The other session is read…')}</span>
+      </div>
+    );
+  }
+  return (
+    <div
+      className="plm-InspectorTab-notice"
+      role="status"
+      data-state={isKnown ? undefined : 'failed'}
+    >
+      <span>
+        {isKnown
+          ? words.__('%1 What is compared was read before.', error)
+          : error}
+      </span>
+      <button type="button" className="plm-Button" onClick={chooseOther}>
+        {words.__('Compare with another…')}
+      </button>
+      {!isKnown && (
+        <button type="button" className="plm-Button" onClick={showAlone}>
+          {words.__('Dismiss')}
+        </button>
       )}
     </div>
   );

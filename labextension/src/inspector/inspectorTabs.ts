@@ -1,4 +1,4 @@
-/** The inspectors of a page: opens them, finds the open ones, and puts two of them side by side. */
+/** The inspectors of a page: opens them, and finds the open ones. */
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import { MainAreaWidget, type WidgetTracker } from '@jupyterlab/apputils';
 import type { INotebookTracker } from '@jupyterlab/notebook';
@@ -12,17 +12,14 @@ import {
 } from './inspectorWidget';
 import { NotebookKernel } from './kernels/notebookKernel';
 import { RecordingKernel } from './kernels/recordingKernel';
-import type { IInspectorArguments } from './targets';
+import { isSameBeside, type IInspectorArguments } from './targets';
 
 export type InspectorArea = MainAreaWidget<InspectorWidget>;
-
-/** Where a tab is put. */
-type Mode = 'tab-after' | 'split-right';
 
 /**
  * Opens inspectors.
  *
- * Responsibilities: one tab for a session of a notebook or a file; a shared cursor for two that are compared.
+ * Responsibilities: one tab for a session of a notebook or a file, and for each session that is shown beside it.
  */
 export class InspectorTabs {
   constructor(
@@ -33,8 +30,8 @@ export class InspectorTabs {
     private readonly _surroundings: IInspectorSurroundings
   ) {}
 
-  /** Opens an inspector, or shows the place in the one that is open. */
-  open(args: IInspectorArguments): InspectorArea {
+  /** Opens an inspector, or shows the place in the one that is open; a layout brings one back under its own name. */
+  open(args: IInspectorArguments, layoutName?: string): InspectorArea {
     const target = this._withNotebook(args);
     const open = this._tracker.find(({ content, isDisposed }) => {
       const shown = content.model.arguments;
@@ -42,7 +39,9 @@ export class InspectorTabs {
         !isDisposed &&
         shown.path === target.path &&
         shown.notebook === target.notebook &&
-        (target.session === undefined || shown.session === target.session)
+        (target.session === undefined || shown.session === target.session) &&
+        (target.beside === undefined ||
+          isSameBeside(target.beside, shown.beside))
       );
     });
     if (open) {
@@ -50,27 +49,7 @@ export class InspectorTabs {
       this._app.shell.activateById(open.id);
       return open;
     }
-    return this._add(target, 'tab-after');
-  }
-
-  /** Opens a second inspector to the right of one; a cursor that moves in one moves in the other. */
-  compare(session: string): void {
-    const first = this._tracker.currentWidget;
-    if (first !== null) {
-      this._openBeside(first, session);
-    }
-  }
-
-  /** Opens the inspectors of two sessions side by side. */
-  compareTwo(target: IInspectorArguments, session: string): void {
-    this._openBeside(this.open(target), session);
-  }
-
-  private _openBeside(first: InspectorArea, session: string): void {
-    const { notebook, path, request } = first.content.model.arguments;
-    const target = { notebook, path, session, request };
-    const second = this._add(target, 'split-right', first.id);
-    linkCursors(first.content.model, second.content.model);
+    return this._add(target, layoutName ?? this._freeName(target));
   }
 
   /** Returns the inspector of a recorded file at a place, for a document's widget. */
@@ -113,21 +92,41 @@ export class InspectorTabs {
 
   private _contentOn(
     kernel: IInspectedKernel,
-    target: IInspectorArguments
+    target: IInspectorArguments,
+    layoutName = ''
   ): InspectorWidget {
     const model = new InspectorModel(kernel, target);
     const path = target.path ?? target.notebook ?? '';
     const name = path.split('/').at(-1) ?? path;
-    return new InspectorWidget(model, name, this._surroundings);
+    return new InspectorWidget(model, name, this._surroundings, layoutName);
   }
 
-  private _add(
-    target: IInspectorArguments,
-    mode: Mode,
-    ref?: string
-  ): InspectorArea {
+  /** Returns a name for the layout that no open tab has. */
+  private _freeName({
+    path,
+    notebook,
+    session,
+    beside
+  }: IInspectorArguments): string {
+    const other = beside?.path ?? beside?.session;
+    const name = [path ?? notebook, session, other].join(' ').trimEnd();
+    let free = name;
+    for (let number = 2; this._isNamed(free); number++) {
+      free = `${name} ${number}`;
+    }
+    return free;
+  }
+
+  private _isNamed(name: string): boolean {
+    return (
+      this._tracker.find(({ content }) => content.layoutName === name) !==
+      undefined
+    );
+  }
+
+  private _add(target: IInspectorArguments, layoutName: string): InspectorArea {
     const kernel = this._kernelOf(target);
-    const content = this._contentOn(kernel, target);
+    const content = this._contentOn(kernel, target, layoutName);
     const { model } = content;
     const tab = new MainAreaWidget({ content });
     tab.id = `${content.id}-tab`;
@@ -136,7 +135,7 @@ export class InspectorTabs {
       void this._tracker.save(tab);
     });
     tab.disposed.connect(end);
-    this._app.shell.add(tab, 'main', { mode, ref });
+    this._app.shell.add(tab, 'main', { mode: 'tab-after' });
     if (!tab.isAttached) {
       this._addBelow(tab);
     }
@@ -153,18 +152,4 @@ export class InspectorTabs {
     }
     above?.setRelativeSizes([1, 1]);
   }
-}
-
-/** Keeps two models at the same request until either is disposed. */
-function linkCursors(first: InspectorModel, second: InspectorModel): void {
-  const follow = (from: InspectorModel, to: InspectorModel) =>
-    from.subscribe(() => {
-      const { request } = from.getSnapshot().place;
-      const { place, source } = to.getSnapshot();
-      if (source !== null && request !== null && request !== place.request) {
-        to.setPlace({ ...place, request });
-      }
-    });
-  follow(first, second);
-  follow(second, first);
 }

@@ -12,9 +12,11 @@ import { HostProvider } from '../views/host';
 // The styles come with the views, with a page's first inspector.
 import '../../style/inspector.css';
 import '../../style/inspectorTab.css';
+import type { IBesideState } from './besideSession';
 import { inspectorIcon } from './inspectorIcon';
 import type { InspectorModel } from './inspectorModel';
 import { InspectorTab } from './inspectorTab';
+import type { IBesideTarget, IInspectorArguments } from './targets';
 
 /** Services that every inspector's tab needs. */
 export interface IInspectorSurroundings {
@@ -23,6 +25,8 @@ export interface IInspectorSurroundings {
   languages: IEditorLanguageRegistry | null;
   /** Opens a link to another session. */
   openLink: (link: string) => void;
+  /** Asks which session to compare an inspected one with; null where the question was dismissed. */
+  chooseBeside: (target: IInspectorArguments) => Promise<IBesideTarget | null>;
 }
 
 /** Draws one inspector, and ends its model with itself. */
@@ -35,10 +39,13 @@ export class InspectorWidget extends Widget {
     readonly model: InspectorModel,
     /** Name of the notebook or file. */
     private readonly _name: string,
-    private readonly _surroundings: IInspectorSurroundings
+    private readonly _surroundings: IInspectorSurroundings,
+    /** By this a layout names the tab, whatever it shows later. */
+    readonly layoutName = ''
   ) {
     super();
-    const { registry, words, languages, openLink } = _surroundings;
+    const { registry, words, languages, openLink, chooseBeside } =
+      _surroundings;
     InspectorWidget._count += 1;
     this.id = `jupyter-palimpsest-inspector-${InspectorWidget._count}`;
     this.addClass('plm-InspectorWidget');
@@ -51,7 +58,12 @@ export class InspectorWidget extends Widget {
     this._root = createRoot(this.node);
     this._root.render(
       <HostProvider value={labHost(registry, slots, words, languages)}>
-        <InspectorTab model={model} name={_name} openLink={openLink} />
+        <InspectorTab
+          model={model}
+          name={_name}
+          openLink={openLink}
+          chooseBeside={chooseBeside}
+        />
       </HostProvider>
     );
     this._unsubscribe = model.subscribe(this._updateTitle);
@@ -76,9 +88,14 @@ export class InspectorWidget extends Widget {
 
   private readonly _updateTitle = (): void => {
     const { words } = this._surroundings;
-    const { file, title } = this.model.getSnapshot();
+    const { file, title, beside } = this.model.getSnapshot();
     const name = file.split('/').at(-1) || this._name;
-    const shown = title === '' ? name : title;
+    const first = title === '' ? name : title;
+    const other = this.model.arguments.beside;
+    const shown =
+      beside === null || other === undefined
+        ? first
+        : words.__('%1 and %2', first, besideName(beside, other));
     this.title.label =
       shown === '' ? words.__('Context') : words.__('Context: %1', shown);
     this.title.caption = words.__(
@@ -93,4 +110,12 @@ export class InspectorWidget extends Widget {
       words
     );
   };
+}
+
+/** Returns the name of the session beside: its file's, or its title. */
+function besideName(
+  { comparison }: IBesideState,
+  { path, session = '' }: IBesideTarget
+): string {
+  return path?.split('/').at(-1) ?? (comparison?.second.title || session);
 }

@@ -1,11 +1,13 @@
 /** The plugin of the inspector. */
 import {
+  ILabShell,
   ILayoutRestorer,
   type JupyterFrontEnd,
   type JupyterFrontEndPlugin
 } from '@jupyterlab/application';
 import { ICommandPalette, WidgetTracker } from '@jupyterlab/apputils';
 import { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
+import { IFileBrowserFactory } from '@jupyterlab/filebrowser';
 import { ILauncher } from '@jupyterlab/launcher';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
@@ -13,10 +15,12 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import type { LinkRegistry } from '../kernel/linkRegistry';
 import { ILinkRegistry } from '../kernel/tokens';
 import { addInspectorCommands, INSPECTOR_COMMANDS } from './commands';
+import { addComparedFiles } from './comparedFiles';
+import { InspectionChoice } from './inspectionChoice';
 import type { InspectorArea, InspectorTabs } from './inspectorTabs';
 import { followLinks } from './links';
 import { addRecordings } from './recordingFactory';
-import { readLink } from './targets';
+import { readLink, type IInspectorArguments } from './targets';
 
 export const inspector: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-palimpsest:inspector',
@@ -29,7 +33,9 @@ export const inspector: JupyterFrontEndPlugin<void> = {
     ICommandPalette,
     ILayoutRestorer,
     IEditorLanguageRegistry,
-    ILauncher
+    ILauncher,
+    ILabShell,
+    IFileBrowserFactory
   ],
   activate: (
     app: JupyterFrontEnd,
@@ -40,16 +46,20 @@ export const inspector: JupyterFrontEndPlugin<void> = {
     palette: ICommandPalette | null,
     restorer: ILayoutRestorer | null,
     languages: IEditorLanguageRegistry | null,
-    launcher: ILauncher | null
+    launcher: ILauncher | null,
+    labShell: ILabShell | null,
+    browsers: IFileBrowserFactory | null
   ) => {
     const words = (translator ?? nullTranslator).load('jupyter_palimpsest');
     const open = (target: object) => {
       void app.commands.execute(INSPECTOR_COMMANDS.inspect, { ...target });
     };
+    const choice = new InspectionChoice(app, notebooks, links, words);
     const surroundings = {
       registry,
       words,
       languages,
+      chooseBeside: (target: IInspectorArguments) => choice.askBeside(target),
       openLink: (link: string) => {
         const target = readLink(link);
         if (target !== null) {
@@ -72,7 +82,7 @@ export const inspector: JupyterFrontEndPlugin<void> = {
       loadTabs,
       tracker,
       notebooks,
-      links,
+      choice,
       palette,
       launcher,
       words
@@ -83,6 +93,10 @@ export const inspector: JupyterFrontEndPlugin<void> = {
       words,
       restorer
     );
+    // Notebook 7 shows one document a page, and its files on another one.
+    if (labShell !== null && browsers !== null) {
+      addComparedFiles(app, browsers, words);
+    }
     followLinks(document, open);
     void app.restored
       .then(() => import('./kernels/leftKernels'))
@@ -91,11 +105,11 @@ export const inspector: JupyterFrontEndPlugin<void> = {
       });
     void restorer?.restore(tracker, {
       command: INSPECTOR_COMMANDS.inspect,
-      args: ({ content }) => ({ ...content.model.arguments }),
-      name: ({ content }) => {
-        const { notebook, path, session } = content.model.arguments;
-        return `${path ?? notebook ?? ''} ${session ?? ''}`;
-      }
+      args: ({ content }) => ({
+        ...content.model.arguments,
+        layout_name: content.layoutName
+      }),
+      name: ({ content }) => content.layoutName
     });
   }
 };

@@ -12,6 +12,7 @@ import { ServerConnection } from '@jupyterlab/services';
 import { StackedPanel, Widget } from '@lumino/widgets';
 import type { IWords } from '../views/host';
 import { inspectorIcon } from './inspectorIcon';
+import type { InspectorModel } from './inspectorModel';
 import type { InspectorWidget } from './inspectorWidget';
 import {
   BEGINNING_BYTES,
@@ -70,7 +71,7 @@ type MakeInspector = (
 ) => Promise<InspectorWidget>;
 
 /** The document of one recorded file; the inspector comes into it once its code is loaded. */
-class RecordingDocument extends DocumentWidget<StackedPanel> {
+export class RecordingDocument extends DocumentWidget<StackedPanel> {
   /** Called when another place is shown. */
   onPlace: () => void = () => undefined;
   private _inspector: InspectorWidget | null = null;
@@ -92,6 +93,11 @@ class RecordingDocument extends DocumentWidget<StackedPanel> {
         this.onPlace();
       });
     });
+  }
+
+  /** The model of its inspector; null until its code is loaded. */
+  get model(): InspectorModel | null {
+    return this._inspector?.model ?? null;
   }
 
   /** The arguments that restore this document as it is. */

@@ -71,3 +71,27 @@ function fieldNames(line: string): ReadonlySet<string> {
     );
   }
 }
+
+/** How the names of files end that may be recordings. */
+const ENDINGS = [
+  ...RECORDING_TYPES.flatMap(({ extensions }) => [...extensions]),
+  '.jsonl',
+  '.json'
+];
+
+/** What the file browser tells of a selected file. */
+export interface ISelectedFile {
+  readonly path: string;
+  readonly type: string;
+}
+
+/** Returns the paths of one or two selected files that may be recordings; none where anything else is selected. */
+export function comparablePaths(selected: readonly ISelectedFile[]): string[] {
+  const areFiles = selected.every(
+    ({ path, type }) =>
+      type !== 'directory' && ENDINGS.some(ending => path.endsWith(ending))
+  );
+  return areFiles && selected.length <= 2
+    ? selected.map(({ path }) => path)
+    : [];
+}

@@ -5,11 +5,19 @@ import {
   placeFrom,
   placePieces
 } from '../state/inspector/placeLink';
-import type { IInspectorPlace } from '../state/inspector/source';
+import type { ComparedSide, IInspectorPlace } from '../state/inspector/source';
 import type { IInspectorTarget } from '../views/actions/inspector';
 
 /** What of a place is told by numbers of a view and by words, never by ids. */
 type PlaceChoices = Partial<Omit<IInspectorPlace, 'request' | 'item'>>;
+
+/** A session of the project, or of a recorded file, that is shown beside another one. */
+export interface IBesideTarget {
+  /** Path of its recorded file; absent for a session of what the inspector's own kernel answers for. */
+  path?: string;
+  /** Its id; absent for the first session with a request of the file. */
+  session?: string;
+}
 
 /** What a tab shows, as the arguments of its command and as the layout keeps it. */
 export interface IInspectorArguments extends IInspectorTarget, PlaceChoices {
@@ -17,6 +25,10 @@ export interface IInspectorArguments extends IInspectorTarget, PlaceChoices {
   path?: string;
   // The aliases are JSON objects to JupyterLab's types, which the interfaces are not.
   filter?: Pick<ItemFilter, keyof ItemFilter>;
+  /** The session that is shown beside it. */
+  beside?: Pick<IBesideTarget, keyof IBesideTarget>;
+  /** Of two sessions, the one that is shown, at the place; by default the first. */
+  side?: ComparedSide;
   range?: Pick<NonNullable<IInspectorPlace['range']>, 'first' | 'last'> | null;
 }
 
@@ -70,7 +82,42 @@ export function readArguments(
   }
   // What a link could not say is left out.
   const { place } = placeFrom([...placePieces(args)]);
-  return { ...argumentsOf(place), ...target };
+  const beside = readBesideTarget(args.beside);
+  return {
+    ...argumentsOf(place),
+    ...target,
+    ...(beside === null ? {} : { beside }),
+    ...(args.side === 'second' ? { side: args.side } : {})
+  };
+}
+
+/** Returns the session or file that a value names, as the layout keeps it; null where it names none. */
+function readBesideTarget(value: unknown): IBesideTarget | null {
+  if (typeof value !== 'object' || value === null) {
+    return null;
+  }
+  const { path, session } = value as Record<string, unknown>;
+  const target = {
+    ...(typeof path === 'string' && path !== '' ? { path } : {}),
+    ...(typeof session === 'string' && session !== '' ? { session } : {})
+  };
+  return Object.keys(target).length === 0 ? null : target;
+}
+
+/** Returns what a word names beside a session: a session by its id, or else a recorded file by its path. */
+export function besideNamed(word: string): IBesideTarget {
+  return /^ses_\w+$/.test(word) ? { session: word } : { path: word };
+}
+
+/** Returns whether two targets name the same session or file beside. */
+export function isSameBeside(
+  one: IBesideTarget | undefined,
+  other: IBesideTarget | undefined
+): boolean {
+  // Which session of a file is meant is known only after it was read.
+  return one?.path === undefined && other?.path === undefined
+    ? one?.session === other?.session
+    : one?.path === other?.path;
 }
 
 /** Returns whether a target's place is given by ids, which only the session's view can turn into numbers. */
@@ -103,7 +150,13 @@ function choicesOf(target: IInspectorArguments): PlaceChoices {
   return Object.fromEntries(choices);
 }
 
-const NO_CHOICES = new Set<string>([...TEXTS, 'request', 'item']);
+const NO_CHOICES = new Set<string>([
+  ...TEXTS,
+  'request',
+  'item',
+  'beside',
+  'side'
+]);
 
 function numberOf(
   value: number | string | undefined,

@@ -233,6 +233,7 @@ export interface Ask {
 }
 /** Ask for a compaction: the covered items, the summary and the lost names. */
 export interface AskCompaction {
+  subagent?: string;
   ask: 'compaction';
   /** The place of the compaction among the session's ``compact`` events. */
   number: number;
@@ -241,6 +242,7 @@ export interface AskCompaction {
 }
 /** Ask how the session compares with another one: where they part, both tracks, and their figures. */
 export interface AskComparison {
+  subagent?: string;
   ask: 'comparison';
   /** The other one's recorded file or folder, from the kernel's start directory; None for a session of the project. */
   path?: string;
@@ -259,6 +261,7 @@ export interface AskForAnotherSummary {
 }
 /** Ask for an item's text, and for the text that a request shows instead. */
 export interface AskItem {
+  subagent?: string;
   ask: 'item';
   item: number;
   /** Of an item of tools the definition, from 0, whose text is asked for; None for the text of all. */
@@ -272,10 +275,12 @@ export interface AskItem {
 }
 /** Ask for the notes of people on the session, as they are on the disk now. */
 export interface AskNotes {
+  subagent?: string;
   ask: 'notes';
 }
 /** Ask for the contents of a request, as recorded or under a policy. */
 export interface AskRequest {
+  subagent?: string;
   ask: 'request';
   request: number;
   policy: string;
@@ -289,12 +294,14 @@ export interface AskRequest {
 }
 /** Ask which items hold a text, whichever request shows them. */
 export interface AskSearch {
+  subagent?: string;
   ask: 'search';
   /** Found whatever the case of its letters. */
   text: string;
 }
 /** Ask for the track of a policy. */
 export interface AskTrack {
+  subagent?: string;
   ask: 'track';
   /** A policy as ``policies.get`` reads it, with numbers behind it and ``|`` between stages. */
   policy: string;
@@ -307,12 +314,14 @@ export interface AskTrack {
 }
 /** Ask which names of an item the answers from a request on used. */
 export interface AskUses {
+  subagent?: string;
   ask: 'uses';
   item: number;
   request: number;
 }
 /** Ask for the whole view. */
 export interface AskView {
+  subagent?: string;
   ask: 'view';
   /**
    * A model's id, ``units``, ``MODEL=in/out/read/write``, ``lifetime=1h``, several with blanks between; None for the
@@ -1310,6 +1319,8 @@ export interface InspectorPlace {
    * @maxItems 2
    */
   range?: [unknown, unknown];
+  /** The session that a call of this one started, which is shown instead: the other fields are of that session. */
+  subagent?: string;
   tab?: 'compared' | 'timeline' | 'items' | 'requests' | 'cost' | 'wastes' | 'notes';
   /** The policy of the second track, with its numbers behind it. */
   policy?: string;
@@ -1537,6 +1548,20 @@ export interface SettingRow {
   key: string;
   value: string;
   origin: string;
+}
+/**
+ * The cache marks of requests, in the order of the prompt: after each the client asked for the prompt to be cached.
+ */
+export interface MarkColumns {
+  request: number[];
+  /** The item that it stands after; -1 where that is not known. */
+  item: number[];
+  /** Of an item of tools the definition that it stands after, from 0; -1 for other items. */
+  definition: number[];
+  /** The place as it was sent, such as ``message 7, block 2``; empty where the item is known. */
+  place: string[];
+  /** ``5m`` or ``1h``; empty where the client left it to the provider. */
+  lifetime: string[];
 }
 /** The things that a prompt may mention, in each kind the newest and nearest first. */
 export interface MentionList {
@@ -2688,6 +2713,11 @@ export interface SessionError {
   error: ErrorValue;
   message_id?: string;
 }
+/** What all questions say. */
+export interface SessionQuery {
+  /** The id of a session that calls of this one started, directly or through others, which is asked about instead. */
+  subagent?: string;
+}
 /** The present state of a session, in numbered pieces; a piece may arrive more than once. */
 export interface SessionStateNotice {
   kind: 'session-state';
@@ -2895,6 +2925,8 @@ export interface SubagentView {
   title: string;
   /** The request of the parent whose answer started it; -1 where it is not known. */
   request: number;
+  /** The item of the call of this session that started it; -1 where another subagent did, or that is not known. */
+  call: number;
   requests: number;
   tokens: number;
   cost?: number;
@@ -2936,6 +2968,7 @@ export interface TimelineView {
   items: ItemColumns;
   definitions: DefinitionColumns;
   requests: RequestColumns;
+  cache_marks: MarkColumns;
   ruler: RulerView;
   price: PriceProfile;
   recorded: TrackView;
@@ -2948,6 +2981,10 @@ export interface TimelineView {
   /** For each request the items, ascending, with a name that its answer used. */
   used: number[][];
   subagents: SubagentView[];
+  /** Items of calls that started a session which is not there. */
+  missing_subagents: number[];
+  /** The session that was asked for this one as its subagent; empty where it was asked for itself. */
+  within: string;
   /** Sentences with numbers about the whole session. */
   totals: string[];
   /** Sentences on gaps in the recording. */

@@ -41,8 +41,11 @@ export function useAddressPlace(
       setShown(addressPlace(sessions, opening, words));
     };
     window.addEventListener('hashchange', follow);
+    // Two sessions with one id may have the same address.
+    window.addEventListener('popstate', follow);
     return () => {
       window.removeEventListener('hashchange', follow);
+      window.removeEventListener('popstate', follow);
     };
   }, [sessions, opening, words]);
   return {
@@ -50,10 +53,10 @@ export function useAddressPlace(
     setPlace: (index, place, isStep) => {
       const isOpened = index !== shown.index;
       const address = `#${linkTo(sessions[index] ?? '', place)}`;
-      if (isStep) {
-        history.pushState(null, '', address);
+      if (isStep || isOpened) {
+        history.pushState({ session: index }, '', address);
       } else {
-        history.replaceState(null, '', address);
+        history.replaceState({ session: index }, '', address);
       }
       setShown({ index, place, remark: '', isOpened });
     }
@@ -77,7 +80,8 @@ function addressPlace(
     return shown;
   }
   const { session, place } = link;
-  const index = sessions.indexOf(session);
+  const kept = keptIndex();
+  const index = sessions[kept] === session ? kept : sessions.indexOf(session);
   return index >= 0
     ? { ...shown, index, place, remark: unknownWords(link.unknown, words) }
     : {
@@ -88,6 +92,12 @@ function addressPlace(
           sessions.join(', ')
         )
       };
+}
+
+/** Returns the place among the page's sessions that a step of the browser's history keeps; -1 where it keeps none. */
+function keptIndex(): number {
+  const state = history.state as { session?: unknown } | null;
+  return typeof state?.session === 'number' ? state.session : -1;
 }
 
 /** Returns which pieces of a link say nothing to this version; '' where there are none. */

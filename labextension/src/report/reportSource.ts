@@ -41,6 +41,8 @@ export class ReportSource implements IInspectorSource {
     private readonly _words: IWords
   ) {}
 
+  readonly lacksSubagents = true;
+
   get stops() {
     return this._data.stops;
   }

@@ -22,6 +22,7 @@ class HeldKernel implements IInspectedKernel {
   isBusy = false;
   path: string | undefined;
   file = '';
+  readonly contents = null as never;
   view: IKernelView = UNKNOWN_KERNEL;
   readonly asked: unknown[] = [];
   answer: (outcome: object) => void = () => undefined;
@@ -68,6 +69,10 @@ class HeldKernel implements IInspectedKernel {
     this._readers.forEach(changed => {
       changed();
     });
+  }
+
+  pathOf(file: string) {
+    return `./${file}`;
   }
 
   applyRemedy() {

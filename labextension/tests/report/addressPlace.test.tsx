@@ -105,6 +105,29 @@ describe('the address of a report', () => {
     expect(location.hash).toBe('#palimpsest:ses_1/5');
   });
 
+  it('goes back to the second of two sessions with one id', () => {
+    const { result } = renderHook(() =>
+      useAddressPlace(SAME, NOWHERE, HOST.words)
+    );
+    act(() => {
+      result.current.setPlace(1, NOWHERE, true);
+    });
+    const second = history.state as unknown;
+    const address = location.hash;
+    act(() => {
+      result.current.setPlace(0, NOWHERE, true);
+    });
+    expect(location.hash).toBe(address);
+
+    // What the browser does at a step back.
+    history.replaceState(second, '', address);
+    act(() => {
+      window.dispatchEvent(new PopStateEvent('popstate', { state: second }));
+    });
+
+    expect(result.current.index).toBe(1);
+  });
+
   it('follows when the browser goes back', () => {
     const { result, move } = opened();
     move({ tab: 'items' }, true);

@@ -200,6 +200,7 @@ def test_hidden_answers_are_not_in_the_saved_cell_until_they_are_revealed(
     broken = sample("claude_code/cc1df109.jsonl", tmp_path)
     run = kernel.client.run(
         f"recorded = palimpsest.open_recording({str(broken)!r})[0]\n"
+        "recorded.note('The answer is a dollar.', request=3)\n"
         "view = recorded.inspect(hide=['cost', 'breaks'])\nview"
     )
     since = len(kernel.client.iopub)
@@ -218,7 +219,7 @@ def test_hidden_answers_are_not_in_the_saved_cell_until_they_are_revealed(
     [hidden, alone] = [made.outputs()[0]["data"] for made in (run, opened_again)]
     for text in hidden.values():
         assert "Hidden until it is revealed: sentence, difference, requests" in text
-        assert not re.search(r"USD|[Cc]ache break", text)
+        assert not re.search(r"USD|[Cc]ache break|a dollar", text)
     assert "The largest items" in hidden["text/html"]
     assert "Cache breaks" in alone["text/html"]
     assert not re.search("The largest items|data:image", alone["text/html"])
@@ -232,8 +233,8 @@ def test_hidden_answers_are_not_in_the_saved_cell_until_they_are_revealed(
         ("session.inspect(hide=['costs'])", "'costs' in hide is no part of the inspector"),
         ("session.inspect(views='x')", "'x' in views is no part of the inspector"),
         ("session.inspect().reveal('x')", "'x' in reveal is no part of the inspector"),
-        ("session.inspect(request=0)", "0 is no request"),
-        ("session.inspect(tab='costs')", "'costs' is no tab"),
+        ("session.inspect(request=0)", "0 is no request: the least is 1."),
+        ("session.inspect(tab='costs')", "'costs' is no tab: there are 'compared', 'timeline'"),
         ("session.inspect(requests=3)", "An inspector's place has no 'requests'; it has request"),
         (
             "session.inspect(link='palimpsest:ses_other/4')",

@@ -137,7 +137,8 @@ def nearest_names(value: str, known_names: Iterable[str]) -> str:
     names = sorted(set(known_names))
     close = difflib.get_close_matches(value, names, MAX_SUGGESTED, 0.5)
     last = value.rpartition(".")[2]
-    close += [name for name in names if last and last in name and name not in close][:MAX_SUGGESTED]
+    if len(last) > 2:  # a letter or two are in too many names
+        close += [name for name in names if last in name and name not in close][:MAX_SUGGESTED]
     if close:
         return f"; did you mean {' or '.join(map(repr, close[:MAX_SUGGESTED]))}?"
     return f". There are: {', '.join(names)}."

@@ -318,6 +318,8 @@ class ClaudeCodeAuto(CutAtTokens):
                 newest.append(path)
             if tool in READ_TOOLS:
                 reads.setdefault(path, output)
+            if len(reads) == self.files:
+                break
         return [output for output in reads.values() if view.tokens(output) <= self.file_tokens]
 
 

@@ -21,6 +21,7 @@ from palimpsest.frontends.operation_base.operation import (
     Unvalidated,
 )
 from palimpsest.frontends.operation_text.command_report import CommandReport
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.transcript.errors import UserError
 
 if TYPE_CHECKING:
@@ -361,6 +362,7 @@ def _find_session(recording: "Recording[RecordingReview]", session: str) -> "Ses
         return recording[session]
     if not 0 < int(session) <= len(recording):
         raise UserError(
-            f"The recording has no session number {session}; it has {len(recording)} sessions."
+            f"The recording has no session number {session}; "
+            f"it has {counted_noun(len(recording), 'session')}."
         )
     return recording[int(session) - 1]

@@ -1,7 +1,8 @@
 """A captured request to a model with its answer, in the neutral form, whichever provider's interface it used."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -135,11 +136,57 @@ def marks_in(place: str, blocks: Iterable[Any]) -> Iterator[CacheMark]:
 def all_marks(tools: list[Any], system: Any, messages: list[Any]) -> tuple[CacheMark, ...]:
     """Return the cache marks of a request in the order of the prompt: tools, system prompt, messages."""
     marks = [*marks_in("tool", tools), *marks_in("system block", JsonValue(system).list_at())]
-    for number, message in enumerate(messages, 1):
-        marks += marks_in(f"message {number}, block", JsonValue(message).list_at("content"))
-        if isinstance(JsonValue(message).get(MARK), dict):
-            marks.append(CacheMark(f"message {number}", JsonValue(message).text(MARK, "ttl")[:10]))
-    return tuple(marks[:MAX_MARKS])
+    in_messages: list[CacheMark] = []
+    texts_after: Counter[str] = Counter()
+    for number, message in reversed([*enumerate(messages, 1)]):
+        found = [*_marks_of_message(number, JsonValue(message), texts_after)]
+        in_messages = [*found, *in_messages]
+    return tuple([*marks, *in_messages][:MAX_MARKS])
+
+
+def _marks_of_message(
+    number: int, message: JsonValue, texts_after: "Counter[str]"
+) -> Iterator[CacheMark]:
+    """Yield the cache marks of a message; ``texts_after`` counts the texts of the messages after it, and is added to."""
+    content = message.get("content")
+    blocks = message.list_at("content") or [{"type": "text", "text": content}]
+    names = [_name_of_block(JsonValue(block)) for block in blocks]
+    if message.get("role") == "tool":
+        names = [f"result {message.id('tool_call_id')}"]
+    named: list[str] = []
+    for name in reversed(names):
+        named.insert(0, f"{name} {texts_after[name]}" if name.startswith("text ") else name)
+        texts_after[name] += 1
+    for mark, place in zip(
+        marks_in(f"message {number}, block", message.list_at("content")),
+        _marked(blocks),
+        strict=False,
+    ):
+        yield replace(mark, block=named[min(place, len(named) - 1)])
+    if isinstance(message.get(MARK), dict):
+        is_system = message.get("role") in ("system", "developer")
+        block = "system" if is_system else named[-1]
+        yield CacheMark(f"message {number}", message.text(MARK, "ttl")[:10], block)
+
+
+def _marked(blocks: Sequence[Any]) -> list[int]:
+    """Return the places of the blocks with a mark, from 0."""
+    return [
+        place for place, block in enumerate(blocks) if isinstance(JsonValue(block).get(MARK), dict)
+    ]
+
+
+def _name_of_block(block: JsonValue) -> str:
+    """Return what a block is known by in the session that is made of it; empty where nothing is known."""
+    match block.get("type"):
+        case "tool_use":
+            return f"call {block.id('id')}"
+        case "tool_result":
+            return f"result {block.id('tool_use_id')}"
+        case "text":
+            return f"text {fingerprint(scrub(block.text('text'))).hex()}"
+        case _:
+            return ""
 
 
 def by_program(parts: Parts) -> Parts:

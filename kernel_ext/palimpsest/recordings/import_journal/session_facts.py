@@ -69,7 +69,7 @@ class RecordingFacts:
             self._sent["system"] = _store_text(blocks, "application/json", self._store)
         if sent.tools is not None:
             self._sent["tools"] = _store_text(sent.tools, "application/json", self._store)
-        marks = [[mark.place, mark.lifetime] for mark in sent.marks]
+        marks = [[mark.place, mark.lifetime, mark.block] for mark in sent.marks]
         return {**self._sent, "marks": marks}
 
     def add_usage(self, usage: Usage, cost: float | None) -> Spent:

@@ -4,11 +4,12 @@ A small file can refer to the same text a million times, or repeat the same mess
 importer yields is counted, in every format; the values before the limit are kept.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from pydantic import BaseModel
@@ -99,13 +100,17 @@ def value_bytes(value: Any) -> int:
             open_values.extend(inner)
         else:
             kind: Any = type(inner)
-            open_values.extend([getattr(inner, name) for name in _field_names(kind)])
+            open_values.extend(values_of(kind)(inner))
     return size
 
 
 @cache
-def _field_names(kind: type) -> tuple[str, ...]:
-    """Return the names of the fields of a dataclass or a model; none of any other type."""
+def values_of(kind: type) -> Callable[[Any], Sequence[Any]]:
+    """Return a function that returns the fields of a dataclass or a model in their order; none of any other type."""
     if issubclass(kind, BaseModel):
-        return tuple(kind.model_fields)
-    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+        names = tuple(kind.model_fields)
+    else:
+        names = tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda value: [getattr(value, name) for name in names]

@@ -110,6 +110,9 @@ class CacheMark:
     """``tool 25``, ``system block 3`` or ``message 7, block 2``, counted from 1 as sent."""
     lifetime: str = ""
     """``5m`` or ``1h``; empty where the client left it to the provider."""
+    block: str = ""
+    """What the marked block of a message is known by: ``call ID``, ``result ID``, or ``text``, the fingerprint of its text
+    and how many later blocks have the same; empty where it is none of these."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from palimpsest.recordings.reading.json_fields import JsonValue
+from palimpsest.recordings.timeline.cache_marks import SentMessages, captured_marks, mark_fields
 from palimpsest.recordings.timeline.history_cut import HistoryCut
 from palimpsest.recordings.timeline.item_states import ItemStates
 from palimpsest.recordings.timeline.item_texts import ItemTexts
@@ -31,6 +32,7 @@ from palimpsest.transcript.parts import (
     ReasoningPart,
     TextPart,
     ToolPart,
+    ToolPending,
 )
 from palimpsest.transcript.session_record.events import (
     DecisionMade,
@@ -54,7 +56,6 @@ from palimpsest.transcript.timeline import (
     Timeline,
 )
 from palimpsest.transcript.values import Price
-from palimpsest.transcript.visible_text import visible_line
 
 SUBAGENT = "task"
 """Key in a call's metadata for the session that the call started."""
@@ -63,7 +64,6 @@ OPENCODE_SUBAGENT = "sessionId"
 LABEL_CHARS = 80
 CHARS_PER_TOKEN = 4
 """By the recorded estimate of the tokens of a system prompt and of tools."""
-MAX_MARKS, MARK_CHARS = 100, 60
 SESSION_EVENTS = frozenset({"session.created", "session.updated"})
 TIMELINE_EVENTS = frozenset(
     {
@@ -139,6 +139,7 @@ class TimelineBuilder:
         self._cut = HistoryCut(store)
         self._last: StepRequest | None = None
         """The newest request that was recorded when it was sent."""
+        self._sent_messages = SentMessages()
         self._summary_requests: dict[str, StepRequest] = {}
         """The first request for each summary, by the summary's message."""
         self._open: dict[str, _OpenMessage] = {}
@@ -160,7 +161,11 @@ class TimelineBuilder:
     def add_record(self, record: Record) -> None:
         """Process one record."""
         self._texts.update(record)
+        if isinstance(record.event, StepRequested):
+            self._sent_messages.add_request(record.event.request)
         match record.event:
+            case PartUpdated(part=part):
+                self._part(part)
             case SessionCreated(session=session) | SessionUpdated(session=session):
                 self._session = session
                 if session.id == self._session_id and session.forked_from is not None:
@@ -191,8 +196,6 @@ class TimelineBuilder:
         match event:
             case MessageUpdated(info=info):
                 self._message(info)
-            case PartUpdated(part=part):
-                self._part(part)
             case PartDelta() as delta:
                 self._delta(delta)
             case MessageRemoved(message_id=removed):
@@ -217,7 +220,7 @@ class TimelineBuilder:
                 # An answer of an imported session counts as a request.
                 self._request(info)
             self._open[info.id] = _OpenMessage(info)
-        subagent = (getattr(info, "imported", None) or {}).get("subagent")
+        subagent = _note_of(info).get("subagent")
         if isinstance(subagent, str):
             self._subagents[info.id] = subagent
         if isinstance(info, AssistantMessage):
@@ -227,7 +230,7 @@ class TimelineBuilder:
         if isinstance(part, CompactionPart):
             self._markers[part.message_id] = part
         if isinstance(part, ToolPart):
-            metadata = getattr(part.state, "metadata", None) or {}
+            metadata = {} if isinstance(part.state, ToolPending) else part.state.metadata
             subagent = metadata.get(
                 SUBAGENT, metadata.get(OPENCODE_SUBAGENT) if part.tool == "task" else None
             )
@@ -299,7 +302,7 @@ class TimelineBuilder:
             window=window if isinstance(window, int) else 0,
             seen="captured" if sent else "rebuilt",
             price=self._price(info.model.id),
-            cache_marks=_cache_marks(sent),
+            **mark_fields(captured_marks(sent, self._item_list)),
             **self._section_hashes,
         )
 
@@ -313,8 +316,10 @@ class TimelineBuilder:
         for kind, blob in (("tools", request.tools), ("system", request.system)):
             self._add_section(kind, blob.sha256, CHARS_PER_TOKEN * request.kinds.get(kind, 0))
         self._last = request
+        marks = self._sent_messages.placed_marks(request, self._item_list)
         self._begin(
             info,
+            **mark_fields(marks),
             cut=self._left_out(),
             window=request.facts.window,
             reserve=request.facts.reserve,
@@ -412,20 +417,6 @@ def _note_of(info: MessageInfo | None) -> dict[str, Any]:
     """Return the note that an importer added to a message."""
     note = None if info is None else (info.model_extra or {}).get("imported")
     return note if isinstance(note, dict) else {}
-
-
-def _cache_marks(sent: JsonValue) -> tuple[str, ...]:
-    """Return the captured cache marks in words; another program may have written the log."""
-    marks = [mark for mark in sent.list_at("marks") if isinstance(mark, list)][:MAX_MARKS]
-    texts = [
-        tuple(visible_line(word[:MARK_CHARS]) for word in mark if isinstance(word, str))
-        for mark in marks
-    ]
-    return tuple(
-        f"{place} for {lifetime}" if lifetime else place
-        for place, lifetime, *_ in ((*words, "", "") for words in texts)
-        if place
-    )
 
 
 def _note_text(note: dict[str, Any], name: str) -> str:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import replace
+from itertools import islice
 from typing import Any, TypeVar
 
 from palimpsest.context.budget.request_tokens import MEDIA_TOKENS
@@ -32,6 +33,7 @@ from palimpsest.transcript.parts import (
 from palimpsest.transcript.timeline import TimelineItem
 
 LABEL_CHARS = 80
+_IN_ORDER = json.JSONEncoder(sort_keys=True, default=str)
 MEDIA_CHARS = 4 * MEDIA_TOKENS
 """Characters that are counted for a picture or file, so that it has the size that the engine assumes."""
 _SECTION_KINDS = ("system", "tools")
@@ -99,6 +101,31 @@ class ItemList:
             items.append(index)
         return items
 
+    def section(self, kind: str) -> int:
+        """Return the newest item of a system prompt or of tools; -1 where there is none."""
+        return self._sections.get(kind, -1)
+
+    def last_of_parts(self, names: Iterable[str]) -> int:
+        """Return the last of the items of some parts and results, by their names; -1 where none is an item."""
+        found = [self._index_of_part[name] for name in names if name in self._index_of_part]
+        return max(found, default=-1)
+
+    def newest_of_call(self, call: str, kind: str) -> int:
+        """Return the newest item of a call, itself or its result; -1 where there is none."""
+        return next(
+            (
+                item.index
+                for item in reversed(self.items)
+                if item.group == call and item.kind == kind
+            ),
+            -1,
+        )
+
+    def newest_text(self, digest: str, later: int) -> int:
+        """Return the newest item with a content but for ``later`` ones after it; -1 where there is none."""
+        same = (item.index for item in reversed(self.items) if item.hash == digest)
+        return next(islice(same, later, None), -1)
+
     def items_of_message(self, message_id: str) -> list[int]:
         """Return the items of a message, including the results of its calls."""
         first = self._first_items.get(message_id)
@@ -160,7 +187,7 @@ class ItemList:
             key: value.strip() if isinstance(value, str) else value
             for key, value in tool_input.items()
         }
-        digest = _digest(part.tool + json.dumps(trimmed, sort_keys=True, default=str))
+        digest = _digest(part.tool + _IN_ORDER.encode(trimmed))
         self._item(
             part.id,
             info,
@@ -337,7 +364,9 @@ def _kind(part: Part, info: MessageInfo) -> str:
 
 
 def _label(text: str) -> str:
-    line = next((row.strip() for row in text[:2_000].splitlines() if row.strip()), "")
+    # The first line that is not blank, by any line break.
+    first_lines = text[:2_000].lstrip().partition("\n")[0].splitlines()
+    line = first_lines[0].strip() if first_lines else ""
     return line if len(line) <= LABEL_CHARS else f"{line[: LABEL_CHARS - 1]}…"
 
 

@@ -17,6 +17,7 @@ from palimpsest.review.recorded_sessions.growing_review import GrowingReview
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
 from palimpsest.review.recorded_sessions.stored_review import stored_review
 from palimpsest.review.session_review import GetPolicy, SessionReview
+from palimpsest.review.tables.subagents import MAX_LEVELS
 from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.timeline_view.sliders import policy_choices
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
@@ -29,6 +30,8 @@ from palimpsest.transcript.errors import UserError
 
 MAX_VIEWS = 4
 """Maximum views that are stored as the base of patches: those of a tab and a cell, and the previous view of each."""
+MAX_SUBAGENTS = 2
+"""Maximum subagents whose timelines are kept for further questions."""
 GROWTH = frozenset(
     {
         "session.created",
@@ -94,6 +97,7 @@ class SessionAnswers:
         self._place = place or self._stored_place
         self._problems_of = problems_of
         self._note_files = note_files
+        self._subagents: OrderedDict[str, SessionAnswers] = OrderedDict()
         self._growing_review: GrowingReview | None = None
         self._answers: ViewAnswers | None = None
         self._own = False
@@ -105,6 +109,8 @@ class SessionAnswers:
 
         ``policies`` are those of ``ViewAnswers.answer``.
         """
+        if query.subagent is not None:
+            return self._answer_of_subagent(query, query.subagent, policies)
         try:
             current = None if isinstance(query, AskView) else self._answers
             answers = current or self._current_answers()
@@ -114,6 +120,42 @@ class SessionAnswers:
         if not isinstance(query, AskView):
             return view_answer
         return self._as_patch(query, view_answer, policy_choices(policies)[: len(policies)])
+
+    def _answer_of_subagent(
+        self, query: ViewQuery, session: str, policies: ChosenPolicies
+    ) -> ViewAnswer:
+        """Return the answer about a session that calls of this one started."""
+        answers = self._subagents.pop(session, None)
+        if answers is None and not self._is_subagent(session):
+            return ViewAnswer(error=f"The subagent {session:.60} is not there.")
+        self._subagents[session] = answers = answers or SessionAnswers(
+            self._store,
+            session,
+            self._price_of,
+            get_policy=self._get_policy,
+            problems_of=self._problems_of,
+            note_files=self._note_files,
+        )
+        while len(self._subagents) > MAX_SUBAGENTS:
+            self._subagents.popitem(last=False)
+        answer = answers.answer(query.model_copy(update={"subagent": None}), policies)
+        within = {"within": self.session_id}
+        if answer.view is not None:
+            return answer.model_copy(update={"view": answer.view.model_copy(update=within)})
+        if answer.patch is not None:
+            view = answer.patch.view.model_copy(update=within)
+            patch = answer.patch.model_copy(update={"view": view})
+            return answer.model_copy(update={"patch": patch})
+        return answer
+
+    def _is_subagent(self, session: str) -> bool:
+        """Return whether a session was started by a call of this one, directly or through others."""
+        parents = {stored.id: stored.parent_id for stored in self._store.list()}
+        for _ in range(MAX_LEVELS):
+            session = parents.get(session) or ""
+            if session == self.session_id:
+                return True
+        return False
 
     def review(self) -> SessionReview:
         """Return the review of the session as it is now; raises NotFound."""

@@ -75,6 +75,9 @@ class KeptTimeline(KeptValue):
             first, end = request.answer
             check_places([first], end + 1)
             check_places([end], items + 1)
+            check_places([item + 1 for item in request.mark_items], items + 1)
+            if request.mark_items and len(request.mark_items) != len(request.cache_marks):
+                raise ValueError("Its cache marks have other numbers of places and of items.")
             for usage in filter(None, (request.usage, request.assumed)):
                 _check_usage(usage)
         return self

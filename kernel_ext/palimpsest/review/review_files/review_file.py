@@ -30,7 +30,7 @@ from palimpsest.transcript.errors import PalimpsestError
 from palimpsest.transcript.timeline import CHARS4, Timeline
 from palimpsest.transcript.values import Price
 
-FILE_VERSION = 2
+FILE_VERSION = 3
 """Version of the file's form."""
 MIN_LOG_BYTES = 200_000
 """Size of a log below which no file is written, since building its timeline is faster."""

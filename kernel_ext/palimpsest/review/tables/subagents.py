@@ -242,6 +242,13 @@ def _runs(
         )
 
 
+def missing_subagents(timeline: Timeline, runs: Sequence[SubagentRun]) -> tuple[int, ...]:
+    """Return the items of the calls that started a session which is not there."""
+    known = {run.timeline.session for run in runs}
+    calls = {call for call, session in timeline.subagents.items() if session not in known}
+    return tuple(item.index for item in _items_of_groups(timeline, calls) if item.kind == "call")
+
+
 def _calls(parent: Timeline, child: Timeline) -> list[TimelineItem]:
     """Return the parent's calls that gave a subagent work, oldest first."""
     call_ids = {call for call, session in parent.subagents.items() if session == child.session}

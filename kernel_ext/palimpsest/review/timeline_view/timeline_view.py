@@ -22,7 +22,7 @@ from palimpsest.review.tables.request_totals import (
     request_totals,
     session_costs,
 )
-from palimpsest.review.tables.subagents import SubagentRun
+from palimpsest.review.tables.subagents import SubagentRun, missing_subagents
 from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.timeline_view.sliders import policy_choices
 from palimpsest.review.timeline_view.track_view import recorded_track
@@ -33,6 +33,7 @@ from palimpsest.review.timeline_view.view_values import (
     DefinitionColumns,
     EventView,
     ItemColumns,
+    MarkColumns,
     ProofView,
     PruneView,
     RequestColumns,
@@ -111,6 +112,7 @@ def timeline_view(
         items=items,
         definitions=_definitions(timeline, weights),
         requests=requests,
+        cache_marks=_marks(timeline),
         ruler=RulerView.model_validate(ruler, from_attributes=True),
         price=profile,
         recorded=track,
@@ -138,6 +140,7 @@ def _later_fields(
         "waste_kinds": wastes.kinds,
         "used": review.references.used_by(len(review.timeline.requests)),
         "subagents": tuple(_subagents(subagents)),
+        "missing_subagents": missing_subagents(review.timeline, subagents),
         "policies": policy_choices(policies),
         "given_policies": len(policies),
     }
@@ -178,6 +181,7 @@ def _subagents(runs: Sequence[SubagentRun]) -> Iterator[SubagentView]:
             session=run.timeline.session,
             title=run.timeline.title,
             request=run.request,
+            call=run.call.index if run.call is not None and run.depth == 1 else -1,
             requests=run.totals.requests,
             tokens=run.totals.input + run.totals.output,
             cost=run.totals.cost,
@@ -218,6 +222,20 @@ def _items(timeline: Timeline, weights: Sequence[int]) -> tuple[tuple[str, ...],
 def _definitions(timeline: Timeline, weights: Sequence[int]) -> DefinitionColumns:
     columns = zip(*item_definitions(timeline, weights), strict=True)
     return DefinitionColumns(**dict(zip(ItemDefinition._fields, columns, strict=False)))
+
+
+def _marks(timeline: Timeline) -> MarkColumns:
+    columns = zip(*_mark_rows(timeline), strict=True)
+    return MarkColumns(**dict(zip(MarkColumns.model_fields, columns, strict=False)))
+
+
+def _mark_rows(timeline: Timeline) -> Iterator[tuple[int, int, int, str, str]]:
+    for request in timeline.requests:
+        for words, item in zip(request.cache_marks, request.mark_items, strict=True):
+            place, _, lifetime = words.partition(" for ")
+            tool = place.removeprefix("tool ")
+            definition = int(tool) - 1 if tool != place and tool.isdecimal() else -1
+            yield request.index, item, definition, "" if item >= 0 else place, lifetime
 
 
 def _prune_views(track: TrackView, items: ItemColumns) -> tuple[PruneView, ...]:

@@ -9,7 +9,11 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, ValidationError
 
 from palimpsest.review.request_contents.lost_word import LostWord
-from palimpsest.review.tables.inspector_place import MAX_NAME_CHARS, MAX_PRICES_CHARS
+from palimpsest.review.tables.inspector_place import (
+    MAX_NAME_CHARS,
+    MAX_PRICES_CHARS,
+    refusal_words,
+)
 from palimpsest.review.timeline_view.comparison_values import SessionComparison
 from palimpsest.review.timeline_view.view_patch import ViewPatch
 from palimpsest.review.timeline_view.view_values import (
@@ -40,7 +44,14 @@ MAX_PATH_CHARS = 4_096
 """Maximum characters of a path in a question."""
 
 
-class AskView(Value):
+class SessionQuery(Value):
+    """What all questions say."""
+
+    subagent: str | None = Field(default=None, max_length=MAX_NAME_CHARS)
+    """The id of a session that calls of this one started, directly or through others, which is asked about instead."""
+
+
+class AskView(SessionQuery):
     """Ask for the whole view."""
 
     ask: Literal["view"] = "view"
@@ -55,7 +66,7 @@ class AskView(Value):
     """``picture`` is the view without what takes longer to compute, ``rest`` a patch of that picture to the whole view."""
 
 
-class AskTrack(Value):
+class AskTrack(SessionQuery):
     """Ask for the track of a policy."""
 
     ask: Literal["track"] = "track"
@@ -67,7 +78,7 @@ class AskTrack(Value):
     window: int = Field(default=0, ge=0)
 
 
-class AskItem(Value):
+class AskItem(SessionQuery):
     """Ask for an item's text, and for the text that a request shows instead."""
 
     ask: Literal["item"] = "item"
@@ -80,7 +91,7 @@ class AskItem(Value):
     offset: int = Field(default=0, ge=0)
 
 
-class AskUses(Value):
+class AskUses(SessionQuery):
     """Ask which names of an item the answers from a request on used."""
 
     ask: Literal["uses"] = "uses"
@@ -88,7 +99,7 @@ class AskUses(Value):
     request: int = Field(ge=0)
 
 
-class AskRequest(Value):
+class AskRequest(SessionQuery):
     """Ask for the contents of a request, as recorded or under a policy."""
 
     ask: Literal["request"] = "request"
@@ -101,7 +112,7 @@ class AskRequest(Value):
     """The first block that is wanted."""
 
 
-class AskCompaction(Value):
+class AskCompaction(SessionQuery):
     """Ask for a compaction: the covered items, the summary and the lost names."""
 
     ask: Literal["compaction"] = "compaction"
@@ -111,13 +122,13 @@ class AskCompaction(Value):
     """The price of the view, for the cost of fetching lost names again."""
 
 
-class AskNotes(Value):
+class AskNotes(SessionQuery):
     """Ask for the notes of people on the session, as they are on the disk now."""
 
     ask: Literal["notes"] = "notes"
 
 
-class AskSearch(Value):
+class AskSearch(SessionQuery):
     """Ask which items hold a text, whichever request shows them."""
 
     ask: Literal["search"] = "search"
@@ -125,7 +136,7 @@ class AskSearch(Value):
     """Found whatever the case of its letters."""
 
 
-class AskComparison(Value):
+class AskComparison(SessionQuery):
     """Ask how the session compares with another one: where they part, both tracks, and their figures."""
 
     ask: Literal["comparison"] = "comparison"
@@ -162,7 +173,9 @@ def checked_query(query: type[Query], **fields: Any) -> Query:
     except ValidationError as error:
         problem = error.errors()[0]
         name = str(problem["loc"][0])
-        raise UserError(f"{fields.get(name)!r:.60} is no {name}: {problem['msg']}.") from None
+        raise UserError(
+            f"{fields.get(name)!r:.60} is no {name}: {refusal_words(problem)}."
+        ) from None
 
 
 class ItemText(Value):

@@ -55,6 +55,20 @@ class DefinitionColumns(Value):
     """How it differs from the definitions that were offered before."""
 
 
+class MarkColumns(Value):
+    """The cache marks of requests, in the order of the prompt: after each the client asked for the prompt to be cached."""
+
+    request: tuple[int, ...] = ()
+    item: tuple[int, ...] = ()
+    """The item that it stands after; -1 where that is not known."""
+    definition: tuple[int, ...] = ()
+    """Of an item of tools the definition that it stands after, from 0; -1 for other items."""
+    place: tuple[str, ...] = ()
+    """The place as it was sent, such as ``message 7, block 2``; empty where the item is known."""
+    lifetime: tuple[str, ...] = ()
+    """``5m`` or ``1h``; empty where the client left it to the provider."""
+
+
 class RequestColumns(Value):
     """The requests of a session, in order."""
 
@@ -210,6 +224,8 @@ class SubagentView(Value):
     title: str
     request: int
     """The request of the parent whose answer started it; -1 where it is not known."""
+    call: int = -1
+    """The item of the call of this session that started it; -1 where another subagent did, or that is not known."""
     requests: int
     tokens: int
     cost: float | None = None
@@ -241,6 +257,8 @@ class TimelineView(Value):
     items: ItemColumns
     definitions: DefinitionColumns = DefinitionColumns()
     requests: RequestColumns
+    cache_marks: MarkColumns = MarkColumns()
+    """None where none was set, or where the recording does not tell them."""
     ruler: RulerView
     price: PriceProfile
     recorded: TrackView
@@ -254,6 +272,10 @@ class TimelineView(Value):
     used: tuple[tuple[int, ...], ...] = ()
     """For each request the items, ascending, with a name that its answer used."""
     subagents: tuple[SubagentView, ...] = ()
+    missing_subagents: tuple[int, ...] = ()
+    """Items of calls that started a session which is not there."""
+    within: str = ""
+    """The session that was asked for this one as its subagent; empty where it was asked for itself."""
     totals: tuple[str, ...] = ()
     """Sentences with numbers about the whole session."""
     gaps: tuple[str, ...] = ()

@@ -1,4 +1,5 @@
 /** The kernel that answers an inspector's questions: a notebook's, or one of its own for a recorded file. */
+import type { Contents } from '@jupyterlab/services';
 import type { ILink } from '../../kernel/kernelLink';
 
 /** Why an inspector has no answers yet, or `ready`. */
@@ -22,6 +23,10 @@ export interface IInspectedKernel {
   readonly file: string;
   /** When the recorded file was changed last, as far as is known; it changes as the file does. */
   readonly stamp?: string;
+  /** The files of the server, to follow another one that the kernel reads. */
+  readonly contents: Contents.IManager;
+  /** Returns any file of the server as the kernel finds it. */
+  pathOf(file: string): string;
   /** The reason of `failed`, in one sentence. */
   readonly failure: string;
   /** Whether the kernel runs code, and may answer late. */

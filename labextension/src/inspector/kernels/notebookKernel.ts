@@ -9,7 +9,7 @@ import { loadFailure } from '../../kernel/loadFailure';
 import type { LinkRegistry } from '../../kernel/linkRegistry';
 import type { IWords } from '../../views/host';
 import type { IInspectedKernel, InspectedState } from './inspectedKernel';
-import { renamedPath } from './renamedFiles';
+import { pathForKernel, renamedPath } from './renamedFiles';
 import { ReaderSet } from '../../state/store/readerSet';
 
 /** Loads the package where it is not loaded yet; `%load_ext` changes nothing else. */
@@ -51,6 +51,15 @@ export class NotebookKernel implements IInspectedKernel {
 
   get file(): string {
     return this._panel?.context.path ?? this._path;
+  }
+
+  get contents(): Contents.IManager {
+    return this._app.serviceManager.contents;
+  }
+
+  /** A notebook's kernel starts in the notebook's folder. */
+  pathOf(file: string): string {
+    return pathForKernel('.', this.file, file);
   }
 
   get link(): ILink | null {

@@ -10,9 +10,9 @@ import {
 import type { ILink } from '../../kernel/kernelLink';
 import type { LinkRegistry } from '../../kernel/linkRegistry';
 import type { IWords } from '../../views/host';
-import { FileWatch } from './fileWatch';
 import { nameOf, recordingSession } from './recordingSession';
-import { pathForKernel, renamedPath } from './renamedFiles';
+import { RecordedFile } from './recordedFile';
+import { pathForKernel } from './renamedFiles';
 import type { IInspectedKernel, InspectedState } from './inspectedKernel';
 import { ReaderSet } from '../../state/store/readerSet';
 
@@ -28,9 +28,6 @@ os.chdir(_folder.name)
 get_ipython().starting_dir = _folder.name
 %load_ext palimpsest`;
 
-/** Milliseconds between two looks at whether the file was changed, while the page is seen. */
-const WATCH_MS = 3000;
-
 /** The folder of the file as hexadecimal digits, which no quoting changes. */
 const FOLDER = 'os.fsencode(_recordings).hex()';
 
@@ -41,7 +38,7 @@ const FOLDER = 'os.fsencode(_recordings).hex()';
  * the inspector is closed. The kernel reads the file; nothing is written.
  */
 export class RecordingKernel implements IInspectedKernel {
-  private _path: string;
+  private readonly _file: RecordedFile;
   /** The file as it was called when the kernel was started, and the folder in which that was. */
   private _startedFile: string;
   private _folder = '';
@@ -52,9 +49,6 @@ export class RecordingKernel implements IInspectedKernel {
   private _disposers: (() => void)[] = [];
   private _failure = '';
   private _isLoading = false;
-  private _stamp = '';
-  private readonly _watch: FileWatch;
-  private readonly _watchTimer: ReturnType<typeof setInterval>;
   private _isDisposed = false;
 
   constructor(
@@ -62,33 +56,36 @@ export class RecordingKernel implements IInspectedKernel {
     private readonly _links: LinkRegistry,
     private readonly _words: IWords,
     /** Path of the file on the server. */
-    private _file: string
+    file: string
   ) {
-    this._path = nameOf(_file);
-    this._startedFile = _file;
-    this._watch = new FileWatch(_services.contents);
-    _services.contents.fileChanged.connect(this._onFileChanged);
+    this._file = new RecordedFile(_services.contents, file);
+    this._startedFile = file;
+    this._file.subscribe(this._readers.notify);
     void this._start();
-    void this._updateStamp();
     window.addEventListener('pagehide', this._onPageHide);
-    this._watchTimer = setInterval(() => {
-      if (!document.hidden) {
-        void this._updateStamp();
-      }
-    }, WATCH_MS);
   }
 
   /** The file as the kernel finds it, once the kernel has said where it was started. */
   get path(): string {
-    return this._path;
+    return this.pathOf(this.file);
   }
 
   get file(): string {
-    return this._file;
+    return this._file.path;
   }
 
   get stamp(): string {
-    return this._stamp;
+    return this._file.stamp;
+  }
+
+  get contents(): Contents.IManager {
+    return this._services.contents;
+  }
+
+  pathOf(file: string): string {
+    return this._folder === ''
+      ? nameOf(file)
+      : pathForKernel(this._folder, this._startedFile, file);
   }
 
   get link(): ILink | null {
@@ -128,29 +125,19 @@ export class RecordingKernel implements IInspectedKernel {
   dispose(): void {
     this._isDisposed = true;
     window.removeEventListener('pagehide', this._onPageHide);
-    clearInterval(this._watchTimer);
-    this._services.contents.fileChanged.disconnect(this._onFileChanged);
+    this._file.dispose();
     this._leave();
     this._readers.clear();
-  }
-
-  /** Asks the server when the file was changed; an agent may still write it. */
-  private async _updateStamp(): Promise<void> {
-    const stamp = await this._watch.stampOf(this._file, this._stamp);
-    if (stamp !== this._stamp && !this._isDisposed) {
-      this._stamp = stamp;
-      this._readers.notify();
-    }
   }
 
   private async _start(): Promise<void> {
     try {
       await this._services.ready;
       const { specs } = this._services.kernelspecs;
-      this._startedFile = this._file;
+      this._startedFile = this.file;
       this._folder = '';
       const session = await this._services.sessions.startNew({
-        ...recordingSession(this._file),
+        ...recordingSession(this.file),
         kernel: { name: specs?.default ?? 'python3' }
       });
       if (this._isDisposed || this._session !== null) {
@@ -220,7 +207,6 @@ export class RecordingKernel implements IInspectedKernel {
       return;
     }
     this._folder = folderOf(content);
-    this._path = pathForKernel(this._folder, this._startedFile, this._file);
     link.retry();
     this._readers.notify();
   }
@@ -261,26 +247,6 @@ export class RecordingKernel implements IInspectedKernel {
       this._readers.notify();
     }
   }
-
-  /** Follows the file where it, or a folder of it, is renamed on this page. */
-  private readonly _onFileChanged = (
-    _: unknown,
-    { type, oldValue, newValue }: Contents.IChangedArgs
-  ): void => {
-    const [from, to] = [oldValue?.path, newValue?.path];
-    const path =
-      type !== 'rename' || from === undefined || to === undefined
-        ? null
-        : renamedPath(this._file, from, to);
-    if (path !== null) {
-      this._file = path;
-      this._path =
-        this._folder === ''
-          ? nameOf(path)
-          : pathForKernel(this._folder, this._startedFile, path);
-      this._readers.notify();
-    }
-  };
 }
 
 /** Reads the folder from the reply; '.' where it is not there. */

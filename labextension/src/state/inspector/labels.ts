@@ -106,17 +106,6 @@ export function usdText(value: number, digits = 0): string {
   return `${integer.replace(/\B(?=(\d{3})+$)/g, ',')}.${decimals}`;
 }
 
-/** Returns the prices by which a request's cost was computed: those of its own model where the view has them. */
-export function pricesOfRequest(
-  view: TimelineView,
-  request: number
-): PriceProfile {
-  const model = view.models[view.requests.model[request] ?? -1] ?? '';
-  return (
-    view.price.other_models.find(price => price.name === model) ?? view.price
-  );
-}
-
 /** Returns the models by whose prices the paid requests were computed: "a", "a and b", "a, b and c". */
 export function pricedModels(view: TimelineView): string {
   const paid = new Set(paidModels(view));

@@ -88,9 +88,9 @@ export function* placePieces(
   if (first !== undefined && last !== undefined) {
     yield ['range', `${fromOne(first)}-${fromOne(last)}`];
   }
-  for (const name of ['tab', 'policy', 'price'] as const) {
+  for (const name of ['subagent', 'tab', 'policy', 'price'] as const) {
     const text = place[name];
-    if (text !== undefined && text !== '') {
+    if (typeof text === 'string' && text !== '') {
       yield [name, text];
     }
   }
@@ -130,6 +130,7 @@ const READERS: Readonly<Record<string, PieceReader | undefined>> = {
     const range = { first: Number(first) - 1, last: Number(last) - 1 };
     return range.first >= 0 && range.first <= range.last ? { range } : null;
   },
+  subagent: subagent => (subagent === '' ? null : { subagent }),
   tab: text => {
     const tab = INSPECTOR_TABS.find(name => name === text);
     return tab === undefined ? null : { tab };

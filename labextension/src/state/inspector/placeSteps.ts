@@ -131,19 +131,21 @@ export function steppedForward(steps: IPlaceSteps): IPlaceSteps {
       };
 }
 
-/** Returns the steps with the item of each place numbered anew; the same where none is. */
+/** Returns the steps with the item of each place in the shown session, or subagent, numbered anew; the same where none is. */
 export function renumbered(
   steps: IPlaceSteps,
   numberOf: (item: number | null) => number | null
 ): IPlaceSteps {
+  const shown = steps.place.subagent ?? null;
+  const anew = (place: IInspectorPlace) => {
+    const item =
+      (place.subagent ?? null) === shown ? numberOf(place.item) : place.item;
+    return item === place.item ? place : { ...place, item };
+  };
   const places = [...steps.before, steps.place, ...steps.after];
-  if (places.every(({ item }) => numberOf(item) === item)) {
+  if (places.every(place => anew(place) === place)) {
     return steps;
   }
-  const anew = (place: IInspectorPlace) => ({
-    ...place,
-    item: numberOf(place.item)
-  });
   return {
     ...steps,
     place: anew(steps.place),

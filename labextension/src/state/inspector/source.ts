@@ -33,6 +33,8 @@ export interface IInspectorSource {
   note?(words: INoteWords): Promise<ViewAnswer>;
   /** Of a report: the policies and numbers that were computed beforehand. */
   readonly stops?: readonly TrackStop[];
+  /** Whether it cannot answer about the sessions that calls started: a report holds one session. */
+  readonly lacksSubagents?: boolean;
   /** A sentence while the kernel is busy and cannot answer. */
   readonly waits?: string;
 }

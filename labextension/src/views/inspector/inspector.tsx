@@ -15,13 +15,15 @@ import {
 } from '../../state/inspector/figures/rangeFigures';
 import { definitionsOf } from '../../state/inspector/definitionRows';
 import { ALL_ITEMS } from '../../state/inspector/itemRows';
-import type {
-  IComparedView,
-  IInspectorPlace,
-  IInspectorSource,
-  InspectorPartName
+import { subagentSource } from '../../state/inspector/subagents';
+import {
+  NOWHERE,
+  type IComparedView,
+  type IInspectorPlace,
+  type IInspectorSource,
+  type InspectorPartName
 } from '../../state/inspector/source';
-import type { MoveWay } from '../../state/inspector/placeSteps';
+import { steppedTo, type MoveWay } from '../../state/inspector/placeSteps';
 import { count } from '../../state/text/numberFormat';
 import { useRegionName } from '../dom/regionName';
 import { useHost, type IWords } from '../host';
@@ -37,13 +39,20 @@ import {
 } from './controls/inspection';
 import { useKeptFocus } from './controls/keptFocus';
 import { ShownTracks, usePolicyTrack } from './controls/policyTrack';
-import { InspectorHeader, tabsOf, type TabName } from './inspectorHeader';
+import {
+  InspectorHeader,
+  tabsOf,
+  type IComparing,
+  type TabName
+} from './inspectorHeader';
 import { PartsAlone } from './inspectorParts';
+import { useNotesShownWith } from './notes/hiddenNotes';
 import { ReaderNotesProvider, useNotesOf } from './notes/readerNotes';
 import { useInspectorKeys } from './inspectorKeys';
 import { KeyList } from './keyList';
 import { PrintedSections } from './printedSections';
 import { SkipLinks } from './skipLinks';
+import { WayBack } from './wayBack';
 import { TabContent } from './tabContent';
 import { useView } from './sessionView';
 import {
@@ -74,6 +83,8 @@ interface IInspectorProps {
   remark?: string;
   /** Another session beside it. */
   compared?: IComparedView;
+  /** How another session is put beside it; absent where there is no other one to choose. */
+  comparing?: IComparing;
   /** The parts that are shown alone; none for all, in tabs. */
   parts?: readonly InspectorPartName[];
   /** The parts that are not shown until they are revealed. */
@@ -84,12 +95,57 @@ interface IInspectorProps {
 export function Inspector(props: IInspectorProps) {
   const { words } = useHost();
   const shownPlace = useShownPlace(props);
+  const { place, change } = shownPlace;
+  const [isMissing, setMissing] = useState(false);
+  const subagent = place.subagent ?? null;
+  const setPlace = (next: IInspectorPlace) => {
+    change(steps => steppedTo(steps, next));
+  };
+  if (subagent !== null && props.source.lacksSubagents === true) {
+    setMissing(true);
+    setPlace({ ...NOWHERE });
+  }
+  const source = useMemo(
+    () =>
+      subagent === null ? props.source : subagentSource(props.source, subagent),
+    [props.source, subagent]
+  );
+  const leaveSubagent = useWayBack(place, setPlace);
+  // Another session is another inspector, though its place is in the same link.
+  return (
+    <InspectedView
+      {...props}
+      key={subagent}
+      source={source}
+      shownPlace={shownPlace}
+      leaveSubagent={leaveSubagent}
+      remark={[
+        props.remark,
+        isMissing &&
+          words.__('The link leads to a subagent, which is not in this report.')
+      ]
+        .filter(Boolean)
+        .join(' ')}
+    />
+  );
+}
+
+interface IInspectedViewProps extends IInspectorProps {
+  shownPlace: ISteppedPlace;
+  leaveSubagent: (() => void) | null;
+}
+
+/** Draws the session, or the subagent, of a source. */
+function InspectedView(props: IInspectedViewProps) {
+  const { shownPlace, leaveSubagent } = props;
   const { place } = shownPlace;
+  const { words } = useHost();
   const { view, error } = useView(props.source, place.price ?? null);
   useSameItem(view, shownPlace);
   if (view === null) {
     return (
       <div className="plm-Inspector">
+        {leaveSubagent !== null && <WayBack onLeave={leaveSubagent} />}
         <p role="status">
           {error || (props.source.waits ?? words.__('Reading the session…'))}
         </p>
@@ -99,6 +155,7 @@ export function Inspector(props: IInspectorProps) {
   if (view.requests.id.length === 0) {
     return (
       <div className="plm-Inspector">
+        {leaveSubagent !== null && <WayBack onLeave={leaveSubagent} />}
         <p role="status">
           {error ||
             (view.own
@@ -121,18 +178,18 @@ export function Inspector(props: IInspectorProps) {
   );
 }
 
-interface ISessionProps extends IInspectorProps {
+interface ISessionProps extends IInspectedViewProps {
   view: TimelineView;
   /** Why no newer view could be read; '' where the view is the newest. */
   error: string;
-  shownPlace: ISteppedPlace;
 }
 
 function Session(props: ISessionProps) {
-  const { source, view, error, openLink, shownPlace } = props;
+  const { source, view, error, openLink, shownPlace, leaveSubagent } = props;
   const { place } = shownPlace;
   const { isPrinted = false, remark = '', compared = null } = props;
   const { isSteppedByPage = false, openedPrice = '' } = props;
+  const { comparing = null } = props;
   const { parts = NO_PARTS, hidden: hiddenParts = NO_PARTS } = props;
   const { what_if: isWhatIf = false, price = null } = place;
   const { words } = useHost();
@@ -178,6 +235,7 @@ function Session(props: ISessionProps) {
       chooseRange,
       go,
       openLink: openLink ?? null,
+      leaveSubagent,
       card,
       compared,
       hidden
@@ -193,12 +251,13 @@ function Session(props: ISessionProps) {
       chooseRange,
       go,
       openLink,
+      leaveSubagent,
       card,
       compared,
       hidden
     ]
   );
-  const notes = useNotesOf(source, view.seq);
+  const notes = useNotesShownWith(useNotesOf(source, view.seq), hidden);
   const cursor = useMemo<IInspectorCursor>(
     () => ({ request, item, definition, against, brushed }),
     [request, item, definition, against, brushed]
@@ -239,6 +298,7 @@ function Session(props: ISessionProps) {
             role="region"
             onKeyDown={pressKey}
           >
+            {leaveSubagent !== null && <WayBack onLeave={leaveSubagent} />}
             {!isAlone && <SkipLinks tab={tab} />}
             <InspectorHeader
               tab={tab}
@@ -248,6 +308,7 @@ function Session(props: ISessionProps) {
               steps={steps}
               showKeys={showKeys}
               isAlone={isAlone}
+              comparing={comparing}
             />
             <p
               className="plm-Inspector-notice"
@@ -373,6 +434,38 @@ function noticeOf(
   ]
     .filter(Boolean)
     .join(' ');
+}
+
+/**
+ * Returns how a shown subagent is left: back to the place where it was opened, or, where a link opened it, to the
+ * session that the link names; null where no subagent is shown.
+ */
+function useWayBack(
+  place: IInspectorPlace,
+  setPlace: (place: IInspectorPlace) => void
+): (() => void) | null {
+  const [opened, setOpened] = useState<readonly IInspectorPlace[]>([]);
+  const [lastPlace, setLastPlace] = useState(place);
+  const subagent = place.subagent ?? null;
+  if (lastPlace !== place) {
+    setLastPlace(place);
+    if ((lastPlace.subagent ?? null) !== subagent) {
+      const isBack = (opened.at(-1)?.subagent ?? null) === subagent;
+      setOpened(
+        subagent === null
+          ? []
+          : opened.length > 0 && isBack
+            ? opened.slice(0, -1)
+            : [...opened, lastPlace]
+      );
+    }
+  }
+  return subagent === null
+    ? null
+    : () => {
+        // Another value, so that it is told as a move.
+        setPlace({ ...(opened.at(-1) ?? NOWHERE) });
+      };
 }
 
 function firstPolicy(source: IInspectorSource, view: TimelineView): string {

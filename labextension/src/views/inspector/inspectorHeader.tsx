@@ -30,6 +30,14 @@ function movesAlongTabs(key: string): boolean {
   return ['ArrowLeft', 'ArrowRight', 'Home', 'End'].includes(key);
 }
 
+/** How another session is put beside the inspected one. */
+export interface IComparing {
+  /** Asks which one. */
+  readonly choose: () => void;
+  /** Shows the first alone again; absent where it is. */
+  readonly end?: () => void;
+}
+
 interface IInspectorHeaderProps {
   tab: TabName;
   /** The id of the tabs and of what they show. */
@@ -44,6 +52,7 @@ interface IInspectorHeaderProps {
   showKeys: () => void;
   /** Whether some parts are shown alone, without tabs. */
   isAlone: boolean;
+  comparing: IComparing | null;
 }
 
 /** Draws title, origin, tabs and the place of the cursor. */
@@ -54,11 +63,12 @@ export function InspectorHeader({
   openedPrice,
   steps,
   showKeys,
-  isAlone
+  isAlone,
+  comparing
 }: IInspectorHeaderProps) {
   const { words, copy } = useHost();
   const { view, request, item, go, compared } = useInspection();
-  const { notes, write } = useReaderNotes();
+  const { notes, hiddenCount, write } = useReaderNotes();
   const [copied, setCopied] = useState('');
   const names: Record<TabName, string> = {
     compared: words.__('Two sessions'),
@@ -75,11 +85,16 @@ export function InspectorHeader({
   // Where nobody wrote one and nobody can, there is nothing to show.
   const tabs = tabsOf(compared).filter(
     name =>
-      name !== 'notes' || name === tab || notes.length > 0 || write !== null
+      name !== 'notes' ||
+      name === tab ||
+      notes.length + hiddenCount > 0 ||
+      write !== null
   );
   const total = view.requests.id.length;
   const price = withPrices(openedPrice, place.price ?? '');
-  const link = linkTo(view.session, { ...place, price, request, item });
+  // A subagent's place is one in the session that was asked for it.
+  const session = view.within || view.session;
+  const link = linkTo(session, { ...place, price, request, item });
   return (
     <div className="plm-Inspector-header">
       <h2 className="plm-Inspector-title" title={oneLine(view.title)}>
@@ -157,6 +172,29 @@ export function InspectorHeader({
           }}
         >
           {words.__('Copy link')}
+        </button>
+      )}
+      {comparing !== null && (
+        <button
+          type="button"
+          className="plm-Link plm-Inspector-link"
+          aria-haspopup="dialog"
+          title={words.__(
+            'Show another session beside this one: where they part, and what each cost'
+          )}
+          onClick={comparing.choose}
+        >
+          {words.__('Compare with…')}
+        </button>
+      )}
+      {comparing?.end !== undefined && (
+        <button
+          type="button"
+          className="plm-Link plm-Inspector-link"
+          title={words.__('Show the first session alone again')}
+          onClick={comparing.end}
+        >
+          {words.__('End comparison')}
         </button>
       )}
       <button

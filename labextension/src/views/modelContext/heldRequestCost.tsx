@@ -21,7 +21,7 @@ export function HeldRequestCost({ held }: { held: ProposedRequest }) {
   const passed = proposedAt + now - arrived.at;
   const { cold_at: coldAt } = cache;
   if (cache.tokens === 0) {
-    return <>{words.__('%1, nothing of it from the cache', price)}</>;
+    return <>{words.__('%1, nothing read from cache', price)}</>;
   }
   if (coldAt !== undefined && passed >= coldAt) {
     const coldPrice = cold === undefined ? price : dollars(cold);
@@ -29,7 +29,7 @@ export function HeldRequestCost({ held }: { held: ProposedRequest }) {
   }
   return (
     <>
-      {words.__('%1: %2 tokens from the cache', price, count(cache.tokens))}
+      {words.__('%1: %2 tokens read from cache', price, count(cache.tokens))}
       <Cooling cache={cache} now={passed} />
       {cold !== undefined &&
         cold !== cost &&

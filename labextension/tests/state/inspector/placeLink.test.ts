@@ -12,6 +12,7 @@ const WHOLE: Required<IInspectorPlace> = {
   request: 208,
   item: 11,
   definition: 2,
+  subagent: 'ses_2',
   against: 39,
   range: { first: 181, last: 226 },
   tab: 'cost',

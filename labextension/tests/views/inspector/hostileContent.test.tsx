@@ -128,6 +128,7 @@ function hostile(view: TimelineView, texts: readonly string[]): TimelineView {
         session: pick(texts, 12),
         title: pick(texts, 13),
         request: 1,
+        call: -1,
         requests: 1,
         tokens: 1,
         cost_is_fact: true

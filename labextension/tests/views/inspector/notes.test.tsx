@@ -4,6 +4,7 @@ import {
   act,
   cleanup,
   fireEvent,
+  render,
   screen,
   within
 } from '@testing-library/react';
@@ -11,8 +12,12 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { NoteView, ViewAnswer } from '../../../src/protocol/generated';
 import type {
   IInspectorSource,
-  INoteWords
+  INoteWords,
+  InspectorPartName
 } from '../../../src/state/inspector/source';
+import { HostProvider } from '../../../src/views/host';
+import { Inspector } from '../../../src/views/inspector/inspector';
+import { HOST } from '../../plainHost';
 import { sampleSource } from '../../inspector/sampleSource';
 import { sample } from '../../inspector/samples';
 import { draw, settle } from './drawnInspector';
@@ -201,6 +206,74 @@ describe('the notes', () => {
     });
 
     expect(asked.mock.calls.length).toBe(before + 1);
+  });
+});
+
+describe('the notes on what is hidden', () => {
+  const marked = [
+    ...NOTES,
+    noteView(
+      'd',
+      'Lost four times.',
+      { words: 'the break at request 3', request: 2 },
+      { place: { kind: 'break', item: '', request: 3 } }
+    )
+  ];
+  const drawHidden = (
+    source: IInspectorSource,
+    hidden: readonly InspectorPartName[]
+  ) => (
+    <HostProvider value={HOST}>
+      <Inspector
+        source={source}
+        place={{ request: 2, item: null }}
+        hidden={hidden}
+      />
+    </HostProvider>
+  );
+  const noteMarks = (page: HTMLElement) =>
+    page.querySelectorAll('[data-kind="note"]').length;
+
+  it('say nothing, by no word and no mark, until it is revealed', async () => {
+    const source = sourceWith(marked);
+    const page = render(drawHidden(source, ['cost', 'breaks']));
+    await settle();
+
+    expect(page.container.textContent).not.toMatch(/Reads the|Lost four|Ann/);
+    expect(page.container.textContent).toContain('4 notes are hidden until');
+    expect(noteMarks(page.container)).toBe(0);
+    await click(screen.getByRole('tab', { name: 'Notes' }));
+    expect(page.container.textContent).not.toMatch(/Reads the|Lost four|Ann/);
+    expect(page.container.textContent).not.toContain('Nobody wrote');
+
+    page.rerender(drawHidden(source, ['search']));
+    await settle();
+    expect(screen.getByText('Lost four times.')).toBeTruthy();
+    expect(page.container.textContent).toContain('3 notes are hidden until');
+
+    page.rerender(drawHidden(source, []));
+    await settle();
+    expect(page.container.textContent).toContain('Reads the <b>file</b>');
+    expect(page.container.textContent).not.toContain('hidden until');
+    await click(screen.getByRole('tab', { name: 'Timeline' }));
+    expect(noteMarks(page.container)).toBeGreaterThan(0);
+  });
+
+  it('leave the prediction that is written meanwhile', async () => {
+    const { source } = writableSource(NOTES);
+    render(drawHidden(source, ['cost']));
+    await settle();
+    await click(screen.getByRole('button', { name: 'Write a note' }));
+    const form = screen.getByRole('form', { name: 'A new note' });
+    fireEvent.change(within(form).getByLabelText('The note'), {
+      target: { value: 'It will cost a dollar.' }
+    });
+    await click(within(form).getByRole('button', { name: 'Save the note' }));
+
+    const here = screen.getByRole('group', { name: 'Notes here' });
+    expect(here.textContent).toContain('It will cost a dollar.');
+    expect(here.textContent).toContain('3 notes are hidden until');
+    expect(here.textContent).not.toContain('Reads the');
   });
 });
 

@@ -141,7 +141,7 @@ describe('a held request', () => {
 
     expect(card.textContent).toContain('Request 12 is held: 43,210 tokens');
     expect(card.textContent).toContain(
-      '$0.120: 38,000 tokens from the cache, which cools in 3:12 ($0.500 without it)'
+      '$0.120: 38,000 tokens read from cache, which cools in 3:12 ($0.500 without it)'
     );
     expect(card.textContent).toContain(
       '1,210 tokens more than the request before'
@@ -271,7 +271,7 @@ describe('a held request', () => {
     draw({ cache: { tokens: 38_000 } });
 
     expect(screen.getByRole('group').textContent).toContain(
-      '$0.120: 38,000 tokens from the cache, whose lifetime is not known ($0.500 without it)'
+      '$0.120: 38,000 tokens read from cache, whose lifetime is not known ($0.500 without it)'
     );
   });
 

@@ -1,10 +1,11 @@
 /** The state that all views of an inspector share: the session, the shown track, and one cursor. */
-import { createContext, useContext } from 'react';
+import { createContext, useContext, useMemo } from 'react';
 import type {
   ItemFilter,
   TimelineView,
   TrackView
 } from '../../../protocol/generated';
+import { marksAt, type ICacheMark } from '../../../state/inspector/cacheMarks';
 import { ALL_ITEMS } from '../../../state/inspector/itemRows';
 import type { ItemStates } from '../../../state/inspector/figures/itemStates';
 import type { IKindSeries } from '../../../state/inspector/figures/kindSeries';
@@ -48,6 +49,8 @@ export interface IInspectedSession {
   /** Changes the place; by default it is a choice, which is a step to go back from. */
   readonly go: (place: Partial<IInspectorPlace>, way?: MoveWay) => void;
   readonly openLink: ((link: string) => void) | null;
+  /** Leads from a subagent back to where it was opened; null where no subagent is shown. */
+  readonly leaveSubagent: (() => void) | null;
   readonly card: CardFocus;
   /** The session beside it; null where it is inspected alone. */
   readonly compared: IComparedView | null;
@@ -108,4 +111,13 @@ export function useGridChoice(): IGridChoice {
 /** Returns the shared state with the cursor. */
 export function useInspection(): IInspection {
   return { ...useInspectedSession(), ...useInspectorCursor() };
+}
+
+/** Returns the cache marks of the request at the cursor; none where a policy is shown, which would set its own. */
+export function useCacheMarks(): readonly ICacheMark[] {
+  const { view, shown, recorded, request } = useInspection();
+  return useMemo(
+    () => (shown === recorded ? marksAt(view, request) : []),
+    [shown, recorded, view, request]
+  );
 }

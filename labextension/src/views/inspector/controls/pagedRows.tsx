@@ -9,10 +9,12 @@ import { count as whole } from '../../../state/text/numberFormat';
 import { useHost } from '../../host';
 import { StepButton } from './stepButton';
 
-const PAGE_ROWS = 25;
+const PAGE_ROWS = 50;
 
 export interface ITableColumn {
   readonly head: string;
+  /** What the head means, in a sentence. */
+  readonly meaning?: string;
   readonly isNumber?: boolean;
   /** The head is only for screen readers, and for narrow places, where each value has it. */
   readonly isHeadHidden?: boolean;
@@ -182,12 +184,14 @@ function Head({
   order: RowOrder | null;
   onSort: () => void;
 }) {
-  const { head, isNumber = false, isHeadHidden = false, valueAt } = column;
+  const { head, meaning, isNumber = false, isHeadHidden = false } = column;
+  const { valueAt } = column;
   const isSortable = valueAt !== undefined;
   return (
     <th
       scope="col"
       data-number={isNumber}
+      title={meaning}
       {...(isSortable && order !== null ? { 'aria-sort': order } : {})}
     >
       {isSortable ? (

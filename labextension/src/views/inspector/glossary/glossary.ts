@@ -10,6 +10,7 @@ export const TERMS = [
   'cache break',
   'written anew',
   'warm cache',
+  'cache mark',
   'policy',
   'estimate of the recording',
   'with refetching',
@@ -73,6 +74,12 @@ export function glossary(words: IWords): readonly IGlossaryEntry[] {
         'A cache that still holds all of the request before. The cost with a warm cache is an estimate of what the same request would have cost without the break.'
       )
     ],
+    'cache mark': [
+      words.__('cache mark'),
+      words.__(
+        'A place up to which the client asked for the prompt to be cached, and for how long, where the provider caches only what is asked for. It is known where the session is ours, or what was sent was captured.'
+      )
+    ],
     policy: [
       words.__('policy'),
       words.__(
@@ -82,7 +89,7 @@ export function glossary(words: IWords): readonly IGlossaryEntry[] {
     'estimate of the recording': [
       words.__('estimate of the recording'),
       words.__(
-        'The session as recorded, counted and priced by the same estimate as a policy, so that the two can be compared. It is not the bill: the line above the tracks says how well it reproduces what was reported.'
+        'The session as recorded, counted and priced by the same estimate as a policy, so that the two can be compared. Where the recording lost the cache for no known cause, both lose it. It is not the bill: the line above the tracks says how well it reproduces what was reported.'
       )
     ],
     'with refetching': [

@@ -1,11 +1,18 @@
 /** Paints the grid: only the rows and columns that are seen. */
+import type { TimelineView } from '../../../protocol/generated';
+import type { ICacheMark } from '../../../state/inspector/cacheMarks';
 import {
   definitionOfRow,
   definitionsOf,
   itemOfRow,
-  MAX_ITEMS
+  MAX_ITEMS,
+  rowOf
 } from '../../../state/inspector/definitionRows';
 import { scaleAt } from '../../../state/inspector/figures/requestScale';
+import {
+  subagentFigures,
+  subagentsOf
+} from '../../../state/inspector/subagents';
 import { rowName } from '../../../state/inspector/rowNames';
 import { count } from '../../../state/text/numberFormat';
 import type {
@@ -28,6 +35,8 @@ const INDENT_PX = 36;
 const MIN_NAME_LETTERS = 12;
 /** The width of a request's number above wide columns, in CSS pixels. */
 const NUMBER_PX = 26;
+/** The least width of a cache mark. */
+const MIN_MARK_PX = 9;
 /** The least width of the cursor. */
 const MIN_CURSOR_PX = 3;
 /** Columns up to this width are named in tens. */
@@ -54,6 +63,8 @@ export interface IGridContent {
   readonly request: number;
   /** The chosen one of the rows. */
   readonly chosenRow: number | null;
+  /** The cache marks of the request at the cursor. */
+  readonly marks: readonly ICacheMark[];
 }
 
 /** Paints into a canvas, at the screen's own resolution. */
@@ -83,6 +94,20 @@ export function drawGrid(
   brush.names();
   brush.heads();
   brush.cursor();
+  brush.marks();
+}
+
+/** Returns the row that a cache mark stands below: of a definition where it is there, else of its item; -1 for none. */
+export function rowOfMark(
+  view: TimelineView,
+  rows: Int32Array,
+  { item, definition }: ICacheMark
+): number {
+  if (item === null) {
+    return -1;
+  }
+  const row = rowOf(view, item, definition);
+  return rows.includes(row) ? row : item;
 }
 
 /** Squares of one item beside each other. */
@@ -230,7 +255,16 @@ class GridBrush {
         context.fillStyle = this._colour(this._kind(item));
         context.fillRect(2, y - 5, 8, 10);
         context.fillStyle = text;
-        if (definitionsOf(view, item).count === 0) {
+        const subagents = subagentsOf(view, item);
+        if (subagents.length > 0) {
+          context.fillText('▸', 14, y);
+          this._subagentName(
+            item,
+            subagentFigures(view, subagents),
+            letters,
+            y
+          );
+        } else if (definitionsOf(view, item).count === 0) {
           context.fillText(rowName(view, item, letters), 16, y);
         } else {
           const isUnfolded = (rows[row + 1] ?? 0) >= MAX_ITEMS;
@@ -244,6 +278,24 @@ class GridBrush {
     }
     context.fillStyle = this._colour('line');
     context.fillRect(names - 2, HEAD_PX, 1, height);
+  }
+
+  /** Writes the name of a call that started subagents, and what they sent and cost where there is room for both. */
+  private _subagentName(
+    item: number,
+    figures: string,
+    letters: number,
+    y: number
+  ): void {
+    const { view } = this._content.states;
+    const room = letters - figures.length - 5;
+    const hasFigures = room >= MIN_NAME_LETTERS;
+    const name = rowName(view, item, hasFigures ? room : letters - 2);
+    this._context.fillText(
+      hasFigures ? `${name} · ${figures}` : name,
+      FOLD_PX,
+      y
+    );
   }
 
   /** Writes a definition's name, and at the right its tokens where there is room for both. */
@@ -327,6 +379,38 @@ class GridBrush {
       context.lineWidth = 1;
       context.strokeRect(0.5, this._y(row) + 0.5, names - 4, ROW_PX - 1);
     }
+  }
+
+  /** Paints the cache marks into the cursor's column: a line below the row, and an arrow to it from the left. */
+  marks(): void {
+    const { names, column, range, height } = this._shape;
+    const { rows, states, request, marks } = this._content;
+    if (!isInRange(range, request)) {
+      return;
+    }
+    const context = this._context;
+    const width = Math.max(column, MIN_MARK_PX);
+    const x = this._x(request) + (column - width) / 2;
+    context.save();
+    context.beginPath();
+    context.rect(names - 1, HEAD_PX, this._shape.width, height);
+    context.clip();
+    for (const mark of marks) {
+      const row = rows.indexOf(rowOfMark(states.view, rows, mark));
+      if (row >= this._firstRow && row < this._lastRow) {
+        const y = this._y(row) + ROW_PX;
+        context.fillStyle = this._colour('page');
+        context.fillRect(x - 6, y - 3.5, width + 11, 5);
+        context.fillStyle = this._colour('text');
+        context.fillRect(x - 2, y - 2, width + 5, 2);
+        context.beginPath();
+        context.moveTo(x - 7, y - 6);
+        context.lineTo(x - 1, y - 1);
+        context.lineTo(x - 7, y + 4);
+        context.fill();
+      }
+    }
+    context.restore();
   }
 
   /** Paints cells of one state beside each other. */

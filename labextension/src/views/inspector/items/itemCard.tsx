@@ -15,7 +15,9 @@ import { useAnswer, useText } from '../controls/answers';
 import { useInspection } from '../controls/inspection';
 import { ItemLink, RequestLink } from '../controls/placeLinks';
 import { StepButton } from '../controls/stepButton';
+import { MarksOfItem } from './cacheMarks';
 import { DefinitionList, DefinitionSentence } from './definitionCard';
+import { StartedSubagents } from './startedSubagents';
 import { ReductionSentence } from './reductionSentence';
 
 const MAX_USES = 8;
@@ -91,6 +93,8 @@ function ChosenItem({ item }: { item: number }) {
       ) : (
         <DefinitionSentence item={item} definition={definition} />
       )}
+      <StartedSubagents item={item} />
+      <MarksOfItem item={item} />
       <ReductionSentence item={item} />
       <NextState item={item} />
       <div className="plm-Inspector-buttons">

@@ -20,7 +20,13 @@ import {
   placeOfRow,
   rowOf
 } from '../../../state/inspector/definitionRows';
+import { markWords } from '../../../state/inspector/cacheMarks';
 import { itemLabel } from '../../../state/inspector/labels';
+import {
+  subagentFigures,
+  subagentPlace,
+  subagentsOf
+} from '../../../state/inspector/subagents';
 import { itemRows } from '../../../state/inspector/itemRows';
 import {
   isInRange,
@@ -33,18 +39,21 @@ import { count } from '../../../state/text/numberFormat';
 import { useHost, type IWords } from '../../host';
 import { useElementWidth } from '../controls/elementWidth';
 import {
+  useCacheMarks,
   useGridChoice,
   useInspection,
   type IShownTrack
 } from '../controls/inspection';
 import {
   drawGrid,
+  rowOfMark,
   FOLD_PX,
   HEAD_PX,
   requestsInColumn,
   ROW_PX,
   type IGridShape
 } from './gridDrawing';
+import { CacheMarkSentence } from './cacheMarks';
 import { GridFilter } from './gridFilter';
 import { cellStep } from './gridKeys';
 import { columnAt, useZoomWheel, zoomByKey } from './gridZoom';
@@ -84,6 +93,7 @@ export const ItemGrid = memo(function ItemGrid({
     () => itemRows(shown.states, filter, chosenRange, unfolded),
     [shown.states, filter, chosenRange, unfolded]
   );
+  const marks = useCacheMarks();
   const chosenRow = item === null ? null : rowOf(view, item, definition);
   const range = useMemo(
     () => chosenRange ?? wholeRange(view),
@@ -122,7 +132,8 @@ export const ItemGrid = memo(function ItemGrid({
         tracks,
         rows,
         request,
-        chosenRow
+        chosenRow,
+        marks
       });
     }
   }, [
@@ -131,6 +142,7 @@ export const ItemGrid = memo(function ItemGrid({
     rows,
     request,
     chosenRow,
+    marks,
     width,
     names,
     column,
@@ -284,7 +296,11 @@ export const ItemGrid = memo(function ItemGrid({
           ),
           request + 1
         );
-  const cellText =
+  const markText = marks
+    .filter(mark => item !== null && rowOfMark(view, rows, mark) === chosenRow)
+    .map(mark => `, ${words.__('%1 after it', markWords(mark))}`)
+    .join('');
+  const stateText =
     item === null
       ? words.__('No item is chosen: press the arrow down.')
       : whatIf === null || stateOf(recorded) === stateOf(whatIf)
@@ -342,7 +358,7 @@ export const ItemGrid = memo(function ItemGrid({
               id={cell}
               aria-colindex={request + 1}
             >
-              {cellText}
+              {stateText + markText}
             </span>
           </div>
         </div>
@@ -370,6 +386,7 @@ export const ItemGrid = memo(function ItemGrid({
             )}
         </p>
       )}
+      <CacheMarkSentence />
       <p className="plm-Muted plm-ItemGrid-keys" id={`${idPrefix}-keys`}>
         {words.__(
           'Arrows move the cell, Control with left and right goes to the row’s next change, + − 0 change the width of the columns, Enter goes to why, Escape back.'
@@ -379,7 +396,10 @@ export const ItemGrid = memo(function ItemGrid({
   );
 });
 
-/** Returns the items whose definitions are rows, and how to fold or unfold one, which is said by true. */
+/**
+ * Returns the items whose definitions are rows, and how to fold or unfold one, or to open the subagent of a call;
+ * a row that holds nothing else gives false.
+ */
 function useUnfoldedItems(
   view: TimelineView,
   item: number | null,
@@ -388,7 +408,7 @@ function useUnfoldedItems(
   unfolded: ReadonlySet<string>;
   fold: (row: number) => boolean;
 } {
-  const { go } = useInspection();
+  const { go, source } = useInspection();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const holder =
     item === null || definition === null ? '' : (view.items.id[item] ?? '');
@@ -401,6 +421,11 @@ function useUnfoldedItems(
   );
   const fold = (row: number) => {
     const folded = itemOfRow(view, row);
+    const [subagent] = subagentsOf(view, folded);
+    if (subagent !== undefined && source.lacksSubagents !== true) {
+      go(subagentPlace(subagent.session));
+      return true;
+    }
     const id = view.items.id[folded] ?? '';
     if (row >= MAX_ITEMS || definitionsOf(view, folded).count === 0) {
       return false;
@@ -433,6 +458,14 @@ function rowWords(
       'Tool definition %1, %2 tokens',
       name,
       count(tokens * scaleAt(states, request).factor)
+    );
+  }
+  const subagents = subagentsOf(view, item);
+  if (subagents.length > 0) {
+    return words.__(
+      '%1, a subagent with %2, Space opens it',
+      itemLabel(view, item),
+      subagentFigures(view, subagents)
     );
   }
   if (held === 0) {

@@ -1,6 +1,7 @@
 /** All notes on the session, with a choice by verdict and tag. */
 import { useMemo, useState } from 'react';
 import { useHost } from '../../host';
+import { HiddenNotesRemark } from './hiddenNotes';
 import { NoteEntry } from './noteEntry';
 import { verdictWords } from './noteForm';
 import { useReaderNotes } from './readerNotes';
@@ -8,7 +9,7 @@ import { useReaderNotes } from './readerNotes';
 /** Draws the notes in the order in which they were written. */
 export function NoteList() {
   const { words } = useHost();
-  const { notes, problems, write } = useReaderNotes();
+  const { notes, problems, hiddenCount, write } = useReaderNotes();
   const [chosen, setChosen] = useState('');
   const choices = useMemo(() => {
     const verdicts = notes.map(({ note }) => note.verdict);
@@ -52,7 +53,8 @@ export function NoteList() {
           </select>
         )}
       </header>
-      {notes.length === 0 ? (
+      <HiddenNotesRemark />
+      {notes.length === 0 && hiddenCount === 0 ? (
         <p className="plm-Muted">
           {write === null
             ? words.__('Nobody wrote a note on this session.')

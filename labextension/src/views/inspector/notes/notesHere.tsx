@@ -2,12 +2,13 @@
 import { useState } from 'react';
 import { useHost } from '../../host';
 import { useInspection } from '../controls/inspection';
+import { HiddenNotesRemark } from './hiddenNotes';
 import { NoteEntry } from './noteEntry';
 import { NoteForm } from './noteForm';
 import { isOnRequest, useReaderNotes } from './readerNotes';
 
 /**
- * Draws the card; nothing where no note is here and none can be written. `isFormOnly` leaves out the notes, where a list
+ * Draws the card; nothing where no note is here, none is hidden and none can be written. `isFormOnly` leaves out the notes, where a list
  * has all of them.
  */
 export function NotesHereCard({
@@ -17,7 +18,7 @@ export function NotesHereCard({
 }) {
   const { words } = useHost();
   const { request, item } = useInspection();
-  const { notes, write } = useReaderNotes();
+  const { notes, hiddenCount, write } = useReaderNotes();
   const [isWriting, setWriting] = useState(false);
   const here = notes.filter(
     view =>
@@ -25,7 +26,7 @@ export function NotesHereCard({
       (isOnRequest(view, request) ||
         (item !== null && view.found.item === item))
   );
-  if (here.length === 0 && write === null) {
+  if (here.length === 0 && write === null && hiddenCount === 0) {
     return null;
   }
   return (
@@ -34,6 +35,7 @@ export function NotesHereCard({
       className="plm-Inspector-card plm-Notes"
       aria-label={words.__('Notes here')}
     >
+      {!isFormOnly && <HiddenNotesRemark />}
       {here.length > 0 && (
         <>
           <h3>

@@ -19,12 +19,17 @@ import type {
 } from '../../../state/inspector/source';
 
 const NO_NOTES: NotesText = { notes: [], problems: [] };
+const NONE_WRITTEN: ReadonlySet<string> = new Set();
 
 export interface IReaderNotes {
   /** Oldest first. */
   readonly notes: readonly NoteView[];
   /** Sentences on lines of the files that cannot be read. */
   readonly problems: readonly string[];
+  /** How many more there are on what is hidden until it is revealed. */
+  readonly hiddenCount: number;
+  /** The ids of the notes that this page has written. */
+  readonly written: ReadonlySet<string>;
   /** The name under which this page wrote last, so that it is typed once; '' before. */
   readonly author: string;
   /** Writes, changes or removes a note; returns '' or one sentence. Null where nothing can be written. */
@@ -33,6 +38,8 @@ export interface IReaderNotes {
 
 const NotesContext = createContext<IReaderNotes>({
   ...NO_NOTES,
+  hiddenCount: 0,
+  written: NONE_WRITTEN,
   author: '',
   write: null
 });
@@ -53,6 +60,7 @@ export function useNotesOf(
     () => source.answerNow?.({ ask: 'notes' }).notes ?? NO_NOTES
   );
   const [author, setAuthor] = useState('');
+  const [written, setWritten] = useState(NONE_WRITTEN);
   const asked = useRef(0);
   const taken = useRef(0);
   /** Takes the answer to a question, unless that to a later one is there. */
@@ -83,6 +91,8 @@ export function useNotesOf(
     () => ({
       notes: known.notes,
       problems: known.problems,
+      hiddenCount: 0,
+      written,
       author,
       write:
         source.note === undefined
@@ -93,12 +103,27 @@ export function useNotesOf(
               const answer = await source.note?.(words);
               if (answer !== undefined) {
                 take(answer, number);
+                const ids = writtenIds(answer, known, words);
+                setWritten(before => new Set([...before, ...ids]));
               }
               return answer?.error ?? '';
             }
     }),
-    [known, author, source, take]
+    [known, author, written, source, take]
   );
+}
+
+/** Returns the ids of the notes that came with an answer to what was written, and have its words. */
+function writtenIds(
+  { notes }: ViewAnswer,
+  known: NotesText,
+  { text }: INoteWords
+): string[] {
+  const knownIds = new Set(known.notes.map(({ note }) => note.id));
+  return (notes?.notes ?? [])
+    .map(({ note }) => note)
+    .filter(note => !knownIds.has(note.id) && note.text.trim() === text?.trim())
+    .map(({ id }) => id);
 }
 
 /** Returns whether a note is on a request, or on requests of which it is one; those on an item are with the item. */

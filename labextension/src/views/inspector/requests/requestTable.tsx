@@ -9,6 +9,7 @@ import { BreakableName } from '../controls/breakableName';
 import { useInspection, type IShownTrack } from '../controls/inspection';
 import { PagedRows, type ITableColumn } from '../controls/pagedRows';
 import { RequestLink } from '../controls/placeLinks';
+import { glossary } from '../glossary/glossary';
 import { useReaderNotes } from '../notes/readerNotes';
 import {
   marksByRequest,
@@ -112,6 +113,9 @@ function numberColumns(
       value === null ? most : Math.max(most, usdDigits(value)),
     0
   );
+  const meanings = new Map(
+    glossary(words).map(({ term, meaning }) => [term, meaning])
+  );
   const losses = new Map(
     isRecorded ? view.breaks.map(({ request, loss }) => [request, loss]) : []
   );
@@ -151,15 +155,29 @@ function numberColumns(
     column(words.__('reported'), place =>
       isRecorded ? (requests.reported[place] ?? null) : null
     ),
-    isRecorded
-      ? column(words.__('from cache'), place => requests.read[place] ?? null)
-      : column(
-          words.__('from cache'),
-          place => track.read[place] ?? 0,
-          value => `~${count(value)}`
-        ),
+    {
+      ...(isRecorded
+        ? column(
+            words.__('read from cache'),
+            place => requests.read[place] ?? null
+          )
+        : column(
+            words.__('read from cache'),
+            place => track.read[place] ?? 0,
+            value => `~${count(value)}`
+          )),
+      meaning: meanings.get('read from cache')
+    },
     ...(losses.size > 0
-      ? [column(words.__('written anew'), place => losses.get(place) ?? null)]
+      ? [
+          {
+            ...column(
+              words.__('written anew'),
+              place => losses.get(place) ?? null
+            ),
+            meaning: meanings.get('written anew')
+          }
+        ]
       : []),
     column(words.__('counted'), place => track.total[place] ?? 0),
     column(words.__('answer'), place => requests.output[place] ?? null),

@@ -1,13 +1,17 @@
 /** The exact request, or what a policy would have sent, block by block and searchable. */
 import { useId, useState } from 'react';
 import type { RequestItem } from '../../../protocol/generated';
+import {
+  markWords,
+  marksAfterBlock
+} from '../../../state/inspector/cacheMarks';
 import { count } from '../../../state/text/numberFormat';
 import { oneLine } from '../../../state/text/oneLine';
 import { stateWords } from '../../../state/inspector/why';
 import { useHost } from '../../host';
 import { useText } from '../controls/answers';
 import { FoundText } from '../controls/foundText';
-import { useInspection } from '../controls/inspection';
+import { useCacheMarks, useInspection } from '../controls/inspection';
 import { useListFocus } from '../controls/listFocus';
 import { ItemLink } from '../controls/placeLinks';
 import { StepButton } from '../controls/stepButton';
@@ -145,6 +149,8 @@ function RequestBlock({
   tabIndex: number;
 }) {
   const { words } = useHost();
+  const { view } = useInspection();
+  const marks = marksAfterBlock(view, useCacheMarks(), block);
   const item = block.item ?? null;
   const isCut = block.text.length < block.chars;
   return (
@@ -160,6 +166,17 @@ function RequestBlock({
           <bdi>{oneLine(block.name)}</bdi>
         )}
         {item !== null && <ItemLink item={item} tabIndex={tabIndex} />}
+        {marks.map(mark => (
+          <span
+            key={mark.number}
+            className="plm-Chip"
+            title={words.__(
+              'The client asked for the prompt to be cached up to here.'
+            )}
+          >
+            {words.__('%1 after it', markWords(mark))}
+          </span>
+        ))}
         {block.state !== 'whole' && (
           <span className="plm-Chip">{stateWords(block.state)}</span>
         )}

@@ -3,6 +3,7 @@ import { count } from '../../../state/text/numberFormat';
 import { oneLine } from '../../../state/text/oneLine';
 import { money } from '../../../state/inspector/labels';
 import { linkTo } from '../../../state/inspector/placeLink';
+import { subagentPlace } from '../../../state/inspector/subagents';
 import { NOWHERE } from '../../../state/inspector/source';
 import { useHost } from '../../host';
 import { useInspectedSession } from '../controls/inspection';
@@ -11,7 +12,7 @@ import { RequestLink } from '../controls/placeLinks';
 /** Draws a row for each, with the way into it; nothing where there are none. */
 export function Subagents() {
   const { words } = useHost();
-  const { view, openLink } = useInspectedSession();
+  const { view, openLink, source, go } = useInspectedSession();
   if (view.subagents.length === 0) {
     return null;
   }
@@ -21,14 +22,18 @@ export function Subagents() {
       <ul className="plm-Difference-rows">
         {view.subagents.map(subagent => (
           <li key={subagent.session}>
-            {openLink === null ? (
+            {openLink === null && source.lacksSubagents === true ? (
               <bdi>{oneLine(subagent.title)}</bdi>
             ) : (
               <button
                 type="button"
                 className="plm-Link plm-Inspector-link plm-Inspector-name"
                 onClick={() => {
-                  openLink(linkTo(subagent.session, NOWHERE));
+                  if (openLink === null) {
+                    go(subagentPlace(subagent.session));
+                  } else {
+                    openLink(linkTo(subagent.session, NOWHERE));
+                  }
                 }}
               >
                 <bdi>{oneLine(subagent.title)}</bdi>

@@ -23,7 +23,11 @@ export function costWords(
   const { broken, warm } = requestCost;
   const amount = amountOf(requestCost, unit, words);
   if (broken === null) {
-    return { amount, anew: '', sentences: [cacheSentence(requestCost, words)] };
+    const sentences = [cacheSentence(requestCost, words)];
+    if (requestCost.isTaken) {
+      sentences.push(words.__('The cache was lost as in the recording.'));
+    }
+    return { amount, anew: '', sentences };
   }
   const sentences = [`${broken.words || broken.cause}.`];
   if (warm !== null) {

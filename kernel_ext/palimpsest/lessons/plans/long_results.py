@@ -1,0 +1,153 @@
+"""Lesson 3: long results of tools: cut at once, cleared later, or kept elsewhere."""
+
+from palimpsest.lessons.exercise_checks import check_policy
+from palimpsest.lessons.lesson_plan import (
+    CheckResult,
+    Exercise,
+    LessonPlan,
+    LessonSessions,
+    Prediction,
+)
+from palimpsest.lessons.prediction_kinds import NumberKind
+from palimpsest.review.session_review import SessionReview
+from palimpsest.review.tables.figures import PolicyFigures
+
+LIMITS = (
+    "deepagents.offload",
+    "gemini.truncate",
+    "mini_swe_agent.output",
+    "smolagents.output",
+    "strands.offload",
+)
+"""Limits of five agents and libraries on the length of a result."""
+MAX_COST_SHARES = {"pi": 0.72, "claude": 0.8}
+"""What the exercise allows in each session, as a share of what everything would cost."""
+MIN_KEPT = {"pi": 0.95, "claude": 0.92}
+"""Share of the used names that must still be shown when they are used."""
+
+
+def result_sizes(session: SessionReview) -> list[int]:
+    """Return the characters of each result of a tool, the longest first."""
+    return sorted(
+        (item.chars for item in session.timeline.items if item.kind == "output"), reverse=True
+    )
+
+
+def longest_tenth_share(session: SessionReview) -> float:
+    """Return how much of the characters of all results the longest tenth of them holds, in per cent."""
+    sizes = result_sizes(session)
+    return 100 * sum(sizes[: round(len(sizes) / 10)]) / sum(sizes)
+
+
+def limit_figures(session: SessionReview) -> tuple[PolicyFigures, ...]:
+    """Return the figures of the five limits."""
+    return session.compare(LIMITS).figures
+
+
+def acting_limits(session: SessionReview) -> int:
+    """Return how many of the five limits act on a session at all."""
+    return sum(bool(figures.fired) for figures in limit_figures(session))
+
+
+def _tenth_surprise(sessions: LessonSessions, truth: float) -> str:
+    sizes = result_sizes(sessions["pi"])
+    return (
+        f"{round(len(sizes) / 10)} of {len(sizes)} results hold {truth:.0f} % of the characters. The longest has "
+        f"{sizes[0]:,}, the one in the middle {sizes[len(sizes) // 2]:,}. A rule for long results touches few of them."
+    )
+
+
+def _acting_surprise(sessions: LessonSessions, _truth: float) -> str:
+    session = sessions["pi"]
+    figures = limit_figures(session)
+    idle = " and ".join(found.name for found in figures if not found.fired)
+    acting = [found for found in figures if found.fired]
+    best = min(acting, key=lambda found: found.cost)
+    everything = session.compare(["raw"]).figures[0]
+    return (
+        f"{idle} never act; the others act on at most {max(found.fired or 0 for found in acting)} of {len(result_sizes(session))} "
+        f"results. {best.name} still saves ~{100 * (1 - best.cost / everything.cost):.0f} %: one long file was read early, "
+        "and each later request sends it again."
+    )
+
+
+def _missed(session_name: str, figures: PolicyFigures, everything: PolicyFigures) -> str:
+    where = (
+        ""
+        if session_name == "pi"
+        else "It reaches the goals on this session, but not on that of Claude Code: "
+    )
+    if not figures.fired:
+        return f"{where}It never acts there, so it saves nothing."
+    share, most = figures.cost / everything.cost, MAX_COST_SHARES[session_name]
+    if share > most:
+        return (
+            f"{where}It would cost ~{figures.cost:.2f} USD, {100 * share:.0f} % of everything; the goal is at most "
+            f"{100 * most:.0f} %."
+        )
+    kept, least = figures.retention or 0.0, MIN_KEPT[session_name]
+    if kept < least:
+        return (
+            f"{where}It is cheap enough, with {100 * share:.0f} % of everything. But of the names that the agent used only "
+            f"{100 * kept:.1f} % were still shown then; the goal is at least {100 * least:.0f} %."
+        )
+    return ""
+
+
+def check_limit(sessions: LessonSessions, answer: object) -> CheckResult:
+    """Check a policy that makes long results short, at little loss of what is used later."""
+    return check_policy(
+        sessions,
+        answer,
+        [
+            ("pi", lambda figures, everything: _missed("pi", figures, everything)),
+            ("claude", lambda figures, everything: _missed("claude", figures, everything)),
+        ],
+        passed="Cheap enough on both sessions, and nearly all that was used is still shown when it is used.",
+    )
+
+
+LONG_RESULTS = LessonPlan(
+    number=3,
+    title="Truncate, clear, offload",
+    question="What is the best thing to do with a long result?",
+    notebook="03-truncate-clear-offload",
+    recordings={
+        "pi": "pi_large_session.jsonl",
+        "claude": "claude_code_spotter/8463c716-a2ea-4c14-9efa-87158ebd9f20.jsonl",
+    },
+    predictions=(
+        Prediction(
+            "tenth",
+            "How much of the text of all results do the longest tenth of them hold, in per cent?",
+            NumberKind("%"),
+            lambda sessions: longest_tenth_share(sessions["pi"]),
+            _tenth_surprise,
+        ),
+        Prediction(
+            "acting",
+            "Of the five limits below, how many ever act on this session?",
+            NumberKind(high=len(LIMITS)),
+            lambda sessions: float(acting_limits(sessions["pi"])),
+            _acting_surprise,
+        ),
+    ),
+    exercises=(
+        Exercise(
+            "limit",
+            "Hand over a policy that makes long results short, and loses little of what is used later.",
+            (
+                "The limit of 2,000 characters in the cell saves a quarter. Which way does the number go for more?",
+                (
+                    "A result is used most right after it came. Cut it at once, and the model has never seen the rest. When "
+                    "could one cut it instead?"
+                ),
+                (
+                    "Leave the newest results whole: for index in view.outputs[:-5]. Cut the older ones to 1,000 characters."
+                ),
+            ),
+            check_limit,
+        ),
+    ),
+    hide=("cost", "figures"),
+)

@@ -1,0 +1,140 @@
+/** The session beside that of an inspector: how both compare, and the source of the other one's views. */
+import type { SessionComparison, ViewAnswer } from '../protocol/generated';
+import type { IReadable } from '../state/store/kernelStore';
+import { ReaderSet } from '../state/store/readerSet';
+import type { BesideKernel } from './kernels/besideKernel';
+import { KernelSource } from './kernelSource';
+import type { IBesideTarget } from './targets';
+
+/** What an inspector knows of the session beside its own. */
+export interface IBesideState {
+  /** Null until it is known. */
+  readonly comparison: SessionComparison | null;
+  /** The source of the other session's views; null until it is known. */
+  readonly source: KernelSource | null;
+  /** Why both cannot be compared, or not anew; '' where nothing hinders it. */
+  readonly error: string;
+}
+
+/**
+ * Compares an inspector's session with another one.
+ *
+ * Responsibilities: ask again where either has grown or other prices were chosen; keep what was answered while the
+ * kernel or a file is gone; keep to the session that was answered first.
+ */
+export class BesideSession implements IReadable<IBesideState> {
+  private readonly _readers = new ReaderSet();
+  private readonly _disposers: (() => void)[] = [];
+  private _state: IBesideState = { comparison: null, source: null, error: '' };
+  private _price: string | null = null;
+  private _stamp: string | undefined;
+  private _isAsking = false;
+  private _isOutdated = false;
+  private _isDisposed = false;
+
+  constructor(
+    private readonly _first: KernelSource,
+    private readonly _kernel: BesideKernel,
+    private _session: string | undefined,
+    /** Called when answers about the other session begin or cease to be late. */
+    private readonly _lateChanged: () => void
+  ) {
+    this._stamp = _kernel.stamp;
+    this._disposers.push(
+      _first.subscribe(this._askAnew),
+      _kernel.subscribe(this._follow)
+    );
+    this._askAnew();
+  }
+
+  readonly subscribe = this._readers.subscribe;
+
+  readonly getSnapshot = (): IBesideState => this._state;
+
+  /** What restores it. */
+  get target(): IBesideTarget {
+    const isOwnFile = this._kernel.isOwnFile;
+    return {
+      ...(isOwnFile ? {} : { path: this._kernel.file }),
+      ...(this._session === undefined ? {} : { session: this._session })
+    };
+  }
+
+  /** Chooses the prices of the comparison; null for those of the recorded models. */
+  setPrice(price: string | null): void {
+    if (price !== this._price) {
+      this._price = price;
+      this._askAnew();
+    }
+  }
+
+  dispose(): void {
+    this._isDisposed = true;
+    this._disposers.forEach(end => {
+      end();
+    });
+    this._state.source?.dispose();
+    this._kernel.dispose();
+    this._readers.clear();
+  }
+
+  private readonly _follow = (): void => {
+    if (this._kernel.stamp !== this._stamp) {
+      this._stamp = this._kernel.stamp;
+      this._askAnew();
+    }
+  };
+
+  private readonly _askAnew = (): void => {
+    this._isOutdated = true;
+    if (!this._isAsking) {
+      void this._ask();
+    }
+  };
+
+  private async _ask(): Promise<void> {
+    this._isAsking = true;
+    while (this._isOutdated) {
+      this._isOutdated = false;
+      const answer = await this._first.ask({
+        ask: 'comparison',
+        path: this._kernel.path,
+        session: this._session ?? '',
+        price: this._price ?? undefined,
+        known: this._state.comparison?.stamp ?? ''
+      });
+      if (this._isDisposed) {
+        return;
+      }
+      this._take(answer);
+    }
+    this._isAsking = false;
+  }
+
+  private _take({ comparison: answered, error }: ViewAnswer): void {
+    const before = this._state;
+    const comparison = answered ?? null;
+    if (comparison !== null && before.source === null) {
+      this._session = comparison.second.session;
+      const source = new KernelSource(
+        this._kernel,
+        this._session,
+        this._lateChanged
+      );
+      this._disposers.push(source.subscribe(this._askAnew));
+      this._state = { comparison, source, error };
+    } else {
+      this._state = {
+        ...before,
+        comparison: comparison ?? before.comparison,
+        error
+      };
+    }
+    if (
+      this._state.comparison !== before.comparison ||
+      this._state.error !== before.error
+    ) {
+      this._readers.notify();
+    }
+  }
+}

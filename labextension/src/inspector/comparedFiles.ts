@@ -1,0 +1,48 @@
+/** The file browser's menu: two recorded files that are selected are compared, or one with another that is asked for. */
+import type { JupyterFrontEnd } from '@jupyterlab/application';
+import type { IFileBrowserFactory } from '@jupyterlab/filebrowser';
+import { COMPARE } from '../views/actions/inspector';
+import type { IWords } from '../views/host';
+import { inspectorIcon } from './inspectorIcon';
+import { comparablePaths } from './recordingFormats';
+
+/** The command in the file browser's menu. */
+export const COMPARE_FILES = 'palimpsest:compare-files';
+
+/** Adds the command to the menu of files. */
+export function addComparedFiles(
+  app: JupyterFrontEnd,
+  browsers: IFileBrowserFactory,
+  words: IWords
+): void {
+  const paths = () =>
+    comparablePaths([
+      ...(browsers.tracker.currentWidget?.selectedItems() ?? [])
+    ]);
+  app.commands.addCommand(COMPARE_FILES, {
+    describedBy: { args: { type: 'object', properties: {} } },
+    label: () =>
+      paths().length === 2
+        ? words.__('Compare in the Inspector')
+        : words.__('Compare in the Inspector with…'),
+    caption: words.__(
+      'Show two recorded sessions beside each other: where they part, and what each cost'
+    ),
+    icon: inspectorIcon,
+    isVisible: () => paths().length > 0,
+    execute: async () => {
+      const [path, other] = paths();
+      if (path !== undefined) {
+        await app.commands.execute(COMPARE, {
+          path,
+          ...(other === undefined ? {} : { with: other })
+        });
+      }
+    }
+  });
+  app.contextMenu.addItem({
+    command: COMPARE_FILES,
+    selector: '.jp-DirListing-item[data-isdir="false"]',
+    rank: 3.5
+  });
+}

@@ -1,0 +1,76 @@
+/** The sessions that calls of a session started: which call started which, and how they are asked about. */
+import type { SubagentView, TimelineView } from '../../protocol/generated';
+import { count } from '../text/numberFormat';
+import { money } from './labels';
+import type { IInspectorPlace, IInspectorSource } from './source';
+
+const NONE: readonly SubagentView[] = [];
+const known = new WeakMap<TimelineView, Map<number, SubagentView[]>>();
+
+/** Returns the subagents that a call started, by its item. */
+export function subagentsOf(
+  view: TimelineView,
+  item: number
+): readonly SubagentView[] {
+  let byCall = known.get(view);
+  if (byCall === undefined) {
+    byCall = new Map();
+    for (const subagent of view.subagents) {
+      if (subagent.call >= 0) {
+        const others = byCall.get(subagent.call) ?? [];
+        byCall.set(subagent.call, [...others, subagent]);
+      }
+    }
+    known.set(view, byCall);
+  }
+  return byCall.get(item) ?? NONE;
+}
+
+/** Returns what subagents sent and cost together, short enough for a row: "14 requests · 0.12 USD". */
+export function subagentFigures(
+  view: TimelineView,
+  subagents: readonly SubagentView[]
+): string {
+  const requests = subagents.reduce((sum, run) => sum + run.requests, 0);
+  const costs = subagents.map(run => run.cost ?? null);
+  const isFact = subagents.every(run => run.cost_is_fact);
+  const cost = costs.reduce<number | null>(
+    (sum, value) => (sum === null || value === null ? null : sum + value),
+    0
+  );
+  return [
+    requests === 1 ? '1 request' : `${count(requests)} requests`,
+    ...(cost === null ? [] : [money(cost, view.price.unit, isFact)])
+  ].join(' · ');
+}
+
+/** Returns the place at which a subagent's own inspector opens; prices and policy stay. */
+export function subagentPlace(session: string): Partial<IInspectorPlace> {
+  return {
+    subagent: session,
+    request: null,
+    item: null,
+    definition: null,
+    against: null,
+    range: null,
+    filter: undefined,
+    zoom: 0
+  };
+}
+
+/** Returns the source of a subagent: the same one, which is asked about that session and cannot be written to. */
+export function subagentSource(
+  source: IInspectorSource,
+  session: string
+): IInspectorSource {
+  const { subscribe } = source;
+  return {
+    ask: query => source.ask({ ...query, subagent: session }),
+    ...(subscribe === undefined
+      ? {}
+      : { subscribe: changed => subscribe(changed) }),
+    get waits() {
+      return source.waits;
+    }
+  } as IInspectorSource;
+}

@@ -1,0 +1,98 @@
+/** The cache marks of the request at the cursor, in words: below the grid, and in the card of an item. */
+import { Fragment } from 'react';
+import {
+  markWords,
+  type ICacheMark
+} from '../../../state/inspector/cacheMarks';
+import { itemLabel, shortName } from '../../../state/inspector/labels';
+import { oneLine } from '../../../state/text/oneLine';
+import { useHost } from '../../host';
+import { useCacheMarks, useInspection } from '../controls/inspection';
+import { TermButton } from '../glossary/term';
+
+/** Letters of an item's name in the sentence. */
+const NAME_LETTERS = 32;
+
+/** Draws where the marks of the request at the cursor stand; nothing where none is recorded. */
+export function CacheMarkSentence() {
+  const { words } = useHost();
+  const { view, request, go } = useInspection();
+  const marks = useCacheMarks();
+  return marks.length === 0 ? null : (
+    <p className="plm-Muted plm-CacheMarks">
+      <span className="plm-CacheMarks-sign" aria-hidden="true" />{' '}
+      <TermButton term="cache mark">
+        {marks.length === 1
+          ? words.__('1 cache mark')
+          : words.__('%1 cache marks', marks.length)}
+      </TermButton>{' '}
+      {words.__('in request %1, after:', request + 1)}{' '}
+      {marks.map((mark, place) => (
+        <Fragment key={mark.number}>
+          {mark.item === null ? (
+            <bdi>{oneLine(mark.place)}</bdi>
+          ) : (
+            <MarkedItem mark={mark} item={mark.item} go={go} view={view} />
+          )}
+          {mark.lifetime !== '' &&
+            ` ${words.__('for %1', oneLine(mark.lifetime))}`}
+          {place < marks.length - 1 ? ', ' : '.'}
+        </Fragment>
+      ))}
+    </p>
+  );
+}
+
+function MarkedItem({
+  mark,
+  item,
+  go,
+  view
+}: Pick<ReturnType<typeof useInspection>, 'go' | 'view'> & {
+  mark: ICacheMark;
+  item: number;
+}) {
+  const { words } = useHost();
+  const label = itemLabel(view, item);
+  return (
+    <button
+      type="button"
+      className="plm-Link plm-Inspector-link"
+      aria-label={words.__('%1, after %2', markWords(mark), label)}
+      title={words.__('%1, after %2', markWords(mark), label)}
+      onClick={() => {
+        go({ item });
+      }}
+    >
+      <bdi>{`${item + 1} ${shortName(label, NAME_LETTERS)}`}</bdi>
+    </button>
+  );
+}
+
+/** Draws which marks stand after an item in the request at the cursor; nothing where none does. */
+export function MarksOfItem({ item }: { item: number }) {
+  const { words } = useHost();
+  const { view, request, definition } = useInspection();
+  const marks = useCacheMarks().filter(
+    mark =>
+      mark.item === item &&
+      (definition === null || mark.definition === definition)
+  );
+  const first = view.definitions.item.indexOf(item);
+  return marks.map(mark => (
+    <p key={mark.number}>
+      {mark.definition === null || definition !== null || first < 0
+        ? words.__(
+            'In request %1 it is followed by %2.',
+            request + 1,
+            markWords(mark)
+          )
+        : words.__(
+            'In request %1 the definition of %3 is followed by %2.',
+            request + 1,
+            markWords(mark),
+            oneLine(view.definitions.name[first + mark.definition] ?? '')
+          )}
+    </p>
+  ));
+}

@@ -1,0 +1,49 @@
+/** The subagents that the chosen call started, with the way into each. */
+import { oneLine } from '../../../state/text/oneLine';
+import {
+  subagentFigures,
+  subagentPlace,
+  subagentsOf
+} from '../../../state/inspector/subagents';
+import { useHost } from '../../host';
+import { useInspection } from '../controls/inspection';
+
+/** Draws what each sent and cost; nothing for an item that started none. */
+export function StartedSubagents({ item }: { item: number }) {
+  const { words } = useHost();
+  const { view, source, go } = useInspection();
+  const subagents = subagentsOf(view, item);
+  return (
+    <>
+      {view.missing_subagents.includes(item) && (
+        <p>
+          {words.__(
+            'It started a subagent whose session is not there: what that sent and cost is not known.'
+          )}
+        </p>
+      )}
+      {subagents.map(subagent => (
+        <p key={subagent.session}>
+          {words.__('It started a subagent:')}{' '}
+          <bdi>{oneLine(subagent.title) || subagent.session}</bdi>,{' '}
+          {subagentFigures(view, [subagent])}.{' '}
+          {source.lacksSubagents === true ? (
+            <span className="plm-Muted">
+              {words.__('Its requests are not in this report.')}
+            </span>
+          ) : (
+            <button
+              type="button"
+              className="plm-Button plm-Button-small"
+              onClick={() => {
+                go(subagentPlace(subagent.session));
+              }}
+            >
+              {words.__('Open its inspector')}
+            </button>
+          )}
+        </p>
+      ))}
+    </>
+  );
+}
