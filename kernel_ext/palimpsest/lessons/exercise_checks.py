@@ -95,7 +95,7 @@ def check_policy(
 
 def policy_figures_of(session: SessionReview, answer: Any) -> tuple[PolicyFigures, PolicyFigures]:
     """Return the figures of a policy and of ``raw``, with summaries of the same size; raises UserError."""
-    if answer is None or callable(getattr(answer, "to_dataframe", None)):
+    if not isinstance(answer, str) and not callable(answer) and not hasattr(answer, "step"):
         raise UserError(NO_POLICY)
     policy = session.policy(answer)
     stages = policy.stages if isinstance(policy, Pipeline) else (policy,)

@@ -550,9 +550,9 @@ class SessionReview(NotedSession):
 
         None stands for ``raw``, which shows every item whole. Raises UserError for an unknown name, and for what is no policy.
         """
-        if policy is None or policy == RAW_NAME:
+        if policy is None or (isinstance(policy, str) and policy == RAW_NAME):
             return None
-        if policy == RECORDED:
+        if isinstance(policy, str) and policy == RECORDED:
             return RecordedPolicy()
         return self._get_policy(policy, **numbers)
 
