@@ -10,17 +10,17 @@ from typing import Annotated, Any, Literal, Self, get_args
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from pydantic import ConfigDict, Field, ValidationError, model_validator
-from pydantic_core import ErrorDetails
 
 from palimpsest.review.prices.price_file import PriceWords, price_words
 from palimpsest.review.tables.links import SCHEME, link_to
+from palimpsest.review.tables.question_limits import (
+    MAX_NAME_CHARS,
+    MAX_PRICES_CHARS,
+    refusal_words,
+)
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import Value
 
-MAX_NAME_CHARS = 300
-"""Maximum characters of a policy's or model's name in a place and in a question."""
-MAX_PRICES_CHARS = 8_000
-"""Maximum characters of the prices that the user gave: enough for a few hundred models."""
 InspectorTab = Literal["compared", "timeline", "items", "requests", "cost", "wastes", "notes"]
 INSPECTOR_TABS: tuple[InspectorTab, ...] = get_args(InspectorTab)
 ItemOrder = Literal["order", "size"]
@@ -197,15 +197,3 @@ def opening_place(session: str, link: str | None, fields: Mapping[str, Any]) -> 
     """Return the place at which an inspector opens: a link's, with these fields instead of its own."""
     place = NEWEST if link is None else place_in_session(session, link)
     return checked_place({**place.model_dump(exclude_unset=True), **fields})
-
-
-def refusal_words(problem: ErrorDetails) -> str:
-    """Return why a value is refused, in words for a user: which there are, or which is the least."""
-    context = problem.get("ctx", {})
-    match problem["type"]:
-        case "literal_error":
-            return f"there are {context['expected']}"
-        case "greater_than_equal":
-            return f"the least is {context['ge']}"
-        case _:
-            return problem["msg"]

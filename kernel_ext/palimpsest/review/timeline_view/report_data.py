@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.review.session_review import PolicyLike, SessionReview
-from palimpsest.review.tables.inspector_place import MAX_NAME_CHARS
+from palimpsest.review.tables.question_limits import MAX_NAME_CHARS
 from palimpsest.review.timeline_view.chosen_policies import ChosenPolicies, chosen_policies
 from palimpsest.review.timeline_view.comparison_values import SessionComparison
 from palimpsest.review.timeline_view.note_views import notes_text

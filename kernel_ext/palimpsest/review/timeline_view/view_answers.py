@@ -13,7 +13,7 @@ from palimpsest.review.request_contents.compaction_losses import CompactionLosse
 from palimpsest.review.request_contents.shown_request import ShownRequest, request_at
 from palimpsest.review.request_contents.tool_definitions import tool_definitions
 from palimpsest.review.session_review import SessionReview
-from palimpsest.review.tables.inspector_place import MAX_NAME_CHARS
+from palimpsest.review.tables.question_limits import MAX_NAME_CHARS
 from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.timeline_view.note_views import notes_text
 from palimpsest.review.timeline_view.text_search import searched_texts
