@@ -26,6 +26,8 @@ LIBRARIES = (
 """Libraries that no first answer needs, unless its model does."""
 SHELL = ("IPython", "ipykernel", "ipywidgets", "anywidget", "traitlets.config")
 """What only a kernel needs."""
+SERVER = ("jupyter_server", "palimpsest.server_extension")
+"""What only Jupyter's server needs."""
 REVIEWERS = tuple(
     f"palimpsest.{folder}"
     for folder in ("recordings", "context_policies", "live_policies", "review")
@@ -189,7 +191,7 @@ def test_a_kernel_loads_the_extension_without_review_and_without_what_answers_la
         answered = set(json.loads(kernel.value(f"__import__('json').dumps({LOADED})").strip("'")))
 
     assert "palimpsest.frontends.frontend" in loaded
-    assert modules_of(loaded, *LIBRARIES, "httpx") == []
+    assert modules_of(loaded, *LIBRARIES, "httpx", *SERVER) == []
     assert modules_of(asked, *REVIEWERS, "palimpsest.frontends.operations.sessions") == []
     assert modules_of(answered, *LIBRARIES, "httpx") == []
     assert modules_of(answered, *REVIEWERS) == sorted(ANSWERS_OF_A_VIEW)
