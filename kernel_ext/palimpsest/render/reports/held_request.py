@@ -57,7 +57,9 @@ def _cached(proposal: ProposedRequest) -> str:
     cold = ""
     if proposal.cost_cold is not None and proposal.cost_cold != proposal.cost:
         cold = f"; {money(proposal.cost_cold)} without it"
-    return f" ({count(cache.tokens)} read from cache, {_cache_time_left(cache, proposal.now)}{cold})"
+    return (
+        f" ({count(cache.tokens)} read from cache, {_cache_time_left(cache, proposal.now)}{cold})"
+    )
 
 
 def _cache_time_left(cache: CacheForecast, now: int) -> str:
