@@ -64,7 +64,7 @@ CONSTANTS = {
     "BLOCK_CHARS": ("palimpsest.review.timeline_view.view_queries", "BLOCK_CHARS"),
     "INSPECTOR_TABS": ("palimpsest.review.tables.inspector_place", "INSPECTOR_TABS"),
     "INSPECTOR_PARTS": ("palimpsest.review.timeline_view.inspector_parts", "INSPECTOR_PARTS"),
-    "WIDEST": ("palimpsest.context_policies.prompt_cache.ruler", "WIDEST"),
+    "MAX_FACTOR_RATIO": ("palimpsest.context_policies.prompt_cache.ruler", "MAX_FACTOR_RATIO"),
     "MIN_SCALED_TOKENS": ("palimpsest.context_policies.prompt_cache.ruler", "MIN_SCALED_TOKENS"),
 }
 """Tables and bounds that a page needs as values, by their names there."""

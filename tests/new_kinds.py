@@ -185,7 +185,7 @@ POLICY = (
 
     preset = "example.mask"
     source = "Example 1.0, context.py: mask"
-    at_first = 0
+    initial_state = 0
     """How many results were looked at: none."""
     longest: int = 1_000
     """Characters up to which a result is shown whole."""

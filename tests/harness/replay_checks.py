@@ -24,7 +24,7 @@ def replayed_as_it_was(store: Store, session_id: str) -> WhatIf:
     was, other = found.recorded, found.other
     rebuilt = list(rebuild_all(store, session_id, store.read(session_id)))
     assert all(one.matches for one in rebuilt)
-    assert found.same, f"step {found.first_difference} is another one"
+    assert found.is_unchanged, f"step {found.first_difference} is another one"
     assert [step.tokens for step in other.steps] == [step.tokens for step in was.steps]
     assert [step.cached for step in other.steps] == [step.cached for step in was.steps]
     rules = [[one.rule for one in step.decisions] for step in was.steps]

@@ -16,6 +16,7 @@ from palimpsest.lessons.lesson_plan import (
     LessonSessions,
     Prediction,
 )
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import ShownInCell
 from palimpsest.render.safety.escaping import escape_inline, in_html
 
@@ -31,6 +32,8 @@ class LessonText(ShownInCell):
     sentences: tuple[str, ...] = ()
     passed: bool | None = None
     """Whether a check passed; None for what is no check."""
+    heads: frozenset[int] = frozenset()
+    """The indexes of sentences that are titles."""
 
     def __bool__(self) -> bool:
         """Return whether nothing failed."""
@@ -39,12 +42,14 @@ class LessonText(ShownInCell):
     @classmethod
     def joined(cls, texts: Sequence["LessonText"]) -> "LessonText":
         """Return several as one, a line for each sentence."""
-        sentences = [
-            sentence
-            for text in texts
-            for sentence in ((text.title,) if text.title else ()) + text.sentences
-        ]
-        return cls(sentences=tuple(sentences))
+        sentences: list[str] = []
+        heads = set()
+        for text in texts:
+            if text.title:
+                heads.add(len(sentences))
+                sentences.append(text.title)
+            sentences += text.sentences
+        return cls(sentences=tuple(sentences), heads=frozenset(heads))
 
     @property
     def sentence(self) -> str:
@@ -67,7 +72,10 @@ class LessonText(ShownInCell):
         """A bold title and a paragraph for each sentence."""
         title = f"**{escape_inline(self.title)}**" if self.title else ""
         mark = MARKS[self.passed]
-        body = [escape_inline(sentence) for sentence in self.sentences]
+        body = [
+            f"**{escape_inline(sentence)}**" if index in self.heads else escape_inline(sentence)
+            for index, sentence in enumerate(self.sentences)
+        ]
         return "\n\n".join(part for part in (f"{mark} {title}".strip(), *body) if part)
 
     @property
@@ -77,7 +85,11 @@ class LessonText(ShownInCell):
             f'<span aria-hidden="true">{MARKS[self.passed]}</span> ' if MARKS[self.passed] else ""
         )
         title = f"<strong>{in_html(self.title)}</strong>" if self.title else ""
-        first, *rest = [part for part in (title, *map(in_html, self.sentences)) if part] or [""]
+        body = [
+            f"<strong>{in_html(sentence)}</strong>" if index in self.heads else in_html(sentence)
+            for index, sentence in enumerate(self.sentences)
+        ]
+        first, *rest = [part for part in (title, *body) if part] or [""]
         paragraphs = "".join(
             f'<p style="margin:.3em 0">{part}</p>' for part in (mark + first, *rest)
         )
@@ -92,7 +104,10 @@ def lesson_text(plan: LessonPlan, results: LearnerFile) -> LessonText:
         f"Lesson {plan.number}: {plan.title}",
         (
             plan.question,
-            f"About {plan.minutes} minutes, with {len(plan.predictions)} predictions and an exercise. No key, no network.",
+            (
+                f"About {plan.minutes} minutes, with {counted_noun(len(plan.predictions), 'prediction')} and "
+                f"{counted_noun(len(plan.exercises), 'exercise')}. No key, no network."
+            ),
             f"Recorded: {sessions}. {place}",
         ),
     )

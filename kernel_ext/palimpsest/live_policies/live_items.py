@@ -63,7 +63,7 @@ class LiveItems:
         return is_continued
 
     def _add(self, message: Message) -> None:
-        info, first = message.info, len(self._item_list.items)
+        info, first_index = message.info, len(self._item_list.items)
         marker_part = marker(message)
         if marker_part is not None:
             self._markers[info.id] = marker_part
@@ -75,16 +75,19 @@ class LiveItems:
             self.usage_from = len(self._requests)
             return
         self._item_list.add_message(info, message.parts)
-        last = first
-        while last < len(self._item_list.items) and self._item_list.items[last].kind != "output":
-            last += 1
+        last_index = first_index
+        while (
+            last_index < len(self._item_list.items)
+            and self._item_list.items[last_index].kind != "output"
+        ):
+            last_index += 1
         self._requests.append(
             TimelineRequest(
                 index=len(self._requests),
                 id=info.id,
                 turn=self._item_list.turn,
-                items=first,
-                answer=(first, last),
+                items=first_index,
+                answer=(first_index, last_index),
                 started=info.time.created,
                 ended=info.time.completed,
                 model=info.model.id,
@@ -110,7 +113,7 @@ class LiveItems:
     def timeline(self, moment: PolicyMoment) -> Timeline:
         """Return the session up to the request that is about to be sent, as a timeline."""
         items = tuple(self._item_list.items)
-        coming = TimelineRequest(
+        next_request = TimelineRequest(
             index=len(self._requests),
             id="",
             turn=self._item_list.turn,
@@ -134,7 +137,7 @@ class LiveItems:
         return Timeline(
             session=moment.session_id,
             items=items,
-            requests=(*self._requests, coming),
+            requests=(*self._requests, next_request),
             read=read,
             count=self._counter,
         )

@@ -131,8 +131,8 @@ class LivePolicyStage:
         except Exception as problem:  # noqa: BLE001  a person's own code may raise anything
             return f"It failed: {type(problem).__name__}: {problem}"
 
-    def _sentence(self, words: str, why: str) -> str:
-        return words.format(name=self.record.name, why=" ".join(why.split())).strip()
+    def _sentence(self, text: str, reason: str) -> str:
+        return text.format(name=self.record.name, why=" ".join(reason.split())).strip()
 
     def _answer(self, moment: PolicyMoment, items: LiveItems, state: Any) -> _StageAnswer:
         """Return the policy's answer; runs on a separate thread and changes only the list of items."""
@@ -165,16 +165,16 @@ class LivePolicyStage:
 
     def _step(self, state: Any, request_view: LiveView) -> tuple[Any, Sequence[Change]]:
         """Return the policy's new state and changes; raises PolicyBreach where it breaks a law."""
-        decided = decided_by(self._policy, state, request_view.view)
+        outcome = decided_by(self._policy, state, request_view.view)
         for breach in breaches(
-            decided.changes,
+            outcome.changes,
             request_view.view,
             sticky=False,
             placeholder_chars=PLACEHOLDER_CHARS,
             pins_checked=False,
         ):
             raise breach.error(self._policy.name)
-        return decided.state, decided.changes
+        return outcome.state, outcome.changes
 
 
 def live_policy(

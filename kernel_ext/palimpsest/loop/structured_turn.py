@@ -31,7 +31,7 @@ MISSING = "The turn ended without an answer in the form that was asked for."
 FORCED_CALL = {"type": "function", "function": {"name": STRUCTURED_OUTPUT_NAME}}
 
 
-def tool_choice(info: ModelInfo, user: UserMessage, *, last: bool) -> Any:
+def tool_choice(info: ModelInfo, user: UserMessage, *, is_last_step: bool) -> Any:
     """Return the ``tool_choice`` of a request for a structured answer; None sets none.
 
     The model is forced to call some tool, so that it cannot answer in plain text. Reasoning models refuse
@@ -39,7 +39,7 @@ def tool_choice(info: ModelInfo, user: UserMessage, *, last: bool) -> Any:
     """
     if info.reasoning or info.api_base is not None or user.model.variant:
         return None
-    return FORCED_CALL if last else "required"
+    return FORCED_CALL if is_last_step else "required"
 
 
 def answering_calls(calls: Iterable[ToolCalled]) -> list[ToolCalled]:

@@ -55,12 +55,12 @@ def parse_answer(value: Any) -> ModelAnswer:
     """Build one answer from a step or a list of steps."""
     answer = ModelAnswer()
     for step in value if isinstance(value, list) else [value]:
-        known = [name for name in STEPS if isinstance(step, dict) and name in step]
-        if len(known) != 1:
+        known_steps = [name for name in STEPS if isinstance(step, dict) and name in step]
+        if len(known_steps) != 1:
             raise UserError(
                 f"A scenario step needs exactly one of {', '.join(STEPS)}; this one is {step!r}."
             )
-        answer = STEPS[known[0]](answer, step)
+        answer = STEPS[known_steps[0]](answer, step)
     return answer
 
 

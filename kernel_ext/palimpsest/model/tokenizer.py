@@ -145,7 +145,7 @@ def _load(name: str) -> Any:
     file = _rank_file(name)
     if file is None:
         return None
-    before = os.environ.get(CACHE_VARIABLE)
+    old_value = os.environ.get(CACHE_VARIABLE)
     os.environ[CACHE_VARIABLE] = str(file.parent)
     try:
         import tiktoken
@@ -154,10 +154,10 @@ def _load(name: str) -> Any:
     except Exception:  # noqa: BLE001 - a damaged file or an odd tiktoken must not stop the work
         return None
     finally:
-        if before is None:
+        if old_value is None:
             del os.environ[CACHE_VARIABLE]
         else:
-            os.environ[CACHE_VARIABLE] = before
+            os.environ[CACHE_VARIABLE] = old_value
     # Counting needs only the compiled side; the table of ranks in Python costs 28 MB more.
     encoding._mergeable_ranks = {}  # noqa: SLF001
     give_back_memory()
@@ -218,14 +218,14 @@ class RankTable:
         """Return the tokens of a piece after repeatedly joining the neighbours of the lowest rank."""
         parts = [piece[index : index + 1] for index in range(len(piece))]
         while len(parts) > 1:
-            joined = [
+            pair_ranks = [
                 (rank, index)
                 for index, (left, right) in enumerate(pairwise(parts))
                 if (rank := self._rank(left + right)) is not None
             ]
-            if not joined:
+            if not pair_ranks:
                 break
-            _, index = min(joined)
+            _, index = min(pair_ranks)
             parts[index : index + 2] = [parts[index] + parts[index + 1]]
         return len(parts)
 

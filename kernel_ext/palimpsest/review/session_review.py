@@ -14,10 +14,10 @@ from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.interface.recorded_policy import RECORDED, RecordedPolicy
 from palimpsest.context_policies.own_policies.custom import PolicyFunction
 from palimpsest.context_policies.prompt_cache.cache_lifetime import HOUR
-from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler, kept_for
+from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler, with_writes_kept
 from palimpsest.context_policies.registry import number_of
 from palimpsest.context_policies.replay.moved_summaries import SummaryChoice, with_summaries
-from palimpsest.context_policies.replay.simulation import RAW, Simulation
+from palimpsest.context_policies.replay.simulation import RAW_NAME, Simulation
 from palimpsest.context_policies.replay.simulation_cache import SimulationCache
 from palimpsest.render.reports.table import ReportTable
 from palimpsest.render.safety.escaping import one_line
@@ -93,9 +93,9 @@ def session_ruler(timeline: Timeline, tokens_beside: Callable[[], int]) -> Ruler
     the only known tokens of a request besides its messages.
     """
     fitted = fit_ruler(timeline)
-    if fitted.measured or any(item.kind in ("system", "tools") for item in timeline.items):
+    if fitted.is_fitted or any(item.kind in ("system", "tools") for item in timeline.items):
         return fitted
-    return replace(fitted, unseen=tokens_beside() or fitted.unseen)
+    return replace(fitted, unseen_tokens=tokens_beside() or fitted.unseen_tokens)
 
 
 def listed_policies(policies: Sequence[PolicyLike] | PolicyLike) -> list[PolicyLike]:
@@ -205,9 +205,9 @@ class SessionReview(NotedSession):
                 )
                 unknown = (
                     *model_names,
-                    *(name for name in child_profile.unknown if name not in model_names),
+                    *(name for name in child_profile.unpriced_models if name not in model_names),
                 )
-                return replace(child_profile, unknown=unknown, recorded=False)
+                return replace(child_profile, unpriced_models=unknown, matches_recorded=False)
         return units
 
     def replay_price(
@@ -216,7 +216,7 @@ class SessionReview(NotedSession):
         """Return the prices of a replay; with a given lifetime of the cache, its writes are priced for that lifetime."""
         seconds = self._lifetime(price, lifetime)
         profile = self.price(price)
-        return profile if seconds is None else kept_for(profile, hourly=seconds >= HOUR)
+        return profile if seconds is None else with_writes_kept(profile, hourly=seconds >= HOUR)
 
     def _lifetime(self, price: PriceLike, lifetime: str | float | None) -> float | None:
         """Return the lifetime in seconds: that of the call, that in its price, or the review's default; None without any."""
@@ -361,7 +361,7 @@ class SessionReview(NotedSession):
             timeline, under = self.timeline, ""
             if policy != RECORDED:
                 simulation = self._replay_under(policy)
-                timeline, under = simulation.timeline, f"Under {one_line(simulation.policy)}: "
+                timeline, under = simulation.timeline, f"Under {one_line(simulation.policy_name)}: "
             sentence = why(
                 timeline,
                 index,
@@ -516,7 +516,7 @@ class SessionReview(NotedSession):
         }
 
     def _replay_under(self, policy: PolicyLike, summary: str | None = None) -> Simulation:
-        choice = None if summary is None else SummaryChoice.of(summary)
+        choice = None if summary is None else SummaryChoice.parse(summary)
         chosen_policy = with_summaries(self.policy(policy), choice)
         return self.replays.simulation(chosen_policy, self.ruler, 0)
 
@@ -550,9 +550,9 @@ class SessionReview(NotedSession):
 
         None stands for ``raw``, which shows every item whole. Raises UserError for an unknown name, and for what is no policy.
         """
-        if policy is None or policy == RAW:
+        if policy is None or (isinstance(policy, str) and policy == RAW_NAME):
             return None
-        if policy == RECORDED:
+        if isinstance(policy, str) and policy == RECORDED:
             return RecordedPolicy()
         return self._get_policy(policy, **numbers)
 
@@ -584,7 +584,7 @@ class SessionReview(NotedSession):
 
         if not self.timeline.requests:
             raise UserError("The session has no request yet, so there is nothing to compare.")
-        choice = None if summary is None else SummaryChoice.of(summary)
+        choice = None if summary is None else SummaryChoice.parse(summary)
         comparison = compare_policies(
             self.timeline,
             [with_summaries(self.policy(entry), choice) for entry in listed_policies(policies)],

@@ -19,6 +19,10 @@ def printed_comparison(sessions: LessonSessions) -> Any:
     return sessions["pi"].compare(["pi.compact window=64000 keep=5000"])
 
 
+def table_of_figures(sessions: LessonSessions) -> Any:
+    return sessions["pi"].compare(["sweagent.last_n"]).to_dataframe()
+
+
 def copied_cost(sessions: LessonSessions) -> Any:
     return estimated_cost(policy_figures(sessions["pi"], "pi.compact window=64000 keep=5000"))
 
@@ -108,6 +112,13 @@ def nearness(sessions: LessonSessions) -> str:
     return "Here these two are near each other" if is_so else f"Here they are {ratios}"
 
 
+def preset_words(name: str, *numbers: str) -> ProseNumber:
+    """Return the words for a preset with some of its numbers, which are its defaults."""
+    preset = policies.get(name)
+    words = " ".join([name, *(f"{number}={getattr(preset, number)}" for number in numbers)])
+    return ProseNumber(words, lambda _sessions: words)
+
+
 ANSWERS = LessonAnswers(
     predictions={"order": [1, 2, 3, 4, 5], "ten": "cheaper", "sliding": 50},
     wrong=(
@@ -124,7 +135,8 @@ ANSWERS = LessonAnswers(
         ),
         WrongAnswer("does nothing", "policy", given("pi.compact"), "so it saves nothing"),
         WrongAnswer("printed answer", "policy", printed_comparison, "Hand over a policy"),
-        WrongAnswer("copied number", "policy", copied_cost, "is no policy"),
+        WrongAnswer("copied number", "policy", copied_cost, "Hand over a policy"),
+        WrongAnswer("a table of figures", "policy", table_of_figures, "Hand over a policy"),
         WrongAnswer("nothing", "policy", given(None), "Hand over a policy"),
         WrongAnswer("unknown name", "policy", given("openhands.newest"), "There is no policy"),
         WrongAnswer("cheat: results alone", "policy", given(results_alone), "only together with"),
@@ -155,5 +167,10 @@ ANSWERS = LessonAnswers(
         ProseNumber("a tenth of the price", read_price),
         ProseNumber("about half of the tokens", tokens_of_half),
         ProseNumber("Here these two are near each other", nearness),
+        preset_words("sweagent.last_n", "n", "polling"),
+        preset_words("anthropic.clear_tool_uses", "trigger", "keep", "at_least"),
+        preset_words("openhands.amortized", "most", "left"),
+        preset_words("strands.sliding_window", "messages", "per_turn"),
+        preset_words("pi.compact", "window", "keep"),
     ),
 )

@@ -109,7 +109,7 @@ def test_claude_codes_rule_finds_the_compaction_that_it_made_by_itself() -> None
     assert (found.preset, found.window, found.threshold) == ("claude_code.auto", 200_000, 167_000)
     assert found.sentence_end == "this agent's own rule found 1 of 1 compactions, at request 72"
     replay = simulate(timeline, get("claude_code.auto"), fit_ruler(timeline))
-    assert replay.fired == (71,)
+    assert replay.firing_requests == (71,)
     assert max(size.total for size in replay.sizes) <= 200_000
 
 
@@ -168,7 +168,7 @@ def test_pis_rule_counts_reported_tokens(tmp_path: Path) -> None:
 
     replay = simulate(timeline, get("pi.compact"), fit_ruler(timeline))
 
-    assert replay.fired == (97,)
+    assert replay.firing_requests == (97,)
     assert max(size.total for size in replay.sizes) <= 200_000
 
 

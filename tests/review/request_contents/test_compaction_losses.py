@@ -84,7 +84,7 @@ def made_review(*before: str) -> SessionReview:
 
 
 def test_a_lost_name_that_a_later_answer_uses_was_needed() -> None:
-    [found] = made_review().compactions("pi.compact window=3000 reserve=0 keep=700")
+    [found] = made_review().compactions("pi.compact window=3000 reserve=0 keep_tokens=700")
 
     assert found.request == 2
     needed = {word.name: word.needed for word in found.needed}
@@ -98,7 +98,7 @@ def test_a_lost_name_that_a_later_answer_uses_was_needed() -> None:
 def test_a_lost_name_that_a_prompt_brings_back_was_not_needed() -> None:
     """Compactions and comparison agree: what is shown again needs no fetching."""
     review = made_review("And then?", "Is parse_line in src/parser.py wrong?")
-    policy = "pi.compact window=3000 reserve=0 keep=700"
+    policy = "pi.compact window=3000 reserve=0 keep_tokens=700"
 
     [found] = review.compactions(policy)
 
@@ -108,7 +108,7 @@ def test_a_lost_name_that_a_prompt_brings_back_was_not_needed() -> None:
 
 
 def test_fetching_again_what_was_needed_costs_a_request_for_each_source() -> None:
-    policy = "pi.compact window=3000 reserve=0 keep=700"
+    policy = "pi.compact window=3000 reserve=0 keep_tokens=700"
     [found] = made_review().compactions(policy, price="units")
     [dear] = made_review().compactions(policy, price=OPUS)
 

@@ -92,8 +92,11 @@ def test_a_replay_reads_the_beginning_where_the_program_sent_the_rest_otherwise(
         ruler = recording[0].ruler
         found = recording[0].proof()
 
-    assert (ruler.of(3).beginning, ruler.of(5).beginning) == (21_500, 21_445)
-    assert ruler.of(4).beginning is None
+    assert (
+        ruler.request_ruler(3).unchanged_beginning,
+        ruler.request_ruler(5).unchanged_beginning,
+    ) == (21_500, 21_445)
+    assert ruler.request_ruler(4).unchanged_beginning is None
     assert found.taken_losses == 0
     assert {read.request: read.outcome for read in found.replayed_reads}[5] == "reproduced"
 

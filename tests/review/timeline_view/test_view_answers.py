@@ -85,7 +85,7 @@ def test_track_is_the_replay_of_its_policy_with_its_numbers(pi: ViewAnswers) -> 
     assert answer.track.figures is not None
     assert answer.track.policy == "sweagent.last_n n=10 polling=10"
     assert answer.track.figures.input == compared.figures[0].input
-    assert answer.track.fired == compared.simulations[0].fired
+    assert answer.track.fired == compared.simulations[0].firing_requests
     assert len(answer.track.transitions.item) == len(compared.simulations[0].timeline.transitions)
 
 

@@ -103,7 +103,7 @@ class Lessons(Operation):
         return CommandReport(
             "lessons",
             {"written": written},
-            words=[f"Wrote {path}" for path in written],
+            text_lines=[f"Wrote {path}" for path in written],
         )
 
     def _results(self, folder: Path) -> CommandReport:
@@ -119,4 +119,4 @@ class Lessons(Operation):
             with storage_errors(path):
                 write_atomically(path, results.page.encode())
             words, values["written"] = [f"Wrote {path}"], [str(path)]
-        return CommandReport("lessons", values, [table], words=words)
+        return CommandReport("lessons", values, [table], text_lines=words)

@@ -189,8 +189,8 @@ async def with_request_hooks(
     rule, changed = answer
     messages = redacted_value(changed, requests.log.clean)
     record = assembled.record
-    weights = [MESSAGE_TOKENS + setup.count(prompt_text((message,))) for message in messages]
-    tokens = sum(weights) + assembled.projection.tools_tokens
+    message_tokens = [MESSAGE_TOKENS + setup.count(prompt_text((message,))) for message in messages]
+    tokens = sum(message_tokens) + assembled.projection.tools_tokens
     budget_check = check_budget(tokens, record.facts)
     if not budget_check.fits:
         requests.hooks.note_skipped(rule, "its messages do not fit into the model's window")
@@ -199,7 +199,7 @@ async def with_request_hooks(
     blob = requests.log.blobs.put_blob(_json(messages), JSON)
     items = tuple(
         ContextItem(role=str(message["role"]), sha256=sha256, tokens=weight)
-        for message, sha256, weight in zip(messages, hashes, weights, strict=True)
+        for message, sha256, weight in zip(messages, hashes, message_tokens, strict=True)
     )
     update = {
         "opaque": blob,
@@ -209,7 +209,7 @@ async def with_request_hooks(
         "marks": (),
         "sha256": request_hash(hashes),
         "tokens": tokens,
-        "kinds": _tokens_by_kind(messages, weights, assembled),
+        "kinds": _tokens_by_kind(messages, message_tokens, assembled),
     }
     return dataclasses.replace(
         assembled,
@@ -220,14 +220,14 @@ async def with_request_hooks(
 
 
 def _tokens_by_kind(
-    messages: Sequence[Mapping[str, Any]], weights: Sequence[int], assembled: Assembled
+    messages: Sequence[Mapping[str, Any]], block_tokens: Sequence[int], assembled: Assembled
 ) -> dict[str, int]:
     names = {"system": "system", "assistant": "assistant", "tool": "output"}
-    kinds = {"tools": assembled.projection.tools_tokens}
-    for message, weight in zip(messages, weights, strict=True):
+    tokens_by_kind = {"tools": assembled.projection.tools_tokens}
+    for message, weight in zip(messages, block_tokens, strict=True):
         kind = names.get(str(message["role"]), OPAQUE_KIND)
-        kinds[kind] = kinds.get(kind, 0) + weight
-    return {kind: tokens for kind, tokens in kinds.items() if tokens}
+        tokens_by_kind[kind] = tokens_by_kind.get(kind, 0) + weight
+    return {kind: tokens for kind, tokens in tokens_by_kind.items() if tokens}
 
 
 def _json(value: Any) -> bytes:

@@ -84,11 +84,11 @@ def _restoring_later(translate: Callable[..., Awaitable[Body]]) -> Callable[...,
 
 def restored_body(body: Body) -> Body:
     """Return a body in which the original blocks replace their texts."""
-    for messages, inner in (("messages", "content"), ("contents", "parts")):
+    for messages, blocks_key in (("messages", "content"), ("contents", "parts")):
         for message in body.get(messages) or ():
-            items = message.get(inner) if isinstance(message, dict) else None
+            items = message.get(blocks_key) if isinstance(message, dict) else None
             if isinstance(items, list):
-                message[inner] = [_restored_block(item) for item in items]
+                message[blocks_key] = [_restored_block(item) for item in items]
     return body
 
 

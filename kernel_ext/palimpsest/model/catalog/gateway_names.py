@@ -82,11 +82,11 @@ def source_remark(info: ModelInfo) -> str:
     return ""
 
 
-def _by_provider(pieces: list[str]) -> Iterator[MeantModel]:
+def _by_provider(name_parts: list[str]) -> Iterator[MeantModel]:
     """Yield the models meant by tails of the name that begin with a provider: ``gw/groq/llama`` as ``groq/llama``."""
-    for at in range(len(pieces) - 1):
-        provider = VENDORS.get(pieces[at].lower(), pieces[at].lower())
-        for name in _spellings("/".join(pieces[at + 1 :])):
+    for at in range(len(name_parts) - 1):
+        provider = VENDORS.get(name_parts[at].lower(), name_parts[at].lower())
+        for name in _spellings("/".join(name_parts[at + 1 :])):
             ref = ModelRef(provider=provider, name=name)
             facts = litellm_table.find_model(ref)
             if facts is not None and facts.get("mode") in litellm_table.MODES:
@@ -125,15 +125,15 @@ def _sold_by_maker(name: str) -> MeantModel | None:
 def _named_in_one_word(name: str) -> MeantModel | None:
     """Return the model meant by a name such as ``azure-gpt-4o``: a provider's name and the full name of its model."""
     for joint in WORD_END.finditer(name):
-        word, rest = name[: joint.start()], name[joint.end() :]
-        provider = VENDORS.get(word, word)
-        if not rest or (provider not in _providers() and provider not in VENDORS):
+        provider_part, model_part = name[: joint.start()], name[joint.end() :]
+        provider = VENDORS.get(provider_part, provider_part)
+        if not model_part or (provider not in _providers() and provider not in VENDORS):
             continue
-        ref = ModelRef(provider=provider, name=rest)
+        ref = ModelRef(provider=provider, name=model_part)
         facts = litellm_table.find_model(ref)
         if facts is not None and facts.get("mode") in litellm_table.MODES:
             return MeantModel(_key(ref), facts)
-        if (match := _sold_by_maker(rest)) is not None:
+        if (match := _sold_by_maker(model_part)) is not None:
             return match
     return None
 

@@ -33,13 +33,15 @@ class NamedLimit:
     stated_count: int = 0
     """Number of the first ``numbers`` that follow such a word."""
 
-    def maximum_below(self, sent: int) -> int:
-        """Return the maximum where ``sent`` was too much: the named number, or else half of ``sent``."""
-        stated = [number for number in self.numbers[: self.stated_count] if 0 < number < sent]
+    def maximum_below(self, sent_amount: int) -> int:
+        """Return the maximum where ``sent_amount`` was too much: the named number, or else half of ``sent_amount``."""
+        stated = [
+            number for number in self.numbers[: self.stated_count] if 0 < number < sent_amount
+        ]
         if stated:
             return min(stated)
-        below = [number for number in self.numbers if 0 < number < sent]
-        return max(below) if below else max(1, sent // 2)
+        below = [number for number in self.numbers if 0 < number < sent_amount]
+        return max(below) if below else max(1, sent_amount // 2)
 
 
 _IGNORE_CASE = re.IGNORECASE
@@ -119,19 +121,19 @@ def named_limit(message: str, status: int | None = None) -> NamedLimit | None:
     if status in OTHER_STATUS:
         return None
     text = PLACE.sub(" ", message[:MAX_ERROR_CHARS])
-    kind = None if is_about_something_else(text) else _kind(text, message[:MAX_ERROR_CHARS])
-    if kind is None and (status == TOO_LARGE or NO_BODY.search(text)):
-        kind = "request_bytes"
-    if kind is None:
+    limit_kind = None if is_about_something_else(text) else _kind(text, message[:MAX_ERROR_CHARS])
+    if limit_kind is None and (status == TOO_LARGE or NO_BODY.search(text)):
+        limit_kind = "request_bytes"
+    if limit_kind is None:
         return None
     stated, others = _numbers(text)
-    return NamedLimit(kind, (*stated, *others), len(stated))
+    return NamedLimit(limit_kind, (*stated, *others), len(stated))
 
 
-def _kind(text: str, whole: str) -> LimitKind | None:
-    if TOOLS.search(text) and not SINGLE_TOOL.search(whole):
+def _kind(text: str, message: str) -> LimitKind | None:
+    if TOOLS.search(text) and not SINGLE_TOOL.search(message):
         return "tools"
-    if PICTURE.search(whole) is None:
+    if PICTURE.search(message) is None:
         return "request_bytes" if WHOLE_REQUEST.search(text) and MEASURE.search(text) else None
     if MEASURE.search(text) is None or ABOUT_KIND.search(text):
         return None
@@ -150,12 +152,12 @@ def _kind(text: str, whole: str) -> LimitKind | None:
 
 def _numbers(text: str) -> tuple[list[int], list[int]]:
     """Return the numbers that follow a word which states a limit, and the other numbers."""
-    stated: list[int] = []
-    others: list[int] = []
+    stated_numbers: list[int] = []
+    other_numbers: list[int] = []
     for match in NUMBER.finditer(text):
         value = float(match[1].replace(",", "").replace("_", ""))
         unit = (match[2] or "").lower().replace("-", "")
         number = round(value * UNITS.get("mp" if unit.startswith("mega") else unit, 1))
         before = text[max(0, match.start() - SEARCHED_CHARS) : match.start()]
-        (stated if STATED.search(before) else others).append(number)
-    return stated, others
+        (stated_numbers if STATED.search(before) else other_numbers).append(number)
+    return stated_numbers, other_numbers

@@ -96,25 +96,25 @@ def _ids(messages: NeutralMessages, name: str) -> set[str]:
 
 
 def native_content(
-    message: NeutralMessage, target: ProviderProfile, signed: list[Body]
+    message: NeutralMessage, target: ProviderProfile, native_blocks: list[Body]
 ) -> list[Body]:
     """Return the content of an answer with the provider's own blocks, in their order.
 
-    ``signed`` are the thinking blocks of the answer that may be sent back; where the wire has them in the content, they
+    ``native_blocks`` are the thinking blocks of the answer that may be sent back; where the wire has them in the content, they
     keep their place.
     """
     is_inline = target.wire == "anthropic"
     return [
         item
         for block in message.blocks
-        for item in _block_items(block, signed if is_inline else [])
+        for item in _block_items(block, native_blocks if is_inline else [])
     ]
 
 
-def _block_items(block: Any, signed: list[Body]) -> Iterator[Body]:
+def _block_items(block: Any, native_blocks: list[Body]) -> Iterator[Body]:
     if isinstance(block, ReasoningBlock):
         for thinking in (block.metadata or {}).get("thinking_blocks", ()):
-            if thinking in signed:
+            if thinking in native_blocks:
                 yield {"type": NATIVE_ITEM, "block": thinking}
     elif is_native(block):
         for native in native_of(block.metadata):

@@ -5,16 +5,13 @@ Border: pure; values in, values out.
 
 import re
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 
 from palimpsest.recordings.import_journal.open_calls import data_url
 from palimpsest.recordings.reading.recorded import Call, Media, MessageRead, Text, Thinking
 from palimpsest.transcript.errors import AbortedError, ErrorValue, UnknownError
-from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.parts import FilePart, Part, ReasoningPart, Span, TextPart
 from palimpsest.transcript.values import ModelRef
-
-Info = TypeVar("Info", UserMessage, AssistantMessage)
 
 IMPORTED = "imported"
 """Key of the notes about the recording, in a session's metadata and as an extra field of its messages."""
@@ -60,11 +57,11 @@ def model_ref(name: str, effort: str | None = None) -> ModelRef:
     return ModelRef(provider=provider or UNKNOWN, name=model or UNKNOWN, variant=effort)
 
 
-def with_recording_note(info: Info, recorded_id: str, *, has_time: bool, **facts: Any) -> Info:
-    """Return a message's info with a note: the message's recorded id, and further recorded facts."""
+def recording_note(recorded_id: str, *, has_time: bool, **facts: Any) -> dict[str, Any]:
+    """Return the field of a message's info with a note: the message's recorded id, and further recorded facts."""
     note: dict[str, Any] = {"id": recorded_id, **({} if has_time else {"timed": False})}
     note |= {name: value for name, value in facts.items() if value is not None}
-    return info.model_copy(update={IMPORTED: note})
+    return {IMPORTED: note}
 
 
 def title_of(value: MessageRead) -> str:

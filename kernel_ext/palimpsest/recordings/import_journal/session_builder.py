@@ -17,8 +17,8 @@ from palimpsest.recordings.import_journal.message_parts import (
     finish_of,
     model_ref,
     part_of,
+    recording_note,
     title_of,
-    with_recording_note,
 )
 from palimpsest.recordings.import_journal.open_calls import OpenCalls
 from palimpsest.recordings.import_journal.recorded_names import RecordedNames
@@ -172,7 +172,6 @@ class SessionBuilder:
 
     def _user(self, value: MessageRead) -> Iterator[Event]:
         created = self.facts.advance_time(value.created)
-        info = self._prompt_info(value.id, created, by_engine=value.by_program)
         is_copied = value.id in self.facts.begin.copied
         if not value.by_program and (not self.facts.title_so_far or self._has_copied_title):
             self.facts.title_so_far = title_of(value) or self.facts.title_so_far
@@ -180,13 +179,17 @@ class SessionBuilder:
         from_child = None if value.session is None else self._names.other_session(value.session)
         has_time = value.created is not None
         facts = {"subagent": from_child, COPIED: is_copied or None}
-        yield MessageUpdated(info=with_recording_note(info, value.id, has_time=has_time, **facts))
+        note = recording_note(value.id, has_time=has_time, **facts)
+        info = self._prompt_info(value.id, created, note, by_engine=value.by_program)
+        yield MessageUpdated(info=info)
         for place, part in enumerate(value.parts):
             if not isinstance(part, Call):
                 ids = self._ids(info.id, str(place))
                 yield PartUpdated(part=part_of(part, ids, created, synthetic=value.by_program))
 
-    def _prompt_info(self, recorded_id: str, created: int, *, by_engine: bool) -> UserMessage:
+    def _prompt_info(
+        self, recorded_id: str, created: int, note: Json, *, by_engine: bool
+    ) -> UserMessage:
         """Count a new user message and return its info."""
         self._order[recorded_id] = None
         self.messages += 1
@@ -198,6 +201,7 @@ class SessionBuilder:
             agent=AGENT,
             model=self.facts.model,
             origin=Origin(kind="engine") if by_engine else Origin(),
+            **note,
         )
 
     def _answer(self, value: MessageRead) -> Iterator[Event]:
@@ -210,6 +214,14 @@ class SessionBuilder:
         if value.is_summary and self._summary_of is not None:
             parent = self._summary_of[0]
             self._summary_of = None
+        note = recording_note(
+            value.id,
+            has_time=value.created is not None,
+            client=value.client or None,
+            cache_miss=value.cache_miss or None,
+            sent=self.facts.sent_note(value.sent),
+            **{COPIED: is_copied or None},
+        )
         info = AssistantMessage(
             id=self._names.message(value.id),
             session_id=self._names.session,
@@ -223,18 +235,10 @@ class SessionBuilder:
             cost=value.cost,
             tokens=value.usage or Usage(),
             finish=finish_of(value),
+            **note,
         )
         self._order[value.id] = None
         self.messages += 1
-        info = with_recording_note(
-            info,
-            value.id,
-            has_time=value.created is not None,
-            client=value.client or None,
-            cache_miss=value.cache_miss or None,
-            sent=self.facts.sent_note(value.sent),
-            **{COPIED: is_copied or None},
-        )
         yield from self._answer_parts(value, info)
         if value.is_summary:
             yield SessionCompacted(message_id=info.id)
@@ -337,7 +341,6 @@ class SessionBuilder:
         if is_copied:
             value = replace(value, usage=None)
         first_kept = self._first_kept(value)
-        info = self._prompt_info(value.id, created, by_engine=True)
         facts = {
             "tokens_before": value.tokens_before,
             "tokens_after": value.tokens_after,
@@ -349,9 +352,9 @@ class SessionBuilder:
             else [self._names.message(name) for name in value.replaced],
             COPIED: is_copied or None,
         }
-        yield MessageUpdated(
-            info=with_recording_note(info, value.id, has_time=value.created is not None, **facts)
-        )
+        note = recording_note(value.id, has_time=value.created is not None, **facts)
+        info = self._prompt_info(value.id, created, note, by_engine=True)
+        yield MessageUpdated(info=info)
         yield PartUpdated(
             part=CompactionPart(
                 **self._ids(info.id, "marker"),
@@ -383,6 +386,8 @@ class SessionBuilder:
         return last_before
 
     def _summary(self, marker: str, value: CompactionRead, text: str) -> Iterator[Event]:
+        missing = True if value.summary is None else None
+        has_time = value.created is not None
         info = AssistantMessage(
             id=self._names.message(f"{value.id}/summary"),
             session_id=self._names.session,
@@ -394,14 +399,11 @@ class SessionBuilder:
             summary=True,
             tokens=value.usage or Usage(),
             finish="stop",
+            **recording_note(value.id, has_time=has_time, not_recorded=missing),
         )
         self.messages += 1
         self._summarised.add(value.id)
-        missing = True if value.summary is None else None
-        has_time = value.created is not None
-        yield MessageUpdated(
-            info=with_recording_note(info, value.id, has_time=has_time, not_recorded=missing)
-        )
+        yield MessageUpdated(info=info)
         if text:
             yield PartUpdated(part=TextPart(**self._ids(info.id, "0"), text=text))
         if value.usage is not None:

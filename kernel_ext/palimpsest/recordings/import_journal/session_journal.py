@@ -25,6 +25,7 @@ from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.store.session_state.message_facts import MessageFacts
 from palimpsest.store.session_state.message_index import INDEXED_MESSAGES
 from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.parts import ToolPending
 from palimpsest.transcript.redaction.secret_patterns import scrub
 from palimpsest.transcript.redaction.secret_removal import Scrub, redacted_event
 from palimpsest.transcript.session_record.events import (
@@ -246,7 +247,7 @@ class SessionJournal:
             part = with_blobs(self._store, clean.part)
             clean = clean if part is clean.part else PartUpdated(part=part)
         self._seq += 1
-        record = Record(seq=self._seq, ts=self._time_of(event), event=clean)
+        record = Record.of_event(clean, seq=self._seq, ts=self._time_of(event))
         if self._facts is not None:
             self._facts.note(record)
         return record
@@ -269,8 +270,9 @@ class SessionJournal:
             return event.info.time.created
         last = self._builder.facts.time
         if event.type == "message.part.updated" and event.part.type == "tool":
-            time = getattr(event.part.state, "time", None)
-            return last if time is None or time.end is None else time.end
+            state = event.part.state
+            end = None if isinstance(state, ToolPending) else state.time.end
+            return last if end is None else end
         return last
 
     def _title(self) -> str:

@@ -208,11 +208,12 @@ class JsonValue:
 
 
 NOTHING = JsonValue(None)
+_NUMBERS = (int, float)
 
 
 def _number(value: Any) -> float | None:
     """Return a finite number, or None."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not isinstance(value, _NUMBERS) or isinstance(value, bool):
         return None
     try:
         number = float(value)

@@ -4,11 +4,12 @@ A small file can refer to the same text a million times, or repeat the same mess
 importer yields is counted, in every format; the values before the limit are kept.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from pydantic import BaseModel
@@ -33,6 +34,7 @@ TOO_MUCH = (
     "made it."
 )
 _WITHOUT_TEXT = frozenset({int, float, bool, type(None)})
+_LISTS = (list, tuple)
 _BUDGET: ContextVar[Callable[[int], None] | None] = ContextVar("_BUDGET", default=None)
 
 _TOTAL: ContextVar[list[int] | None] = ContextVar("_TOTAL", default=None)
@@ -85,27 +87,31 @@ def value_bytes(value: Any) -> int:
     size, open_values = VALUE_BYTES + PART_BYTES * len(getattr(value, "parts", ())), [value]
     while open_values:
         inner = open_values.pop()
+        kind: Any = type(inner)
+        if kind in _WITHOUT_TEXT:
+            continue
         if isinstance(inner, str):
             size += len(inner)
-        elif type(inner) in _WITHOUT_TEXT:
-            continue
         elif isinstance(inner, dict):
             size += LOOK_BYTES * len(inner) + sum(
                 [len(key) for key in inner if isinstance(key, str)]
             )
             open_values.extend(inner.values())
-        elif isinstance(inner, list | tuple):
+        elif isinstance(inner, _LISTS):
             size += LOOK_BYTES * len(inner)
             open_values.extend(inner)
         else:
-            kind: Any = type(inner)
-            open_values.extend([getattr(inner, name) for name in _field_names(kind)])
+            open_values.extend(values_of(kind)(inner))
     return size
 
 
 @cache
-def _field_names(kind: type) -> tuple[str, ...]:
-    """Return the names of the fields of a dataclass or a model; none of any other type."""
+def values_of(kind: type) -> Callable[[Any], Sequence[Any]]:
+    """Return a function that returns the fields of a dataclass or a model in their order; none of any other type."""
     if issubclass(kind, BaseModel):
-        return tuple(kind.model_fields)
-    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+        names = tuple(kind.model_fields)
+    else:
+        names = tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda value: [getattr(value, name) for name in names]

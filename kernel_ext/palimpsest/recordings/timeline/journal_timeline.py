@@ -32,6 +32,7 @@ from palimpsest.transcript.parts import (
     ReasoningPart,
     TextPart,
     ToolPart,
+    ToolPending,
 )
 from palimpsest.transcript.session_record.events import (
     DecisionMade,
@@ -163,13 +164,10 @@ class TimelineBuilder:
         if isinstance(record.event, StepRequested):
             self._sent_messages.add_request(record.event.request)
         match record.event:
+            case PartUpdated(part=part):
+                self._part(part)
             case SessionCreated(session=session) | SessionUpdated(session=session):
-                self._session = session
-                if session.id == self._session_id and session.forked_from is not None:
-                    self._forked_at = session.forked_from.seq
-                imported = (session.metadata or {}).get("imported")
-                if isinstance(imported, dict):
-                    self._imported = imported
+                self._add_session(session)
             case DecisionMade(decision=decision):
                 self._states.decisions.append(decision)
             case StepRequested() if self._is_of_parent(record):
@@ -185,6 +183,14 @@ class TimelineBuilder:
                     self._copied.add(event.info.id)
                 self._add_content(event)
 
+    def _add_session(self, session: SessionInfo) -> None:
+        self._session = session
+        if session.id == self._session_id and session.forked_from is not None:
+            self._forked_at = session.forked_from.seq
+        imported = (session.metadata or {}).get("imported")
+        if isinstance(imported, dict):
+            self._imported = imported
+
     def _is_of_parent(self, record: Record) -> bool:
         """Return whether a fork shares a record with the session that it was forked from, which counts it."""
         return self._own_only and record.seq <= self._forked_at
@@ -193,8 +199,6 @@ class TimelineBuilder:
         match event:
             case MessageUpdated(info=info):
                 self._message(info)
-            case PartUpdated(part=part):
-                self._part(part)
             case PartDelta() as delta:
                 self._delta(delta)
             case MessageRemoved(message_id=removed):
@@ -219,7 +223,7 @@ class TimelineBuilder:
                 # An answer of an imported session counts as a request.
                 self._request(info)
             self._open[info.id] = _OpenMessage(info)
-        subagent = (getattr(info, "imported", None) or {}).get("subagent")
+        subagent = _note_of(info).get("subagent")
         if isinstance(subagent, str):
             self._subagents[info.id] = subagent
         if isinstance(info, AssistantMessage):
@@ -229,7 +233,7 @@ class TimelineBuilder:
         if isinstance(part, CompactionPart):
             self._markers[part.message_id] = part
         if isinstance(part, ToolPart):
-            metadata = getattr(part.state, "metadata", None) or {}
+            metadata = {} if isinstance(part.state, ToolPending) else part.state.metadata
             subagent = metadata.get(
                 SUBAGENT, metadata.get(OPENCODE_SUBAGENT) if part.tool == "task" else None
             )

@@ -33,6 +33,7 @@ from palimpsest.transcript.parts import (
 from palimpsest.transcript.timeline import TimelineItem
 
 LABEL_CHARS = 80
+_IN_ORDER = json.JSONEncoder(sort_keys=True, default=str)
 MEDIA_CHARS = 4 * MEDIA_TOKENS
 """Characters that are counted for a picture or file, so that it has the size that the engine assumes."""
 _SECTION_KINDS = ("system", "tools")
@@ -186,7 +187,7 @@ class ItemList:
             key: value.strip() if isinstance(value, str) else value
             for key, value in tool_input.items()
         }
-        digest = _digest(part.tool + json.dumps(trimmed, sort_keys=True, default=str))
+        digest = _digest(part.tool + _IN_ORDER.encode(trimmed))
         self._item(
             part.id,
             info,
@@ -363,7 +364,9 @@ def _kind(part: Part, info: MessageInfo) -> str:
 
 
 def _label(text: str) -> str:
-    line = next((row.strip() for row in text[:2_000].splitlines() if row.strip()), "")
+    # The first line that is not blank, by any line break.
+    first_lines = text[:2_000].lstrip().partition("\n")[0].splitlines()
+    line = first_lines[0].strip() if first_lines else ""
     return line if len(line) <= LABEL_CHARS else f"{line[: LABEL_CHARS - 1]}…"
 
 

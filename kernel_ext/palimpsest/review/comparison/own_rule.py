@@ -17,7 +17,7 @@ from palimpsest.context_policies.interface.policy import (
     When,
 )
 from palimpsest.context_policies.interface.recorded_policy import Recorded, RecordedPolicy
-from palimpsest.context_policies.items.measured import NOT_REPORTED
+from palimpsest.context_policies.items.measured import NOT_REPORTED_SIGNAL
 from palimpsest.context_policies.presets.summarising import Summarise
 from palimpsest.context_policies.prompt_cache.ruler import Ruler
 from palimpsest.context_policies.registry import get
@@ -215,7 +215,7 @@ def _probe_by_request(
         name = f"own rule {rule.name} {window}"
         growing: GrowingReplay | None = timeline.earlier.get(name)
         if growing is None or growing.ruler != ruler:
-            growing = GrowingReplay(ruler, _ProbedRecording(timeline, rule), sized=False)
+            growing = GrowingReplay(ruler, _ProbedRecording(timeline, rule), measures_sizes=False)
             timeline.earlier[name] = growing
         replay = growing.replay(timeline)
         replay.advance(len(timeline.requests))
@@ -231,7 +231,7 @@ def _first_condition(probe: Probe | None) -> Probe | None:
     """Return the probe of the rule's threshold; None where there is none, and before any tokens were reported."""
     while probe is not None and probe.passed_before is not None:
         probe = probe.passed_before
-    if probe is None or not probe.threshold or probe.signal == NOT_REPORTED:
+    if probe is None or not probe.threshold or probe.signal == NOT_REPORTED_SIGNAL:
         return None
     return probe
 

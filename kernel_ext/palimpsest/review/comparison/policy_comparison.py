@@ -81,8 +81,18 @@ _COLUMNS: tuple[tuple[str, str, Form | Literal["money"], str], ...] = (
 """The figures in a row: key, title, form and description."""
 PULL_REQUEST_COLUMNS = ("policy", "cost", "peak", "cached", "breaks", "retention")
 """Keys of the columns of the Markdown form where none are named: more do not fit beside each other in a pull request."""
-_RULER = ("estimator", "unseen", "factor", "measured", "low", "high", "odd", "lifetime_seconds")
-_PRICE = ("name", "unit", "input", "output", "read", "write", "source")
+_RULER_FIELDS = {
+    "estimator": "estimator",
+    "unseen": "unseen_tokens",
+    "factor": "factor",
+    "measured": "is_fitted",
+    "low": "lowest_factor",
+    "high": "highest_factor",
+    "odd": "contradicting_requests",
+    "lifetime_seconds": "lifetime_seconds",
+}
+"""The ruler's fields by their names in JSON."""
+_PRICE_FIELDS = ("name", "unit", "input", "output", "read", "write", "source")
 """The fields of ruler and prices that a comparison's plain values contain."""
 _WHOLE = frozenset({"input", "peak", "break_tokens"})
 """Figures that are shown as whole numbers."""
@@ -155,7 +165,7 @@ class PolicyComparison(ShownAsTable):
         if isinstance(name, int):
             return self.simulations[name]
         for simulation in self.simulations:
-            if simulation.policy == name:
+            if simulation.policy_name == name:
                 return simulation
         raise KeyError(name)
 
@@ -173,8 +183,9 @@ class PolicyComparison(ShownAsTable):
             "schema": SCHEMA_VERSION,
             "session": self.timeline.session,
             "proof": self.proof.json(),
-            "ruler": {key: getattr(self.ruler, key) for key in _RULER} | {"odd": [*self.ruler.odd]},
-            "price": {key: getattr(self.price, key) for key in _PRICE},
+            "ruler": {key: getattr(self.ruler, field) for key, field in _RULER_FIELDS.items()}
+            | {"odd": [*self.ruler.contradicting_requests]},
+            "price": {key: getattr(self.price, key) for key in _PRICE_FIELDS},
             "cheapest": self.cheapest,
             "summaries": None if self.summaries is None else self.summaries.sentence,
             **self.table.json(),
@@ -185,12 +196,12 @@ class PolicyComparison(ShownAsTable):
 
     def _notes(self) -> tuple[str, ...]:
         ruler, price = self.ruler, self.price
-        notes = [ruler.words]
-        if ruler.measured:
-            low, high = ruler.factor * ruler.low, ruler.factor * ruler.high
+        notes = [ruler.sentence]
+        if ruler.is_fitted:
+            low, high = ruler.factor * ruler.lowest_factor, ruler.factor * ruler.highest_factor
             notes[0] += f" The factor varies from {low:.2f} to {high:.2f} within the session."
-        if ruler.lifetime_words:
-            notes.append(ruler.lifetime_words)
+        if ruler.lifetime_sentence:
+            notes.append(ruler.lifetime_sentence)
         notes.append(price.sentence)
         notes.extend(filter(None, (recorded_words(self.timeline.recorded_totals),)))
         if self.proof.taken_losses:
@@ -205,7 +216,7 @@ class PolicyComparison(ShownAsTable):
             for transition in simulation.timeline.transitions
             if transition.state == "summarised"
             and transition.tokens
-            and simulation.policy != "recorded"
+            and simulation.policy_name != "recorded"
         ]
         if stubs and self.summaries is not None:
             notes.append(self.summaries.sentence)

@@ -5,10 +5,10 @@ from itertools import pairwise
 
 from palimpsest.context_policies.interface.policy import Probe
 from palimpsest.context_policies.interface.recorded_policy import RECORDED
-from palimpsest.context_policies.items.measured import MEASURES
+from palimpsest.context_policies.items.measured import SIZE_SIGNALS
 from palimpsest.context_policies.prompt_cache.cache_walk import RequestSize
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile
-from palimpsest.context_policies.replay.simulation import RAW, Simulation
+from palimpsest.context_policies.replay.simulation import RAW_NAME, Simulation
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.review.comparison.forgetting import find_forgotten
 from palimpsest.review.prices.listed_limits import listed_limits
@@ -34,7 +34,7 @@ def policy_figures(
     over_count = requests_over(simulation)
     newest = simulation.probes[-1].probe if simulation.probes else None
     return PolicyFigures(
-        name=simulation.policy,
+        name=simulation.policy_name,
         requests=len(sizes),
         input=total,
         peak=peak,
@@ -46,8 +46,8 @@ def policy_figures(
         cost=sum(costs["cost"]),
         summaries=sum(costs["summaries"]),
         cost_uncached=sum(costs["cost_uncached"]),
-        fired=len(simulation.fired),
-        first_fired=simulation.fired[0] if simulation.fired else None,
+        fired=len(simulation.firing_requests),
+        first_fired=simulation.firing_requests[0] if simulation.firing_requests else None,
         distance=newest.value / newest.threshold if newest and newest.threshold else None,
         verdict=f"{_too_large_sentence(over_count, simulation)}{verdict(simulation)}",
         facts_until=simulation.facts_until,
@@ -110,19 +110,27 @@ def _tokens_written_anew(sizes: tuple[RequestSize, ...]) -> float:
 def verdict(simulation: Simulation) -> str:
     """Return a sentence with numbers on how often the policy acted, or why it never did."""
     timeline = simulation.timeline
-    if simulation.keeping is not None:
-        return simulation.keeping.sentence
-    if simulation.fired:
-        first = simulation.fired[0]
-        times = "once" if len(simulation.fired) == 1 else f"{len(simulation.fired)} times"
+    if simulation.cache_policy is not None:
+        return simulation.cache_policy.sentence
+    if simulation.firing_requests:
+        first = simulation.firing_requests[0]
+        times = (
+            "once"
+            if len(simulation.firing_requests) == 1
+            else f"{len(simulation.firing_requests)} times"
+        )
         where = f"request {first + 1}{_turn(timeline, first)}"
         return f"Acted {times}, first before {where} of {len(timeline.requests)}{_measured_by(simulation)}."
-    if simulation.idle:
-        return _without_effect(simulation.idle)
+    if simulation.ineffective_counts:
+        return _without_effect(simulation.ineffective_counts)
     if not simulation.probes:
-        if simulation.policy == RECORDED:
+        if simulation.policy_name == RECORDED:
             return "Nothing was cleared, cut or summarised."
-        if simulation.policy != RAW and timeline.requests and not simulation.decision_count:
+        if (
+            simulation.policy_name != RAW_NAME
+            and timeline.requests
+            and not simulation.decision_count
+        ):
             return "Never asked: it decides when a turn has ended, and no request came after one."
         return "It has nothing to decide."
     last = simulation.probes[-1]
@@ -135,7 +143,7 @@ def verdict(simulation: Simulation) -> str:
 def _measured_by(simulation: Simulation) -> str:
     """Return the name of the token count that the rule's threshold uses; empty where the rule has none."""
     signals = [probe.probe.signal for probe in simulation.probes]
-    signal_used = next((signal for signal in reversed(signals) if signal in MEASURES), "")
+    signal_used = next((signal for signal in reversed(signals) if signal in SIZE_SIGNALS), "")
     return f", by {signal_used}" if signal_used else ""
 
 

@@ -174,7 +174,7 @@ class Corpus(ShownAsTable):
         another process is replayed in this one. ``summary`` is that of a session's ``compare``. Raises UserError for an unknown name.
         """
         if summary is not None:
-            SummaryChoice.of(summary)
+            SummaryChoice.parse(summary)
         names = [policies] if isinstance(policies, str) else list(policies)
         policies_chosen = tuple(map(policy_from_words, names))
         if not policies_chosen:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from palimpsest.context_policies.prompt_cache.ruler import money_words
+from palimpsest.context_policies.prompt_cache.ruler import amount_with_unit
 from palimpsest.render.content.phrases import counted_noun, short_count, usd_text
 from palimpsest.render.reports.table import Cell, Form, ReportTable, ShownAsTable, TableColumn
 from palimpsest.review.session_figures import SessionFigures
@@ -278,7 +278,7 @@ class FolderOverview(ShownAsTable):
         return f"Number {number} ({session.file})"
 
     def _money(self, amount: float, *, is_fact: bool = False) -> str:
-        return money_words(amount, self.unit, "fact" if is_fact else "estimate")
+        return amount_with_unit(amount, self.unit, "fact" if is_fact else "estimate")
 
     def json(self) -> dict[str, Any]:
         """Return rows, totals and sentences as plain values."""

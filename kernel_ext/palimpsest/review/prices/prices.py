@@ -9,7 +9,12 @@ from dataclasses import replace
 from itertools import islice
 
 from palimpsest.context_policies.prompt_cache.cache_lifetime import keeps_an_hour
-from palimpsest.context_policies.prompt_cache.ruler import GIVEN, UNITS, PriceProfile, rates_of
+from palimpsest.context_policies.prompt_cache.ruler import (
+    GIVEN_SOURCE,
+    UNIT_PRICES,
+    PriceProfile,
+    rates_of,
+)
 from palimpsest.review.prices.given_prices import UNIT_WORD, GivenPrices, given_prices
 from palimpsest.review.prices.offline_prices import offline_price, offline_source
 from palimpsest.transcript.errors import UserError
@@ -40,21 +45,21 @@ def profile_of(
         return price
     given = given_prices(price or "")
     if given.for_all == UNIT_WORD:
-        return UNITS
+        return UNIT_PRICES
     if given.for_all:
         return _for_all(given, price_of, writes_hour=keeps_an_hour(timeline.requests))
     priced, unknown = _by_model(timeline, timeline.requests, price_of, given)
     if not priced:
-        return replace(UNITS)
+        return replace(UNIT_PRICES)
     return replace(
         priced[0],
         other_models=tuple(priced[1:]),
-        unknown=tuple(unknown),
-        recorded=not unknown
-        and any(profile.recorded for profile in priced)
+        unpriced_models=tuple(unknown),
+        matches_recorded=not unknown
+        and any(profile.matches_recorded for profile in priced)
         and all(_is_at(profile, timeline.requests) for profile in priced),
         of_session=True,
-        unused=bool(given.of_models) and not any(profile.is_given for profile in priced),
+        all_unused=bool(given.of_models) and not any(profile.is_given for profile in priced),
     )
 
 
@@ -64,7 +69,7 @@ def _for_all(given: GivenPrices, price_of: PriceOf, *, writes_hour: bool) -> Pri
     known_price = price_of(given.for_all) if given_price is None else given_price
     profile = None
     if known_price is not None:
-        source = GIVEN if given_price is not None else None
+        source = GIVEN_SOURCE if given_price is not None else None
         profile = _listed_profile(
             known_price, given.for_all, writes_hour=writes_hour, source=source
         )
@@ -92,11 +97,11 @@ def with_models_of(
     return replace(
         profile,
         other_models=(*profile.other_models, *newly_priced),
-        unknown=(
-            *profile.unknown,
-            *(model for model in unknown if model not in profile.unknown),
+        unpriced_models=(
+            *profile.unpriced_models,
+            *(model for model in unknown if model not in profile.unpriced_models),
         ),
-        recorded=profile.recorded
+        matches_recorded=profile.matches_recorded
         and not unknown
         and all(_is_at(price, timeline.requests) for price in newly_priced),
     )
@@ -134,16 +139,16 @@ def _of_model(
     writes_hour = keeps_an_hour(requests)
     given_price = given.price_of(model)
     if given_price is not None:
-        profile = _listed_profile(given_price, model, writes_hour=writes_hour, source=GIVEN)
+        profile = _listed_profile(given_price, model, writes_hour=writes_hour, source=GIVEN_SOURCE)
         if profile is not None:
-            return replace(profile, is_given=True, recorded=_is_recorded(requests, profile))
+            return replace(profile, is_given=True, matches_recorded=_is_recorded(requests, profile))
     recorded_price = next((request.price for request in requests if request.price), None)
     for price in (recorded_price, price_of(model)):
         profile = (
             _listed_profile(price, model, writes_hour=writes_hour) if price is not None else None
         )
         if profile is not None and profile.input > 0:
-            return replace(profile, recorded=_is_recorded(requests, profile))
+            return replace(profile, matches_recorded=_is_recorded(requests, profile))
     return _by_costs(timeline, model, requests)
 
 
@@ -154,7 +159,9 @@ def _by_costs(
     costs = [
         (
             request.cost,
-            UNITS.cost_of(request) if request.usage is not None else _by_items(timeline, request),
+            UNIT_PRICES.cost_of(request)
+            if request.usage is not None
+            else _by_items(timeline, request),
         )
         for request in requests
         if request.cost and not request.listed
@@ -166,10 +173,10 @@ def _by_costs(
         return None
     factor = sum(cost for cost, _ in costs if cost) / units
     return PriceProfile(
-        factor * UNITS.input,
-        factor * UNITS.output,
-        factor * UNITS.read,
-        factor * UNITS.write,
+        factor * UNIT_PRICES.input,
+        factor * UNIT_PRICES.output,
+        factor * UNIT_PRICES.read,
+        factor * UNIT_PRICES.write,
         name=model,
         source=BY_COSTS,
     )
@@ -185,7 +192,7 @@ def _by_items(timeline: Timeline, request: TimelineRequest) -> float:
         sum(weights[before : request.items]),
         sum(weights[first:end]),
     )
-    return UNITS.cost(0, read, written, output, terms=request.terms)
+    return UNIT_PRICES.cost(0, read, written, output, terms=request.terms)
 
 
 def _listed_profile(
@@ -204,7 +211,7 @@ def _listed_profile(
 
 def _is_at(profile: PriceProfile, requests: Sequence[TimelineRequest]) -> bool:
     """Return whether the recorded costs of a model's requests match its prices; True without reported usage."""
-    return profile.recorded or all(
+    return profile.matches_recorded or all(
         request.reported is None for request in requests if request.model == profile.name
     )
 

@@ -131,5 +131,5 @@ def _of_model(
 
 def _window_of(policy: object) -> int:
     """Return the window that a preset's threshold refers to; 0 where the threshold is not based on one."""
-    window = getattr(policy, "window", 0) if getattr(policy, "counted", "") else 0
+    window = getattr(policy, "window", 0) if getattr(policy, "token_source", "") else 0
     return int(window)

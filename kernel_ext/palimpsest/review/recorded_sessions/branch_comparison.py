@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from palimpsest.context_policies.prompt_cache.ruler import UNITS, money_words
+from palimpsest.context_policies.prompt_cache.ruler import UNIT_PRICES, amount_with_unit
 from palimpsest.render.content.phrases import count, money
 from palimpsest.render.reports.table import ESTIMATED, Cell, ReportTable, ShownAsTable, TableColumn
 from palimpsest.render.safety.escaping import one_line
@@ -83,7 +83,7 @@ class BranchComparison(BranchTable, ShownAsTable):
     def _notes(self) -> tuple[str, ...]:
         notes = [_estimates_text(branch) for branch in self.branches if branch.estimates]
         if any(branch.units is not None for branch in self.branches):
-            notes.append(f"{UNITS.sentence} Such a cost is an estimate, marked {ESTIMATED}.")
+            notes.append(f"{UNIT_PRICES.sentence} Such a cost is an estimate, marked {ESTIMATED}.")
         if self.left_out:
             notes.append(f"{self.left_out} older branches are not shown.")
         return (*notes, *self.notes)
@@ -303,7 +303,7 @@ def _forked_from(branch: Branch) -> str:
 def _cost_text(branch: Branch) -> str:
     if branch.cost is not None:
         return money(branch.cost)
-    return money_words(branch.units, "units", "estimate") if branch.units is not None else ""
+    return amount_with_unit(branch.units, "units", "estimate") if branch.units is not None else ""
 
 
 def _estimates_text(branch: Branch) -> str:
@@ -336,7 +336,9 @@ def _figures(
     sizes = [reported_tokens.get(request.message_id or "", request.tokens) for request in sent]
     answer_text = _newest_answer_text(answers)
     output = usage.output + usage.reasoning
-    units = UNITS.cost(usage.input, usage.cache_read, usage.cache_write, output, terms=STANDARD)
+    units = UNIT_PRICES.cost(
+        usage.input, usage.cache_read, usage.cache_write, output, terms=STANDARD
+    )
     choice = session.policy_choice if session is not None else None
     return Branch(
         session=name,

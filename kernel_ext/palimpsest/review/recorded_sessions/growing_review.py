@@ -89,8 +89,8 @@ class GrowingReview:
 
 def stable_ruler(ruler: Ruler | None, fitted: Ruler) -> Ruler:
     """Return the earlier ruler, unless the newly fitted ruler differs from it by more than the tolerance."""
-    if ruler is None or (ruler.measured, ruler.estimator) != (fitted.measured, fitted.estimator):
+    if ruler is None or (ruler.is_fitted, ruler.estimator) != (fitted.is_fitted, fitted.estimator):
         return fitted
     factor_change = abs(fitted.factor - ruler.factor) / ruler.factor
-    unseen = abs(fitted.unseen - ruler.unseen) / max(ruler.unseen, 1_000.0)
+    unseen = abs(fitted.unseen_tokens - ruler.unseen_tokens) / max(ruler.unseen_tokens, 1_000.0)
     return fitted if max(factor_change, unseen) > RULER_TOLERANCE else ruler

@@ -21,6 +21,7 @@ from palimpsest.recordings.formats.built_in import REGISTRY
 from palimpsest.recordings.import_journal.importer_errors import errors_folder
 from palimpsest.recordings.import_journal.journal_writer import size_of
 from palimpsest.recordings.reading.reading_budget import counting
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.review.prices.offline_prices import offline_price
 from palimpsest.review.prices.price_file import PriceWords, price_words
 from palimpsest.review.prices.prices import PriceOf
@@ -102,6 +103,10 @@ class Recording(Sequence[Reviewing]):
         if isinstance(place, slice):
             return [self._review(session_id) for session_id in self.ids[place]]
         if isinstance(place, int):
+            if not -len(self) <= place < len(self):
+                raise IndexError(
+                    f"The recording has no session {place}; {self._count_words()}, counted from 0."
+                )
             return self._review(self.ids[place])
         if place not in self.ids:
             raise NotFound(f"The recording has no session {place!r}; it has {', '.join(self.ids)}.")
@@ -118,9 +123,7 @@ class Recording(Sequence[Reviewing]):
         from palimpsest.review.recorded_sessions.session_answers import SessionAnswers
 
         if not self.ids or (session and session not in self.ids):
-            raise NotFound(
-                f"The recording has no session {session!r}; it has {len(self)} sessions."
-            )
+            raise NotFound(f"The recording has no session {session!r}; {self._count_words()}.")
         return SessionAnswers(
             self._store,
             session or self.ids[0],
@@ -129,6 +132,9 @@ class Recording(Sequence[Reviewing]):
             problems_of=self._problems_of,
             note_files=self.note_files,
         )
+
+    def _count_words(self) -> str:
+        return f"it has {counted_noun(len(self), 'session')}"
 
     @collection_paused()
     def _review(self, session_id: str) -> Reviewing:

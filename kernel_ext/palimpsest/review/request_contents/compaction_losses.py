@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from palimpsest.context.compaction.constraints import CONSTRAINTS
 from palimpsest.context.compaction.lost_names import LOST_KINDS, lost_names
 from palimpsest.context.compaction.names import names_of
-from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, money_words
+from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, amount_with_unit
 from palimpsest.context_policies.replay.fetch_cost import fetch_cost
 from palimpsest.context_policies.replay.simulation import Simulation
 from palimpsest.render.content.decision_reasons import conversation_size
@@ -140,7 +140,7 @@ class CompactionLoss(ShownAsTable):
             writer = self.writer
             lines.append(
                 f"The summary was written by session {writer.session}: {counted_noun(writer.requests, 'request')}, {writer.input:,} tokens "
-                f"read, {writer.output:,} written, {money_words(writer.cost, self.price.unit, writer.basis)}."
+                f"read, {writer.output:,} written, {amount_with_unit(writer.cost, self.price.unit, writer.basis)}."
             )
         losses = [
             f"{len(self.lost_of(kind))} of {total:,} {kind}" for kind, total in self.found.items()
@@ -161,7 +161,7 @@ class CompactionLoss(ShownAsTable):
         """The cost of fetching the needed names again, in a sentence; empty where none was needed."""
         if not self.fetches:
             return ()
-        cost = money_words(self.refetching, self.price.unit, "estimate")
+        cost = amount_with_unit(self.refetching, self.price.unit, "estimate")
         many = counted_noun(self.fetches, "request")
         return (f"To fetch them again would take {many}, and cost {cost}: an estimate.",)
 
@@ -339,8 +339,8 @@ def compaction_losses(
         for number, replaced in enumerate(replaced_list)
     )
     title = timeline.title or timeline.session
-    failures = tuple(_failures(timeline)) if simulation.policy == "recorded" else ()
-    return CompactionLosses(title, simulation.policy, losses, failures)
+    failures = tuple(_failures(timeline)) if simulation.policy_name == "recorded" else ()
+    return CompactionLosses(title, simulation.policy_name, losses, failures)
 
 
 def summary_writers(timeline: Timeline) -> dict[str, str]:
@@ -403,7 +403,7 @@ def _recorded_summaries(simulation: Simulation) -> Iterator[_ShownSummary]:
             undone.pop(str(event.numbers.get("summary")), None)
         elif event.kind == "undo":
             undone[str(event.numbers.get("summary"))] = event.request
-    for item in timeline.items if simulation.policy == "recorded" else ():
+    for item in timeline.items if simulation.policy_name == "recorded" else ():
         is_newest = item.entered >= len(timeline.requests)  # no request has its event yet
         if item.kind == "summary" and (item.message in own or is_newest):
             undone_at = undone.get(item.message)
@@ -420,7 +420,7 @@ def _recorded_summaries(simulation: Simulation) -> Iterator[_ShownSummary]:
 
 def _simulated_summaries(simulation: Simulation) -> Iterator[_ShownSummary]:
     """Yield the summaries of a policy; each is shown in place of one of the replaced items."""
-    by_request = simulation.timeline.by_request if simulation.policy != "recorded" else {}
+    by_request = simulation.timeline.by_request if simulation.policy_name != "recorded" else {}
     for request, transitions in by_request.items():
         summarised = [transition for transition in transitions if transition.state == "summarised"]
         place = next((transition.item for transition in summarised if transition.tokens), None)
@@ -437,7 +437,7 @@ def _loss(
     price: PriceProfile,
     writers: Mapping[str, SummarySession],
 ) -> CompactionLoss:
-    timeline, recorded = simulation.timeline, simulation.policy == "recorded"
+    timeline, recorded = simulation.timeline, simulation.policy_name == "recorded"
     replaced_items = _covered_items(simulation, replaced.request, replaced.covered)
     texts = [shown_text(timeline, shown, recorded=recorded) for shown in replaced_items]
     summary, tokens = _summary(simulation, replaced)
@@ -467,7 +467,7 @@ def _loss(
         timeline=timeline,
         number=number,
         request=replaced.request,
-        policy=simulation.policy,
+        policy=simulation.policy_name,
         items=tuple(shown.item.index for shown in replaced_items),
         item_tokens=tuple(shown.tokens for shown in replaced_items),
         summary=summary,

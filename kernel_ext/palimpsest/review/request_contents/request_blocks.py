@@ -2,9 +2,8 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
-from palimpsest.recordings.reconstruction.requests import Rebuilt
 from palimpsest.recordings.timeline.item_texts import RESULT, call_text
 from palimpsest.review.request_contents.shown_items import ShownItem, shown_text
 from palimpsest.review.request_contents.tool_definitions import tool_definitions
@@ -19,6 +18,9 @@ from palimpsest.transcript.context_values.neutral_messages import (
 )
 from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.timeline import Timeline
+
+if TYPE_CHECKING:
+    from palimpsest.recordings.reconstruction.requests import Rebuilt
 
 ROLES: Mapping[str, str] = {
     "system": "system",
@@ -102,7 +104,7 @@ def unseen_blocks(system: str, tools: str, tokens: float) -> tuple[RequestItem, 
 
 
 def sent_blocks(
-    timeline: Timeline, request: int, shown: Sequence[ShownItem], rebuilt: Rebuilt
+    timeline: Timeline, request: int, shown: Sequence[ShownItem], rebuilt: "Rebuilt"
 ) -> tuple[tuple[RequestItem, ...], tuple[RequestItem, ...]]:
     """Return a rebuilt request's blocks, tools first, and the blocks of counted items that were not sent."""
     shown_by_index = {shown_item.item.index: shown_item for shown_item in shown}
@@ -122,7 +124,7 @@ def sent_blocks(
     return _divide_tokens(blocks), item_blocks(timeline, missing, recorded=True)
 
 
-def stored_blocks(rebuilt: Rebuilt) -> tuple[RequestItem, ...]:
+def stored_blocks(rebuilt: "Rebuilt") -> tuple[RequestItem, ...]:
     """Return the blocks of a request that a hook wrote: it is stored whole, and its items are not known."""
     return tuple(
         _block(role, kind, text)
@@ -164,7 +166,7 @@ def _of_item(shown: ShownItem, text: str, role: str = "") -> RequestItem:
     )
 
 
-def _tools(shown: Sequence[ShownItem], rebuilt: Rebuilt) -> Iterator[RequestItem]:
+def _tools(shown: Sequence[ShownItem], rebuilt: "Rebuilt") -> Iterator[RequestItem]:
     for shown_item in shown:
         if shown_item.item.kind == "tools":
             specs = [spec.model_dump(mode="json") for spec in rebuilt.request.tools]

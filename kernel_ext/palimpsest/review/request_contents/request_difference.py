@@ -205,7 +205,7 @@ def request_difference(
         timeline=simulation.timeline,
         first=first,
         second=second,
-        policy=simulation.policy,
+        policy=simulation.policy_name,
         changes=tuple(_changes(simulation, before, after, second)),
         prefix_items=shared,
         prefix_tokens=prefix,

@@ -198,7 +198,7 @@ def request_at(
     rebuilt = sent.rebuilt(timeline_request.id) if sent is not None and is_fact else None
     size = simulation.sizes[request].total
     unseen = size - sum(shown_item.tokens for shown_item in shown)
-    make_request = partial(ShownRequest, timeline, request, simulation.policy, tokens=size)
+    make_request = partial(ShownRequest, timeline, request, simulation.policy_name, tokens=size)
     if rebuilt is not None:
         sent_request = rebuilt.request
         blocks, not_sent = (
@@ -221,7 +221,7 @@ def request_at(
                 **dict(sent_request.parameters),
             },
         )
-    blocks = item_blocks(timeline, shown, recorded=simulation.policy == "recorded")
+    blocks = item_blocks(timeline, shown, recorded=simulation.policy_name == "recorded")
     system_text = "\n\n".join(block.text for block in blocks if block.kind == "system")
     system = system_text or (sent.system if sent is not None else "")
     tools = _captured_tools(timeline, shown) or (sent.tools if sent is not None else ())

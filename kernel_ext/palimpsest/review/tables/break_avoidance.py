@@ -4,7 +4,7 @@ import math
 
 from palimpsest.context_policies.prompt_cache.cache_lifetime import cache_lifetime
 from palimpsest.context_policies.prompt_cache.recorded_clock import behind_the_clock
-from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, money_words
+from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, amount_with_unit
 from palimpsest.review.tables.cache_breaks import CacheBreak
 from palimpsest.transcript.timeline import Timeline
 
@@ -40,5 +40,5 @@ def avoided_by(timeline: Timeline, cache_break: CacheBreak, price: PriceProfile)
     if not 0 < request_count <= MAX_WARMINGS or cost >= cache_break.cost:
         return ""
     requests = "a request" if request_count == 1 else f"{request_count} requests"
-    amount = money_words(cost, price.unit, "estimate")
+    amount = amount_with_unit(cost, price.unit, "estimate")
     return f"{requests} to keep the cache warm ({amount})"

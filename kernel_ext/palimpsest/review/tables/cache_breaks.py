@@ -17,7 +17,7 @@ from palimpsest.context_policies.prompt_cache.break_causes import (
 from palimpsest.context_policies.prompt_cache.cache_losses import (
     CacheLoss,
     cache_losses,
-    known_requests,
+    reporting_requests,
 )
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile
 from palimpsest.render.content.phrases import counted_noun
@@ -169,7 +169,7 @@ def cache_breaks(timeline: Timeline, price: PriceProfile) -> CacheBreaks:
 
     A break is a loss over 1,024 tokens and over 5 per cent of the expected read.
     """
-    reporting, losses = known_requests(timeline), cache_losses(timeline)
+    reporting, losses = reporting_requests(timeline), cache_losses(timeline)
     grown: GrownRows[_FollowingRequest] = timeline.earlier.setdefault("followers", GrownRows())
     rows = grown.grown_rows(
         lambda index, _: _follower(timeline, reporting[index], losses[index], price),
@@ -207,14 +207,14 @@ def _follower(
     follows_prompt = _follows_prompt(timeline, request)
     if lost is None:
         return _FollowingRequest(follows_prompt, None)
-    loss = lost.expected - lost.read
+    loss = lost.expected_read - lost.actual_read
     cache_break = CacheBreak(
         request=request.index,
-        before=lost.before,
+        before=lost.compared_request,
         turn=request.turn,
         causes=lost.causes,
-        expected=lost.expected,
-        read=lost.read,
+        expected=lost.expected_read,
+        read=lost.actual_read,
         loss=loss,
         cost=cost_beyond_reading(request, loss, price),
         first_of_turn=follows_prompt,

@@ -11,13 +11,17 @@ from itertools import pairwise
 from math import ceil, inf
 from typing import Any
 
-from palimpsest.context_policies.prompt_cache.cache_lifetime import HOUR, MINUTES, cache_lifetime
+from palimpsest.context_policies.prompt_cache.cache_lifetime import (
+    FIVE_MINUTES,
+    HOUR,
+    cache_lifetime,
+)
 from palimpsest.context_policies.prompt_cache.recorded_clock import behind_the_clock
 from palimpsest.context_policies.prompt_cache.ruler import (
     PriceProfile,
     Ruler,
-    kept_for,
-    money_words,
+    amount_with_unit,
+    with_writes_kept,
 )
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, table_of
@@ -27,7 +31,7 @@ FIRST = "first request"
 NOT_KNOWN = "not known"
 _PAUSES = (
     (60, "up to 1 minute"),
-    (MINUTES, "1 to 5 minutes"),
+    (FIVE_MINUTES, "1 to 5 minutes"),
     (HOUR, "5 minutes to 1 hour"),
     (inf, "over 1 hour"),
 )
@@ -143,7 +147,9 @@ class CacheUse(ShownAsTable):
             yield self._hour_sentence(self.hour)
 
     def _hour_sentence(self, hour: HourCache) -> str:
-        extra, gain = (money_words(cost, self.unit, "estimate") for cost in (hour.extra, hour.gain))
+        extra, gain = (
+            amount_with_unit(cost, self.unit, "estimate") for cost in (hour.extra, hour.gain)
+        )
         if not hour.pauses:
             return f"A cache of an hour would cost {extra} more than one of five minutes, and no pause needs it."
         pauses_text = (
@@ -186,7 +192,7 @@ def cache_use(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> CacheUse
     return CacheUse(
         tuple(_rows(timeline, requests)),
         _appended(requests),
-        ruler.unseen + recorded_sections,
+        ruler.unseen_tokens + recorded_sections,
         _idle_compactions(timeline),
         _hour_cache(timeline, requests, price),
         price.unit,
@@ -244,19 +250,19 @@ def _idle_compactions(timeline: Timeline) -> int:
 def _hour_cache(
     timeline: Timeline, requests: Sequence[TimelineRequest], price: PriceProfile
 ) -> HourCache | None:
-    usual, hourly = kept_for(price, hourly=False), kept_for(price, hourly=True)
+    usual, hourly = with_writes_kept(price, hourly=False), with_writes_kept(price, hourly=True)
     extra, gain, pauses = 0.0, 0.0, 0
     for request in requests:
         if request.usage is None:
             continue
         terms, prompt, written = request.terms, request.reported or 0, request.usage.cache_write
-        extra += hourly.cost(0, 0, written, 0, terms=terms, prompt=prompt)
-        extra -= usual.cost(0, 0, written, 0, terms=terms, prompt=prompt)
+        extra += hourly.cost(0, 0, written, 0, terms=terms, prompt_tokens=prompt)
+        extra -= usual.cost(0, 0, written, 0, terms=terms, prompt_tokens=prompt)
         seconds = _pause_before(timeline, request.index) if request.index else None
-        if seconds is None or not MINUTES < seconds <= HOUR:
+        if seconds is None or not FIVE_MINUTES < seconds <= HOUR:
             continue
         pauses += 1
         prefix = min(timeline.requests[request.index - 1].reported or 0, prompt)
-        gain += usual.cost(0, 0, prefix, 0, terms=terms, prompt=prompt)
-        gain -= usual.cost(0, prefix, 0, 0, terms=terms, prompt=prompt)
+        gain += usual.cost(0, 0, prefix, 0, terms=terms, prompt_tokens=prompt)
+        gain -= usual.cost(0, prefix, 0, 0, terms=terms, prompt_tokens=prompt)
     return HourCache(extra, pauses, gain) if extra > 0 else None

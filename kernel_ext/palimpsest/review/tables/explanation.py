@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
+from palimpsest.render.content.phrases import count
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.transcript.context_values.decisions import (
     EXCLUDE,
@@ -53,7 +54,7 @@ def why(
     """
     if not 0 <= request < len(timeline.requests) or not 0 <= item < len(timeline.items):
         raise IndexError(
-            f"The session has {len(timeline.requests)} requests and {len(timeline.items)} items."
+            f"The session has {count(len(timeline.requests))} requests and {count(len(timeline.items))} items."
         )
     timeline_item, shown_at = timeline.items[item], timeline.requests[request]
     name, where = _item_name(timeline_item), f"request {request + 1}"

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from pydantic import ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
 from palimpsest.review.prices.price_file import PriceWords, price_words
 from palimpsest.review.tables.links import SCHEME, link_to
@@ -110,7 +111,7 @@ def checked_place(fields: Mapping[str, Any]) -> InspectorPlace:
             known = ", ".join(PLACE_FIELDS if "." not in name else ItemFilter.model_fields)
             raise UserError(f"An inspector's place has no {name!r}; it has {known}.") from None
         value = fields.get(name, problem["input"])
-        raise UserError(f"{value!r:.60} is no {name}: {problem['msg']}.") from None
+        raise UserError(f"{value!r:.60} is no {name}: {refusal_words(problem)}.") from None
 
 
 def place_link(session: str, place: InspectorPlace) -> str:
@@ -196,3 +197,15 @@ def opening_place(session: str, link: str | None, fields: Mapping[str, Any]) -> 
     """Return the place at which an inspector opens: a link's, with these fields instead of its own."""
     place = NEWEST if link is None else place_in_session(session, link)
     return checked_place({**place.model_dump(exclude_unset=True), **fields})
+
+
+def refusal_words(problem: ErrorDetails) -> str:
+    """Return why a value is refused, in words for a user: which there are, or which is the least."""
+    context = problem.get("ctx", {})
+    match problem["type"]:
+        case "literal_error":
+            return f"there are {context['expected']}"
+        case "greater_than_equal":
+            return f"the least is {context['ge']}"
+        case _:
+            return problem["msg"]

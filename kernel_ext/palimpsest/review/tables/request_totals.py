@@ -115,7 +115,7 @@ def request_cost(request: TimelineRequest, profile: PriceProfile) -> RequestCost
     cost = profile.cost_of(request)
     listed_cost = request.cost if request.listed and profile.of_session else None
     # Precedence: a given price, then the list price of the day when the request was sent, then today's list price.
-    if listed_cost and profile.unit == "USD" and not profile.of(request.model).is_given:
+    if listed_cost and profile.unit == "USD" and not profile.profile_of(request.model).is_given:
         cost = listed_cost
     return RequestCost(cost, "estimate")
 

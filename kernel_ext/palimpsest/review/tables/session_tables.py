@@ -79,7 +79,7 @@ def requests_table(timeline: Timeline, ruler: Ruler, profile: PriceProfile) -> R
     estimated = estimated_costs(
         session_cost is not None and session_cost.basis == "estimate" for session_cost in costs
     )
-    notes = (ruler.words, *((LISTED_COSTS,) if estimated else ()), *timeline.gaps)
+    notes = (ruler.sentence, *((LISTED_COSTS,) if estimated else ()), *timeline.gaps)
     return table_of(title, columns, timeline.requests, notes, links, estimated)
 
 
@@ -95,7 +95,7 @@ def adding_up_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
     rows = tuple(added_up(timeline, ruler))
     links = [link_to(timeline.session, row.request) for row in rows]
     title = f"How the tokens of {timeline.title or timeline.session} add up"
-    return table_of(title, columns, rows, (ruler.words, *timeline.gaps), links)
+    return table_of(title, columns, rows, (ruler.sentence, *timeline.gaps), links)
 
 
 def items_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
@@ -134,7 +134,7 @@ def items_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
     )
     links = [link_to(timeline.session, last - 1, item.index) for item in timeline.items]
     title = f"{len(timeline.items)} items of {timeline.title or timeline.session}"
-    return table_of(title, columns, timeline.items, (ruler.words,), links)
+    return table_of(title, columns, timeline.items, (ruler.sentence,), links)
 
 
 def decisions_table(timeline: Timeline, ruler: Ruler) -> ReportTable:

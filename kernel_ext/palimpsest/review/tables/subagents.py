@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
-from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler, money_words
+from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler, amount_with_unit
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import (
     ColumnSpec,
@@ -152,7 +152,7 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
         return tuple(
             f"{label}: {counted_noun(totals.requests, 'request')}, {totals.input:,} tokens read, {totals.output:,} written, "
             f"largest request {totals.peak:,}, "
-            f"{money_words(totals.cost, self.unit, 'fact' if totals.cost_is_fact else 'estimate')}"
+            f"{amount_with_unit(totals.cost, self.unit, 'fact' if totals.cost_is_fact else 'estimate')}"
             f"{'' if totals.is_fact else ' (estimated in part)'}."
             for label, totals in (
                 ("Without subagents", self.own_totals),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import compress, zip_longest
 
-from palimpsest.context_policies.prompt_cache.cache_losses import known_requests
+from palimpsest.context_policies.prompt_cache.cache_losses import reporting_requests
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, table_of
@@ -143,7 +143,7 @@ def _cache_breaks(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCan
         yield _WasteCandidate(
             "break",
             cache_break.cost,
-            price.recorded,
+            price.matches_recorded,
             cache_break.request,
             partial(sentence, cache_break),
         )
@@ -161,7 +161,7 @@ def _aborted_requests(timeline: Timeline, price: PriceProfile) -> Iterator[_Wast
     """
     losses = {lost.request: lost.loss for lost in _breaks_of(timeline, price)}
     template = "Request {} was {} after {:,} tokens were read{}."
-    requests = known_requests(timeline)
+    requests = reporting_requests(timeline)
     for request, following in zip_longest(requests, requests[1:]):
         if request.status == "ok":
             continue
@@ -175,7 +175,9 @@ def _aborted_requests(timeline: Timeline, price: PriceProfile) -> Iterator[_Wast
         words = partial(template.format, number, request.status, tokens, ending)
         counted = max(left, losses.get(request.index, 0))
         cost = price.cost_of(request) - cost_beyond_reading(request, counted, price)
-        yield _WasteCandidate("aborted", max(cost, 0.0), price.recorded, request.index, words)
+        yield _WasteCandidate(
+            "aborted", max(cost, 0.0), price.matches_recorded, request.index, words
+        )
 
 
 def _tokens_left_in_cache(request: TimelineRequest, following: TimelineRequest) -> int:
@@ -245,7 +247,7 @@ def _needless_results(
         # Many requests contain the item; all are priced at the terms of the request at which it entered.
         first_request = timeline.requests[item.entered]
         terms, prompt = first_request.terms, first_request.reported or 0
-        cost = price.cost(0, tokens * read, tokens * written, 0, terms=terms, prompt=prompt)
+        cost = price.cost(0, tokens * read, tokens * written, 0, terms=terms, prompt_tokens=prompt)
         yield _WasteCandidate(
             kind,
             cost,

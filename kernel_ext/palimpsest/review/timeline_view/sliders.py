@@ -14,7 +14,7 @@ from palimpsest.context_policies.interface.recorded_policy import RECORDED
 from palimpsest.context_policies.interface.settings import Preset
 from palimpsest.context_policies.own_policies.custom import CustomPolicy
 from palimpsest.context_policies.registry import presets, summary
-from palimpsest.context_policies.replay.simulation import RAW
+from palimpsest.context_policies.replay.simulation import RAW_NAME
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.timeline_view.view_values import PolicyOption, SliderView
@@ -25,17 +25,21 @@ FIRST = (
     "trigger",
     "protect",
     "n",
-    "keep",
+    "keep_tokens",
+    "keep_results",
+    "keep_turns",
+    "keep_texts",
     "minimum",
     "polling",
-    "at",
-    "most",
+    "window_share",
+    "max_events",
     "messages",
     "keep_share",
     "preserve",
     "share",
     "reserve",
-    "longest",
+    "longest_chars",
+    "longest_tokens",
     "turns",
     "window",
     "summary",
@@ -58,7 +62,7 @@ OWN = "your own"
 """The heading in a list of policies of those that a person wrote or put together."""
 OF_SESSION = "the session itself"
 """The heading of those of its tracks that no policy makes."""
-WHAT_TRACKS = {RAW: "Every item is whole.", RECORDED: "As it was recorded."}
+WHAT_TRACKS = {RAW_NAME: "Every item is whole.", RECORDED: "As it was recorded."}
 MAX_WHAT_CHARS = 300
 """Maximum characters of the sentence on a function."""
 
@@ -84,7 +88,7 @@ def _chosen_option(name: str, policy: str | ContextPolicy | None) -> PolicyOptio
                 name=name,
                 what=_first_sentence(policy.function) or f"The function {policy.function_name}.",
                 source=f"{OWN}, sha256 {policy.digest[:12]}",
-                sliders=() if policy.given else tuple(_own_sliders(policy.numbers)),
+                sliders=() if policy.given_numbers else tuple(_own_sliders(policy.numbers)),
             )
         case Preset():
             return PolicyOption(name=name, what=summary(type(policy)), source=policy.source)
@@ -141,7 +145,7 @@ def _choices(presets: tuple[type[Preset], ...]) -> tuple[PolicyOption, ...]:
 def _sliders(preset: type[Preset]) -> Iterator[SliderView]:
     numbers: dict[str, object] = {
         name: value
-        for name, value in ({**preset.own_numbers(), **preset.more_numbers()}).items()
+        for name, value in ({**preset.own_numbers(), **preset.other_numbers()}).items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     }
     preferred_names = preset.sliders or FIRST
@@ -154,7 +158,7 @@ def _sliders(preset: type[Preset]) -> Iterator[SliderView]:
     for name in ranked[:MAX_SLIDERS]:
         default = float(str(numbers[name]))
         is_share = isinstance(numbers[name], float)
-        smallest = preset.smallest.get(name, 0)
+        smallest = preset.smallest_values.get(name, 0)
         stops = {*(stop for stop in _stops(name, default, is_share) if stop >= smallest), default}
         yield _slider(name, stops, default)
 
@@ -166,7 +170,7 @@ def _stops(name: str, default: float, is_share: bool) -> Iterator[float]:  # noq
     elif name == "seconds":
         yield from SECONDS
     elif default == 0:
-        yield from KEPT_FROM_NONE if name == "keep" else TOKENS_FROM_NONE
+        yield from KEPT_FROM_NONE if name == "keep_tokens" else TOKENS_FROM_NONE
     elif default <= MAX_COUNT:
         yield from COUNTS
     else:

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any
 
 from palimpsest.context_policies.prompt_cache.recorded_clock import clock_sentence
-from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, money_words
+from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, amount_with_unit
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.review.request_contents.tool_definitions import ItemDefinition, item_definitions
 from palimpsest.review.session_review import PriceLike, SessionReview
@@ -113,7 +113,13 @@ def timeline_view(
         definitions=_definitions(timeline, weights),
         requests=requests,
         cache_marks=_marks(timeline),
-        ruler=RulerView.model_validate(ruler, from_attributes=True),
+        ruler=RulerView(
+            estimator=ruler.estimator,
+            unseen=ruler.unseen_tokens,
+            factor=ruler.factor,
+            measured=ruler.is_fitted,
+            words=ruler.sentence,
+        ),
         price=profile,
         recorded=track,
         events=_events(timeline),
@@ -322,10 +328,12 @@ def _cost_sentences(
 ) -> tuple[str, ...]:
     """Return sentences on the session's cost; recorded costs are facts at any price of the other requests."""
     recorded = [*recorded_costs(timeline)]
-    amount = money_words(totals.cost, price.unit, "fact" if totals.cost_is_fact else "estimate")
+    amount = amount_with_unit(
+        totals.cost, price.unit, "fact" if totals.cost_is_fact else "estimate"
+    )
     if not recorded:
         return (f"It would cost {amount}; the recording holds no cost.", price.sentence)
-    paid = money_words(sum(recorded), "USD")
+    paid = amount_with_unit(sum(recorded), "USD")
     if totals.cost_is_fact:
         return (f"The session cost {paid}.",)
     which = counted_noun(len(timeline.requests), "request")

@@ -48,13 +48,13 @@ def track_of(
     columns: GrownColumns = timeline.earlier.setdefault("track", GrownColumns())
     costs = request_costs(simulation, price)
     return TrackView.model_construct(
-        policy=simulation.policy,
+        policy=simulation.policy_name,
         facts_until=simulation.facts_until,
         transitions=TransitionColumns.model_construct(
             **_transition_columns(timeline), words=tuple(map(text_indexes.__getitem__, texts))
         ),
         words=tuple(text_indexes),
-        fired=simulation.fired,
+        fired=simulation.firing_requests,
         taken=tuple(at for at, size in enumerate(sizes) if at and size.is_taken),
         figures=policy_figures(simulation, review.references, price)
         if sizes and has_figures
@@ -89,7 +89,7 @@ def _transition_texts(review: SessionReview, simulation: Simulation) -> tuple[st
     """Return the phrase of each transition; a recorded transition's phrase has its recorded numbers."""
     timeline = simulation.timeline
     transitions, weights = timeline.transitions, timeline.weights(review.ruler.estimator)
-    is_recorded = simulation.policy == RECORDED
+    is_recorded = simulation.policy_name == RECORDED
     described_transitions = (
         _as_recorded(timeline, review.timeline.transitions) if is_recorded else transitions
     )

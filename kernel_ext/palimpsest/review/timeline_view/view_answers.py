@@ -87,7 +87,7 @@ class ViewAnswers:
             answer = ViewAnswer(error=str(error))
         except IndexError:
             requests, items = len(self.review.timeline.requests), len(self.review.timeline.items)
-            answer = ViewAnswer(error=f"The session has {requests} requests and {items} items.")
+            answer = ViewAnswer(error=f"The session has {requests:,} requests and {items:,} items.")
         milliseconds = round(1000 * (time.perf_counter() - began))
         return answer.model_copy(update={"milliseconds": milliseconds})
 
@@ -204,7 +204,7 @@ class ViewAnswers:
         ]
         return RequestText(
             request=query.request,
-            policy=simulation.policy,
+            policy=simulation.policy_name,
             basis=shown.basis,
             note=shown.note,
             blocks=tuple(

@@ -189,10 +189,10 @@ class HookRegistry:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
 
-        def settle(set_: Callable[[Any], None], value: Any) -> None:
+        def settle(set_outcome: Callable[[Any], None], value: Any) -> None:
             self._running_threads -= 1
             if not future.done():
-                set_(value)
+                set_outcome(value)
 
         def run() -> None:
             try:
@@ -202,9 +202,9 @@ class HookRegistry:
             else:
                 hand_over(future.set_result, answer)
 
-        def hand_over(set_: Callable[[Any], None], value: Any) -> None:
+        def hand_over(set_outcome: Callable[[Any], None], value: Any) -> None:
             if not loop.is_closed():
-                loop.call_soon_threadsafe(settle, set_, value)
+                loop.call_soon_threadsafe(settle, set_outcome, value)
 
         self._running_threads += 1
         threading.Thread(target=run, name="palimpsest-hook", daemon=True).start()
@@ -213,9 +213,9 @@ class HookRegistry:
 
     def _load(self) -> None:
         for source in self.sources:
-            why = source.refusal or self.changed(source.origin)
-            if why:
-                self.problems.append(f"The hook {source.target!r} is not used: {why}")
+            reason = source.refusal or self.changed(source.origin)
+            if reason:
+                self.problems.append(f"The hook {source.target!r} is not used: {reason}")
                 continue
             # Only a project that the user trusts may name modules of its own folder.
             load = functools.partial(_import_target, source.target)
@@ -277,9 +277,9 @@ class SessionHooks:
         await self.registry.load()
         self.notify("hook", *self.registry.take_problems())
 
-    def notify(self, about: str, *sentences: str) -> None:
+    def notify(self, subject: str, *sentences: str) -> None:
         """Queue notices for the user."""
-        self._notices += [(about, sentence) for sentence in sentences]
+        self._notices += [(subject, sentence) for sentence in sentences]
 
     def take_notices(self) -> tuple[tuple[str, str], ...]:
         """Return the queued notices as (subject, sentence) pairs, and empty the queue."""
@@ -299,19 +299,19 @@ class SessionHooks:
             self._skip(hook, f"answered what cannot be used: {type(broken).__name__}")
         return None
 
-    def note_skipped(self, rule: str, why: str) -> None:
+    def note_skipped(self, rule: str, reason: str) -> None:
         """Record that the answer of the hook with this rule could not be used."""
         for hook in self.registry.hooks:
             if hook.rule == rule:
-                self._skip(hook, f"answered what cannot be used: {why}")
+                self._skip(hook, f"answered what cannot be used: {reason}")
                 return
 
-    def _skip(self, hook: Hook, why: str) -> None:
+    def _skip(self, hook: Hook, reason: str) -> None:
         hook.failures += 1
-        hook.problem = why
+        hook.problem = reason
         if hook.rule not in self._reported_problems:
             self._reported_problems.add(hook.rule)
-            self.notify("hook", f"The hook {hook.label} ({hook.name}) {why}. It was skipped.")
+            self.notify("hook", f"The hook {hook.label} ({hook.name}) {reason}. It was skipped.")
 
 
 def label_of(function: Function) -> str:

@@ -405,7 +405,7 @@ class Runner:
             else:
                 start(run)
             if start is not None or run.delivered_prompts:
-                self._journal_end(run, await run_turn(run_context, again=again))
+                self._journal_end(run, await run_turn(run_context, continues=again))
         except asyncio.CancelledError:
             run.abort.set("The kernel ends.", "interrupted")
             problem = AbortedError(message="The kernel ends.")

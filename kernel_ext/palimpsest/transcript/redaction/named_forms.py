@@ -31,8 +31,8 @@ class NamedForm:
     """Characters before the end of the hint that ``pattern_before`` searches; its group 1, if any, belongs to the secret."""
     required_words: tuple[str, ...] = ()
     """Of these one is in all that ``pattern_before`` matches; empty where nothing but the hint is sure to be there."""
-    in_run: bool = False
-    """Whether name and value are one run of the characters that tokens consist of."""
+    run_part: str = ""
+    """Where name and value are one run of the characters that tokens consist of: a pattern that matches in each such run."""
 
 
 NAMES = lazy_pattern(
@@ -175,7 +175,7 @@ NAMED = (
         lazy_pattern(r"(?<![0-9])[0-9]{6,12}:\Z"),
         lazy_pattern(r"(?=[0-9a-z_-]{0,34}[A-Z])(?=[0-9A-Z_-]{0,34}[a-z])([A-Za-z0-9_-]{30,46}+)(?![A-Za-z0-9_-])"),
         lazy_pattern(r"([A-Za-z0-9_-]{0,46}+)\Z"),
-        in_run=True,
+        run_part="[0-9]{6}:",
     ),
     NamedForm(
         "Mailgun, Mailchimp",
@@ -184,7 +184,7 @@ NAMED = (
         lazy_pattern(r"([0-9a-f]{8}-[0-9a-f]{8}|us[0-9]{1,2})(?![0-9A-Za-z-])"),
         lazy_pattern(r"([0-9a-f-]{0,17}+|us?[0-9]{0,2})\Z"),
         chars_before=40,
-        in_run=True,
+        run_part="[0-9A-Fa-f]{32}-",
     ),
     NamedForm(
         "quoted value of a name",
