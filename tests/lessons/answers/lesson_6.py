@@ -93,7 +93,7 @@ ANSWERS = LessonAnswers(
         WrongAnswer(
             "the beginning lost",
             "survive",
-            chosen("pi.compact window=22000 keep=1000"),
+            chosen("pi.compact window=22000 keep_tokens=1000"),
             "In the session where the rule is said first, the last request does not hold it",
         ),
         WrongAnswer(
@@ -108,7 +108,10 @@ ANSWERS = LessonAnswers(
             "too large", "survive", chosen("sweagent.last_n n=1"), "of the tokens of everything"
         ),
         WrongAnswer(
-            "off by one", "survive", chosen("openhands.llm most=35"), "of the tokens of everything"
+            "off by one",
+            "survive",
+            chosen("openhands.llm max_events=35"),
+            "of the tokens of everything",
         ),
         WrongAnswer("no policy", "survive", compared, "Hand over a policy"),
         WrongAnswer("no such policy", "survive", chosen("openhands.lm"), "openhands.llm"),

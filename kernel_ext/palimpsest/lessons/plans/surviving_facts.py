@@ -248,8 +248,8 @@ SURVIVING_FACTS = LessonPlan(
                     "keeps prompts. Their windows are far larger than these sessions: give a smaller one, or fewer events."
                 ),
                 (
-                    "openhands.llm acts over `most` events, keeps the `first` ones and half of the rest. These sessions have some "
-                    "fifty events, so try most=20 or most=30."
+                    "openhands.llm acts over `max_events` events, keeps the first ones and half of the rest. These sessions have some "
+                    "fifty events, so try max_events=20 or max_events=30."
                 ),
             ),
             check_survival,
