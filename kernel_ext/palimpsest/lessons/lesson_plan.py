@@ -80,7 +80,7 @@ class LessonPlan:
     notebook: str
     """The notebook's file name without its ending."""
     recordings: Mapping[str, str]
-    """Names of its sessions, the main one first, and the files in ``data``."""
+    """Names of its sessions, the main one first, and the files in ``data``, with ``#`` and an id for one of several."""
     predictions: tuple[Prediction, ...]
     exercises: tuple[Exercise, ...]
     hide: tuple[str, ...] = ()

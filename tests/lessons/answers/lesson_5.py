@@ -16,7 +16,7 @@ def given(policy: Any) -> Any:
 
 
 def printed_comparison(sessions: LessonSessions) -> Any:
-    return sessions["pi"].compare(["pi.compact window=64000 keep=5000"])
+    return sessions["pi"].compare(["pi.compact window=64000 keep_tokens=5000"])
 
 
 def table_of_figures(sessions: LessonSessions) -> Any:
@@ -24,7 +24,9 @@ def table_of_figures(sessions: LessonSessions) -> Any:
 
 
 def copied_cost(sessions: LessonSessions) -> Any:
-    return estimated_cost(policy_figures(sessions["pi"], "pi.compact window=64000 keep=5000"))
+    return estimated_cost(
+        policy_figures(sessions["pi"], "pi.compact window=64000 keep_tokens=5000")
+    )
 
 
 def results_alone(view: Any) -> Any:
@@ -114,8 +116,9 @@ def nearness(sessions: LessonSessions) -> str:
 
 def preset_words(name: str, *numbers: str) -> ProseNumber:
     """Return the words for a preset with some of its numbers, which are its defaults."""
-    preset = policies.get(name)
-    words = " ".join([name, *(f"{number}={getattr(preset, number)}" for number in numbers)])
+    row = next(row for row in policies.list().records() if row["policy"] == name)
+    listed = dict(number.split("=", 1) for number in str(row["numbers"]).split(", "))
+    words = " ".join([name, *(f"{number}={listed[number]}" for number in numbers)])
     return ProseNumber(words, lambda _sessions: words)
 
 
@@ -168,9 +171,9 @@ ANSWERS = LessonAnswers(
         ProseNumber("about half of the tokens", tokens_of_half),
         ProseNumber("Here these two are near each other", nearness),
         preset_words("sweagent.last_n", "n", "polling"),
-        preset_words("anthropic.clear_tool_uses", "trigger", "keep", "at_least"),
-        preset_words("openhands.amortized", "most", "left"),
+        preset_words("anthropic.clear_tool_uses", "trigger", "keep_results", "at_least"),
+        preset_words("openhands.amortized", "max_events", "events_left"),
         preset_words("strands.sliding_window", "messages", "per_turn"),
-        preset_words("pi.compact", "window", "keep"),
+        preset_words("pi.compact", "window", "keep_tokens"),
     ),
 )
