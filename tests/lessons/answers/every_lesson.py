@@ -1,6 +1,6 @@
 """The answers to every lesson, by its number."""
 
-from tests.lessons.answers import lesson_1, lesson_2, lesson_3, lesson_4, lesson_5
+from tests.lessons.answers import lesson_1, lesson_2, lesson_3, lesson_4, lesson_5, lesson_7
 from tests.lessons.answers.handed_in import LessonAnswers
 
 ANSWERS: dict[int, LessonAnswers] = {
@@ -9,4 +9,5 @@ ANSWERS: dict[int, LessonAnswers] = {
     3: lesson_3.ANSWERS,
     4: lesson_4.ANSWERS,
     5: lesson_5.ANSWERS,
+    7: lesson_7.ANSWERS,
 }
