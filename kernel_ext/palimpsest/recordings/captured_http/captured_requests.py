@@ -13,11 +13,11 @@ from palimpsest.transcript.redaction.secret_patterns import REDACTED, scrub
 from palimpsest.transcript.redaction.secret_removal import redacted_value
 from palimpsest.transcript.values import Usage
 
-MARK = "cache_control"
+MARK_KEY = "cache_control"
 """Field that marks the block up to which the provider is asked to cache the prompt."""
-HOLDERS = frozenset({"headers", "env"})
+NAME_HOLDERS = frozenset({"headers", "env"})
 """Fields of a tool whose texts may all be keys."""
-SCHEMAS = frozenset({"parameters", "input_schema", "parametersJsonSchema", "response"})
+SCHEMA_KEYS = frozenset({"parameters", "input_schema", "parametersJsonSchema", "response"})
 """Fields of a tool that hold a schema."""
 MAX_MARKS = 100
 """Maximum cache marks that are kept of one request; Anthropic accepts four."""
@@ -37,9 +37,9 @@ class CapturedRequest:
     """The tools as JSON, as sent."""
     marks: tuple[CacheMark, ...] = ()
     messages: list[InputMessage] = field(default_factory=list)
-    keys: list[bytes] = field(default_factory=list)
+    message_hashes: list[bytes] = field(default_factory=list)
     """The hash of each message, without cache marks."""
-    follows: str = ""
+    continued_answer: str = ""
     """The id of the answer that the request continues without repeating its messages."""
     id: str = ""
     """The provider's id of the answer."""
@@ -84,9 +84,9 @@ class SharedMessages:
             message = self._messages[key] = convert(JsonValue(raw))
             self.held_bytes += len(text)
         request.messages.append(message)
-        request.keys.append(key)
+        request.message_hashes.append(key)
 
-    def same(self, text: str) -> str:
+    def shared_text(self, text: str) -> str:
         """Return the stored text that equals a text, so that equal texts take memory only once."""
         if text not in self._texts:
             self.held_bytes += len(text)
@@ -95,7 +95,7 @@ class SharedMessages:
     def tools_text(self, tools: list[Any]) -> str:
         """Return tools as the JSON that was sent, without keys of servers that the provider connects to."""
         safe_tools = _without_keys(redacted_value(tools, scrub))
-        return self.same(json.dumps(safe_tools, ensure_ascii=False))
+        return self.shared_text(json.dumps(safe_tools, ensure_ascii=False))
 
 
 def _without_keys(value: Any, *, is_secret: bool = False) -> Any:
@@ -106,9 +106,9 @@ def _without_keys(value: Any, *, is_secret: bool = False) -> Any:
     if isinstance(value, dict):
         return {
             name: inner
-            if name in SCHEMAS
+            if name in SCHEMA_KEYS
             else _without_keys(
-                inner, is_secret=is_secret or name in HOLDERS or is_secret_name(name)
+                inner, is_secret=is_secret or name in NAME_HOLDERS or is_secret_name(name)
             )
             for name, inner in value.items()
         }
@@ -120,14 +120,14 @@ def _without_keys(value: Any, *, is_secret: bool = False) -> Any:
 def without_marks(value: Any) -> Any:
     """Return a JSON value without its cache marks."""
     if isinstance(value, dict):
-        return {name: without_marks(inner) for name, inner in value.items() if name != MARK}
+        return {name: without_marks(inner) for name, inner in value.items() if name != MARK_KEY}
     return [without_marks(inner) for inner in value] if isinstance(value, list) else value
 
 
 def marks_in(place: str, blocks: Iterable[Any]) -> Iterator[CacheMark]:
     """Yield the cache marks of a list of blocks; ``place`` is the name of such a block without its number."""
     for number, block in enumerate(blocks, 1):
-        mark = JsonValue(block).get(MARK)
+        mark = JsonValue(block).get(MARK_KEY)
         if isinstance(mark, dict):
             yield CacheMark(f"{place} {number}", JsonValue(mark).text("ttl")[:10])
 
@@ -137,8 +137,10 @@ def all_marks(tools: list[Any], system: Any, messages: list[Any]) -> tuple[Cache
     marks = [*marks_in("tool", tools), *marks_in("system block", JsonValue(system).list_at())]
     for number, message in enumerate(messages, 1):
         marks += marks_in(f"message {number}, block", JsonValue(message).list_at("content"))
-        if isinstance(JsonValue(message).get(MARK), dict):
-            marks.append(CacheMark(f"message {number}", JsonValue(message).text(MARK, "ttl")[:10]))
+        if isinstance(JsonValue(message).get(MARK_KEY), dict):
+            marks.append(
+                CacheMark(f"message {number}", JsonValue(message).text(MARK_KEY, "ttl")[:10])
+            )
     return tuple(marks[:MAX_MARKS])
 
 

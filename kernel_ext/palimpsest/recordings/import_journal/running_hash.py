@@ -46,22 +46,24 @@ def _plain_value(value: Any) -> Any:
 
 
 @cache
-def _plain_form(kind: type) -> Callable[[Any], Any]:
+def _plain_form(value_type: type) -> Callable[[Any], Any]:
     """Return the function that makes values of a type plain."""
-    if is_dataclass(kind):
-        return partial(_plain_dataclass, [(field.name, field.default) for field in fields(kind)])
-    if issubclass(kind, BaseModel):
+    if is_dataclass(value_type):
+        return partial(
+            _plain_dataclass, [(field.name, field.default) for field in fields(value_type)]
+        )
+    if issubclass(value_type, BaseModel):
         return _plain_model
-    return _plain_items if issubclass(kind, tuple | list) else _as_it_is
+    return _plain_items if issubclass(value_type, tuple | list) else _as_it_is
 
 
 def _plain_dataclass(defaults: Sequence[tuple[str, Any]], value: Any) -> dict[str, Any]:
-    plain: dict[str, Any] = {"": type(value).__name__}
+    plain_fields: dict[str, Any] = {"": type(value).__name__}
     for name, default in defaults:
         field_value = getattr(value, name)
         if default is MISSING or field_value != default:
-            plain[name] = _plain_value(field_value)
-    return plain
+            plain_fields[name] = _plain_value(field_value)
+    return plain_fields
 
 
 def _plain_model(value: BaseModel) -> Any:
