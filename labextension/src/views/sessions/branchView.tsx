@@ -109,7 +109,7 @@ function Branches({ table, session }: { table: BranchTable; session: string }) {
                 <tr key={name} data-differ={branches_differ || undefined}>
                   <th scope="row">
                     {name}{' '}
-                    {differ && (
+                    {branches_differ && (
                       <span className="plm-Branches-differ">
                         {words.__('differs')}
                       </span>
