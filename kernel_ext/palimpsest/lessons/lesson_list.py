@@ -5,6 +5,7 @@ from palimpsest.lessons.plans.changed_messages import CHANGED_MESSAGES
 from palimpsest.lessons.plans.long_results import LONG_RESULTS
 from palimpsest.lessons.plans.lost_caches import LOST_CACHES
 from palimpsest.lessons.plans.policy_contest import POLICY_CONTEST
+from palimpsest.lessons.plans.shared_beginnings import SHARED_BEGINNINGS
 from palimpsest.lessons.plans.surviving_facts import SURVIVING_FACTS
 from palimpsest.lessons.plans.token_kinds import TOKEN_KINDS
 from palimpsest.transcript.errors import NotFound
@@ -16,6 +17,7 @@ LESSONS: tuple[LessonPlan, ...] = (
     LOST_CACHES,
     POLICY_CONTEST,
     SURVIVING_FACTS,
+    SHARED_BEGINNINGS,
 )
 
 
