@@ -31,6 +31,7 @@ from palimpsest.session.definitions.project_definitions import register_definiti
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.open_sessions.workspace import Workspace
 from palimpsest.store.interface import Owner
+from palimpsest.store.project_folder.names import FOLDER
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
@@ -356,9 +357,76 @@ async def record_late(root: Path) -> None:
     await record_summary(root, "late", "", f"{RULE} ", "clean")
 
 
+READER = """---
+description: Reads files and says what they hold
+mode: subagent
+model: rehearsal/reader
+---
+
+Read what you are asked for, and answer in one sentence.
+"""
+QUESTION = "Is any bird counted twice, in the table or in the notes?"
+TASK = call(
+    "task",
+    description="Look for birds counted twice",
+    prompt=f"Read data/raw.csv and all files in notes. {QUESTION}",
+    agent="reader",
+)
+FOUND = (
+    "P082 is the same bird as P081, since nest 41 was counted twice. No other bird is named twice."
+)
+READING = [
+    step("", call("read", path="data/raw.csv"), call("read", path="notes/fieldbook.md")),
+    step("", call("grep", pattern="^P08[0-9]", path="data/raw.csv")),
+    step(FOUND),
+]
+PLAN = "Write into plan.md how the report is to be made, in three steps."
+FORK_PLAN = "Draft the report in plan.md, in one paragraph."
+LAST_PLAN = "Before you write anything, put the headings of the report into plan.md."
+EDITED = BEGINNING.replace("{rule}", "Call the species by their Latin names. ")
+
+
+def written_plan(text: str) -> list[Step]:
+    """Return the answers that write a plan."""
+    return [step("", call("write", path="plan.md", content=text)), step("The plan is in plan.md.")]
+
+
+async def record_branches(root: Path) -> None:
+    """Record a session with a subagent, a fork of it, a revert in it, and the same work with another first prompt."""
+    agents = root / FOLDER / "agents"
+    agents.mkdir(parents=True)
+    (agents / "reader.md").write_text(READER)
+    shared = [answer for _, answers in TURNS[:4] for answer in answers]
+    shared += [step("The reader looks into the files.", TASK), step(FOUND)]
+    first = [*shared, *written_plan("1. Read 2. Count 3. Write\n")]
+    second = [*shared, *written_plan("Read the table, count the birds, write the report.\n")]
+    register_scenario("reader", READING)
+    register_scenario("work", first)
+    project = RecordedProject(root)
+    work = await project.new("work.ipynb")
+    prompts = [prompt.replace("{rule}", "") for prompt, _ in TURNS[:4]] + [QUESTION]
+    for prompt in prompts:
+        await project.ask(work, prompt, "work")
+    fork = await project.workspace.fork(work.id)
+    assert isinstance(fork, LiveSession)
+    await project.ask(work, PLAN, "work")
+    register_scenario(
+        "work", second
+    )  # the same name, since the model's name is in the system prompt
+    await project.ask(fork, FORK_PLAN, "work")
+    await work.reverts.revert()
+    await project.ask(work, LAST_PLAN, "work")
+    edited = await project.workspace.new("work.ipynb")
+    assert isinstance(edited, LiveSession)
+    for prompt in [EDITED, *prompts[1:], FORK_PLAN]:
+        await project.ask(edited, prompt, "work")
+    await project.workspace.close()
+
+
 RECORDINGS: dict[str, Callable[[Path], Coroutine[Any, Any, None]]] = {
     "own_early_rule": record_early,
     "own_late_rule": record_late,
+    "own_branches": record_branches,
 }
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from palimpsest.lessons.lesson_plan import LessonPlan
+from palimpsest.lessons.lesson_plan import SESSION_MARK, LessonPlan
 from palimpsest.review.session_review import SessionReview
 from palimpsest.store.disk import storage_errors, temporary_folder
 from palimpsest.transcript.errors import NotFound
@@ -23,9 +23,6 @@ NOTEBOOKS = (PACKAGE / "lessons" / "notebooks", PACKAGE.parents[1] / "notebooks"
 NO_NOTEBOOKS = (
     "The lessons' notebooks are not in this installation; install jupyter-palimpsest from a wheel."
 )
-
-SESSION_MARK = "#"
-"""Stands between a recording and the id of one of its sessions."""
 
 Opener = Callable[[Path, str], SessionReview]
 """A function that opens a session of a recording by its id, or the first one without an id."""

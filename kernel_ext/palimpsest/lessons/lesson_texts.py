@@ -98,7 +98,7 @@ class LessonText(ShownInCell):
 
 def lesson_text(plan: LessonPlan, results: LearnerFile) -> LessonText:
     """Return the head of a lesson: title, question, data, and where the results are kept."""
-    sessions = ", ".join(plan.recordings.values())
+    sessions = ", ".join(plan.files)
     place = results.problem or f"Kept in {results.path}, under the name {results.learner}."
     return LessonText(
         f"Lesson {plan.number}: {plan.title}",

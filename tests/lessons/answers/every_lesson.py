@@ -8,6 +8,7 @@ from tests.lessons.answers import (
     lesson_5,
     lesson_6,
     lesson_7,
+    lesson_8,
 )
 from tests.lessons.answers.handed_in import LessonAnswers
 
@@ -19,4 +20,5 @@ ANSWERS: dict[int, LessonAnswers] = {
     5: lesson_5.ANSWERS,
     6: lesson_6.ANSWERS,
     7: lesson_7.ANSWERS,
+    8: lesson_8.ANSWERS,
 }
