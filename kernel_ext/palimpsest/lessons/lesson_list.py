@@ -5,6 +5,7 @@ from palimpsest.lessons.plans.changed_messages import CHANGED_MESSAGES
 from palimpsest.lessons.plans.long_results import LONG_RESULTS
 from palimpsest.lessons.plans.lost_caches import LOST_CACHES
 from palimpsest.lessons.plans.own_rule import OWN_RULE
+from palimpsest.lessons.plans.paper_table import PAPER_TABLE
 from palimpsest.lessons.plans.policy_contest import POLICY_CONTEST
 from palimpsest.lessons.plans.token_kinds import TOKEN_KINDS
 from palimpsest.transcript.errors import NotFound
@@ -16,6 +17,7 @@ LESSONS: tuple[LessonPlan, ...] = (
     LOST_CACHES,
     POLICY_CONTEST,
     OWN_RULE,
+    PAPER_TABLE,
 )
 
 

@@ -1,6 +1,14 @@
 """The answers to every lesson, by its number."""
 
-from tests.lessons.answers import lesson_1, lesson_2, lesson_3, lesson_4, lesson_5, lesson_7
+from tests.lessons.answers import (
+    lesson_1,
+    lesson_2,
+    lesson_3,
+    lesson_4,
+    lesson_5,
+    lesson_7,
+    lesson_9,
+)
 from tests.lessons.answers.handed_in import LessonAnswers
 
 ANSWERS: dict[int, LessonAnswers] = {
@@ -10,4 +18,5 @@ ANSWERS: dict[int, LessonAnswers] = {
     4: lesson_4.ANSWERS,
     5: lesson_5.ANSWERS,
     7: lesson_7.ANSWERS,
+    9: lesson_9.ANSWERS,
 }
