@@ -9,6 +9,7 @@ from tests.lessons.answers import (
     lesson_6,
     lesson_7,
     lesson_8,
+    lesson_9,
 )
 from tests.lessons.answers.handed_in import LessonAnswers
 
@@ -21,4 +22,5 @@ ANSWERS: dict[int, LessonAnswers] = {
     6: lesson_6.ANSWERS,
     7: lesson_7.ANSWERS,
     8: lesson_8.ANSWERS,
+    9: lesson_9.ANSWERS,
 }

@@ -160,7 +160,7 @@ ANSWERS = LessonAnswers(
     wrong=(
         WrongAnswer("the stub", "own", given(OLDER_READS), "SWE-agent's last 5 ~17.71"),
         WrongAnswer("too few kept", "own", given(newest_three), "were still shown then"),
-        WrongAnswer("off by one", "own", given(one_more), "are written anew"),
+        WrongAnswer("off by one", "own", given(one_more), "and breaks the cache"),
         WrongAnswer("idle elsewhere", "own", given(old_turns), "It never acts there"),
         WrongAnswer("reads alone", "own", given(in_piles), "It would cost"),
         WrongAnswer("a preset", "own", given("sweagent.last_n n=10 polling=10"), "of your own"),

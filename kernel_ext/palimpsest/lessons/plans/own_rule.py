@@ -146,8 +146,9 @@ def _missed(name: str, rival: PolicyFigures, figures: PolicyFigures) -> str:
     cost, rival_cost = estimated_cost(figures), estimated_cost(rival)
     if cost >= rival_cost:
         return (
-            f"{where}It would cost ~{cost:.2f} USD, and {RIVAL_NAME} ~{rival_cost:.2f}. It breaks the cache {figures.breaks} "
-            f"times, and ~{figures.break_tokens / 1e6:.1f} million tokens are written anew."
+            f"{where}It would cost ~{cost:.2f} USD, and {RIVAL_NAME} ~{rival_cost:.2f}. It sends {figures.input / 1e6:.1f} "
+            f"million tokens instead of {rival.input / 1e6:.1f}, and breaks the cache {figures.breaks} times instead of "
+            f"{rival.breaks}."
         )
     kept, rival_kept = figures.retention or 0.0, rival.retention or 0.0
     if kept < rival_kept:
@@ -219,8 +220,8 @@ OWN_RULE = LessonPlan(
             f"Hand over a policy of at most {MAX_LINES} lines that is cheaper than {RIVAL_NAME} and keeps as much.",
             (
                 (
-                    "older_reads clears the right things too often. Look at `breaks`: what would it cost if many results were "
-                    "cleared at once, and then none for a while?"
+                    "older_reads clears too little on the first session, and too often on the second. What else is hardly needed "
+                    "any more? And what if much were cleared at once, and then nothing for a while?"
                 ),
                 (
                     "With @palimpsest.policy(sticky=True) a result stays cleared, so the rule can wait. Collect what may go, "
