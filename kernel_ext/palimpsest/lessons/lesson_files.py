@@ -1,19 +1,24 @@
 """The files that come with the package for lessons: recordings, unpacked when they are opened, and notebooks."""
 
 import atexit
+import csv
 import lzma
 import shutil
+import zipfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from palimpsest.lessons.lesson_plan import LessonPlan
+from palimpsest.lessons.lesson_plan import SESSION_MARK, LessonPlan
+from palimpsest.render.reports.table import ReportTable, TableColumn
 from palimpsest.review.session_review import SessionReview
 from palimpsest.store.disk import storage_errors, temporary_folder
 from palimpsest.transcript.errors import NotFound
 
 DATA = Path(__file__).with_name("data")
 PACKED = ".xz"
+ARCHIVE = ".zip"
+"""The ending of a folder that is packed as one file: a project of our own, whose hidden files no build leaves out."""
 PACKAGE = Path(__file__).parents[1]
 NOTEBOOKS = (PACKAGE / "lessons" / "notebooks", PACKAGE.parents[1] / "notebooks")
 """Where the notebooks lie: in an installed package, and in a clone."""
@@ -21,17 +26,18 @@ NO_NOTEBOOKS = (
     "The lessons' notebooks are not in this installation; install jupyter-palimpsest from a wheel."
 )
 
-Opener = Callable[[Path], SessionReview]
-"""A function that opens the first session of a recording."""
+Opener = Callable[[Path, str], SessionReview]
+"""A function that opens a session of a recording by its id, or the first one without an id."""
 
 
 class OpenedSessions:
-    """The recorded sessions of a lesson, opened at their first use."""
+    """The recorded sessions and the tables of a lesson, opened at their first use."""
 
     def __init__(self, plan: LessonPlan, opener: Opener) -> None:
         self._plan = plan
         self._opener = opener
         self._opened: dict[str, SessionReview] = {}
+        self._tables: dict[str, ReportTable] = {}
 
     def __getitem__(self, name: str) -> SessionReview:
         """Return a session by its name; raises NotFound with all names."""
@@ -41,8 +47,37 @@ class OpenedSessions:
                 f"Lesson {self._plan.number} has no recording {name!r:.40}; there is {known}."
             )
         if name not in self._opened:
-            self._opened[name] = self._opener(recording_path(self._plan.recordings[name]))
+            file, _, session = self._plan.recordings[name].partition(SESSION_MARK)
+            self._opened[name] = self._opener(recording_path(file), session)
         return self._opened[name]
+
+    def table(self, name: str) -> ReportTable:
+        """Return a table of the lesson by its name; raises NotFound with all names."""
+        if name not in self._plan.tables:
+            known = ", ".join(self._plan.tables) or "none"
+            raise NotFound(
+                f"Lesson {self._plan.number} has no table {name!r:.40}; there is {known}."
+            )
+        if name not in self._tables:
+            self._tables[name] = csv_table(name, recording_path(self._plan.tables[name]))
+        return self._tables[name]
+
+
+def csv_table(title: str, path: Path) -> ReportTable:
+    """Return a file with comma-separated values as a table; numbers become numbers."""
+    with storage_errors(path), path.open(encoding="utf-8", newline="") as file:
+        names, *rows = csv.reader(file)
+    columns = tuple(TableColumn(name, name) for name in names)
+    return ReportTable(title, columns, tuple(tuple(map(_cell, row)) for row in rows))
+
+
+def _cell(text: str) -> int | float | str:
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text
 
 
 def recording_path(name: str) -> Path:
@@ -55,14 +90,17 @@ def recording_path(name: str) -> Path:
 
 def is_packaged(name: str) -> bool:
     """Return whether ``data`` has a file or folder of this name."""
-    return (DATA / name).exists() or (DATA / f"{name}{PACKED}").exists()
+    return any((DATA / f"{name}{ending}").exists() for ending in ("", PACKED, ARCHIVE))
 
 
 def unpack(name: str, into: Path) -> Path:
     """Copy a file or a folder of ``data`` into a folder, unpacked, and return its path."""
     source, target = DATA / name, into / name
-    packed = DATA / f"{name}{PACKED}"
-    if source.is_dir():
+    packed, archive = DATA / f"{name}{PACKED}", DATA / f"{name}{ARCHIVE}"
+    if archive.is_file():
+        with storage_errors(target), zipfile.ZipFile(archive) as files:
+            files.extractall(target)
+    elif source.is_dir():
         for path in sorted(source.rglob("*")):
             if path.is_file():
                 _unpack_file(path, target / path.relative_to(source))

@@ -25,7 +25,7 @@ from palimpsest.lessons.lesson_texts import (
     predict_first,
 )
 from palimpsest.public.recorded_session import RecordedSession, open_recording
-from palimpsest.render.reports.table import ShownInCell
+from palimpsest.render.reports.table import ReportTable, ShownInCell
 from palimpsest.review.session_review import SessionReview
 from palimpsest.transcript.errors import UserError
 
@@ -54,7 +54,7 @@ class Lesson(ShownInCell):
     def __init__(self, plan: LessonPlan, results: LearnerFile) -> None:
         self.plan = plan
         self.results = results
-        self.sessions = OpenedSessions(plan, _first_session)
+        self.sessions = OpenedSessions(plan, _session_of)
         self._views: list[Any] = []
         """Inspectors with hidden parts."""
         self._waiting: list[LessonAnswers] = []
@@ -70,6 +70,13 @@ class Lesson(ShownInCell):
         opened = self.sessions[next(iter(self.plan.recordings))]
         assert isinstance(opened, RecordedSession)  # opened by open_recording
         return opened
+
+    def table(self, name: str) -> ReportTable:
+        """Return a table of the lesson by its name, such as the results of a paper; raises NotFound with all names.
+
+        >>> lesson.table("runs").to_dataframe()
+        """
+        return self.sessions.table(name)
 
     @property
     def _shown_as(self) -> LessonText:
@@ -201,6 +208,7 @@ class Lesson(ShownInCell):
         )
 
 
-def _first_session(path: Path) -> SessionReview:
-    """Open the first session of a recording."""
-    return next(iter(open_recording(path)))
+def _session_of(path: Path, session: str) -> SessionReview:
+    """Open a session of a recording by its id, or the first one without an id."""
+    opened = open_recording(path)
+    return opened[session or 0]

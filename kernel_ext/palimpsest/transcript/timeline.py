@@ -156,7 +156,7 @@ class TimelineRequest:
     @property
     def reported(self) -> int | None:
         """Tokens of the whole prompt, as reported."""
-        return self.usage.prompt if self.usage is not None and self.usage.prompt else None
+        return None if self.usage is None else self.usage.prompt or None
 
     def changed_sections(
         self, before: "TimelineRequest"

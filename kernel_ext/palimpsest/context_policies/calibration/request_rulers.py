@@ -329,7 +329,7 @@ def _cached_beyond(
         return 0
     last = timeline.requests[reported_requests[-1]]
     candidates = [0] if last.usage is None else [cache.tokens_beyond(last.usage)]
-    for index, after in zip(reported_requests[-2::-1], reported_requests[:0:-1], strict=False):
+    for after, index in pairwise(reversed(reported_requests)):
         earlier = timeline.requests[index]
         only_grew = changes[index + 1] == changes[after + 1]
         if len(candidates) > MAX_REQUESTS_BEHIND or not only_grew:

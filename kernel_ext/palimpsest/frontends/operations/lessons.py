@@ -110,7 +110,7 @@ class Lessons(Operation):
         from palimpsest.lessons.class_results import class_results
         from palimpsest.review.recorded_sessions.recording import open_recording
 
-        results = class_results(folder, lambda path: next(iter(open_recording(path))))
+        results = class_results(folder, lambda path, session: open_recording(path)[session or 0])
         table = results.table
         values: dict[str, Any] = {"rows": table.records(), "notes": [*table.notes]}
         words = []

@@ -99,6 +99,13 @@ class ShownAsTable(ShownInCell):
         return self.table.to_dataframe()
 
 
+class NoPandas(UserError, ImportError):
+    """pandas is not installed."""
+
+
+NO_PANDAS = "A DataFrame needs pandas, which is not installed here; %pip install pandas adds it."
+
+
 @dataclass(frozen=True)
 class ReportTable(ShownAsTable):
     """A table with a title and notes."""
@@ -226,8 +233,11 @@ class ReportTable(ShownAsTable):
         }
 
     def to_dataframe(self) -> Any:
-        """Return a pandas DataFrame; raises ImportError where pandas is not installed."""
-        import pandas as pd  # noqa: PLC0415  # optional, and slow to import
+        """Return a pandas DataFrame; raises NoPandas where pandas is not installed."""
+        try:
+            import pandas as pd  # noqa: PLC0415  # optional, and slow to import
+        except ImportError as error:
+            raise NoPandas(NO_PANDAS) from error
 
         return pd.DataFrame(self.records(), columns=[column.key for column in self.columns])
 

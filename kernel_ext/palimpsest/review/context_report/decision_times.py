@@ -16,7 +16,7 @@ from palimpsest.transcript.session_record.events import (
     StepRequested,
 )
 
-TYPES = ("message.updated", "step.requested", "decision")
+EVENT_TYPES = ("message.updated", "step.requested", "decision")
 """The types of records that are read."""
 
 AT_ONCE = frozenset({"truncate"})

@@ -186,6 +186,8 @@ def redacted_value(value: Any, scrub: Scrub) -> Any:
         return texts.setdefault(joined, joined)
 
     joined = _redacted_value(value, stored_text)
+    if not texts:
+        return joined
     changed = {text: redacted for text in texts if (redacted := scrub(text)) != text}
     return _redacted_value(joined, lambda text: changed.get(text, text)) if changed else joined
 
