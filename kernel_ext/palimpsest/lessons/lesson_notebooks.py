@@ -21,8 +21,8 @@ NBGRADER_VERSION = 3
 """Version of nbgrader's cell metadata, which its 0.6 to 0.9 read."""
 EXISTS = "{path!r} exists and was left as it is; give another folder, or take that file away first."
 
-SOLUTION_WORDS = "solution-words"
-"""Id of the cell that says where the solutions stand and how to run them."""
+SOLUTION_WORDS = "solution"
+"""How the id of a Markdown cell begins that says where a solution stands and how to run it."""
 ANSWER_ABOVE = "# Write your answer above, and take the two lines below away."
 CLICK_IS_NOT_HANDED_IN = (
     "# A click is not handed in: write what it chose, such as view.place = "
@@ -185,7 +185,8 @@ def _raw_cell(source: str, identifier: str) -> Cell:
 
 
 def _tells_solution(cell: Cell) -> bool:
-    return _has_tag(cell, "solution") or cell["id"] == SOLUTION_WORDS
+    is_word = cell["cell_type"] == "markdown" and cell["id"].startswith(SOLUTION_WORDS)
+    return is_word or _has_tag(cell, "solution")
 
 
 def _has_tag(cell: Cell, tag: str) -> bool:
