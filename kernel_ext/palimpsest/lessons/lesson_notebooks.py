@@ -1,7 +1,8 @@
 """Copy the lessons' notebooks for learners, for teachers, and for two graders, as plain JSON.
 
 A lesson's notebook holds, for each exercise, a cell with the tag ``exercise``, one with ``check``, which is one expression,
-and a folded raw cell with ``solution``. Border: the notebook format (nbformat 4) and the metadata that nbgrader and otter-grader read.
+and a folded raw cell with ``solution``. JupyterLab shows a folded cell's first line, so a solution begins with a comment.
+Border: the notebook format (nbformat 4) and the metadata that nbgrader and otter-grader read.
 """
 
 import json
@@ -23,6 +24,8 @@ EXISTS = "{path!r} exists and was left as it is; give another folder, or take th
 
 SOLUTION_WORDS = "solution"
 """How the id of a Markdown cell begins that says where a solution stands and how to run it."""
+SOLUTION_COMMENT = "# Solution\n"
+"""The first line of a solution, which is all that is seen of it while it is folded."""
 ANSWER_ABOVE = "# Write your answer above, and take the two lines below away."
 CLICK_IS_NOT_HANDED_IN = (
     "# A click is not handed in: write what it chose, such as view.place = "
@@ -99,7 +102,8 @@ def cells_for(cells: Iterable[Cell], plan: LessonPlan, audience: NotebookFor) ->
 
 def _solution_cells(cell: Cell, solution: Cell, audience: NotebookFor) -> list[Cell]:
     """Return an exercise with its solution, which the grader takes out of the learners' version."""
-    stub, whole = _source(cell).rstrip(), _source(solution).rstrip()
+    stub = _source(cell).rstrip()
+    whole = _source(solution).removeprefix(SOLUTION_COMMENT).rstrip()
     name = cell["metadata"]["exercise"]
     if whole.startswith("view."):
         stub = f"{stub}\n{CLICK_IS_NOT_HANDED_IN}"
