@@ -7,7 +7,9 @@ from tests.lessons.answers.handed_in import LessonAnswers, ProseNumber, WrongAns
 
 from palimpsest import policies
 from palimpsest.lessons.lesson_plan import LessonSessions
-from palimpsest.lessons.plans.long_results import MAX_COST_SHARES, MIN_KEPT
+from palimpsest.lessons.plans.long_results import MAX_COST_SHARES, MIN_KEPT, acting_limits
+
+WORDS = ("none", "one", "two", "three", "four", "five")
 
 
 def given(policy: Any) -> Any:
@@ -91,6 +93,12 @@ ANSWERS = LessonAnswers(
     ),
     truths={"tenth": 68.6, "acting": 3},
     numbers=(
+        ProseNumber(
+            "two of the five published limits touch none",
+            lambda found: (
+                f"{WORDS[5 - acting_limits(found['pi'])]} of the five published limits touch none"
+            ),
+        ),
         ProseNumber(
             "**at most 72 %**", lambda _found: f"**at most {100 * MAX_COST_SHARES['pi']:.0f} %**"
         ),

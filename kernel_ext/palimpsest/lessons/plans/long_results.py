@@ -65,9 +65,10 @@ def _acting_surprise(sessions: LessonSessions, _truth: float) -> str:
     best = min(acting, key=lambda found: found.cost)
     everything = session.compare(["raw"]).figures[0]
     return (
-        f"{idle} never act; the others act on at most {max(found.fired or 0 for found in acting)} of {len(result_sizes(session))} "
-        f"results. {best.name} still saves ~{100 * (1 - best.cost / everything.cost):.0f} %: one long file was read early, "
-        "and each later request sends it again."
+        f"{idle} never act; the others act before at most {max(found.fired or 0 for found in acting)} of "
+        f"{len(session.requests.rows)} requests. {best.name} still saves "
+        f"~{100 * (1 - best.cost / everything.cost):.0f} %: long files were read early, and each later request sends "
+        "them again."
     )
 
 
@@ -126,7 +127,7 @@ LONG_RESULTS = LessonPlan(
         ),
         Prediction(
             "acting",
-            "Of the five limits below, how many ever act on this session?",
+            "Of the five limits in the table, how many ever act on this session?",
             NumberKind(high=len(LIMITS)),
             lambda sessions: float(acting_limits(sessions["pi"])),
             _acting_surprise,
