@@ -32,20 +32,20 @@ class UsageMeter:
         purpose: str,
         *,
         text: str,
-        thoughts: str,
+        reasoning_text: str,
     ) -> Usage:
         """Return the tokens of a request and its answer, and remember the request."""
-        pieces = request_pieces(messages, tools)
+        request_texts = request_pieces(messages, tools)
         key = (session_id or "", purpose)
         previous = self._previous.get(key, ()) if session_id else ()
-        cached = self._shared_tokens(previous, pieces)
-        prompt = sum(self._tokens(piece) for piece in pieces)
+        cached = self._shared_tokens(previous, request_texts)
+        prompt = sum(self._tokens(piece) for piece in request_texts)
         if session_id:
-            self._previous[key] = pieces
+            self._previous[key] = request_texts
             self._previous.move_to_end(key)
             while len(self._previous) > SESSIONS_REMEMBERED:
                 self._previous.popitem(last=False)
-        output, reasoning = self._count(text), self._count(thoughts)
+        output, reasoning = self._count(text), self._count(reasoning_text)
         total = prompt + output + reasoning
         return Usage(
             input=prompt - cached,
@@ -55,17 +55,19 @@ class UsageMeter:
             total=total,
         )
 
-    def _tokens(self, piece: str) -> int:
-        return self._count(piece) + MESSAGE_TOKENS
+    def _tokens(self, text: str) -> int:
+        return self._count(text) + MESSAGE_TOKENS
 
-    def _shared_tokens(self, previous: tuple[str, ...], pieces: tuple[str, ...]) -> int:
+    def _shared_tokens(
+        self, previous_texts: tuple[str, ...], request_texts: tuple[str, ...]
+    ) -> int:
         """Return how many tokens of a common prefix two requests have."""
         shared = 0
-        for earlier, piece in zip(previous, pieces, strict=False):
-            if earlier == piece:
-                shared += self._tokens(piece)
+        for previous_text, text in zip(previous_texts, request_texts, strict=False):
+            if previous_text == text:
+                shared += self._tokens(text)
                 continue
-            return shared + self._count(piece[: shared_length(earlier, piece)])
+            return shared + self._count(text[: shared_length(previous_text, text)])
         return shared
 
 

@@ -99,7 +99,7 @@ def _losses(timeline: Timeline) -> tuple[CacheLoss | None, ...]:
 
     key = (lifetime, writers, uses_cache)
     return tuple(
-        rows.grown_rows(loss_at, requests, following, about=key, max_unchanged=unchanged_count)
+        rows.grown_rows(loss_at, requests, following, subject=key, max_unchanged=unchanged_count)
     )
 
 

@@ -11,8 +11,13 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from palimpsest.lazy_patterns import lazy_pattern
-from palimpsest.transcript.redaction.named_forms import NAMED, NamedForm
-from palimpsest.transcript.redaction.token_forms import LETTERS_DIGITS, TOKENS, WORD, TokenForm
+from palimpsest.transcript.redaction.named_forms import NAMED_FORMS, NamedForm
+from palimpsest.transcript.redaction.token_forms import (
+    LETTERS_DIGITS,
+    TOKEN_CHARS,
+    TOKENS,
+    TokenForm,
+)
 from palimpsest.transcript.strings.surrogates import joined_surrogates, open_surrogate
 
 MAX_GROWING = 16_384
@@ -51,7 +56,11 @@ HEADS = tuple((head, form.body) for form in TOKENS for head in form.beginnings)
 
 RUN_CHARS = "".join(
     sorted(
-        {*WORD, ":", *"".join(form.body_characters + "".join(form.beginnings) for form in TOKENS)}
+        {
+            *TOKEN_CHARS,
+            ":",
+            *"".join(form.body_characters + "".join(form.beginnings) for form in TOKENS),
+        }
     )
 )
 """The characters of which tokens consist, their fixed letters included."""
@@ -60,8 +69,8 @@ MIN_RUN_CHARS = 14
 """Minimum characters of a token: most texts have no run of so many, so that no token is searched in them."""
 _RUN = lazy_pattern(rf"[{re.escape(RUN_CHARS)}]{{{MIN_RUN_CHARS},}}+")
 
-NAMED_IN_RUN = tuple(form for form in NAMED if form.in_run)
-NAMED_ELSEWHERE = tuple(form for form in NAMED if not form.in_run)
+NAMED_IN_RUN = tuple(form for form in NAMED_FORMS if form.in_run)
+NAMED_ELSEWHERE = tuple(form for form in NAMED_FORMS if not form.in_run)
 _HINTS = tuple(dict.fromkeys(hint for form in NAMED_ELSEWHERE for hint in form.name_endings))
 
 Span = tuple[int, int]
@@ -79,19 +88,19 @@ def secret_spans(text: str) -> list[Span]:
     spans: list[Span] = []
     lowered = _lower_case(text)
     if runs := " ".join(_RUN.findall(text)):
-        for head, body in HEADS:
-            if head in runs:
-                spans.extend(_token_spans(text, head, body))
+        for beginning, body in HEADS:
+            if beginning in runs:
+                spans.extend(_token_spans(text, beginning, body))
         runs = runs.lower()
-        for form in NAMED_IN_RUN:
-            if any(map(runs.__contains__, form.name_endings)):
-                spans.extend(_named_spans(text, lowered, form, form.secret_pattern))
+        for pattern in NAMED_IN_RUN:
+            if any(map(runs.__contains__, pattern.name_endings)):
+                spans.extend(_named_spans(text, lowered, pattern, pattern.secret_pattern))
     hints = frozenset([hint for hint in _HINTS if hint in lowered])
-    for form in NAMED_ELSEWHERE if hints else ():
-        if not hints.isdisjoint(form.name_endings) and (
-            not form.required_words or any(map(lowered.__contains__, form.required_words))
+    for pattern in NAMED_ELSEWHERE if hints else ():
+        if not hints.isdisjoint(pattern.name_endings) and (
+            not pattern.required_words or any(map(lowered.__contains__, pattern.required_words))
         ):
-            spans.extend(_named_spans(text, lowered, form, form.secret_pattern))
+            spans.extend(_named_spans(text, lowered, pattern, pattern.secret_pattern))
     if _BEGIN in text:
         spans.extend(match.span() for match in _PEM.finditer(text))
     return merged_spans(spans) if spans else spans
@@ -99,17 +108,17 @@ def secret_spans(text: str) -> list[Span]:
 
 def unfinished_secret_start(text: str) -> int:
     """Return the position from which the end of an unfinished text may still become a secret; else its length."""
-    first = len(text)
-    window = max(0, first - MAX_GROWING)
-    for form in TOKENS:
-        first = min(first, _token_growing(text, form, window))
+    first_start = len(text)
+    window = max(0, first_start - MAX_GROWING)
+    for pattern in TOKENS:
+        first_start = min(first_start, _token_growing(text, pattern, window))
     # A secret with a name has at most MAX_NAMED_CHARS characters, its name included.
-    tail = text[-MAX_NAMED_CHARS:]
-    lowered = _lower_case(tail)
-    for named_form in NAMED:
-        for begin, _ in _named_spans(tail, lowered, named_form, named_form.open_pattern):
-            first = min(first, len(text) - len(tail) + begin)
-    return min(first, _pem_growing(text, window))
+    text_end = text[-MAX_NAMED_CHARS:]
+    lowered = _lower_case(text_end)
+    for named_form in NAMED_FORMS:
+        for begin, _ in _named_spans(text_end, lowered, named_form, named_form.open_pattern):
+            first_start = min(first_start, len(text) - len(text_end) + begin)
+    return min(first_start, _pem_growing(text, window))
 
 
 def is_secret_variable(name: str) -> bool:
@@ -127,57 +136,57 @@ def _lower_case(text: str) -> str:
 
 
 def _named_spans(
-    text: str, lowered: str, form: NamedForm, value: "re.Pattern[str]"
+    text: str, lowered: str, pattern: NamedForm, value: "re.Pattern[str]"
 ) -> Iterator[Span]:
-    for hint in form.name_endings:
+    for hint in pattern.name_endings:
         position = lowered.find(hint)
         while position >= 0:
-            after = position + len(hint)
-            name_match = form.pattern_before.search(
-                lowered, max(0, after - form.chars_before), after
+            hint_end = position + len(hint)
+            name_match = pattern.pattern_before.search(
+                lowered, max(0, hint_end - pattern.chars_before), hint_end
             )
-            match = value.match(text, after) if name_match is not None else None
+            match = value.match(text, hint_end) if name_match is not None else None
             if name_match is not None and match is not None:
                 yield (name_match if name_match.re.groups else match).start(1), match.end(1)
-                after = max(after, match.end(1))
-            position = lowered.find(hint, after)
+                hint_end = max(hint_end, match.end(1))
+            position = lowered.find(hint, hint_end)
 
 
 def merged_spans(spans: list[Span]) -> list[Span]:
     """Return spans in order, those that overlap as one."""
-    merged: list[Span] = []
-    for begin, end in sorted(spans):
-        if merged and begin < merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+    merged_list: list[Span] = []
+    for span_start, span_end in sorted(spans):
+        if merged_list and span_start < merged_list[-1][1]:
+            merged_list[-1] = (merged_list[-1][0], max(span_end, merged_list[-1][1]))
         else:
-            merged.append((begin, end))
-    return merged
+            merged_list.append((span_start, span_end))
+    return merged_list
 
 
-def _token_spans(text: str, head: str, body: "re.Pattern[str]") -> Iterator[Span]:
-    position = text.find(head)
+def _token_spans(text: str, beginning: str, body: "re.Pattern[str]") -> Iterator[Span]:
+    position = text.find(beginning)
     while position >= 0:
-        after = position + len(head)
-        match = body.match(text, after) if _begins_word(text, position) else None
+        beginning_end = position + len(beginning)
+        match = body.match(text, beginning_end) if _begins_word(text, position) else None
         if match is not None:
             yield position, match.end()
-            after = match.end()
-        position = text.find(head, after)
+            beginning_end = match.end()
+        position = text.find(beginning, beginning_end)
 
 
-def _token_growing(text: str, form: TokenForm, window: int) -> int:
+def _token_growing(text: str, pattern: TokenForm, window: int) -> int:
     run = None
-    for head in form.beginnings:
-        position = text.find(head, window)
+    for beginning in pattern.beginnings:
+        position = text.find(beginning, window)
         if position < 0:
             continue
         if run is None:
-            run = max(len(text.rstrip(form.body_characters)), window)
-        position = text.find(head, max(window, run - len(head)))
+            run = max(len(text.rstrip(pattern.body_characters)), window)
+        position = text.find(beginning, max(window, run - len(beginning)))
         while position >= 0:
-            if position + len(head) >= run and _begins_word(text, position):
+            if position + len(beginning) >= run and _begins_word(text, position):
                 return position
-            position = text.find(head, position + 1)
+            position = text.find(beginning, position + 1)
     return len(text)
 
 
@@ -280,43 +289,51 @@ class SecretStream:
             unfinished if len(unfinished) == 1 and unfinished == open_surrogate(unfinished) else ""
         )
 
-    def redact_piece(self, piece: str, values: Iterable[str] = ()) -> str:
+    def redact_piece(self, new_text: str, values: Iterable[str] = ()) -> str:
         """Take the next piece; return the text that can be released now, with secrets redacted."""
         secret_values = tuple(values)
-        text = self._held_text + piece
+        text = self._held_text + new_text
         # Released text has no lone surrogates, so its length stays the same.
-        half = open_surrogate(text)
-        text = joined_surrogates(text.removesuffix(half)) + half
-        until = min(unfinished_secret_start(text), _value_growing(text, secret_values))
-        if len(text) - until > MAX_GROWING:
-            until = len(text)
-        until = min(until, len(text) - len(half))
-        return self._released_text(text, max(until, self._released_chars), secret_values)
+        surrogate_start = open_surrogate(text)
+        text = joined_surrogates(text.removesuffix(surrogate_start)) + surrogate_start
+        release_end = min(unfinished_secret_start(text), _value_growing(text, secret_values))
+        if len(text) - release_end > MAX_GROWING:
+            release_end = len(text)
+        release_end = min(release_end, len(text) - len(surrogate_start))
+        return self._released_text(text, max(release_end, self._released_chars), secret_values)
 
     def redacted_rest(self, values: Iterable[str] = ()) -> str:
         """Return the text that was held back, at the end of the stream."""
         text = joined_surrogates(self._held_text)
         return self._released_text(text, len(text), tuple(values))
 
-    def _released_text(self, text: str, until: int, values: tuple[str, ...]) -> str:
-        begin, spans = self._released_chars, redaction_spans(text, values)
-        for first, last in spans:
-            if first < until < last:
-                until = max(first, begin)
-        cut = max(0, until - CONTEXT)
-        self._held_text, self._released_chars = text[cut:], until - cut
-        inside = [(max(first, begin), last) for first, last in spans if last > begin]
-        shifted = [(first - begin, last - begin) for first, last in inside if last <= until]
-        return redact_spans(text[begin:until], shifted)
+    def _released_text(self, text: str, release_end: int, values: tuple[str, ...]) -> str:
+        released_start, spans = self._released_chars, redaction_spans(text, values)
+        for span_start, span_end in spans:
+            if span_start < release_end < span_end:
+                release_end = max(span_start, released_start)
+        cut = max(0, release_end - CONTEXT)
+        self._held_text, self._released_chars = text[cut:], release_end - cut
+        inside = [
+            (max(span_start, released_start), span_end)
+            for span_start, span_end in spans
+            if span_end > released_start
+        ]
+        shifted = [
+            (span_start - released_start, span_end - released_start)
+            for span_start, span_end in inside
+            if span_end <= release_end
+        ]
+        return redact_spans(text[released_start:release_end], shifted)
 
 
 def _value_growing(text: str, values: Iterable[str]) -> int:
     """Return where the beginning of a known value stands at the end of the text."""
-    first = len(text)
+    first_start = len(text)
     for value in values:
         longest = min(len(value) - 1, len(text))
         for length in range(longest, MIN_BEGINNING_CHARS - 1, -1):
             if text.endswith(value[:length]):
-                first = min(first, len(text) - length)
+                first_start = min(first_start, len(text) - length)
                 break
-    return first
+    return first_start

@@ -19,8 +19,12 @@ from pydantic import BaseModel
 from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.transcript.parts import TextPart, ToolCompleted, ToolFailed, ToolRunning
 from palimpsest.transcript.redaction.assigned_words import hide_assigned_passwords
-from palimpsest.transcript.redaction.held_secrets import HELD, MIN_SECRET_CHARS, is_worth_hiding
-from palimpsest.transcript.redaction.named_forms import CODE, NAMES, PLACEHOLDER
+from palimpsest.transcript.redaction.held_secrets import (
+    HELD_SECRETS,
+    MIN_SECRET_CHARS,
+    is_worth_hiding,
+)
+from palimpsest.transcript.redaction.named_forms import CODE, PLACEHOLDER, SECRET_NAMES
 from palimpsest.transcript.redaction.secret_names import is_secret_name
 from palimpsest.transcript.redaction.secret_patterns import REDACTED, scrub, secret_spans
 from palimpsest.transcript.session_record.events import Checkpoint, Event, StepRequested
@@ -45,10 +49,10 @@ Scrub = Callable[[str], str]
 UNREDACTED_FIELDS = frozenset({"id", "call_id", "role", "type", "status", "mime", "sha256", "hash", "snapshot", "share"})  # fmt: skip
 """Our fields without text, which stay unchanged; ``share`` is the unguessable name of a shared page."""
 
-OPAQUE = frozenset({"data", "encrypted_content", "signature", "thought_signature", "thought_signatures"})  # fmt: skip
+OPAQUE_FIELDS = frozenset({"data", "encrypted_content", "signature", "thought_signature", "thought_signatures"})  # fmt: skip
 """Provider data that must be sent back unchanged."""
 
-THINKING = "thinking_blocks"
+THINKING_FIELD = "thinking_blocks"
 
 
 def contains_password(value: str) -> bool:
@@ -77,7 +81,7 @@ def _is_passphrase(value: str) -> bool:
 
 def secret_values(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Collect the values to hide from an environment and from the settings in effect, longest first."""
-    return _known_secrets(tuple(environment.items()), frozenset(HELD))
+    return _known_secrets(tuple(environment.items()), frozenset(HELD_SECRETS))
 
 
 @lru_cache(maxsize=4)
@@ -113,11 +117,11 @@ class KernelSecrets:
         self._now = now
         self._read_at: float | None = None
         self._secret_values: tuple[str, ...] = ()
-        self._held_count = len(HELD)
+        self._held_count = len(HELD_SECRETS)
 
     def __call__(self) -> tuple[str, ...]:
         """Return the values, longest first."""
-        now, held_count = self._now(), len(HELD)
+        now, held_count = self._now(), len(HELD_SECRETS)
         is_outdated = self._read_at is None or now - self._read_at > FRESH_SECONDS
         if is_outdated or held_count != self._held_count:
             self._read_at, self._held_count = now, held_count
@@ -150,7 +154,7 @@ def is_secret_field(name: object, value: str) -> bool:
     """Return whether a field's name marks its value as a secret, by the same names as in a text."""
     if not isinstance(name, str) or len(name) > 60 or len(value) < 8 or len(value) > 400:
         return False
-    return NAMES.search(name.lower()) is not None and _FIELD.fullmatch(value) is not None
+    return SECRET_NAMES.search(name.lower()) is not None and _FIELD.fullmatch(value) is not None
 
 
 def redacted_event(event: Event, scrub: Scrub) -> Event:
@@ -176,12 +180,16 @@ def redacted_value(value: Any, scrub: Scrub) -> Any:
     texts: dict[str, str] = {}
 
     def stored_text(text: str) -> str:
-        joined = _joined_surrogates(text)
-        return texts.setdefault(joined, joined)
+        joined_value = _joined_surrogates(text)
+        return texts.setdefault(joined_value, joined_value)
 
-    joined = _redacted_value(value, stored_text)
+    joined_value = _redacted_value(value, stored_text)
     changed = {text: redacted for text in texts if (redacted := scrub(text)) != text}
-    return _redacted_value(joined, lambda text: changed.get(text, text)) if changed else joined
+    return (
+        _redacted_value(joined_value, lambda text: changed.get(text, text))
+        if changed
+        else joined_value
+    )
 
 
 def _joined_surrogates(value: Any) -> Any:
@@ -190,8 +198,8 @@ def _joined_surrogates(value: Any) -> Any:
 
 
 def _redacted_value(value: Any, scrub: Scrub) -> Any:
-    kind: Any = type(value)
-    return _redaction_of(kind)(value, scrub)
+    value_type: Any = type(value)
+    return _redaction_of(value_type)(value, scrub)
 
 
 def _same_value(value: Any, _scrub: Scrub) -> Any:
@@ -211,26 +219,28 @@ def _clean_items(value: list[Any] | tuple[Any, ...], scrub: Scrub) -> list[Any] 
     return value if is_unchanged else type(value)(items)
 
 
-def _model(value: BaseModel, scrub: Scrub) -> BaseModel:
+def _redacted_model(value: BaseModel, scrub: Scrub) -> BaseModel:
     update: dict[str, Any] = {}
     output_fields = _output_fields(type(value))
     for name, field_value in _fields(value):
         if type(field_value) in TEXTLESS_TYPES:
             continue
-        new: Any
+        new_value: Any
         if _is_unredacted(name):
             if type(field_value) is str and field_value.isascii():
                 continue
-            new = with_joined_surrogates(field_value)
+            new_value = with_joined_surrogates(field_value)
         else:
             is_output = name in output_fields
-            cleaned = _without_assigned(value, name, field_value) if is_output else field_value
+            cleaned_value = (
+                _without_assigned(value, name, field_value) if is_output else field_value
+            )
             if name == "metadata":
-                new = _redacted_metadata(cleaned, scrub)
+                new_value = _redacted_metadata(cleaned_value, scrub)
             else:
-                new = _redacted_value(cleaned, scrub)
-        if new is not field_value:
-            update[name] = new
+                new_value = _redacted_value(cleaned_value, scrub)
+        if new_value is not field_value:
+            update[name] = new_value
     return value.model_copy(update=update) if update else value
 
 
@@ -248,16 +258,16 @@ def _without_assigned(value: BaseModel, name: str, field_value: Any) -> Any:
         return field_value if output == field_value["output"] else {**field_value, "output": output}
     if not isinstance(field_value, str) or (isinstance(value, TextPart) and not value.synthetic):
         return field_value
-    hidden = hide_assigned_passwords(field_value)
-    return field_value if hidden == field_value else hidden
+    cleaned_text = hide_assigned_passwords(field_value)
+    return field_value if cleaned_text == field_value else cleaned_text
 
 
 @cache
-def _output_fields(kind: type[BaseModel]) -> frozenset[str]:
+def _output_fields(model_class: type[BaseModel]) -> frozenset[str]:
     """Return the fields that hold output; the input of a call is none: the user must see the code that runs."""
-    if issubclass(kind, ToolCompleted | ToolFailed | ToolRunning):
+    if issubclass(model_class, ToolCompleted | ToolFailed | ToolRunning):
         return frozenset({"metadata", "output", "error"})
-    return frozenset({"text"} if issubclass(kind, TextPart) else ())
+    return frozenset({"text"} if issubclass(model_class, TextPart) else ())
 
 
 def _fields(value: BaseModel) -> Iterable[tuple[str, Any]]:
@@ -265,17 +275,21 @@ def _fields(value: BaseModel) -> Iterable[tuple[str, Any]]:
     return [*value.__dict__.items(), *extra.items()] if extra else value.__dict__.items()
 
 
-def _mapping(value: Mapping[str, Any], scrub: Scrub) -> Mapping[str, Any]:
+def _redacted_mapping(value: Mapping[str, Any], scrub: Scrub) -> Mapping[str, Any]:
     update: dict[str, Any] = {}
     for name, entry in value.items():
         if isinstance(entry, str) and is_secret_field(name, entry):
-            new: Any = REDACTED
+            new_value: Any = REDACTED
         else:
-            new = _joined_surrogates(entry) if name in OPAQUE else _redacted_value(entry, scrub)
-        if new is not entry:
-            update[name] = new
+            new_value = (
+                _joined_surrogates(entry)
+                if name in OPAQUE_FIELDS
+                else _redacted_value(entry, scrub)
+            )
+        if new_value is not entry:
+            update[name] = new_value
     names = {name: _clean_name(name, scrub) for name in value}
-    if any(new is not old for old, new in names.items()):
+    if any(new_value is not old for old, new_value in names.items()):
         return {names[name]: update.get(name, entry) for name, entry in value.items()}
     return {**value, **update} if update else value
 
@@ -286,24 +300,28 @@ def _clean_name(name: Any, scrub: Scrub) -> Any:
 
 
 @lru_cache(maxsize=512)
-def _redaction_of(kind: type) -> Callable[[Any, Scrub], Any]:
+def _redaction_of(value_type: type) -> Callable[[Any, Scrub], Any]:
     """Return the function that redacts values of a type."""
-    if issubclass(kind, str):
+    if issubclass(value_type, str):
         return _clean_text
-    if issubclass(kind, BaseModel):
-        return _model
-    if issubclass(kind, Mapping):
-        return _mapping
-    return _clean_items if issubclass(kind, list | tuple) else _same_value
+    if issubclass(value_type, BaseModel):
+        return _redacted_model
+    if issubclass(value_type, Mapping):
+        return _redacted_mapping
+    return _clean_items if issubclass(value_type, list | tuple) else _same_value
 
 
 def _redacted_metadata(metadata: Any, scrub: Scrub) -> Any:
     """Redact a provider's metadata of a part; a thinking block that changes loses its signature."""
-    if not isinstance(metadata, Mapping) or not isinstance(metadata.get(THINKING), list | tuple):
+    if not isinstance(metadata, Mapping) or not isinstance(
+        metadata.get(THINKING_FIELD), list | tuple
+    ):
         return _redacted_value(metadata, scrub)
-    rest = _redacted_value({k: v for k, v in metadata.items() if k != THINKING}, scrub)
-    blocks = [_redacted_thinking(block, scrub) for block in metadata[THINKING]]
-    return {**rest, THINKING: blocks}
+    other_metadata = _redacted_value(
+        {k: v for k, v in metadata.items() if k != THINKING_FIELD}, scrub
+    )
+    blocks = [_redacted_thinking(block, scrub) for block in metadata[THINKING_FIELD]]
+    return {**other_metadata, THINKING_FIELD: blocks}
 
 
 def _redacted_thinking(block: Any, scrub: Scrub) -> Any:
