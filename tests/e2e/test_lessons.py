@@ -5,16 +5,13 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.jupyterlab import (
     READY,
-    THEMES,
     Lab,
     PageErrors,
-    choose_theme,
     open_notebook,
     photograph,
     wait_until_drawn,
 )
-from tests.e2e.test_inspector import cursor
-from tests.e2e.test_panel import AXE, COMMAND, RUN, VIOLATIONS
+from tests.e2e.test_panel import RUN
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
