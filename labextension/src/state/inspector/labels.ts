@@ -108,8 +108,8 @@ export function usdText(value: number, digits = 0): string {
 
 /** Returns the list that the prices of a view are from, in a sentence; '' where its amounts are facts, or units. */
 export function priceSource(view: TimelineView): string {
-  const { recorded, source, unit } = view.price;
-  return recorded || unit === 'units' ? '' : source;
+  const { matches_recorded: isFact, source, unit } = view.price;
+  return isFact || unit === 'units' ? '' : source;
 }
 
 /**

@@ -56,18 +56,18 @@ const NOTES = [
   noteView(
     'a',
     'Reads the <b>file</b> again.\nAnd again.',
-    { words: 'request 3', request: 2 },
+    { text: 'request 3', request: 2 },
     { verdict: 'bad', tag: 'reread' }
   ),
   noteView('b', 'A long range.', {
-    words: 'requests 2 to 5',
+    text: 'requests 2 to 5',
     request: 1,
-    last: 4
+    last_request: 4
   }),
   noteView(
     'c',
     '',
-    { words: 'the session' },
+    { text: 'the session' },
     { verdict: 'good', changed: Date.UTC(2026, 11, 1), changed_by: 'Bo' }
   )
 ];
@@ -94,7 +94,7 @@ function writableSource(notes: readonly NoteView[], error = '') {
                 notes: [
                   ...notes,
                   noteView('new', words.text ?? '', {
-                    words: 'request 3',
+                    text: 'request 3',
                     request: 2
                   })
                 ],

@@ -183,7 +183,7 @@ function FirstDifference({ change }: { change: IDifference }) {
         ? words.__(
             '%1 tokens were written anew, %2.',
             count(anew),
-            money(cost, view.price.unit, view.price.recorded)
+            money(cost, view.price.unit, view.price.matches_recorded)
           )
         : words.__(
             '%1 tokens are written anew, %2.',

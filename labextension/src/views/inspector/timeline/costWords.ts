@@ -17,7 +17,10 @@ export interface ICostWords {
 /** Returns the words about a request. */
 export function costWords(
   requestCost: IRequestCost,
-  { unit, recorded: isFact }: Pick<PriceProfile, 'unit' | 'recorded'>,
+  {
+    unit,
+    matches_recorded: isFact
+  }: Pick<PriceProfile, 'unit' | 'matches_recorded'>,
   words: IWords
 ): ICostWords {
   const { broken, warm } = requestCost;
