@@ -44,9 +44,9 @@ def test_what_nothing_explains_is_said_so_with_what_else_is_true_of_it() -> None
     assert breaks.correlations == (
         "28 of 29 unexplained breaks come right after a prompt; 42 of 78 such requests lost nothing.",
     )
-    assert {
-        cache_break.words for cache_break in breaks if cache_break.cause == "unexplained"
-    } == {"nothing in the recording explains it"}
+    assert {cache_break.words for cache_break in breaks if cache_break.cause == "unexplained"} == {
+        "nothing in the recording explains it"
+    }
 
 
 def test_each_break_has_its_numbers_and_a_link() -> None:
