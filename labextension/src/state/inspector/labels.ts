@@ -106,10 +106,30 @@ export function usdText(value: number, digits = 0): string {
   return `${integer.replace(/\B(?=(\d{3})+$)/g, ',')}.${decimals}`;
 }
 
+/** Returns the models by whose prices the paid requests were computed: "a", "a and b", "a, b and c". */
+export function pricedModels(view: TimelineView): string {
+  const paid = new Set(paidModels(view));
+  const names = view.price.other_models
+    .filter(({ name }) => paid.has(name))
+    .map(({ name }) => oneLine(name));
+  names.unshift(oneLine(view.price.name));
+  const last = names.pop() ?? '';
+  return names.length === 0 ? last : `${names.join(', ')} and ${last}`;
+}
+
+/** Returns the model of each request that was paid: one that was refused may name another model. */
+function paidModels(view: TimelineView): string[] {
+  const { model, reported } = view.requests;
+  const isKnown = reported.some(value => value !== null);
+  return model
+    .filter((_, at) => !isKnown || reported[at] !== null)
+    .map(at => view.models[at] ?? '');
+}
+
 /** Returns the list that the prices of a view are from, in a sentence; '' where its amounts are facts, or units. */
 export function priceSource(view: TimelineView): string {
-  const { matches_recorded: isFact, source, unit } = view.price;
-  return isFact || unit === 'units' ? '' : source;
+  const { matches_recorded: isRecorded, source, unit } = view.price;
+  return isRecorded || unit === 'units' ? '' : source;
 }
 
 /**
@@ -121,15 +141,10 @@ export function foreignPrice(view: TimelineView, request?: number): string {
   if (unit === 'units' || view.price.of_session) {
     return '';
   }
-  // A request that was refused may name another model; nothing was paid there.
-  const { reported } = view.requests;
-  const isKnown = reported.some(value => value !== null);
-  const paid = view.requests.model.filter(
-    (_, at) => !isKnown || reported[at] !== null
-  );
-  const models = (
-    request === undefined ? paid : [view.requests.model[request] ?? -1]
-  ).map(model => view.models[model] ?? '');
+  const models =
+    request === undefined
+      ? paidModels(view)
+      : [view.models[view.requests.model[request] ?? -1] ?? ''];
   return models.every(model => model === name) ? '' : oneLine(name);
 }
 
