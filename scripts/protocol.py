@@ -53,9 +53,9 @@ OMITTED = {
 CONSTANTS = {
     "PROTOCOL_VERSION": ("palimpsest.frontends.protocol.connection", "PROTOCOL_VERSION"),
     "VIEW_VERSION": ("palimpsest.review.timeline_view.view_values", "VIEW_VERSION"),
-    "STATE_WORDS": ("palimpsest.review.tables.explanation", "STATES"),
+    "STATE_WORDS": ("palimpsest.review.tables.explanation", "STATE_PHRASES"),
     "GONE_STATES": ("palimpsest.transcript.timeline", "GONE_STATES"),
-    "ROLES": ("palimpsest.review.request_contents.request_blocks", "ROLES"),
+    "ROLES": ("palimpsest.review.request_contents.request_blocks", "ROLE_OF_KIND"),
     "MAX_BLOCKS": ("palimpsest.review.timeline_view.view_queries", "MAX_BLOCKS"),
     "EXCERPT_CHARS": ("palimpsest.review.timeline_view.view_queries", "EXCERPT_CHARS"),
     "MAX_SEARCHED": ("palimpsest.review.timeline_view.view_queries", "MAX_SEARCHED"),
@@ -64,7 +64,7 @@ CONSTANTS = {
     "BLOCK_CHARS": ("palimpsest.review.timeline_view.view_queries", "BLOCK_CHARS"),
     "INSPECTOR_TABS": ("palimpsest.review.tables.inspector_place", "INSPECTOR_TABS"),
     "INSPECTOR_PARTS": ("palimpsest.review.timeline_view.inspector_parts", "INSPECTOR_PARTS"),
-    "WIDEST": ("palimpsest.context_policies.prompt_cache.ruler", "WIDEST"),
+    "MAX_FACTOR_RATIO": ("palimpsest.context_policies.prompt_cache.ruler", "MAX_FACTOR_RATIO"),
     "MIN_SCALED_TOKENS": ("palimpsest.context_policies.prompt_cache.ruler", "MIN_SCALED_TOKENS"),
 }
 """Tables and bounds that a page needs as values, by their names there."""

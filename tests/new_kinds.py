@@ -185,7 +185,7 @@ POLICY = (
 
     preset = "example.mask"
     source = "Example 1.0, context.py: mask"
-    at_first = 0
+    initial_state = 0
     """How many results were looked at: none."""
     longest: int = 1_000
     """Characters up to which a result is shown whole."""
@@ -240,7 +240,7 @@ class ExampleAgentImporter:
                     id=recorded_name(path.stem), format=self.name, model=line.text("model")
                 )
             else:
-                gaps, message = stream.read(line)
+                gaps, message = stream.read_message(line)
                 yield from (*gaps, message)
 ''',
     ),

@@ -1,8 +1,6 @@
 """Run the command line by ``python -m palimpsest``, as the console script ``palimpsest`` does."""
 
-import sys
-
-from palimpsest.frontends.command_line.main import main
+from palimpsest.frontends.command_line.main import main_and_exit
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main_and_exit()

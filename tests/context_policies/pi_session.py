@@ -13,7 +13,7 @@ from palimpsest.recordings.timeline.journal_timeline import timeline_of
 from palimpsest.transcript.timeline import CHARS4, Timeline
 
 SONNET = PriceProfile(input=3, output=15, read=0.30, write=3.75)
-RULER = Ruler(estimator=CHARS4, unseen=1_600, prefix="message")
+RULER = Ruler(estimator=CHARS4, unseen_tokens=1_600, prefix="message")
 
 
 @cache

@@ -31,11 +31,14 @@ UNVERSIONED = {
         ("opencode.prune@31e22f65 protect=20000.0", "opencode.prune protect=20000"),
         ("opencode.prune protect=40000", "opencode.prune"),
         (
-            "anthropic.clear_tool_uses excluded=a,b recomputed=yes placeholder='[ | ]'",
-            "anthropic.clear_tool_uses excluded=a,b recomputed=true placeholder='[ | ]'",
+            "anthropic.clear_tool_uses spared_tools=a,b recomputed=yes placeholder='[ | ]'",
+            "anthropic.clear_tool_uses spared_tools=a,b recomputed=true placeholder='[ | ]'",
         ),
-        ("opencode.prune|pi.compact at=.5", ""),
-        ("opencode.prune | pi.compact at=0.5", "opencode.prune | pi.compact at=0.5"),
+        ("opencode.prune|pi.compact window_share=.5", ""),
+        (
+            "opencode.prune | pi.compact window_share=0.5",
+            "opencode.prune | pi.compact window_share=0.5",
+        ),
     ],
 )
 def test_a_text_names_a_policy_and_its_name_names_it_again(text: str, name: str) -> None:
@@ -210,3 +213,13 @@ def _another(value: Any) -> Any:
             return "reported"
         case _:
             return "it's | one"
+
+
+def test_all_versions_of_a_preset_are_in_one_package() -> None:
+    """A name is looked for in the first package alone, where it is found there."""
+    packages = {
+        (preset.preset, preset.__module__.rpartition(".")[0]) for preset in registry.presets()
+    }
+    names = [name for name, _ in packages]
+
+    assert sorted(names) == sorted(set(names))

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
+from tests.e2e.inspected_sessions import view_of
 from tests.recordings.formats.sample_files import sample
 
 import palimpsest
-from palimpsest.context_policies.prompt_cache.ruler import money_words
+from palimpsest.context_policies.prompt_cache.ruler import amount_with_unit
 from palimpsest.render.content.phrases import count, duration, usd_text
 from palimpsest.review.timeline_view.view_queries import MAX_USED_NAMES, MAX_USES
 
@@ -32,6 +33,8 @@ PAGE_ROWS = 25
 MAX_BREAKS = 12
 """Breaks that are listed before the rest is unfolded."""
 UNKNOWN = "\N{EN DASH}"
+TAKEN = "lost as in the recording"
+"""The row of cache breaks that every replay has where the recording had them; only where there are some."""
 
 
 @dataclass
@@ -114,7 +117,7 @@ def _basis(*, is_fact: bool) -> Any:
 def _money(value: float, unit: str, *, is_fact: bool, like: str) -> str:
     """Return an amount with as many decimals as its column has, which is what ``like`` has."""
     if unit != "USD":
-        return money_words(value, unit, _basis(is_fact=is_fact))
+        return amount_with_unit(value, unit, _basis(is_fact=is_fact))
     digits = len(like.removesuffix(" USD").partition(".")[2])
     return f"{'' if is_fact else '~'}{usd_text(value, digits)} USD"
 
@@ -133,7 +136,7 @@ def _first_screen(views: Locator, session: Any, found: ComparedFigures) -> None:
     tokens = count(last["input"]) if is_reported else f"~{count(counted)}"
     if last["cost"] is not None:
         is_fact = is_reported and total - 1 not in _listed_rows(session)
-        amount = money_words(last["cost"], unit, _basis(is_fact=is_fact))
+        amount = amount_with_unit(last["cost"], unit, _basis(is_fact=is_fact))
         found.same("the sentence", sentence.locator("strong").first.inner_text(), f"{tokens} tokens, {amount}.")  # fmt: skip
     breaks = len(session.breaks().table.records())
     if is_reported:
@@ -183,6 +186,8 @@ def _figures_table(views: Locator, session: Any, found: ComparedFigures) -> None
     comparison = session.compare(["recorded", POLICY])
     records = {record["policy"]: record for record in comparison.table.records()}
     rows = _rows(_group(views, "Figures").get_by_role("table"))
+    taken = [row for row in rows if row["figure"] == TAKEN]
+    rows = [row for row in rows if row["figure"] != TAKEN]
     assert [row["figure"] for row in rows] == [*FIGURES]
     columns = {name.removesuffix(" ?"): name for name in rows[0] if name != "figure"}
     named = {
@@ -191,6 +196,8 @@ def _figures_table(views: Locator, session: Any, found: ComparedFigures) -> None
         f"{POLICY}, estimated": records[POLICY],
     }
     assert {*columns} == {name for name, record in named.items() if record is not None}
+    lost = len(view_of(session).recorded.taken)
+    assert [row[columns["recorded, estimated"]] for row in taken] == ([str(lost)] if lost else [])
     for name, column in columns.items():
         record = named[name]
         assert record is not None
@@ -208,7 +215,7 @@ def _figure(value: float | None, counts: str, unit: str, *, is_fact: bool) -> st
         return f"{value:.0%}"
     if counts == "tokens":
         return count(round(value))
-    return money_words(value, unit, _basis(is_fact=is_fact and counts == "money"))
+    return amount_with_unit(value, unit, _basis(is_fact=is_fact and counts == "money"))
 
 
 def _breaks_table(views: Locator, session: Any, found: ComparedFigures) -> None:
@@ -288,7 +295,7 @@ def _wastes(views: Locator, session: Any, found: ComparedFigures) -> None:
     listed = _group(views, "Largest wastes").get_by_role("listitem").all()
     assert len(listed) == len(wastes.kinds) + len(wastes.wastes)
     for entry, waste in zip(listed, (*wastes.kinds, *wastes.wastes), strict=True):
-        expected = money_words(waste.cost, wastes.unit, _basis(is_fact=waste.cost_is_fact))
+        expected = amount_with_unit(waste.cost, wastes.unit, _basis(is_fact=waste.cost_is_fact))
         words = getattr(waste, "words", "") or waste.sentence
         found.same(f"the waste “{words}”", entry.locator("strong").inner_text(), expected)
         assert HOME.sub("~", words) in entry.inner_text()

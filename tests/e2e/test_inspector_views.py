@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 from tests.e2e.inspected_sessions import POLICY, own_project, shows_what_python_says, view_of
 from tests.e2e.jupyterlab import (
     READY,
@@ -174,11 +174,31 @@ def test_every_view_is_accessible_in_every_theme_and_width(
         bad |= violations(theme.rpartition(" ")[2].lower(), widths)
     page.emulate_media(forced_colors="active")
     bad |= violations("forced", WIDTHS[-1:])
+    bad |= {f"forced {name}": found for name, found in opened_violations(page, views) if found}
     page.emulate_media(**MEDIA)  # type: ignore[arg-type]
     choose_theme(page, THEMES[0])
     page.set_viewport_size(SIZE)  # type: ignore[arg-type]
     assert bad == {}, json.dumps(bad, indent=1)
     assert seen.errors == []
+
+
+def opened_violations(page: Page, views: Locator) -> Iterator[tuple[str, list[str]]]:
+    """Yield what axe says of each thing that a button or a key opens in the first tab: card, keys, words, note."""
+    views.get_by_role("tab", name="Timeline", exact=True).click()
+    explain = views.get_by_role("button", name="What the pictures show")
+    for name, begin, end in (
+        ("card", lambda: views.get_by_role("grid").press("ArrowDown"), "Escape"),
+        ("keys", views.get_by_role("button", name="Keys").click, "Escape"),
+        ("explained", explain.click, ""),
+        ("glossary", views.get_by_role("button", name="Glossary").click, "Escape"),
+        ("note", views.get_by_role("button", name="Write a note").click, ""),
+    ):
+        begin()
+        wait_until_drawn(page)
+        photograph(page, f"inspector-views-opened-{name}")
+        yield name, page.evaluate(VIOLATIONS, ".plm-InspectorWidget")
+        if end:
+            page.keyboard.press(end)
 
 
 @pytest.mark.soak  # with each commit the tab has the same views, above; this adds a report, at all widths and enlarged

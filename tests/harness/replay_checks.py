@@ -14,7 +14,7 @@ from palimpsest.store.interface import Store
 def check_log_laws(store: Store, session_id: str) -> WhatIf:
     """Check that the log is rebuilt, decided again and replayed to equal results."""
     again = redecide(store, session_id)
-    assert again.same, again.text
+    assert again.is_same, again.text
     return replayed_as_it_was(store, session_id)
 
 
@@ -24,7 +24,7 @@ def replayed_as_it_was(store: Store, session_id: str) -> WhatIf:
     was, other = found.recorded, found.other
     rebuilt = list(rebuild_all(store, session_id, store.read(session_id)))
     assert all(one.matches for one in rebuilt)
-    assert found.same, f"step {found.first_difference} is another one"
+    assert found.is_unchanged, f"step {found.first_difference} is another one"
     assert [step.tokens for step in other.steps] == [step.tokens for step in was.steps]
     assert [step.cached for step in other.steps] == [step.cached for step in was.steps]
     rules = [[one.rule for one in step.decisions] for step in was.steps]

@@ -74,7 +74,7 @@ def seen_wrongly(store: JsonlStore) -> list[str]:
         wrong.append("a compaction was called complete that has no good summary")
     if not all(one.matches for one in rebuild_all(store, SESSION, store.read(SESSION))):
         wrong.append("a request is rebuilt otherwise than it was sent")
-    if not exact_whatif(store, SESSION).same:
+    if not exact_whatif(store, SESSION).is_unchanged:
         wrong.append("a request is replayed otherwise than it was sent")
     return wrong
 

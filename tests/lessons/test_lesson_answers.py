@@ -26,7 +26,9 @@ WRONG = [
 @cache
 def sessions(number: int) -> OpenedSessions:
     """Return the sessions of a lesson, opened once for this file."""
-    return OpenedSessions(lesson_plan(number), lambda path: next(iter(open_recording(path))))
+    return OpenedSessions(
+        lesson_plan(number), lambda path, session: open_recording(path)[session or 0]
+    )
 
 
 @EACH_LESSON

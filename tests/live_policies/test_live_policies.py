@@ -24,7 +24,7 @@ from palimpsest.live_policies.live_stage import live_policy
 from palimpsest.model.script import calls, says
 from palimpsest.model.tokenizer import counter
 from palimpsest.recordings.timeline.journal_timeline import timeline_of
-from palimpsest.review.tables.explanation import why
+from palimpsest.review.tables.explanation import explanation
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import open_project_folder
@@ -92,7 +92,8 @@ async def test_what_it_decides_is_sent_so_and_the_log_is_rebuilt_without_it(tmp_
             policies.get("sweagent.last_n", n=2),
             policies.get("openai_agents.tool_output_trimmer", turns=1),
             policies.get("opencode.prune", protect=2_000, minimum=100, turns=1),
-            newest_two | policies.get("openhands.recent", first=1, most=8, left=8),
+            newest_two
+            | policies.get("openhands.recent", keep_first=1, max_events=8, events_left=8),
         ],
         5,
     ),
@@ -141,7 +142,7 @@ async def test_a_threshold_of_reported_tokens_is_passed_live_where_the_whatif_pa
         ]
         return [*asked, says("Well.").reports(input=30_000, output=10)]
 
-    policy = policies.get("anthropic.clear_tool_uses", trigger=40_000, keep=1)
+    policy = policies.get("anthropic.clear_tool_uses", trigger=40_000, keep_results=1)
     raw, _ = make(tmp_path, *answers())
     live, model = make(tmp_path, *answers())
     without, session = await raw.session(), await live.session()
@@ -154,8 +155,8 @@ async def test_a_threshold_of_reported_tokens_is_passed_live_where_the_whatif_pa
     estimated = policies.get(policy, measure="estimated")
 
     assert [sent(model, number).count(CLEARED) for number in range(4)] == [0, 0, 0, 2]
-    assert replay.fired == (3,)
-    assert not simulate(replay.timeline, estimated, Ruler()).fired
+    assert replay.firing_requests == (3,)
+    assert not simulate(replay.timeline, estimated, Ruler()).firing_requests
 
 
 async def test_what_it_no_longer_says_is_whole_again(tmp_path: Path) -> None:
@@ -209,8 +210,10 @@ async def test_a_persons_pins_and_restores_hold(tmp_path: Path) -> None:
     item = next(
         transition.item for transition in timeline.transitions if transition.rule == "user/restore"
     )
-    assert "by the policy newest_two, ~" in why(timeline, item, 6)
-    assert "as the user restored it; from request 6 on it had been" in why(timeline, item, 7)
+    assert "by the policy newest_two, ~" in explanation(timeline, item, 6)
+    assert "as the user restored it; from request 6 on it had been" in explanation(
+        timeline, item, 7
+    )
 
 
 def fails(view: PastView) -> Iterator[Change]:

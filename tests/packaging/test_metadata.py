@@ -94,7 +94,7 @@ def test_a_release_holds_the_package_with_its_types_and_is_loaded_by_name_alone(
     assert "palimpsest/frontends/command_line/report.schema.json" in names
     # Beside %load_ext palimpsest there is one program, and no plugin is installed.
     assert held(release, ".dist-info/entry_points.txt").split("\n\n") == [
-        "[console_scripts]\npalimpsest = palimpsest.frontends.command_line.main:main\n"
+        "[console_scripts]\npalimpsest = palimpsest.frontends.command_line.main:main_and_exit\n"
     ]
 
 

@@ -107,10 +107,21 @@ async def test_a_changed_beginning_misses_the_cache() -> None:
     model = Rehearsal()
     await chunks(model, SYSTEM, PROMPT, tools=())
     changed = usage_of(await chunks(model, {**SYSTEM, "content": "Other."}, PROMPT, tools=()))
-    other_session = usage_of(await chunks(model, SYSTEM, PROMPT, session="ses_2"))
 
     assert changed.cache_read < 20
-    assert other_session.cache_read == 0
+
+
+async def test_a_fork_reads_what_its_parent_has_sent_from_the_cache() -> None:
+    model = Rehearsal()
+    parent = usage_of(await chunks(model, SYSTEM, PROMPT))
+    answer = {"role": "assistant", "content": "Hm."}
+    fork = usage_of(await chunks(model, SYSTEM, PROMPT, answer, PROMPT, session="ses_2"))
+    stranger = usage_of(
+        await chunks(model, {**SYSTEM, "content": "Other."}, session="ses_3", tools=())
+    )
+
+    assert fork.cache_read == parent.prompt
+    assert stranger.cache_read < 20
 
 
 async def test_cache_marks_change_no_count() -> None:

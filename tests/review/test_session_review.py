@@ -8,9 +8,9 @@ import pytest
 from tests.context_policies.made_timeline import Call, TimelineMaker
 from tests.context_policies.pi_session import RULER, SONNET, pi_timeline
 
-from palimpsest.context_policies.prompt_cache.ruler import Ruler, money_words
+from palimpsest.context_policies.prompt_cache.ruler import Ruler, amount_with_unit
 from palimpsest.context_policies.registry import get
-from palimpsest.review.comparison.policy_comparison import REPORTED
+from palimpsest.review.comparison.policy_comparison import REPORTED_NAME
 from palimpsest.review.session_figures import session_figures
 from palimpsest.review.session_review import SessionReview
 from palimpsest.review.tables.links import link_to
@@ -33,7 +33,7 @@ def review() -> SessionReview:
 def test_the_first_row_holds_the_reported_facts() -> None:
     row = review().compare(["raw"]).table.records()[0]
 
-    assert row["policy"] == REPORTED
+    assert row["policy"] == REPORTED_NAME
     assert (row["input"], row["peak"], row["breaks"]) == (47_526_750, 177_604, 37)
     assert round(float(row["cost"] or 0), 4) == 30.3302
     assert round(float(row["cached"] or 0), 4) == 0.9096
@@ -74,12 +74,12 @@ def test_a_rule_that_never_acted_says_what_held_it_back() -> None:
                 "sweagent.last_n",
                 "sweagent.last_n n=6",
                 "sweagent.last_n n=5 polling=5",
-                "anthropic.clear_tool_uses trigger=2000 keep=9",
+                "anthropic.clear_tool_uses trigger=2000 keep_results=9",
                 "anthropic.clear_tool_uses trigger=2000 at_least=9000",
                 "dcp.deduplicate",
                 "langchain.trim_messages",
             ],
-            ruler=Ruler(unseen=0.6),
+            ruler=Ruler(unseen_tokens=0.6),
         ).figures
     ] == [
         "Never acted: observations reached 5 of 5, and it acts above that, at request 7 (turn 1).",
@@ -149,7 +149,7 @@ def test_the_result_is_a_table_in_every_form() -> None:
     assert data["schema"] == 1
     assert data["ruler"]["measured"] is True
     assert len(data["rows"]) == 3
-    assert compared.to_dataframe()["policy"].tolist() == [REPORTED, "raw", "opencode.prune"]
+    assert compared.to_dataframe()["policy"].tolist() == [REPORTED_NAME, "raw", "opencode.prune"]
 
 
 def test_money_is_in_units_where_no_price_is_known() -> None:
@@ -247,7 +247,7 @@ def test_why_says_state_rule_numbers_and_time_in_one_sentence() -> None:
     assert uses[0].names == ("onSelect",)
     assert review().why(5, 1).endswith("UTC).")
     assert "it came later" in review().why(5, 1)
-    with pytest.raises(UserError, match="453 requests and 1115 items"):
+    with pytest.raises(UserError, match="453 requests and 1,115 items"):
         review().why(5, 10_000)
 
 
@@ -333,7 +333,7 @@ def test_a_loss_is_at_the_full_price_where_the_provider_reported_no_write() -> N
 def test_an_amount_that_cost_something_is_never_told_as_nothing(
     value: float, unit: str, words: str
 ) -> None:
-    assert money_words(value, unit) == words
+    assert amount_with_unit(value, unit) == words
 
 
 def test_a_large_result_is_a_waste_from_its_last_use_on() -> None:

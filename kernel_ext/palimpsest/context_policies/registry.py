@@ -1,6 +1,6 @@
 """The context policies by name: a table of them, and each with its own numbers.
 
-Every subclass of ``Preset`` that sets its own ``preset`` name, in a module of ``FOLDERS``, is listed.
+Every subclass of ``Preset`` that sets its own ``preset`` name, in a module of ``PRESET_PACKAGES``, is listed.
 """
 
 import pkgutil
@@ -27,9 +27,12 @@ from palimpsest.context_policies.own_policies.custom import (
 )
 from palimpsest.render.reports.table import Cell, ReportTable, TableColumn
 
-FOLDERS = ("palimpsest.context_policies.presets", "palimpsest.context_policies.engine_presets")
-"""The packages whose modules define presets."""
-COLUMNS = (
+PRESET_PACKAGES = (
+    "palimpsest.context_policies.presets",
+    "palimpsest.context_policies.engine_presets",
+)
+"""The packages whose modules define presets; all versions of a preset are in one package."""
+LIST_COLUMNS = (
     TableColumn("policy", "policy"),
     TableColumn("what", "what it does"),
     TableColumn("when", "when"),
@@ -51,10 +54,26 @@ COLUMNS = (
 @cache
 def presets() -> tuple[type[Preset], ...]:
     """Return every preset, sorted by name."""
-    for folder in FOLDERS:
-        for module in pkgutil.iter_modules(import_module(folder).__path__, f"{folder}."):
-            import_module(module.name)
+    for folder in PRESET_PACKAGES:
+        _import_presets(folder)
+    return _imported_presets()
+
+
+@cache
+def _import_presets(folder: str) -> None:
+    for module in pkgutil.iter_modules(import_module(folder).__path__, f"{folder}."):
+        import_module(module.name)
+
+
+def _imported_presets() -> tuple[type[Preset], ...]:
     return tuple(sorted(PRESETS, key=lambda preset: (preset.preset, version_of(preset))))
+
+
+def _presets_with(name: str) -> tuple[type[Preset], ...]:
+    """Return presets among which are all of a name: without the engine's, which import much, where another has the name."""
+    _import_presets(PRESET_PACKAGES[0])
+    found = _imported_presets()
+    return found if any(preset.preset == name for preset in found) else presets()
 
 
 def list() -> ReportTable:  # noqa: A001  # reads as ``policies.list()``
@@ -65,7 +84,7 @@ def list() -> ReportTable:  # noqa: A001  # reads as ``policies.list()``
     True
     """
     rows = tuple(_row(preset) for preset in presets())
-    return ReportTable(f"{len(rows)} context policies", COLUMNS, rows, tuple(_notes()))
+    return ReportTable(f"{len(rows)} context policies", LIST_COLUMNS, rows, tuple(_notes()))
 
 
 def get(policy: "str | ContextPolicy | PolicyFunction", /, **numbers: Any) -> ContextPolicy:
@@ -96,11 +115,12 @@ def get(policy: "str | ContextPolicy | PolicyFunction", /, **numbers: Any) -> Co
 def _policy_named(name: str) -> ContextPolicy:
     """Return a preset, or the policy of one's own whose function has this name; raises UnknownPolicy."""
     own_policy = OWN_POLICIES.get(name)
-    is_preset = any(preset.preset == name for preset in presets())
+    known = _presets_with(name.partition("@")[0])
+    is_preset = any(preset.preset == name for preset in known)
     return (
         own_policy
         if own_policy is not None and not is_preset
-        else preset_named(name, presets(), OWN_POLICIES)()
+        else preset_named(name, known, OWN_POLICIES)()
     )
 
 
@@ -113,12 +133,12 @@ def _policy_of(policy: "ContextPolicy | PolicyFunction") -> ContextPolicy:
     if is_policy and not lacking and not isinstance(policy, type):
         return cast("ContextPolicy", policy)
     if is_policy:
-        what = (
+        given_text = (
             "is a class: give an object of it"
             if isinstance(policy, type)
             else f"has no {lacking[0]}"
         )
-        raise UnknownPolicy(f"The policy {policy!r:.80} {what}.")
+        raise UnknownPolicy(f"The policy {policy!r:.80} {given_text}.")
     return policy_of_function(cast("PolicyFunction", policy))
 
 
@@ -157,7 +177,7 @@ def _row(preset: type[Preset]) -> tuple[Cell, ...]:
 
 def _numbers(preset: type[Preset]) -> str:
     """Return the numbers of a preset; for an engine's policy, which has many, the most important numbers."""
-    engine_numbers = preset.more_numbers()
+    engine_numbers = preset.other_numbers()
     shown_numbers = {
         key: value for key, value in preset.own_numbers().items() if key != "estimator"
     }
@@ -169,10 +189,10 @@ def _numbers(preset: type[Preset]) -> str:
 
 def _counts(preset: type[Preset]) -> str:
     """Return how a preset counts the request that it compares with its threshold; empty without a threshold."""
-    if not preset.counted:
+    if not preset.token_source:
         return ""
     measure = preset.own_numbers().get("measure")
-    return preset.counted if measure is None else f"{measure} ({preset.counted})"
+    return preset.token_source if measure is None else f"{measure} ({preset.token_source})"
 
 
 def summary(preset: type[Preset]) -> str:

@@ -10,8 +10,9 @@ from traceback import walk_tb
 from typing import Any
 
 from palimpsest.context_policies.interface.pipeline import Pipeline
+from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.own_policies.own_code_errors import line_words
-from palimpsest.context_policies.replay.simulation import RAW
+from palimpsest.context_policies.replay.simulation import RAW_NAME
 from palimpsest.lessons.lesson_plan import CheckResult, LessonSessions
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.session_review import SessionReview
@@ -115,14 +116,20 @@ def check_policy(
 
 def policy_figures_of(session: SessionReview, answer: Any) -> tuple[PolicyFigures, PolicyFigures]:
     """Return the figures of a policy and of ``raw``, with summaries of the same size; raises UserError."""
-    if answer is None or callable(getattr(answer, "to_dataframe", None)):
+    policy = checked_policy(session, answer)
+    figures, everything = session.compare([policy, RAW_NAME], summary=SAME_SUMMARY).figures
+    return figures, everything
+
+
+def checked_policy(session: SessionReview, answer: Any) -> ContextPolicy | None:
+    """Return a learner's policy, None for ``raw``; raises UserError for what is no policy, or is not held to the laws."""
+    if not isinstance(answer, str) and not callable(answer) and not hasattr(answer, "step"):
         raise UserError(NO_POLICY)
     policy = session.policy(answer)
     stages = policy.stages if isinstance(policy, Pipeline) else (policy,)
     if any(type(stage).__module__.partition(".")[0] != PACKAGE for stage in stages if stage):
         raise UserError(OWN_CLASS)
-    figures, everything = session.compare([policy, RAW], summary=SAME_SUMMARY).figures
-    return figures, everything
+    return policy
 
 
 def called(function: Callable[..., Any], *arguments: Any) -> Any:

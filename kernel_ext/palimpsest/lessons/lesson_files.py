@@ -4,11 +4,12 @@ import atexit
 import csv
 import lzma
 import shutil
+import zipfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from palimpsest.lessons.lesson_plan import LessonPlan
+from palimpsest.lessons.lesson_plan import SESSION_MARK, LessonPlan
 from palimpsest.render.reports.table import ReportTable, TableColumn
 from palimpsest.review.session_review import SessionReview
 from palimpsest.store.disk import storage_errors, temporary_folder
@@ -16,6 +17,8 @@ from palimpsest.transcript.errors import NotFound
 
 DATA = Path(__file__).with_name("data")
 PACKED = ".xz"
+ARCHIVE = ".zip"
+"""The ending of a folder that is packed as one file: a project of our own, whose hidden files no build leaves out."""
 PACKAGE = Path(__file__).parents[1]
 NOTEBOOKS = (PACKAGE / "lessons" / "notebooks", PACKAGE.parents[1] / "notebooks")
 """Where the notebooks lie: in an installed package, and in a clone."""
@@ -23,8 +26,8 @@ NO_NOTEBOOKS = (
     "The lessons' notebooks are not in this installation; install jupyter-palimpsest from a wheel."
 )
 
-Opener = Callable[[Path], SessionReview]
-"""A function that opens the first session of a recording."""
+Opener = Callable[[Path, str], SessionReview]
+"""A function that opens a session of a recording by its id, or the first one without an id."""
 
 
 class OpenedSessions:
@@ -44,7 +47,8 @@ class OpenedSessions:
                 f"Lesson {self._plan.number} has no recording {name!r:.40}; there is {known}."
             )
         if name not in self._opened:
-            self._opened[name] = self._opener(recording_path(self._plan.recordings[name]))
+            file, _, session = self._plan.recordings[name].partition(SESSION_MARK)
+            self._opened[name] = self._opener(recording_path(file), session)
         return self._opened[name]
 
     def table(self, name: str) -> ReportTable:
@@ -86,14 +90,17 @@ def recording_path(name: str) -> Path:
 
 def is_packaged(name: str) -> bool:
     """Return whether ``data`` has a file or folder of this name."""
-    return (DATA / name).exists() or (DATA / f"{name}{PACKED}").exists()
+    return any((DATA / f"{name}{ending}").exists() for ending in ("", PACKED, ARCHIVE))
 
 
 def unpack(name: str, into: Path) -> Path:
     """Copy a file or a folder of ``data`` into a folder, unpacked, and return its path."""
     source, target = DATA / name, into / name
-    packed = DATA / f"{name}{PACKED}"
-    if source.is_dir():
+    packed, archive = DATA / f"{name}{PACKED}", DATA / f"{name}{ARCHIVE}"
+    if archive.is_file():
+        with storage_errors(target), zipfile.ZipFile(archive) as files:
+            files.extractall(target)
+    elif source.is_dir():
         for path in sorted(source.rglob("*")):
             if path.is_file():
                 _unpack_file(path, target / path.relative_to(source))

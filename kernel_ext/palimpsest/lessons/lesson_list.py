@@ -7,6 +7,8 @@ from palimpsest.lessons.plans.lost_caches import LOST_CACHES
 from palimpsest.lessons.plans.own_rule import OWN_RULE
 from palimpsest.lessons.plans.paper_table import PAPER_TABLE
 from palimpsest.lessons.plans.policy_contest import POLICY_CONTEST
+from palimpsest.lessons.plans.shared_beginnings import SHARED_BEGINNINGS
+from palimpsest.lessons.plans.surviving_facts import SURVIVING_FACTS
 from palimpsest.lessons.plans.token_kinds import TOKEN_KINDS
 from palimpsest.transcript.errors import NotFound
 
@@ -16,7 +18,9 @@ LESSONS: tuple[LessonPlan, ...] = (
     LONG_RESULTS,
     LOST_CACHES,
     POLICY_CONTEST,
+    SURVIVING_FACTS,
     OWN_RULE,
+    SHARED_BEGINNINGS,
     PAPER_TABLE,
 )
 

@@ -12,6 +12,8 @@ from palimpsest.render.reports.table import ReportTable
 from palimpsest.review.session_review import SessionReview
 from palimpsest.transcript.errors import UserError
 
+SESSION_MARK = "#"
+"""Stands between a recording and the id of one of its sessions."""
 HINTS = 3
 """Hints of each exercise, from a push to nearly the answer."""
 SHARED_LIMITS = (
@@ -84,7 +86,7 @@ class LessonPlan:
     notebook: str
     """The notebook's file name without its ending."""
     recordings: Mapping[str, str]
-    """Names of its sessions, the main one first, and the files in ``data``."""
+    """Names of its sessions, the main one first, and the files in ``data``, with ``#`` and an id for one of several."""
     predictions: tuple[Prediction, ...]
     exercises: tuple[Exercise, ...]
     tables: Mapping[str, str] = field(default_factory=dict)
@@ -93,6 +95,12 @@ class LessonPlan:
     """Parts of the inspector that tell the answer: hidden until all predictions are kept."""
     limits: tuple[str, ...] = SHARED_LIMITS
     minutes: int = 15
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The recordings, each once."""
+        names = (name.partition(SESSION_MARK)[0] for name in self.recordings.values())
+        return tuple(dict.fromkeys(names))
 
     def prediction(self, name: str) -> Prediction:
         """Return a prediction by its name; raises UserError with all names."""

@@ -16,6 +16,7 @@ from palimpsest.lessons.lesson_plan import (
     LessonSessions,
     Prediction,
 )
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import ShownInCell
 from palimpsest.render.safety.escaping import escape_inline, in_html
 
@@ -31,6 +32,8 @@ class LessonText(ShownInCell):
     sentences: tuple[str, ...] = ()
     passed: bool | None = None
     """Whether a check passed; None for what is no check."""
+    parts: tuple["LessonText", ...] = ()
+    """Texts that were joined to this one, each with its title."""
 
     def __bool__(self) -> bool:
         """Return whether nothing failed."""
@@ -44,7 +47,7 @@ class LessonText(ShownInCell):
             for text in texts
             for sentence in ((text.title,) if text.title else ()) + text.sentences
         ]
-        return cls(sentences=tuple(sentences))
+        return cls(sentences=tuple(sentences), parts=tuple(texts))
 
     @property
     def sentence(self) -> str:
@@ -65,6 +68,8 @@ class LessonText(ShownInCell):
     @property
     def markdown(self) -> str:
         """A bold title and a paragraph for each sentence."""
+        if self.parts:
+            return "\n\n".join(part.markdown for part in self.parts)
         title = f"**{escape_inline(self.title)}**" if self.title else ""
         mark = MARKS[self.passed]
         body = [escape_inline(sentence) for sentence in self.sentences]
@@ -73,15 +78,18 @@ class LessonText(ShownInCell):
     @property
     def html(self) -> str:
         """An HTML fragment, which a screen reader is told of when it changes."""
+        paragraphs = "".join(part.paragraphs for part in self.parts or (self,))
+        return f'<div role="status" style="max-width:52em;line-height:1.5">{paragraphs}</div>'
+
+    @property
+    def paragraphs(self) -> str:
+        """The title and each sentence as a paragraph of HTML."""
         mark = (
             f'<span aria-hidden="true">{MARKS[self.passed]}</span> ' if MARKS[self.passed] else ""
         )
         title = f"<strong>{in_html(self.title)}</strong>" if self.title else ""
         first, *rest = [part for part in (title, *map(in_html, self.sentences)) if part] or [""]
-        paragraphs = "".join(
-            f'<p style="margin:.3em 0">{part}</p>' for part in (mark + first, *rest)
-        )
-        return f'<div role="status" style="max-width:52em;line-height:1.5">{paragraphs}</div>'
+        return "".join(f'<p style="margin:.3em 0">{part}</p>' for part in (mark + first, *rest))
 
 
 def lesson_text(plan: LessonPlan, results: LearnerFile) -> LessonText:
@@ -92,7 +100,10 @@ def lesson_text(plan: LessonPlan, results: LearnerFile) -> LessonText:
         f"Lesson {plan.number}: {plan.title}",
         (
             plan.question,
-            f"About {plan.minutes} minutes, with {len(plan.predictions)} predictions and an exercise. No key, no network.",
+            (
+                f"About {plan.minutes} minutes, with {counted_noun(len(plan.predictions), 'prediction')} and "
+                f"{counted_noun(len(plan.exercises), 'exercise')}. No key, no network."
+            ),
             f"Recorded: {sessions}. {place}",
         ),
     )

@@ -48,10 +48,15 @@ def decisions_of(
     own_decisions = dict(own_policy_decisions(live_view.session_view.decisions))
 
     def new_decision(
-        action: DecisionAction, part: str | None, message: str | None, **shown: Any
+        action: DecisionAction, part_id: str | None, message: str | None, **shown_text: Any
     ) -> Decision:
         return Decision(
-            id=moment.new_id(), action=action, rule=rule, message_id=message, part_id=part, **shown
+            id=moment.new_id(),
+            action=action,
+            rule=rule,
+            message_id=message,
+            part_id=part_id,
+            **shown_text,
         )
 
     new_decisions: dict[str, Decision] = {}
@@ -67,7 +72,7 @@ def decisions_of(
             continue  # another rule cleared or removed it already
         changed_parts.add(part.id)
         whole_text = output_text(part, live_view.session_view)
-        action, numbers, shown = _shown_as(change, whole_text)
+        action, numbers, shown_text = _shown_as(change, whole_text)
         numbers = {
             **_plain_numbers(change.numbers),
             **numbers,
@@ -76,17 +81,17 @@ def decisions_of(
         }
         newest_own = own_decisions.get(part.id)
         if newest_own is None or newest_own.numbers != numbers or newest_own.rule != rule:
-            before = moment.count(whole_text or getattr(part, "text", ""))
-            after = moment.count(shown) if shown else 0
+            tokens_before = moment.count(whole_text or getattr(part, "text", ""))
+            tokens_after = moment.count(shown_text) if shown_text else 0
             new_decisions[part.id] = new_decision(
                 action,
                 part.id,
                 item.message,
                 numbers=numbers,
-                tokens_before=before,
-                tokens_after=after,
+                tokens_before=tokens_before,
+                tokens_after=tokens_after,
             )
-    restored = [
+    restored_items = [
         new_decision(
             "restore",
             decision.part_id,
@@ -98,7 +103,7 @@ def decisions_of(
         for name, decision in own_decisions.items()
         if name not in changed_parts
     ]
-    return (*restored, *new_decisions.values())
+    return (*restored_items, *new_decisions.values())
 
 
 def _check_change(item: TimelineItem, change: Change) -> None:
@@ -131,8 +136,8 @@ def _shown_as(change: Change, whole_text: str) -> tuple[DecisionAction, dict[str
     """Return the action that carries out a change, its numbers, and the shown text."""
     if change.state == "out":
         return "drop", {}, ""
-    if change.shown or not change.length:
-        return "clear", {"text": change.shown}, change.shown
+    if change.replacement or not change.length:
+        return "clear", {"text": change.replacement}, change.replacement
     numbers = {"head_chars": change.length, "tail_chars": 0, "suffix": ""}
     return "truncate", numbers, whole_text[: change.length]
 

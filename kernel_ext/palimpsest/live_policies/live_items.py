@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from palimpsest.context.visible_messages import View, marker, whole_output
 from palimpsest.loop.run_inputs.policy_stage import PolicyMoment
-from palimpsest.recordings.timeline.item_texts import RESULT, part_text, result_of
+from palimpsest.recordings.timeline.item_texts import RESULT_SUFFIX, part_text, result_of
 from palimpsest.recordings.timeline.message_items import ItemList, with_own_containers
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import CompactionPart, Part, ToolPart
@@ -63,7 +63,7 @@ class LiveItems:
         return is_continued
 
     def _add(self, message: Message) -> None:
-        info, first = message.info, len(self._item_list.items)
+        info, first_index = message.info, len(self._item_list.items)
         marker_part = marker(message)
         if marker_part is not None:
             self._markers[info.id] = marker_part
@@ -75,16 +75,19 @@ class LiveItems:
             self.usage_from = len(self._requests)
             return
         self._item_list.add_message(info, message.parts)
-        last = first
-        while last < len(self._item_list.items) and self._item_list.items[last].kind != "output":
-            last += 1
+        last_index = first_index
+        while (
+            last_index < len(self._item_list.items)
+            and self._item_list.items[last_index].kind != "output"
+        ):
+            last_index += 1
         self._requests.append(
             TimelineRequest(
                 index=len(self._requests),
                 id=info.id,
                 turn=self._item_list.turn,
-                items=first,
-                answer=(first, last),
+                items=first_index,
+                answer=(first_index, last_index),
                 started=info.time.created,
                 ended=info.time.completed,
                 model=info.model.id,
@@ -110,7 +113,7 @@ class LiveItems:
     def timeline(self, moment: PolicyMoment) -> Timeline:
         """Return the session up to the request that is about to be sent, as a timeline."""
         items = tuple(self._item_list.items)
-        coming = TimelineRequest(
+        next_request = TimelineRequest(
             index=len(self._requests),
             id="",
             turn=self._item_list.turn,
@@ -134,7 +137,7 @@ class LiveItems:
         return Timeline(
             session=moment.session_id,
             items=items,
-            requests=(*self._requests, coming),
+            requests=(*self._requests, next_request),
             read=read,
             count=self._counter,
         )
@@ -153,10 +156,10 @@ class LiveItems:
 
 def _text(item_id: str, parts: Mapping[str, Part], view: View) -> str:
     """Return the whole text of an item; empty where it is a section of the system prompt."""
-    part = parts.get(item_id.removesuffix(RESULT).rpartition("/")[2])
+    part = parts.get(item_id.removesuffix(RESULT_SUFFIX).rpartition("/")[2])
     if part is None:
         return ""
-    return output_text(part, view) if item_id.endswith(RESULT) else part_text(part)
+    return output_text(part, view) if item_id.endswith(RESULT_SUFFIX) else part_text(part)
 
 
 def output_text(part: Part, view: View) -> str:

@@ -20,7 +20,7 @@ from palimpsest.transcript.context_values.decisions import (
     is_of_own_policy,
     pinned_parts,
 )
-from palimpsest.transcript.context_values.request_items import STATES, ItemState
+from palimpsest.transcript.context_values.request_items import STATE_OF_ACTION, ItemState
 from palimpsest.transcript.timeline import Timeline, TimelineItem
 
 SECTION_KINDS = frozenset({"system", "tools"})
@@ -70,26 +70,26 @@ def live_view(
     request = timeline.requests[-1]
     view.request, view.turn = request, request.turn
     view.gap_seconds = request.seconds_since(next(iter(timeline.requests[-2:-1]), None))
-    until = request.items
+    item_count = request.items
     if turn_end:
         view.turn = request.turn - 1
-        until = sum(1 for item in timeline.items if item.turn < request.turn)
-    scale.add(until)
-    view.add(until)
+        item_count = sum(1 for item in timeline.items if item.turn < request.turn)
+    scale.add(item_count)
+    view.add(item_count)
     for change in _items_not_whole(timeline, moment, decisions, items.replaced):
-        if change.item < until:
+        if change.item < item_count:
             scale.change(change)
             view.show(change.item, change.state, change.length)
     view.changes = None
     usage = ReportedTokens(scale, scale, Ruler(estimator=estimator))
     for answered in timeline.requests[items.usage_from : -1]:
         usage.add_reported_usage(answered)
-    view.count_reported = usage.total
-    fixed = {item.index for item in timeline.items if item.pinned}
-    groups = {timeline.items[index].group for index in fixed} - {""}
-    fixed |= {item.index for item in timeline.items if item.group in groups}
+    view.count_reported = usage.reported_total
+    fixed_items = {item.index for item in timeline.items if item.pinned}
+    groups = {timeline.items[index].group for index in fixed_items} - {""}
+    fixed_items |= {item.index for item in timeline.items if item.group in groups}
     return LiveView(
-        view, timeline, session_view, frozenset(fixed | _newest_prompt_items(timeline)), scale
+        view, timeline, session_view, frozenset(fixed_items | _newest_prompt_items(timeline)), scale
     )
 
 
@@ -119,14 +119,14 @@ def _items_not_whole(
     replaced: set[int],
 ) -> Iterator[Change]:
     """Yield a change for each item that is not shown whole, because of a summary or a decision."""
-    sent = {message.id for message in moment.view.folded_messages(moment.compact)}
+    sent_ids = {message.id for message in moment.view.folded_messages(moment.compact)}
     effective = EffectiveDecisions(decisions)
     named_ids = {name for decision in decisions for name in (decision.part_id, decision.message_id)}
     for item in timeline.items:
         if item.kind in SECTION_KINDS:
             if item.index in replaced:
                 yield Change(item.index, "out")
-        elif item.message not in sent:
+        elif item.message not in sent_ids:
             yield Change(item.index, "summarised", tokens=0)
         elif item.message in named_ids or part_of(item) in named_ids:
             reduction = effective.reduction(part_of(item), item.message)
@@ -137,15 +137,17 @@ def _items_not_whole(
 def _reduced_change(item: TimelineItem, reduction: Decision) -> Iterator[Change]:
     recorded_state = reduction.numbers.get("state") if is_of_own_policy(reduction) else None
     state: ItemState = (
-        recorded_state if recorded_state in ("masked", "offloaded") else STATES[reduction.action]
+        recorded_state
+        if recorded_state in ("masked", "offloaded")
+        else STATE_OF_ACTION[reduction.action]
     )
     if item.kind == "call" and state != "out":
         return
-    shown = reduction.numbers.get("text")
+    shown_text = reduction.numbers.get("text")
     if state == "out":
         yield Change(item.index, "out")
-    elif isinstance(shown, str):
-        yield Change(item.index, state, shown)
+    elif isinstance(shown_text, str):
+        yield Change(item.index, state, shown_text)
     else:
         head = reduction.numbers.get("head_chars") if is_of_own_policy(reduction) else None
         chars = head if isinstance(head, int) else reduction.tokens_after * 4

@@ -51,12 +51,12 @@ from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessa
 from palimpsest.transcript.parts import Part, TextPart, ToolPart
 from palimpsest.transcript.session_record.events import MessageUpdated, StepRequested, answer_ended
 
-NOTHING = (
+NO_ANSWER_ERROR = (
     "The model ended its answer without a word. Send the prompt again, or choose another model "
     "with --model."
 )
 
-SILENT = (
+SILENT_TRUNCATION = (
     "{model} reports {tokens:,} tokens of prompt, and its window holds {window:,}: it left out a part of the "
     "conversation without saying so, and this answer may miss something."
 )
@@ -76,9 +76,9 @@ async def run_step(
     user: UserMessage,
     fit_driver: FitDriver,
     *,
-    last: bool,
+    is_last_step: bool,
 ) -> StepResult:
-    """Send one request and process the answer; ``last`` turns the tools off.
+    """Send one request and process the answer; ``is_last_step`` turns the tools off.
 
     A request that does not fit is an error only where ``room`` does not request a summary first.
     """
@@ -93,7 +93,7 @@ async def run_step(
         await run_own_policy(requests, setup, stage)
     try:
         assembled = fit_driver.build_request(
-            setup, user, message.id, _parameters(setup, user, last=last)
+            setup, user, message.id, _parameters(setup, user, is_last_step=is_last_step)
         )
     except UserError as problem:
         _refuse(log, message, UnknownError(message=str(problem), explained=True))
@@ -106,7 +106,9 @@ async def run_step(
     write_notices(requests, message)
     write_window_notice(log, setup, message)
     recovery = LimitRecovery(requests, setup, user, fit_driver)
-    return await _run_request(run_context, setup, message, assembled, recovery, last=last)
+    return await _run_request(
+        run_context, setup, message, assembled, recovery, is_last_step=is_last_step
+    )
 
 
 async def _run_request(
@@ -116,7 +118,7 @@ async def _run_request(
     assembled: Assembled,
     recovery: LimitRecovery,
     *,
-    last: bool,
+    is_last_step: bool,
 ) -> StepResult:
     """Send a request, process its answer into the message, and return how the turn continues."""
     requests, log = run_context.requests, run_context.requests.log
@@ -133,11 +135,17 @@ async def _run_request(
         if assembled.budget_check.fits:
             files.start_snapshot()
             log.append(StepRequested(request=assembled.record), sync=True)
-            finished = await stream_answer(
+            step_finished = await stream_answer(
                 requests, setup.model, assembled, processor, recovery.within_named_limit
             )
             error = await _finish(
-                requests, run_context.tools, setup, processor, files, finished, last=last
+                requests,
+                run_context.tools,
+                setup,
+                processor,
+                files,
+                step_finished,
+                is_last_step=is_last_step,
             )
             error = error or _silent_truncation(setup, processor.message)
         else:
@@ -145,22 +153,31 @@ async def _run_request(
     except Aborted:
         error = AbortedError(message=requests.abort.reason or "Stopped.")
     except ModelFailed as failure:
-        accepted = without_refused_tool(requests, setup, processor.message, failure.error)
-        if accepted is not None:
+        new_setup = without_refused_tool(requests, setup, processor.message, failure.error)
+        if new_setup is not None:
             await files.record_changes()
             processor.discard_attempt(1)
-            retried = request_again(requests, accepted, processor.message, assembled)
+            retried = request_again(requests, new_setup, processor.message, assembled)
             # A limit that was tried is not tried again.
-            recovery = replace(recovery, setup=accepted)
+            recovery = replace(recovery, setup=new_setup)
             return await _run_request(
-                run_context, accepted, processor.message, retried, recovery, last=last
+                run_context,
+                new_setup,
+                processor.message,
+                retried,
+                recovery,
+                is_last_step=is_last_step,
             )
-        before = log.state.messages()[:-1]
+        earlier_messages = log.state.messages()[:-1]
         error = suspected_overflow(
-            failure.error, assembled.budget_check, setup.policy.overflow, before, message.parent_id
+            failure.error,
+            assembled.budget_check,
+            setup.policy.overflow,
+            earlier_messages,
+            message.parent_id,
         )
         error = with_provider_window(
-            error, setup, assembled.budget_check, before, message.parent_id
+            error, setup, assembled.budget_check, earlier_messages, message.parent_id
         )
     except asyncio.CancelledError:
         files.cancel()
@@ -171,7 +188,9 @@ async def _run_request(
     await files.record_changes()
     processor.close(error)
     add_to_session(requests, processor.message)
-    return _step_result(setup, processor, error, fits=assembled.budget_check.fits, last=last)
+    return _step_result(
+        setup, processor, error, request_fits=assembled.budget_check.fits, is_last_step=is_last_step
+    )
 
 
 def _step_result(
@@ -179,15 +198,15 @@ def _step_result(
     processor: StreamProcessor,
     error: ErrorValue | None,
     *,
-    fits: bool,
-    last: bool,
+    request_fits: bool,
+    is_last_step: bool,
 ) -> StepResult:
     """Return how the turn continues after an answer, or its error."""
-    if isinstance(error, ContextOverflowError) and fits:
+    if isinstance(error, ContextOverflowError) and request_fits:
         return "full" if error.compaction_failed else "overflow"
     if processor.circle is not None:
         return "circle"
-    if error is not None or last or processor.message.structured is not None:
+    if error is not None or is_last_step or processor.message.structured is not None:
         return "stop"
     if processor.is_rejected:
         return "rejected"
@@ -213,25 +232,25 @@ def _system_and_prompt_tokens(
 ) -> tuple[int, int]:
     """Return the tokens of the system prompt and of the answered prompt."""
     question = next(other for other in state.messages() if other.id == message.parent_id)
-    parts = {part.id for part in question.parts}
+    part_ids = {part.id for part in question.parts}
     system = prompt = 0
-    for flat, tokens in zip(
+    for neutral_message, tokens in zip(
         assembled.projection.messages, assembled.projection.tokens, strict=True
     ):
-        if flat.role == "system":
+        if neutral_message.role == "system":
             system += tokens
-        elif any(block.part_id in parts for block in flat.blocks):
+        elif any(block.part_id in part_ids for block in neutral_message.blocks):
             prompt += tokens
     return system, prompt
 
 
 def _pin_tokens(state: GuardedState, setup: StepSetup, assembled: Assembled) -> dict[str, int]:
     """Return the tokens of pinned parts in a request, by part id."""
-    pinned = pinned_parts(state.messages(), state.decisions)
+    pinned_ids = pinned_parts(state.messages(), state.decisions)
     tokens_by_part: dict[str, int] = {}
     for message in assembled.projection.messages:
         for block in message.blocks:
-            if block.part_id in pinned:
+            if block.part_id in pinned_ids:
                 tokens = block_tokens(block, setup.count)
                 tokens_by_part[block.part_id] = tokens_by_part.get(block.part_id, 0) + tokens
     return tokens_by_part
@@ -256,7 +275,7 @@ def _silent_truncation(setup: StepSetup, message: AssistantMessage) -> ContextOv
         return None
     tokens = message.tokens.prompt
     return ContextOverflowError(
-        message=SILENT.format(model=setup.info.ref.id, tokens=tokens, window=window),
+        message=SILENT_TRUNCATION.format(model=setup.info.ref.id, tokens=tokens, window=window),
         tokens=tokens,
         budget=window,
     )
@@ -269,14 +288,14 @@ def _refuse(log: SessionLog, message: AssistantMessage, error: ErrorValue) -> No
     log.append(*answer_ended(message.model_copy(update=update)), sync=True)
 
 
-def _parameters(setup: StepSetup, user: UserMessage, *, last: bool) -> dict[str, Any]:
+def _parameters(setup: StepSetup, user: UserMessage, *, is_last_step: bool) -> dict[str, Any]:
     parameters: dict[str, Any] = dict(setup.parameters)
     if user.model.variant:
         parameters["reasoning_effort"] = user.model.variant
     if setup.wants_structured:
-        choice = tool_choice(setup.info, user, last=last)
+        choice = tool_choice(setup.info, user, is_last_step=is_last_step)
     else:
-        choice = "none" if last and setup.specs else None
+        choice = "none" if is_last_step and setup.specs else None
     if choice is not None:
         # The tools stay listed, since some providers refuse a history of calls without them.
         parameters["tool_choice"] = choice
@@ -289,21 +308,21 @@ async def _finish(
     setup: StepSetup,
     processor: StreamProcessor,
     files: StepFiles,
-    finished: StepFinished,
+    step_finished: StepFinished,
     *,
-    last: bool,
+    is_last_step: bool,
 ) -> ErrorValue | None:
     """Run the tools, close the step, and return the error of the answer as a whole, if any."""
     state = requests.log.state
-    processor.finish_step(finished)
+    processor.finish_step(step_finished)
     calls = processor.take_tool_calls()
     calls_to_run = calls
-    if last:
+    if is_last_step:
         calls_to_run = answering_calls(calls) if setup.wants_structured else []
     error: ErrorValue | None = None
-    if finished.reason == "length" and (calls or not _has_content(state, processor)):
+    if step_finished.reason == "length" and (calls or not _has_content(state, processor)):
         error = OutputLengthError()
-    elif finished.reason == "content-filter":
+    elif step_finished.reason == "content-filter":
         error = ContentFilterError()
     elif calls_to_run:
         await files.before_tools()
@@ -312,9 +331,9 @@ async def _finish(
         if setup.wants_structured:
             keep_structured_answer(processor, calls_to_run)
     elif not calls and not _has_content(state, processor) and _is_only_answer(state, processor):
-        error = UnknownError(message=NOTHING, explained=True)
+        error = UnknownError(message=NO_ANSWER_ERROR, explained=True)
     await files.record_changes()
-    processor.handle(finished)
+    processor.handle(step_finished)
     if processor.circle is not None:
         error = UnknownError(message=processor.circle, explained=True)
     if error is None and requests.abort.is_set():

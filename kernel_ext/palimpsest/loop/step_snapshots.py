@@ -68,25 +68,27 @@ class StepFiles:
         if self._files is None or self._before_task is None:
             return
         snapshot_task, self._before_task = self._before_task, None
-        before = await snapshot_task
+        snapshot_before = await snapshot_task
         if not self._has_run_tools:
-            self._record_snapshot(before)
-            self._processor.files_changed(before, before, ())
+            self._record_snapshot(snapshot_before)
+            self._processor.files_changed(snapshot_before, snapshot_before, ())
             return
-        after = await take_snapshot(self._files) if before is not None else None
+        snapshot_after = await take_snapshot(self._files) if snapshot_before is not None else None
         changed: tuple[str, ...] = ()
-        if before is not None and after is not None:
-            changed = await asyncio.to_thread(_changed_paths, self._files.snapshots, before, after)
-        self._processor.files_changed(before, after, changed)
+        if snapshot_before is not None and snapshot_after is not None:
+            changed = await asyncio.to_thread(
+                _changed_paths, self._files.snapshots, snapshot_before, snapshot_after
+            )
+        self._processor.files_changed(snapshot_before, snapshot_after, changed)
 
-    def _record_snapshot(self, before: str | None) -> None:
+    def _record_snapshot(self, snapshot_before: str | None) -> None:
         """Record the snapshot before the step, and, once a turn, with its prompt."""
-        self._processor.snapshot_before(before)
+        self._processor.snapshot_before(snapshot_before)
         prompt = self._log.state.message(self._processor.message.parent_id)
-        if before is None or prompt is None or not begins_turn(prompt):
+        if snapshot_before is None or prompt is None or not begins_turn(prompt):
             return
         if not any(isinstance(part, SnapshotPart) for part in prompt.parts):
-            part = SnapshotPart(**self._log.new_part(prompt.info), snapshot=before)
+            part = SnapshotPart(**self._log.new_part(prompt.info), snapshot=snapshot_before)
             self._log.append(PartUpdated(part=part))
 
     def cancel(self) -> None:
@@ -95,9 +97,11 @@ class StepFiles:
             self._before_task.cancel()
 
 
-def _changed_paths(snapshots: Snapshots, before: str, after: str) -> tuple[str, ...]:
+def _changed_paths(
+    snapshots: Snapshots, snapshot_before: str, snapshot_after: str
+) -> tuple[str, ...]:
     try:
-        return snapshots.changed_paths(before, after)
+        return snapshots.changed_paths(snapshot_before, snapshot_after)
     except NotFound:
         return ()
 
@@ -135,8 +139,8 @@ async def _journal_diffs(
     message = log.state.message(message_id)
     if message is None or not isinstance(message.info, UserMessage):
         return  # it was removed meanwhile
-    shortened = shortened_diffs(turn_diffs)
-    diffs = [diff.model_dump(mode="json", exclude_none=True) for diff in shortened]
+    shortened_list = shortened_diffs(turn_diffs)
+    diffs = [diff.model_dump(mode="json", exclude_none=True) for diff in shortened_list]
     summary = {**(message.info.summary or {}), "diffs": diffs}
     info = message.info.model_copy(update={"summary": summary})
     log.append(MessageUpdated(info=info))
@@ -174,9 +178,9 @@ def net_diffs(snapshots: Snapshots, patches: Iterable[PatchPart]) -> tuple[FileD
 
 
 def _merge_diffs(
-    diffs_by_file: dict[str, FileDiff], newer: Iterable[FileDiff], snapshots: Snapshots
+    diffs_by_file: dict[str, FileDiff], newer_diffs: Iterable[FileDiff], snapshots: Snapshots
 ) -> None:
-    for diff in newer:
+    for diff in newer_diffs:
         older = diffs_by_file.pop(diff.file, None)
         joined = join_diffs(older, diff, snapshots) if older is not None else diff
         if joined is not None:
@@ -184,13 +188,13 @@ def _merge_diffs(
 
 
 def merged_diffs(
-    snapshots: Snapshots, diffs_by_file: Iterable[dict[str, Any]], newer: Iterable[FileDiff]
+    snapshots: Snapshots, diffs_by_file: Iterable[dict[str, Any]], newer_diffs: Iterable[FileDiff]
 ) -> tuple[dict[str, Any], ...]:
     """Return the files that a session changed, merged with newer diffs; without the lines."""
     by_file = {
         diff.file: diff for diff in (FileDiff.model_validate(each) for each in diffs_by_file)
     }
-    _merge_diffs(by_file, newer, snapshots)
+    _merge_diffs(by_file, newer_diffs, snapshots)
     paths = sorted(by_file)[:MAX_SESSION_FILES]
     diffs = [by_file[name].model_copy(update={"patch": None}) for name in paths]
     return tuple(diff.model_dump(mode="json", exclude_none=True) for diff in diffs)
@@ -199,12 +203,12 @@ def merged_diffs(
 def shortened_diffs(diffs: Iterable[FileDiff]) -> list[FileDiff]:
     """Return diffs without the lines that exceed the limits; added and deleted lines stay counted."""
     chars_left = TURN_PATCH_CHARS
-    shortened: list[FileDiff] = []
+    shortened_list: list[FileDiff] = []
     for diff in diffs:
         size = len(diff.patch or "")
-        if size > chars_left or len(shortened) >= MAX_DIFFS:
+        if size > chars_left or len(shortened_list) >= MAX_DIFFS:
             diff = diff.model_copy(update={"patch": None, "note": "%agent diff shows its lines"})
         else:
             chars_left -= size
-        shortened.append(diff)
-    return shortened
+        shortened_list.append(diff)
+    return shortened_list

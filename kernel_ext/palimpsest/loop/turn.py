@@ -95,16 +95,16 @@ PAUSED_LIMIT = 10
 TIME_IS_UP = "The turn took longer than {seconds:g} seconds, its time limit. Ask again to go on."
 
 
-async def run_turn(run_context: RunContext, *, again: bool = False) -> StoppedBy | None:
+async def run_turn(run_context: RunContext, *, continues: bool = False) -> StoppedBy | None:
     """Run steps until done, stopped, or at the step limit; returns the guard that ended the turn, else None.
 
-    ``again`` continues a turn that failed: the failed request is sent again, with the turn's earlier steps,
+    ``continues`` continues a turn that failed: the failed request is sent again, with the turn's earlier steps,
     and the user's message is not repeated.
     """
     turn, requests = Turn(run_context), run_context.requests
     log = requests.log
     before = log.state.newest_message()
-    await turn.run(again=again)
+    await turn.run(continues=continues)
     # A turn that sent nothing has no new outputs, so the last turn pruned everything already.
     after = messages_after(log.state.messages(), before)
     is_sent = any(isinstance(part, StepStartPart) for message in after for part in message.parts)
@@ -113,7 +113,7 @@ async def run_turn(run_context: RunContext, *, again: bool = False) -> StoppedBy
     await write_turn_changes(log, run_context.turn.files)
     is_stopped = turn.stopped_by == "rejected" or requests.abort.is_set()
     if turn.setup is not None and turn.setup.wants_structured and not is_stopped:
-        refuse_unstructured(log, turn.asked)
+        refuse_unstructured(log, turn.form_requests)
     return turn.stopped_by
 
 
@@ -125,7 +125,7 @@ class Turn:
         """The setup of the newest step; None before the first."""
         self.stopped_by: StoppedBy | None = None
         """The guard that ended the turn; None where the last answer shows its end."""
-        self.asked = 0
+        self.form_requests = 0
         """Number of repeated requests for a structured answer."""
         self._run_context = run_context
         self._requests = run_context.requests
@@ -144,13 +144,13 @@ class Turn:
         self._other_marker_id = ""
         """Id of the marker of the summary that the user requested in place of another."""
 
-    async def run(self, *, again: bool) -> None:
+    async def run(self, *, continues: bool) -> None:
         """Run steps until nothing is left to do."""
         while not self._requests.abort.is_set():
             self._run_context.turn.deliver()
             messages = self._log.state.messages()
             user = newest_user(messages)
-            if user is None or (ends_turn(messages, user) and not (again and self._steps == 0)):
+            if user is None or (ends_turn(messages, user) and not (continues and self._steps == 0)):
                 if user is None or not self._request_again(user):
                     return
                 continue
@@ -203,22 +203,22 @@ class Turn:
         self, hold: RequestHold, setup: StepSetup, user: UserMessage, cause: Cause = "size"
     ) -> bool:
         """Hold the next step's request; False where the user chose another or the older summary. Raises Aborted."""
-        newest: StepSetup | None = setup
+        newest_setup: StepSetup | None = setup
 
         async def propose() -> ProposedRequest:
-            nonlocal newest, user
+            nonlocal newest_setup, user
             if self._run_context.turn.deliver():
                 # The released request contains a prompt that joined the turn.
-                user, newest = newest_user(self._log.state.messages()) or user, None
-            now, newest = newest or await self._requests.setup(user), None
-            last = self._steps + 1 >= now.max_steps
+                user, newest_setup = newest_user(self._log.state.messages()) or user, None
+            now, newest_setup = newest_setup or await self._requests.setup(user), None
+            is_last_step = self._steps + 1 >= now.max_steps
             return await propose_step(
                 self._requests,
                 self._run_context.turn.postponed_pruning.last_message_id,
                 now,
                 self._fit_driver.attempts,
                 cause,
-                last=last,
+                is_last_step=is_last_step,
             )
 
         release = await hold.await_release(propose, self._requests.abort)
@@ -255,16 +255,16 @@ class Turn:
         if setup is None:
             return False
         if setup.wants_structured:
-            again = ask_for_form_again(self._log, setup, user, self.asked)
-            self.asked += again
-            return again
+            form_request = ask_for_form_again(self._log, setup, user, self.form_requests)
+            self.form_requests += form_request
+            return form_request
         newest = self._log.state.newest_message()
         if newest is None or not _ends_like_written_call(newest):
             return False
         may_ask = not self._asked_for_call and self._steps < setup.max_steps
-        again = ask_for_real_call(self._log, setup, user, may_ask=may_ask)
-        self._asked_for_call = self._asked_for_call or again
-        return again
+        form_request = ask_for_real_call(self._log, setup, user, may_ask=may_ask)
+        self._asked_for_call = self._asked_for_call or form_request
+        return form_request
 
     async def _run_next(self, setup: StepSetup, user: UserMessage) -> bool:
         """Run pending subtasks, else a pending compaction, else a step."""
@@ -308,7 +308,9 @@ class Turn:
         if is_last and self._steps > 1:
             write_message = write_last_step if setup.wants_structured else write_last_step_message
             user = write_message(self._log, setup, user)
-        result = await run_step(self._run_context, setup, user, self._fit_driver, last=is_last)
+        result = await run_step(
+            self._run_context, setup, user, self._fit_driver, is_last_step=is_last
+        )
         if result in ("overflow", "full"):
             can_summarise = result == "overflow"
             release = await self._may_cut(setup, user, "refused" if can_summarise else "failed")
@@ -321,26 +323,28 @@ class Turn:
             result == "compact" and self._fit_driver.request_summary(setup, user)
         ):
             return True
-        return self._continue_after(result, last=is_last)
+        return self._continue_after(result, is_last_step=is_last)
 
-    def _continue_after(self, result: StepResult, *, last: bool) -> bool:
+    def _continue_after(self, result: StepResult, *, is_last_step: bool) -> bool:
         """Return whether another step follows, and record the guard that prevents it."""
-        newest = self._log.state.newest_message()
-        assert newest is not None  # the answer that ends here
-        finish, error = (getattr(newest.info, name, None) for name in ("finish", "error"))
-        is_unknown = finish == "unknown" and not _open_tools(newest)
+        newest_message = self._log.state.newest_message()
+        assert newest_message is not None  # the answer that ends here
+        finish, error = (getattr(newest_message.info, name, None) for name in ("finish", "error"))
+        is_unknown = finish == "unknown" and not _open_tools(newest_message)
         self._unknown_steps = self._unknown_steps + 1 if is_unknown else 0
         self._paused_answers = self._paused_answers + 1 if finish == "paused" else 0
-        self._refused_steps = self._refused_steps + 1 if was_refused_unattended(newest) else 0
+        self._refused_steps = (
+            self._refused_steps + 1 if was_refused_unattended(newest_message) else 0
+        )
         if result in ("rejected", "circle"):
             return self._stop_by_guard(result)
         if self._refused_steps >= REFUSED_LIMIT:
             return self._stop_by_guard("rejected")
-        if error is None and getattr(newest.info, "structured", None) is not None:
+        if error is None and getattr(newest_message.info, "structured", None) is not None:
             return False
         if isinstance(error, ContextOverflowError):
             return self._stop_by_guard(self._too_long())
-        if last and error is None and (self._steps > 1 or finish in WITH_OPEN_CALLS):
+        if is_last_step and error is None and (self._steps > 1 or finish in WITH_OPEN_CALLS):
             return self._stop_by_guard("steps")
         if self._paused_answers >= PAUSED_LIMIT:
             return self._stop_by_guard("steps")
@@ -382,14 +386,16 @@ def newest_user(messages: Messages) -> UserMessage | None:
 
 def ends_turn(messages: Messages, user: UserMessage) -> bool:
     """Return whether the newest assistant message ends the turn of this user message."""
-    newest = next((m for m in reversed(messages) if isinstance(m.info, AssistantMessage)), None)
-    if newest is None or not isinstance(newest.info, AssistantMessage):
+    newest_answer = next(
+        (m for m in reversed(messages) if isinstance(m.info, AssistantMessage)), None
+    )
+    if newest_answer is None or not isinstance(newest_answer.info, AssistantMessage):
         return False
-    if newest.info.parent_id != user.id:
+    if newest_answer.info.parent_id != user.id:
         return False
-    if newest.info.error is not None or newest.info.structured is not None:
+    if newest_answer.info.error is not None or newest_answer.info.structured is not None:
         return True
-    return newest.info.finish not in UNFINISHED_OR_PAUSED and not _open_tools(newest)
+    return newest_answer.info.finish not in UNFINISHED_OR_PAUSED and not _open_tools(newest_answer)
 
 
 def pending_subtasks(state: GuardedState) -> tuple[SubtaskPart, ...]:
@@ -462,7 +468,7 @@ async def run_turn_time_limit(abort: Abort, state: CompactionState, policy: Reco
 STOP = "stop"
 """Topic of the notice about a turn's end."""
 
-WORDS: dict[StoppedBy, str] = {
+STOP_NOTICES: dict[StoppedBy, str] = {
     "steps": "The turn ended at its step limit. Ask it to go on.",
     "rejected": "The turn ended here because a call was refused. Say how to go on.",
     "error": "The provider ended the answer without saying why. Ask it to go on.",
@@ -483,11 +489,13 @@ UNATTENDED_WORDS = (
 
 def write_stop_error(log: SessionLog, messages: Messages, reason: str) -> None:
     """Write an answer with an error for a turn that was stopped between requests, unless another message shows the stop."""
-    newest = messages[-1].info if messages else None
+    newest_info = messages[-1].info if messages else None
     user = newest_user(messages)
-    if user is None or (isinstance(newest, AssistantMessage) and newest.error is not None):
+    if user is None or (
+        isinstance(newest_info, AssistantMessage) and newest_info.error is not None
+    ):
         return
-    if isinstance(newest, AssistantMessage) and newest.finish not in (None, "tool-calls"):
+    if isinstance(newest_info, AssistantMessage) and newest_info.finish not in (None, "tool-calls"):
         return
     write_refusal(log, user, AbortedError(message=reason or "Stopped."))
 
@@ -503,18 +511,24 @@ def journal_stop_reason(
     Without ``stopped_by`` the reason is derived from the answer; a turn without an answer records none.
     ``withdrawn`` are the waiting prompts that were withdrawn with it.
     """
-    last = next((m for m in reversed(messages) if isinstance(m.info, AssistantMessage)), None)
-    if last is None or not isinstance(last.info, AssistantMessage):
+    last_answer = next(
+        (m for m in reversed(messages) if isinstance(m.info, AssistantMessage)), None
+    )
+    if last_answer is None or not isinstance(last_answer.info, AssistantMessage):
         return stopped_by
-    reason = stopped_by or stop_reason_of(last.info) or "interrupted"
+    reason = stopped_by or stop_reason_of(last_answer.info) or "interrupted"
     events: list[Event] = []
     withdrawal = withdrawn_text(withdrawn) if withdrawn else ""
-    for about, words in ((STOP, _stop_notice(last, reason)), (WITHDRAWN, withdrawal)):
+    for about, words in ((STOP, _stop_notice(last_answer, reason)), (WITHDRAWN, withdrawal)):
         if words:
-            part = user_notice(log.ids.new("prt"), last.info.session_id, last.id, about, words)
+            part = user_notice(
+                log.ids.new("prt"), last_answer.info.session_id, last_answer.id, about, words
+            )
             events.append(PartUpdated(part=part))
-    if last.info.stopped_by != reason:
-        events.append(MessageUpdated(info=last.info.model_copy(update={"stopped_by": reason})))
+    if last_answer.info.stopped_by != reason:
+        events.append(
+            MessageUpdated(info=last_answer.info.model_copy(update={"stopped_by": reason}))
+        )
     if events:
         log.append(*events, sync=True)
     return reason
@@ -541,15 +555,15 @@ def _first_words(prompt: str) -> str:
     return " ".join(words[:SHOWN_WORDS]) + (" …" if len(words) > SHOWN_WORDS else "")
 
 
-def _stop_notice(last: Message, reason: StoppedBy) -> str:
+def _stop_notice(last_message: Message, reason: StoppedBy) -> str:
     """Return the notice about the turn's end; empty where the answer shows its reason."""
-    info = last.info
+    info = last_message.info
     if (
         not isinstance(info, AssistantMessage)
         or info.error is not None
         or info.stopped_by == reason
     ):
         return ""
-    if reason == "rejected" and was_refused_unattended(last):
+    if reason == "rejected" and was_refused_unattended(last_message):
         return UNATTENDED_WORDS
-    return WORDS.get(reason, "")
+    return STOP_NOTICES.get(reason, "")

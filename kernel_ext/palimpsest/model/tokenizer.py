@@ -60,13 +60,13 @@ ROUGH_NOTICE = (
     "Tokens by {} are estimates here, four ASCII characters or one other for each, and so is what rests on them: litellm's "
     "files of tokens, tiktoken or regex are missing (pip install jupyter-palimpsest)."
 )
-UNCERTAIN = frozenset({"Cn", "Co", "Cs"})
+UNCERTAIN_CATEGORIES = frozenset({"Cn", "Co", "Cs"})
 """Categories of characters that versions of Unicode, or libraries, may read differently."""
 LINES_READ = 200_000
 """Bytes of lines that are read at once, to save memory beside the dictionary."""
 
 ENCODING = "o200k_base"
-PIECES = "|".join(
+SPLIT_PATTERN = "|".join(
     [
         r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?""",
         r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?""",
@@ -145,7 +145,7 @@ def _load(name: str) -> Any:
     file = _rank_file(name)
     if file is None:
         return None
-    before = os.environ.get(CACHE_VARIABLE)
+    old_value = os.environ.get(CACHE_VARIABLE)
     os.environ[CACHE_VARIABLE] = str(file.parent)
     try:
         import tiktoken
@@ -154,10 +154,10 @@ def _load(name: str) -> Any:
     except Exception:  # noqa: BLE001 - a damaged file or an odd tiktoken must not stop the work
         return None
     finally:
-        if before is None:
+        if old_value is None:
             del os.environ[CACHE_VARIABLE]
         else:
-            os.environ[CACHE_VARIABLE] = before
+            os.environ[CACHE_VARIABLE] = old_value
     # Counting needs only the compiled side; the table of ranks in Python costs 28 MB more.
     encoding._mergeable_ranks = {}  # noqa: SLF001
     give_back_memory()
@@ -192,7 +192,7 @@ class RankTable:
     def __init__(self, path: Path, regex: Any) -> None:
         """``regex`` is the module of that name, which supports the categories of characters."""
         self._ranks = _read_ranks(path)
-        self._piece_pattern = regex.compile(PIECES)
+        self._piece_pattern = regex.compile(SPLIT_PATTERN)
         self._chars_left = MAX_CHARS_WITHOUT_TIKTOKEN
 
     def count(self, text: str) -> int | None:
@@ -218,20 +218,20 @@ class RankTable:
         """Return the tokens of a piece after repeatedly joining the neighbours of the lowest rank."""
         parts = [piece[index : index + 1] for index in range(len(piece))]
         while len(parts) > 1:
-            joined = [
+            pair_ranks = [
                 (rank, index)
                 for index, (left, right) in enumerate(pairwise(parts))
                 if (rank := self._rank(left + right)) is not None
             ]
-            if not joined:
+            if not pair_ranks:
                 break
-            _, index = min(joined)
+            _, index = min(pair_ranks)
             parts[index : index + 2] = [parts[index] + parts[index + 1]]
         return len(parts)
 
 
 def _is_certain(text: str) -> bool:
-    return text.isascii() or UNCERTAIN.isdisjoint(map(category, set(text)))
+    return text.isascii() or UNCERTAIN_CATEGORIES.isdisjoint(map(category, set(text)))
 
 
 def _read_ranks(path: Path) -> dict[bytes, int]:

@@ -139,11 +139,13 @@ class SessionLog:
         """Return the ids that a new part of a message has, of any type."""
         return self.ids.part(message.session_id, message.id)
 
-    def write_notice(self, message: MessageInfo, about: str, sentence: str) -> None:
+    def write_notice(self, message: MessageInfo, subject: str, sentence: str) -> None:
         """Write a sentence for the user about a subject into an answer; it is not sent to a model."""
         part_id = self.ids.new("prt")
         self.append(
-            PartUpdated(part=user_notice(part_id, message.session_id, message.id, about, sentence))
+            PartUpdated(
+                part=user_notice(part_id, message.session_id, message.id, subject, sentence)
+            )
         )
 
     def new_answer(

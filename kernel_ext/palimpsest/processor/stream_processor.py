@@ -243,23 +243,27 @@ class StreamProcessor:
             return
         if isinstance(metadata.get("output"), str):
             metadata = {**metadata, "output": hide_in_growing_output(metadata["output"])}
-        old = part.state.metadata
-        before, after = old.get("output"), metadata.get("output")
-        only_grows = isinstance(before, str) and isinstance(after, str) and after.startswith(before)
-        state = part.state.model_copy(
-            update={"title": title or part.state.title, "metadata": old | metadata}
+        old_metadata = part.state.metadata
+        output_before, output_after = old_metadata.get("output"), metadata.get("output")
+        only_grows = (
+            isinstance(output_before, str)
+            and isinstance(output_after, str)
+            and output_after.startswith(output_before)
         )
-        changed = part.model_copy(update={"state": state})
+        state = part.state.model_copy(
+            update={"title": title or part.state.title, "metadata": old_metadata | metadata}
+        )
+        changed_part = part.model_copy(update={"state": state})
         is_rest_equal = all(
-            old.get(key) == value for key, value in metadata.items() if key != "output"
+            old_metadata.get(key) == value for key, value in metadata.items() if key != "output"
         )
         if only_grows and is_rest_equal and state.title == part.state.title:
-            self._tools[call_id] = changed
-            pieces = str(after)[len(str(before)) :]
+            self._tools[call_id] = changed_part
+            pieces = str(output_after)[len(str(output_before)) :]
             if pieces:
                 self._log.journal.delta(part.message_id, part.id, "state.metadata.output", pieces)
             return
-        self._put_tool(changed)
+        self._put_tool(changed_part)
 
     def _tool_returned(self, event: ToolReturned) -> None:
         part = self._tools.get(event.id)
@@ -339,17 +343,19 @@ class StreamProcessor:
             self._step_start = self._step_start.model_copy(update={"snapshot": snapshot})
             self._journal_part(self._step_start)
 
-    def files_changed(self, before: str | None, after: str | None, files: tuple[str, ...]) -> None:
+    def files_changed(
+        self, snapshot_before: str | None, snapshot_after: str | None, files: tuple[str, ...]
+    ) -> None:
         """Record the snapshot after the step, and which files it changed."""
-        self._snapshot_after = after
-        if before is not None and after is not None and files:
-            first_files, more = files[:MAX_FILES], len(files) - MAX_FILES
+        self._snapshot_after = snapshot_after
+        if snapshot_before is not None and snapshot_after is not None and files:
+            first_files, more_count = files[:MAX_FILES], len(files) - MAX_FILES
             self._patch = PatchPart(
                 **self._log.new_part(self.message),
-                hash=before,
-                after=after,
+                hash=snapshot_before,
+                after=snapshot_after,
                 files=first_files,
-                more=more if more > 0 else None,
+                more=more_count if more_count > 0 else None,
             )
 
     def _journal_patch(self) -> None:
@@ -435,13 +441,15 @@ class StreamProcessor:
             now = self._log.clock()
             is_running = isinstance(part.state, ToolRunning)
             metadata = dict(part.state.metadata) if isinstance(part.state, ToolRunning) else {}
-            start = part.state.time.start if isinstance(part.state, ToolRunning) else now
-            raw = "".join(self._raw_inputs.get(part.call_id, ()))
+            start_ms = part.state.time.start if isinstance(part.state, ToolRunning) else now
+            raw_input = "".join(self._raw_inputs.get(part.call_id, ()))
             state = ToolFailed(
                 input=part.state.input,
                 error=ABORTED,
-                metadata=metadata | {"interrupted": True} | ({} if is_running else {"raw": raw}),
-                time=Span(start=start, end=now),
+                metadata=metadata
+                | {"interrupted": True}
+                | ({} if is_running else {"raw": raw_input}),
+                time=Span(start=start_ms, end=now),
             )
             self._put_tool(part.model_copy(update={"state": state}))
 

@@ -73,7 +73,7 @@ class RunTools:
         self, message_id: str, call_id: str, agent: str, ask: AskFunction, **more: Any
     ) -> ToolContext:
         """Return the context of one tool call; ``more`` are further fields of ``ToolContext``."""
-        extra = {**self.extra_values, **more.pop("extra", {})}
+        extra_values = {**self.extra_values, **more.pop("extra", {})}
         return ToolContext(
             session_id=self.log.session_id,
             message_id=message_id,
@@ -85,7 +85,7 @@ class RunTools:
             cwd=self.cwd,
             ask=ask,
             notebook=self.notebook,
-            extra_values=extra,
+            extra_values=extra_values,
             **more,
         )
 
@@ -97,7 +97,7 @@ async def run_calls(
     calls: Sequence[ToolCalled],
     offer: ToolLookup,
     context: Callable[[ToolCalled], ToolContext],
-    began: Callable[[str], None],
+    on_begin: Callable[[str], None],
     guard: Callable[[ToolCalled], Any],
 ) -> AsyncIterator[Result]:
     """Run the calls and yield each result as it comes.
@@ -110,7 +110,7 @@ async def run_calls(
         tool = offer.resolve(call.tool)
         is_exclusive = not isinstance(tool, str) and not tool.concurrent
         async with lock if is_exclusive else nullcontext():
-            return await _run(call, tool, offer, context, began, guard)
+            return await _run(call, tool, offer, context, on_begin, guard)
 
     tasks = [asyncio.create_task(run_call(call)) for call in calls]
     try:
@@ -127,7 +127,7 @@ async def _run(
     tool: Tool | str,
     offer: ToolLookup,
     context: Callable[[ToolCalled], ToolContext],
-    began: Callable[[str], None],
+    on_begin: Callable[[str], None],
     guard: Callable[[ToolCalled], Any],
 ) -> Result:
     if call.problem is not None:
@@ -142,7 +142,7 @@ async def _run(
         return _aborted_call(call, {})
     try:
         await guard(call)
-        began(call.id)
+        on_begin(call.id)
         return await _until_abort(call, tool, arguments, tool_context)
     except PermissionDenied as denied:
         return _refused_call(call, denied)
@@ -156,30 +156,32 @@ async def _run(
         return _broken_call(call, tool, broken)
 
 
-def _refused_call(call: ToolCalled, denied: PermissionDenied) -> ToolErred:
+def _refused_call(call: ToolCalled, denial: PermissionDenied) -> ToolErred:
     """Return the error of a refused call, with who refused it, the reason, and the change it would have made."""
-    metadata: dict[str, Any] = {REFUSED_BY: denied.denied_by}
-    if denied.reason:
-        metadata[REFUSED_WHY] = denied.reason
-    if denied.diff:
-        metadata["diff"] = denied.diff
-    if denied.denied_by == "headless":
+    metadata: dict[str, Any] = {REFUSED_BY: denial.denied_by}
+    if denial.reason:
+        metadata[REFUSED_WHY] = denial.reason
+    if denial.diff:
+        metadata["diff"] = denial.diff
+    if denial.denied_by == "headless":
         metadata[UNATTENDED] = True
     return ToolErred(
-        call.id, str(denied), rejected=denied.stops_turn, guard=denied.guard, metadata=metadata
+        call.id, str(denial), rejected=denial.stops_turn, guard=denial.guard, metadata=metadata
     )
 
 
-def _broken_call(call: ToolCalled, tool: Tool, broken: Exception) -> Result:
+def _broken_call(call: ToolCalled, tool: Tool, exception: Exception) -> Result:
     """Return an unexpected exception of a tool as its error; as aborted where the kernel is ending."""
-    if no_more_threads(broken):
+    if no_more_threads(exception):
         return _aborted_call(call, {})
-    return ToolErred(call.id, f"The tool {tool.name!r} failed: {type(broken).__name__}: {broken}")
+    return ToolErred(
+        call.id, f"The tool {tool.name!r} failed: {type(exception).__name__}: {exception}"
+    )
 
 
-def no_more_threads(broken: Exception) -> bool:
+def no_more_threads(exception: Exception) -> bool:
     """Return whether this failed because the interpreter is ending, when thread pools accept no more work."""
-    return isinstance(broken, RuntimeError) and str(broken).startswith("cannot schedule")
+    return isinstance(exception, RuntimeError) and str(exception).startswith("cannot schedule")
 
 
 async def _until_abort(
@@ -187,16 +189,16 @@ async def _until_abort(
 ) -> Result:
     """Run the tool; once aborted it gets a short grace period to return its partial result."""
     task = asyncio.ensure_future(await_contained(tool.run(arguments, context)))
-    waiting = asyncio.ensure_future(wait_for_abort(context.abort))
+    abort_task = asyncio.ensure_future(wait_for_abort(context.abort))
     try:
-        await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({task, abort_task}, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
             await asyncio.wait({task}, timeout=GRACE_SECONDS)
         if not task.done():
             return _aborted_call(call, {"not_returned": True})
         outcome = task.result()
     finally:
-        waiting.cancel()
+        abort_task.cancel()
         if not task.done():
             task.cancel()
     return _finished_call(call, outcome, stopped=context.abort.is_set())
@@ -226,15 +228,15 @@ class UserWaitTime:
     @contextmanager
     def count_waiting(self, call_id: str) -> Iterator[None]:
         """Count the time of the ``with`` block as waiting for the user."""
-        began = self._clock()
+        on_begin = self._clock()
         if self._open_waits == 0:
-            self._waiting_since = began
+            self._waiting_since = on_begin
         self._open_waits += 1
         try:
             yield
         finally:
             now = self._clock()
-            self._calls[call_id] = self._calls.get(call_id, 0) + now - began
+            self._calls[call_id] = self._calls.get(call_id, 0) + now - on_begin
             self._open_waits -= 1
             if self._open_waits == 0:
                 self._total += now - self._waiting_since

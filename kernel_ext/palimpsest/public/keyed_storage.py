@@ -82,12 +82,12 @@ class KeyedStorage:
                 self._check_session(session_id)
                 self._record(session_id, message_change(parts, plain_value(parts, value)))
             case ("part", message_id, _):
-                given = plain_value(parts, value)
-                named_session = given.get("sessionID")
+                new_value = plain_value(parts, value)
+                named_session = new_value.get("sessionID")
                 app = self._keys.session_of_message(
                     message_id, named_session if isinstance(named_session, str) else None
                 )
-                self._record(app, part_change(self._store, app, parts, given))
+                self._record(app, part_change(self._store, app, parts, new_value))
             case ("share", _):
                 raise UserError(SHARE_READ_ONLY)
             case _:

@@ -54,7 +54,7 @@ class Lesson(ShownInCell):
     def __init__(self, plan: LessonPlan, results: LearnerFile) -> None:
         self.plan = plan
         self.results = results
-        self.sessions = OpenedSessions(plan, _first_session)
+        self.sessions = OpenedSessions(plan, _session_of)
         self._views: list[Any] = []
         """Inspectors with hidden parts."""
         self._waiting: list[LessonAnswers] = []
@@ -208,6 +208,7 @@ class Lesson(ShownInCell):
         )
 
 
-def _first_session(path: Path) -> SessionReview:
-    """Open the first session of a recording."""
-    return next(iter(open_recording(path)))
+def _session_of(path: Path, session: str) -> SessionReview:
+    """Open a session of a recording by its id, or the first one without an id."""
+    opened = open_recording(path)
+    return opened[session or 0]

@@ -76,9 +76,9 @@ class RecordListener:
 @atexit.register
 def _end_all() -> None:
     """End all subscriptions with the script, together within ``LAST_SECONDS``."""
-    running = list(_RUNNING)
+    running_listeners = list(_RUNNING)
     deadline = time.monotonic() + LAST_SECONDS
-    for thread in running:
+    for thread in running_listeners:
         thread.end_soon()
-    for thread in running:
+    for thread in running_listeners:
         thread.join(max(deadline - time.monotonic(), 0))

@@ -63,27 +63,27 @@ class RecordedSession(RecordingReview):
         from palimpsest.review.timeline_view.view_answers import ViewAnswers
 
         engine, queue = _engine()
-        words, chosen = price_words(price, lifetime), chosen_policies(policies)
-        answers, query = ViewAnswers(self), checked_query(AskView, price=words)
+        price_text, policy_list = price_words(price, lifetime), chosen_policies(policies)
+        answers, query = ViewAnswers(self), checked_query(AskView, price=price_text)
         line = SessionQuestions(answers)
 
         def ask(query: ViewQuery, asker: str) -> Coroutine[Any, Any, ViewAnswer]:
-            return queue.answer(line, query, asker, chosen)
+            return queue.answer(line, query, asker, policy_list)
 
-        async def note(words: dict[str, Any]) -> ViewAnswer:
-            return await asyncio.to_thread(WriteNote.with_arguments(**words).write_on, self)
+        async def note(price_text: dict[str, Any]) -> ViewAnswer:
+            return await asyncio.to_thread(WriteNote.with_arguments(**price_text).write_on, self)
 
         inspected = InspectedSession(
             id=self.timeline.session,
             ask=ask,
             note=note,
-            view=lambda: inspector_view(answers.answer(query, chosen)),
-            policies=chosen,
+            view=lambda: inspector_view(answers.answer(query, policy_list)),
+            policies=policy_list,
         )
         opening = inspector_opening(
             self.timeline.session, link=link, views=views, hide=hide, place=place
         )
-        return InspectorWidget(inspected, engine, words, opening)
+        return InspectorWidget(inspected, engine, price_text, opening)
 
     def report(
         self,
@@ -141,7 +141,7 @@ def open_recording(
     Each session is a review that can be inspected in a cell and written as
     a report. Raises UserError with one sentence.
     """
-    opened = recording.open_recording(
+    opened_recording = recording.open_recording(
         path,
         session=session,
         get_policy=get_policy,
@@ -152,4 +152,4 @@ def open_recording(
         review=RecordedSession,
         captured=captured,
     )
-    return cast("Recording[RecordedSession]", opened)
+    return cast("Recording[RecordedSession]", opened_recording)

@@ -31,9 +31,9 @@ def operation_of(
 class SessionCalls:
     """Builds the operations of a session's methods, and carries them out."""
 
-    def __init__(self, app: App, live: "KernelSession") -> None:
+    def __init__(self, app: App, kernel_session: "KernelSession") -> None:
         self._app = app
-        self._live = live
+        self._live = kernel_session
 
     def run(self, operation: str, /, **arguments: Any) -> Any:
         """Carry out an operation on this session, by its name in the protocol of pages; returns its answer.

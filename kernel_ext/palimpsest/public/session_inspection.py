@@ -56,32 +56,36 @@ class SessionInspection(SessionCalls):
         from palimpsest.review.timeline_view.inspector_parts import inspector_opening
         from palimpsest.review.timeline_view.view_queries import AskView, checked_query
 
-        app, live = self._app, self._live
-        words, chosen = price_words(price, lifetime), chosen_policies(policies)
-        opening = inspector_opening(live.id, link=link, views=views, hide=hide, place=place)
-        key = f"inspect {live.id} {words or ''} {' , '.join(chosen)} {opening}"
+        app, kernel_session = self._app, self._live
+        price_text, policy_list = price_words(price, lifetime), chosen_policies(policies)
+        opening = inspector_opening(
+            kernel_session.id, link=link, views=views, hide=hide, place=place
+        )
+        key = f"inspect {kernel_session.id} {price_text or ''} {' , '.join(policy_list)} {opening}"
         known = app.views.get(key)
-        if known is not None and known.comm is not None and known.policies == chosen:
+        if known is not None and known.comm is not None and known.policies == policy_list:
             known.open_again(opening)
             return known
-        query = checked_query(AskView, price=words)
+        query = checked_query(AskView, price=price_text)
 
         def ask(query: "ViewQuery", asker: str) -> "Coroutine[Any, Any, ViewAnswer]":
-            return app.inspections.answer_session(live.id, query, asker, chosen)
+            return app.inspections.answer_session(kernel_session.id, query, asker, policy_list)
 
-        async def note(words: "dict[str, Any]") -> "ViewAnswer":
-            operation = WriteNote.with_arguments(**{**words, "session": live.id, "path": None})
+        async def note(price_text: "dict[str, Any]") -> "ViewAnswer":
+            operation = WriteNote.with_arguments(
+                **{**price_text, "session": kernel_session.id, "path": None}
+            )
             return await operation.run(self._operation_context())
 
         inspected = InspectedSession(
-            id=live.id,
+            id=kernel_session.id,
             ask=ask,
             note=note,
             view=lambda: inspector_view(app.engine.submit(ask(query, "")).result()),
-            live_session=live,
-            policies=chosen,
+            live_session=kernel_session,
+            policies=policy_list,
         )
-        widget = app.views[key] = InspectorWidget(inspected, app.engine, words, opening)
+        widget = app.views[key] = InspectorWidget(inspected, app.engine, price_text, opening)
         return widget
 
     def link(

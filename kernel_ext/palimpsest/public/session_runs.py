@@ -42,8 +42,8 @@ NOT_IN_A_CELL = (
 class SessionRuns(SessionCalls):
     """Sends prompts and controls the turns of one session."""
 
-    def __init__(self, app: App, live: "KernelSession") -> None:
-        super().__init__(app, live)
+    def __init__(self, app: App, kernel_session: "KernelSession") -> None:
+        super().__init__(app, kernel_session)
         self._listeners: tuple[RecordListener, ...] = ()
 
     def start(self, text: str, **options: Unpack[PromptWords]) -> EngineFuture[Answer]:
@@ -152,11 +152,13 @@ class SessionRuns(SessionCalls):
         >>> session.reply("ask_1", "reject", "Use the other file.")
         False
         """
-        checked = reply_of(reply, feedback)
-        if checked.by != "person":  # no page says who else has answered
-            return self._live.reply(ask_id, checked)
-        options = {"feedback": checked.feedback, "scope": checked.scope}
-        return not self._at_once("reply", ask_id=ask_id, answer=checked.answer, **options).late
+        checked_reply = reply_of(reply, feedback)
+        if checked_reply.by != "person":  # no page says who else has answered
+            return self._live.reply(ask_id, checked_reply)
+        options = {"feedback": checked_reply.feedback, "scope": checked_reply.scope}
+        return not self._at_once(
+            "reply", ask_id=ask_id, answer=checked_reply.answer, **options
+        ).late
 
     def answer(self, question_id: str, *answers: str | Sequence[str] | None) -> bool:
         """Answer the model's questions: for each one a label, free text, or a list of labels.
@@ -236,8 +238,8 @@ class AsyncRuns:
     [None, None]
     """
 
-    def __init__(self, runs: SessionRuns, app: App, live: "KernelSession") -> None:
-        self._runs, self._app, self._live = runs, app, live
+    def __init__(self, runs: SessionRuns, app: App, kernel_session: "KernelSession") -> None:
+        self._runs, self._app, self._live = runs, app, kernel_session
 
     async def prompt(self, text: str, **options: Unpack[PromptWords]) -> Answer:
         """Send a prompt and await its answer; in a notebook's kernel, ask with %agent.

@@ -1,7 +1,8 @@
 """Count the tokens of a request and its answer, with a simulated prompt cache.
 
-The prefix that a request shares with the previous request of the same session and purpose counts as cached, so
-that the cost of a changed system prompt or a cleared output is visible.
+The prefix that a request shares with the newest request of any session, for the same purpose, counts as cached, so that
+the cost of a changed system prompt or a cleared output is visible. As with a provider the content counts, not the session:
+a fork begins with what its parent has sent.
 """
 
 import json
@@ -18,7 +19,7 @@ MESSAGE_TOKENS = 4
 
 
 class UsageMeter:
-    """Counts the usage of requests, separately for each session."""
+    """Counts the usage of requests, and remembers the newest one of each session."""
 
     def __init__(self, count: Callable[[str], int]) -> None:
         self._count = count
@@ -32,20 +33,24 @@ class UsageMeter:
         purpose: str,
         *,
         text: str,
-        thoughts: str,
+        reasoning_text: str,
     ) -> Usage:
         """Return the tokens of a request and its answer, and remember the request."""
         pieces = request_pieces(messages, tools)
         key = (session_id or "", purpose)
-        previous = self._previous.get(key, ()) if session_id else ()
-        cached = self._shared_tokens(previous, pieces)
+        earlier = [
+            previous
+            for (_, of_purpose), previous in self._previous.items()
+            if session_id and of_purpose == purpose
+        ]
+        cached = max((self._shared_tokens(previous, pieces) for previous in earlier), default=0)
         prompt = sum(self._tokens(piece) for piece in pieces)
         if session_id:
             self._previous[key] = pieces
             self._previous.move_to_end(key)
             while len(self._previous) > SESSIONS_REMEMBERED:
                 self._previous.popitem(last=False)
-        output, reasoning = self._count(text), self._count(thoughts)
+        output, reasoning = self._count(text), self._count(reasoning_text)
         total = prompt + output + reasoning
         return Usage(
             input=prompt - cached,

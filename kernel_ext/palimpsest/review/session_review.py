@@ -14,10 +14,10 @@ from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.interface.recorded_policy import RECORDED, RecordedPolicy
 from palimpsest.context_policies.own_policies.custom import PolicyFunction
 from palimpsest.context_policies.prompt_cache.cache_lifetime import HOUR
-from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler, kept_for
+from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler, with_writes_kept
 from palimpsest.context_policies.registry import number_of
 from palimpsest.context_policies.replay.moved_summaries import SummaryChoice, with_summaries
-from palimpsest.context_policies.replay.simulation import RAW, Simulation
+from palimpsest.context_policies.replay.simulation import RAW_NAME, Simulation
 from palimpsest.context_policies.replay.simulation_cache import SimulationCache
 from palimpsest.render.reports.table import ReportTable
 from palimpsest.render.safety.escaping import one_line
@@ -29,7 +29,7 @@ from palimpsest.review.prices.given_prices import (
 from palimpsest.review.prices.listed_limits import ListedLimits, listed_limits
 from palimpsest.review.prices.price_file import PriceWords, price_words
 from palimpsest.review.prices.prices import (
-    NAMELESS,
+    NAMELESS_MODEL,
     PriceOf,
     profile_of,
     with_models_of,
@@ -93,9 +93,9 @@ def session_ruler(timeline: Timeline, tokens_beside: Callable[[], int]) -> Ruler
     the only known tokens of a request besides its messages.
     """
     fitted = fit_ruler(timeline)
-    if fitted.measured or any(item.kind in ("system", "tools") for item in timeline.items):
+    if fitted.is_fitted or any(item.kind in ("system", "tools") for item in timeline.items):
         return fitted
-    return replace(fitted, unseen=tokens_beside() or fitted.unseen)
+    return replace(fitted, unseen_tokens=tokens_beside() or fitted.unseen_tokens)
 
 
 def listed_policies(policies: Sequence[PolicyLike] | PolicyLike) -> list[PolicyLike]:
@@ -117,12 +117,12 @@ class SessionReview(NotedSession):
         timeline: Timeline,
         get_policy: GetPolicy,
         price_of: PriceOf,
-        sent: SentRequests | None = None,
+        sent_requests: SentRequests | None = None,
         children_of: ChildrenOf = no_children,
         *,
         references: References | None = None,
         references_of: Callable[[Timeline], References] = References.of,
-        keep: Keep | None = None,
+        keep_review: Keep | None = None,
         ruler: Ruler | None = None,
         problems: Sequence[Problem] = (),
         price: PriceWords | None = None,
@@ -142,13 +142,13 @@ class SessionReview(NotedSession):
         self._get_policy = get_policy
         self._price_of = price_of
         self.note_files = note_files or no_notes()
-        self.sent = sent
+        self.sent = sent_requests
         """The stored requests; None where there is no log."""
         self._references = references
         self._references_of = references_of
-        self._keep = keep
+        self._keep = keep_review
         self._ruler = ruler
-        self._words = price_words(price, lifetime)
+        self._price_text = price_words(price, lifetime)
         self.replays = SimulationCache(timeline)
         """The newest replays, so that the same policy is not replayed again."""
 
@@ -185,29 +185,29 @@ class SessionReview(NotedSession):
         """
         if isinstance(price, PriceProfile):
             return price
-        words = self._words if price is None else price_words(price)
-        if words not in self._profiles:
-            profile = profile_of(self.timeline, words, self._price_of)
-            self._profiles[words] = (
-                profile if profile.unit == "USD" else self._subagent_prices(profile, words)
+        price_text = self._price_text if price is None else price_words(price)
+        if price_text not in self._profiles:
+            profile = profile_of(self.timeline, price_text, self._price_of)
+            self._profiles[price_text] = (
+                profile if profile.unit == "USD" else self._subagent_prices(profile, price_text)
             )
-        return self._profiles[words]
+        return self._profiles[price_text]
 
-    def _subagent_prices(self, units: PriceProfile, words: str | None) -> PriceProfile:
+    def _subagent_prices(self, units: PriceProfile, price_text: str | None) -> PriceProfile:
         """Return the prices of a subagent for a session without prices, so that dollars and units are not mixed."""
-        if given_prices(words or "").for_all or not self.timeline.requests:
+        if given_prices(price_text or "").for_all or not self.timeline.requests:
             return units
         for child in self._children_of(self.timeline.session):
-            child_profile = profile_of(child, words, self._price_of)
+            child_profile = profile_of(child, price_text, self._price_of)
             if child_profile.unit == "USD":
                 model_names = dict.fromkeys(
-                    request.model or NAMELESS for request in self.timeline.requests
+                    request.model or NAMELESS_MODEL for request in self.timeline.requests
                 )
                 unknown = (
                     *model_names,
-                    *(name for name in child_profile.unknown if name not in model_names),
+                    *(name for name in child_profile.unpriced_models if name not in model_names),
                 )
-                return replace(child_profile, unknown=unknown, recorded=False)
+                return replace(child_profile, unpriced_models=unknown, matches_recorded=False)
         return units
 
     def replay_price(
@@ -216,7 +216,7 @@ class SessionReview(NotedSession):
         """Return the prices of a replay; with a given lifetime of the cache, its writes are priced for that lifetime."""
         seconds = self._lifetime(price, lifetime)
         profile = self.price(price)
-        return profile if seconds is None else kept_for(profile, hourly=seconds >= HOUR)
+        return profile if seconds is None else with_writes_kept(profile, hourly=seconds >= HOUR)
 
     def _lifetime(self, price: PriceLike, lifetime: str | float | None) -> float | None:
         """Return the lifetime in seconds: that of the call, that in its price, or the review's default; None without any."""
@@ -227,7 +227,7 @@ class SessionReview(NotedSession):
     def _given_prices(self, price: PriceLike) -> GivenPrices:
         if isinstance(price, PriceProfile):
             return GivenPrices()
-        return given_prices((self._words if price is None else price_words(price)) or "")
+        return given_prices((self._price_text if price is None else price_words(price)) or "")
 
     def listed_limits(self) -> ListedLimits:
         """Return the models' limits from a list, where the recording has none."""
@@ -354,15 +354,18 @@ class SessionReview(NotedSession):
         >>> session.why(1, 1)[-1]
         '.'
         """
-        from palimpsest.review.tables.explanation import why
+        from palimpsest.review.tables.explanation import explanation
 
         try:
             index = self._item(item)
-            timeline, under = self.timeline, ""
+            timeline, policy_text = self.timeline, ""
             if policy != RECORDED:
                 simulation = self._replay_under(policy)
-                timeline, under = simulation.timeline, f"Under {one_line(simulation.policy)}: "
-            sentence = why(
+                timeline, policy_text = (
+                    simulation.timeline,
+                    f"Under {one_line(simulation.policy_name)}: ",
+                )
+            sentence = explanation(
                 timeline,
                 index,
                 request - 1,
@@ -371,7 +374,7 @@ class SessionReview(NotedSession):
             )
         except IndexError as error:
             raise UserError(str(error)) from error
-        return f"{under}{sentence}"
+        return f"{policy_text}{sentence}"
 
     def link(
         self,
@@ -516,7 +519,7 @@ class SessionReview(NotedSession):
         }
 
     def _replay_under(self, policy: PolicyLike, summary: str | None = None) -> Simulation:
-        choice = None if summary is None else SummaryChoice.of(summary)
+        choice = None if summary is None else SummaryChoice.parse(summary)
         chosen_policy = with_summaries(self.policy(policy), choice)
         return self.replays.simulation(chosen_policy, self.ruler, 0)
 
@@ -550,9 +553,9 @@ class SessionReview(NotedSession):
 
         None stands for ``raw``, which shows every item whole. Raises UserError for an unknown name, and for what is no policy.
         """
-        if policy is None or policy == RAW:
+        if policy is None or (isinstance(policy, str) and policy == RAW_NAME):
             return None
-        if policy == RECORDED:
+        if isinstance(policy, str) and policy == RECORDED:
             return RecordedPolicy()
         return self._get_policy(policy, **numbers)
 
@@ -584,7 +587,7 @@ class SessionReview(NotedSession):
 
         if not self.timeline.requests:
             raise UserError("The session has no request yet, so there is nothing to compare.")
-        choice = None if summary is None else SummaryChoice.of(summary)
+        choice = None if summary is None else SummaryChoice.parse(summary)
         comparison = compare_policies(
             self.timeline,
             [with_summaries(self.policy(entry), choice) for entry in listed_policies(policies)],
@@ -643,11 +646,15 @@ def _own_rule_text(own: "OwnRule | None") -> str:
     return "" if own is None else own.sentence_end
 
 
-def _session_ruler_with(timeline: Timeline, sent: SentRequests | None) -> Ruler:
+def _session_ruler_with(timeline: Timeline, sent_requests: SentRequests | None) -> Ruler:
     def sent_beside() -> int:
         from palimpsest.review.request_contents.request_blocks import tokens_beside
 
-        return 0 if sent is None else tokens_beside(sent.system, sent.tools_text)
+        return (
+            0
+            if sent_requests is None
+            else tokens_beside(sent_requests.system, sent_requests.tools_text)
+        )
 
     return session_ruler(timeline, sent_beside)
 

@@ -13,7 +13,7 @@ from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.interface.recorded_policy import RECORDED
 from palimpsest.context_policies.own_policies.custom import OWN_POLICIES
 from palimpsest.context_policies.registry import get, presets
-from palimpsest.context_policies.replay.simulation import RAW
+from palimpsest.context_policies.replay.simulation import RAW_NAME
 from palimpsest.context_policies.summary_size import SUMMARY_TOKENS
 from palimpsest.context_policies.whatif.exact_whatif import exact_whatif
 from palimpsest.context_policies.whatif.light_whatif import light_whatif
@@ -74,4 +74,4 @@ def is_policy_of_review(policy: str | Policy | ContextPolicy) -> bool:
     names = {preset.preset for preset in presets()} - (
         {*ENGINE_PRESETS} if len(words) == 1 else set()
     )
-    return policy in OWN_POLICIES or name in (names | {*OWN_POLICIES, RAW, RECORDED})
+    return policy in OWN_POLICIES or name in (names | {*OWN_POLICIES, RAW_NAME, RECORDED})

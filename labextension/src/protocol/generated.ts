@@ -543,7 +543,7 @@ export interface BranchFigure {
   /** The value of each branch; empty where it has none. */
   values: string[];
   /** Whether the branches differ in this figure, for figures that are worth comparing. */
-  differ: boolean;
+  branches_differ: boolean;
 }
 /** Branches side by side. */
 export interface BranchTable {
@@ -1200,11 +1200,11 @@ export interface ForkedFrom {
 /** A note's place in a timeline; numbers count from 0. */
 export interface FoundPlace {
   /** The place in a few words; numbers in it count from 1. */
-  words: string;
+  text: string;
   /** The request at which the note is marked; None for the whole session, and where the place is not there. */
   request?: number;
   /** The last request of a range. */
-  last?: number;
+  last_request?: number;
   item?: number;
   compaction?: number;
 }
@@ -2296,20 +2296,20 @@ export interface PriceProfile {
   /** The list that the prices are from, with its date; empty where they were given. */
   source: string;
   /** Whether the session's recorded costs follow these prices; else every amount computed with them is an estimate. */
-  recorded: boolean;
+  matches_recorded: boolean;
   /** Whether each request has its own price, and recorded costs apply; else these prices apply to all requests. */
   of_session: boolean;
   /** Whether the user gave this model's price, which takes precedence over a list. */
   is_given: boolean;
   /** Whether the user gave prices, none of which is for a model of the session. */
-  unused: boolean;
+  all_unused: boolean;
   model_price?: Price;
   /** Whether a replay's writes are kept for an hour, as most of the recorded requests to the model requested. */
   writes_hour: boolean;
   /** Prices of the session's other models, which apply to their requests. */
   other_models: PriceProfile[];
   /** Models of the session whose price is not known, so that these prices apply to their requests. */
-  unknown: string[];
+  unpriced_models: string[];
 }
 /** Send a prompt; it waits until the running turn has ended. */
 export interface Prompt {
@@ -3255,5 +3255,5 @@ export const MAX_USED_NAMES = 3 as const;
 export const BLOCK_CHARS = 2000 as const;
 export const INSPECTOR_TABS = ["compared", "timeline", "items", "requests", "cost", "wastes", "notes"] as const;
 export const INSPECTOR_PARTS = ["tracks", "sentence", "policy", "grid", "card", "difference", "window", "requests", "request", "search", "compactions", "cost", "figures", "breaks", "wastes", "totals"] as const;
-export const WIDEST = 2.0 as const;
+export const MAX_FACTOR_RATIO = 2.0 as const;
 export const MIN_SCALED_TOKENS = 500 as const;

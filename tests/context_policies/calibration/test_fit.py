@@ -31,8 +31,10 @@ def test_the_ruler_of_pi_is_the_measured_one() -> None:
     by_chars = fit_ruler(pi_timeline())
     by_tokens = fit_ruler(pi_timeline(), "tiktoken/o200k_base")
 
-    assert by_chars.measured
-    assert round(by_chars.unseen) == 1_605  # the first request's items are scaled like all others
+    assert by_chars.is_fitted
+    assert (
+        round(by_chars.unseen_tokens) == 1_605
+    )  # the first request's items are scaled like all others
     assert round(by_chars.factor, 3) == 1.409
     assert round(by_tokens.factor, 3) == 1.271
 
@@ -47,7 +49,9 @@ def test_unseen_items_and_remainder_are_the_reported_tokens_exactly() -> None:
     for row in rows:
         assert round(row.unseen + row.items + row.remainder, 6) == row.reported
     within = [
-        row.items * ruler.low - 1 <= row.reported - row.unseen for row in rows if row.items > 2_000
+        row.items * ruler.lowest_factor - 1 <= row.reported - row.unseen
+        for row in rows
+        if row.items > 2_000
     ]
     assert all(within)
 
@@ -58,10 +62,10 @@ def test_a_session_without_usage_is_only_estimated(tmp_path: Path) -> None:
 
     ruler = fit_ruler(timeline)
 
-    assert not ruler.measured
-    assert (ruler.unseen, ruler.factor) == (0, 1.0)
+    assert not ruler.is_fitted
+    assert (ruler.unseen_tokens, ruler.factor) == (0, 1.0)
     assert added_up(timeline, ruler) == ()
-    assert "assumed" in ruler.words
+    assert "assumed" in ruler.sentence
 
 
 def test_a_session_whose_reported_prompts_never_grew_is_counted_by_the_estimate() -> None:
@@ -72,7 +76,7 @@ def test_a_session_whose_reported_prompts_never_grew_is_counted_by_the_estimate(
     ruler = fit_ruler(replace(pi, requests=told))
 
     assert ruler.factor == 1.0
-    assert ruler.low > 0
+    assert ruler.lowest_factor > 0
 
 
 def appending(usages: list[int], tmp_path: Path, *, restarts: int = 0) -> Timeline:
@@ -122,9 +126,9 @@ def test_a_report_that_falls_late_after_a_compaction_is_left_out_and_named(tmp_p
 
     ruler = fit_ruler(timeline)
 
-    assert ruler.odd == (30,)
+    assert ruler.contradicting_requests == (30,)
     assert ruler.factor == pytest.approx(4_500 / 3_100)  # for what each turn adds
-    assert "What request 31 reported contradicts the requests around it" in ruler.words
+    assert "What request 31 reported contradicts the requests around it" in ruler.sentence
 
 
 @settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])  # fmt: skip
@@ -143,10 +147,10 @@ def test_a_few_wrong_reports_move_neither_factor_nor_band(
     clean = fit_ruler(appending(right, tmp_path))
     fitted = fit_ruler(appending(wrong, tmp_path))
 
-    assert set(fitted.odd) == where
+    assert set(fitted.contradicting_requests) == where
     assert fitted.factor == pytest.approx(clean.factor, rel=0.01)
-    assert fitted.low <= 1 <= fitted.high
-    assert fitted.high / fitted.low < 3
+    assert fitted.lowest_factor <= 1 <= fitted.highest_factor
+    assert fitted.highest_factor / fitted.lowest_factor < 3
 
 
 class Looked(tuple[UnmeasuredRequest, ...]):

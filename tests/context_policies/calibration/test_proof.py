@@ -17,7 +17,7 @@ from palimpsest.context_policies.calibration.fit import fit_ruler, recorded_simu
 from palimpsest.context_policies.calibration.proof import Proof, proof_of
 from palimpsest.context_policies.calibration.proof_reasons import LOST_AFTER
 from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy
-from palimpsest.context_policies.prompt_cache.ruler import UNITS, RequestRuler, Scale
+from palimpsest.context_policies.prompt_cache.ruler import UNIT_PRICES, RequestRuler, Scale
 from palimpsest.context_policies.registry import get
 from palimpsest.context_policies.replay.simulation import simulate
 from palimpsest.recordings.timeline.journal_timeline import timeline_of
@@ -61,7 +61,7 @@ def test_without_the_taken_breaks_pi_would_be_half_of_what_it_cost() -> None:
 
     with_breaks = sum(size.cost(price) for size in recorded_simulation(timeline, ruler).sizes)
     without = sum(
-        size.cost(price) for size in recorded_simulation(timeline, ruler.without_taken).sizes
+        size.cost(price) for size in recorded_simulation(timeline, ruler.without_taken_reads).sizes
     )
 
     assert with_breaks - without > 10
@@ -89,7 +89,7 @@ def test_the_recorded_policy_is_replayed_by_the_function_of_all_policies() -> No
 )
 def test_what_a_request_reported_is_no_input_to_its_own_replay(at: int, usage: Usage) -> None:
     timeline = caching_session(20)
-    ruler = fit_ruler(timeline).without_taken
+    ruler = fit_ruler(timeline).without_taken_reads
     request = timeline.requests[at]
     changed = replace(
         timeline,
@@ -101,7 +101,7 @@ def test_what_a_request_reported_is_no_input_to_its_own_replay(at: int, usage: U
     )
 
     before = recorded_simulation(timeline, ruler).sizes[at]
-    after = recorded_simulation(changed, fit_ruler(changed).without_taken).sizes[at]
+    after = recorded_simulation(changed, fit_ruler(changed).without_taken_reads).sizes[at]
 
     assert (before.read, before.total, before.output, before.uncached) == (
         after.read,
@@ -121,14 +121,14 @@ def test_a_loss_that_nothing_explains_is_taken_into_every_replay() -> None:
     assert [at for at, size in enumerate(raw.sizes) if size.is_taken and at] == [9]
     assert raw.sizes[9].read == pruned.sizes[9].read == 0
     assert raw.sizes[10].read > 0
-    found = proof_of(timeline, ruler, UNITS)
+    found = proof_of(timeline, ruler, UNIT_PRICES)
     assert (found.requests, found.reproduced, found.taken_losses) == (19, 18, 1)
 
 
 def test_losses_are_not_taken_where_they_are_the_rule() -> None:
     timeline = caching_session(20, losses=dict.fromkeys(range(2, 20, 3), 0))
 
-    found = proof_of(timeline, fit_ruler(timeline), UNITS)
+    found = proof_of(timeline, fit_ruler(timeline), UNIT_PRICES)
 
     assert found.taken_losses == 0
     assert found.is_doubtful
@@ -138,7 +138,7 @@ def test_losses_are_not_taken_where_they_are_the_rule() -> None:
 def test_a_cache_that_is_never_read_is_reproduced_as_one() -> None:
     timeline = caching_session(8, losses=dict.fromkeys(range(8), 0))
 
-    found = proof_of(timeline, fit_ruler(timeline), UNITS)
+    found = proof_of(timeline, fit_ruler(timeline), UNIT_PRICES)
 
     assert (found.reproduced, found.taken_losses) == (7, 0)
 
@@ -148,7 +148,9 @@ def test_what_a_doubtful_replay_says_is_marked_and_says_why(tmp_path: Path) -> N
     store, report = bring(sample("inspect_plain.eval", tmp_path))
     timeline = timeline_of(store, report.sessions[0].id)
 
-    compared = compare_policies(timeline, [None, get("opencode.prune")], fit_ruler(timeline), UNITS)
+    compared = compare_policies(
+        timeline, [None, get("opencode.prune")], fit_ruler(timeline), UNIT_PRICES
+    )
 
     table = compared.table
     assert compared.proof.is_doubtful
@@ -161,7 +163,7 @@ def test_what_a_doubtful_replay_says_is_marked_and_says_why(tmp_path: Path) -> N
     assert table.html.count('<tr style="opacity:0.75;font-style:italic">') == 2
     assert compared.json()["proof"]["share"] == 0.0
     assert not compare_policies(
-        pi_timeline(), [None], fit_ruler(pi_timeline()), UNITS
+        pi_timeline(), [None], fit_ruler(pi_timeline()), UNIT_PRICES
     ).table.doubtful
 
 
@@ -195,7 +197,7 @@ def test_a_recording_without_usage_has_no_proof(tmp_path: Path) -> None:
 def test_each_provider_keeps_a_prompt_by_its_own_rules(model: str, reads: list[int]) -> None:
     timeline = caching_session(3, model=model, first=16_700, output=400, reads=reads)
 
-    found = proof_of(timeline, fit_ruler(timeline), UNITS)
+    found = proof_of(timeline, fit_ruler(timeline), UNIT_PRICES)
 
     assert (found.requests, found.reproduced) == (2, 2)
 
@@ -262,13 +264,15 @@ def test_a_given_lifetime_holds_for_each_request() -> None:
 
 def test_what_is_beyond_the_recorded_request_is_counted_as_everywhere() -> None:
     session = Scale(1_000, 2.0)
-    ruler = RequestRuler(unseen=5_000, factor=4.0, output_factor=1.0, counted=1_000)
+    ruler = RequestRuler(
+        unseen_tokens=5_000, factor=4.0, output_factor=1.0, recorded_estimate=1_000
+    )
 
-    assert ruler.of(1_000, session) == 9_000
-    assert ruler.of(1_001, session) == 9_000
-    assert ruler.of(50_000, session) == session.of(50_000)
-    less = ruler._replace(unseen=0, factor=1.0)
-    assert less.of(1_500, session) == 2_000
+    assert ruler.request_tokens(1_000, session) == 9_000
+    assert ruler.request_tokens(1_001, session) == 9_000
+    assert ruler.request_tokens(50_000, session) == session.request_tokens(50_000)
+    less = ruler._replace(unseen_tokens=0, factor=1.0)
+    assert less.request_tokens(1_500, session) == 2_000
 
 
 @pytest.mark.parametrize("requests", [1, 2])
@@ -283,7 +287,7 @@ def test_odd_recordings_have_a_sentence(requests: int, usage: Usage | None) -> N
         earlier={},
     )
 
-    found = proof_of(odd, fit_ruler(odd), UNITS)
+    found = proof_of(odd, fit_ruler(odd), UNIT_PRICES)
 
     assert found.sentence.startswith("Replayed as recorded: ")
     assert found.json()["sentence"] == found.sentence
@@ -295,7 +299,7 @@ def test_what_is_in_no_item_is_counted_once() -> None:
         3, first=2_000, growth=2_000, output=100, shown=200, model="mine/custom-1"
     )
 
-    found = proof_of(timeline, fit_ruler(timeline), UNITS)
+    found = proof_of(timeline, fit_ruler(timeline), UNIT_PRICES)
 
     assert (found.requests, found.reproduced) == (2, 2)
     assert found.money_apart == pytest.approx(0, abs=0.01)
@@ -306,7 +310,7 @@ def test_what_is_in_no_item_is_counted_once() -> None:
 def test_prompts_grow_by_what_the_session_grew_by(requests: int, growth: int) -> None:
     timeline = caching_session(requests, growth=growth)
 
-    found = proof_of(timeline, fit_ruler(timeline), UNITS)
+    found = proof_of(timeline, fit_ruler(timeline), UNIT_PRICES)
 
     assert found.share == 1.0
     assert found.money_apart == pytest.approx(0, abs=0.01)
@@ -334,11 +338,11 @@ def test_another_conversation_in_the_same_file_is_taken_with_its_shorter_prompt(
     )
     ruler = fit_ruler(timeline)
 
-    found = proof_of(timeline, ruler, UNITS)
+    found = proof_of(timeline, ruler, UNIT_PRICES)
 
     assert (found.requests, found.reproduced, found.taken_losses) == (6, 5, 1)
     assert found.money_apart == pytest.approx(0, abs=0.01)
-    assert recorded_simulation(timeline, ruler.without_taken).sizes[5].total > 24_000
+    assert recorded_simulation(timeline, ruler.without_taken_reads).sizes[5].total > 24_000
 
 
 @pytest.mark.parametrize("requests", [2, 3, 8])
@@ -348,7 +352,7 @@ def test_a_client_that_marks_nothing_for_the_cache_reads_nothing(requests: int) 
         timeline, [Usage(input=request.reported or 0, output=500) for request in timeline.requests]
     )
 
-    found = proof_of(unmarked, fit_ruler(unmarked), UNITS)
+    found = proof_of(unmarked, fit_ruler(unmarked), UNIT_PRICES)
 
     assert found.reproduced == requests - 1
     assert found.is_reliable
@@ -369,7 +373,7 @@ def test_a_loss_after_a_setting_changed_is_taken_where_nothing_else_tells_its_si
 ) -> None:
     timeline = changed_at(caching_session(20, losses={9: 0}), {9: "two"}, setting)
 
-    found = proof_of(timeline, fit_ruler(timeline), UNITS)
+    found = proof_of(timeline, fit_ruler(timeline), UNIT_PRICES)
 
     assert (found.requests, found.reproduced, found.taken_losses) == (19, 18, 1)
     after = LOST_AFTER["effort" if setting == "effort" else "client"]
@@ -385,9 +389,9 @@ def test_the_same_change_elsewhere_tells_how_much_is_lost(setting: str) -> None:
     )
     ruler = fit_ruler(timeline)
 
-    found = proof_of(timeline, ruler, UNITS)
+    found = proof_of(timeline, ruler, UNIT_PRICES)
 
-    assert [ruler.of(at).beginning for at in changes] == [8_000] * 3
+    assert [ruler.request_ruler(at).unchanged_beginning for at in changes] == [8_000] * 3
     assert (found.requests, found.reproduced, found.taken_losses) == (19, 19, 0)
 
 
@@ -395,7 +399,7 @@ def test_changes_after_which_the_cache_was_read_predict_no_loss() -> None:
     changes = {5: "two", 9: "three", 14: "four"}
     timeline = changed_at(caching_session(20, losses={9: 0}), changes, "effort")
 
-    found = proof_of(timeline, fit_ruler(timeline), UNITS)
+    found = proof_of(timeline, fit_ruler(timeline), UNIT_PRICES)
 
     assert (found.reproduced, found.taken_losses) == (18, 1)
 
@@ -408,7 +412,7 @@ def test_a_read_that_arrives_late_is_taken_and_counted_by_its_cause() -> None:
     usages[6] = Usage(cache_read=left[4], cache_write=10_000, output=500)
     timeline = with_usages(caching_session(10), usages)
 
-    found = proof_of(timeline, fit_ruler(timeline), UNITS)
+    found = proof_of(timeline, fit_ruler(timeline), UNIT_PRICES)
 
     assert (found.reproduced, found.taken_losses) == (8, 1)
     assert list(found.json()["taken_causes"]) == [f"after {LOST_AFTER['late']}"]
@@ -437,7 +441,7 @@ def test_the_reason_names_what_the_numbers_show(usages: list[Usage], reason: str
     timeline = caching_session(len(usages), model="gemini/gemini-2.5-pro")
     odd = with_usages(timeline, usages)
 
-    found = proof_of(odd, fit_ruler(odd), UNITS)
+    found = proof_of(odd, fit_ruler(odd), UNIT_PRICES)
 
     assert found.is_doubtful
     assert reason in found.doubt_sentences
@@ -465,7 +469,7 @@ def test_two_models_that_take_turns_have_a_cache_and_a_ruler_each() -> None:
     requests = [replace(request, model=models[request.index % 2]) for request in timeline.requests]
     mixed = with_usages(replace(timeline, requests=tuple(requests)), usages)
 
-    found = proof_of(mixed, fit_ruler(mixed), UNITS)
+    found = proof_of(mixed, fit_ruler(mixed), UNIT_PRICES)
 
     assert found.reproduced >= 18
     assert found.is_reliable
@@ -487,7 +491,7 @@ def test_answers_are_at_most_what_is_reported_of_them(output: int, growth: int) 
 def test_a_read_below_the_least_that_is_documented_is_believed() -> None:
     timeline = caching_session(10, first=110, growth=100, output=5, shown=20)
 
-    found = proof_of(timeline, fit_ruler(timeline), UNITS)
+    found = proof_of(timeline, fit_ruler(timeline), UNIT_PRICES)
 
     assert (found.reproduced, found.money_apart) == (9, pytest.approx(0, abs=0.03))
 
@@ -523,7 +527,7 @@ def test_any_usage_in_any_order_has_a_sentence_and_possible_numbers(
     timeline = with_usages(replace(plain, requests=requests), usages)
     ruler = fit_ruler(timeline)
 
-    found = proof_of(timeline, ruler, UNITS)
+    found = proof_of(timeline, ruler, UNIT_PRICES)
 
     assert found.sentence.endswith(".")
     assert all(reason.endswith(".") for reason in found.reasons)

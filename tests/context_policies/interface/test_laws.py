@@ -29,7 +29,7 @@ from palimpsest.context_policies.prompt_cache.ruler import Ruler
 from palimpsest.context_policies.replay.simulation import simulate
 from palimpsest.transcript.timeline import CHARS4, Timeline, Transition
 
-RULER = Ruler(unseen=100)
+RULER = Ruler(unseen_tokens=100)
 PAIRS = (
     ("opencode.prune", "pi.compact"),
     ("pi.compact", "sweagent.last_n"),
@@ -163,10 +163,10 @@ def test_each_breach_names_policy_request_item_and_law() -> None:
 
     said = {
         laws.EXISTING_ITEM: broken(Scripted(at(1, Change(future, "cleared")))),
-        laws.PAIRED: broken(Scripted(at(1, Change(result, "out")))),
-        laws.PINNED: broken(Scripted(at(1, Change(user, "cleared")))),
+        laws.CALL_WITH_RESULT: broken(Scripted(at(1, Change(result, "out")))),
+        laws.PIN_KEPT: broken(Scripted(at(1, Change(user, "cleared")))),
         laws.NOT_LONGER: broken(Scripted(at(1, Change(result, "masked", "x" * 9_999)))),
-        laws.STICKY: broken(Scripted(at(1, Change(result, "whole")))),
+        laws.DECISION_KEPT: broken(Scripted(at(1, Change(result, "whole")))),
         laws.ALLOWED_STATE: broken(Scripted(at(1, Change(result, "reverted")))),
         laws.JSON_STATE: broken(Scripted(lambda _: (), state={1, 2})),
     }
@@ -177,7 +177,7 @@ def test_each_breach_names_policy_request_item_and_law() -> None:
     for law, sentence in said.items():
         assert sentence.endswith(f": {law}."), sentence
     assert f"item {future}: " in said[laws.EXISTING_ITEM]
-    assert broken(Scripted(at(1, Change(call, "out")))).endswith(f": {laws.PAIRED}.")
+    assert broken(Scripted(at(1, Change(call, "out")))).endswith(f": {laws.CALL_WITH_RESULT}.")
 
 
 def test_a_call_and_its_result_may_go_together() -> None:

@@ -16,7 +16,7 @@ from palimpsest.context_policies.prompt_cache.ruler import Ruler
 from palimpsest.context_policies.registry import get
 from palimpsest.context_policies.replay.simulation import Simulation, simulate
 
-RULER = Ruler(unseen=1600)
+RULER = Ruler(unseen_tokens=1600)
 
 
 def shortening(chars: int) -> CustomPolicy:

@@ -206,7 +206,9 @@ class Each(Form):
 def smolagents() -> dict[str, Callable[[], Form]]:
     cut = importlib.import_module("smolagents.utils").truncate_content
     return {
-        "smolagents.output longest=2000 kept=2000": lambda: Each(lambda c: cut(c.result, 2_000)),
+        "smolagents.output longest_chars=2000 kept_chars=2000": lambda: Each(
+            lambda c: cut(c.result, 2_000)
+        ),
         "smolagents.output": lambda: Each(lambda c: cut(c.result)),
     }
 
@@ -322,8 +324,8 @@ def openai_agents() -> dict[str, Callable[[], Form]]:
 
     return {
         "openai_agents.tool_output_trimmer": lambda: Responses(rule()),
-        "openai_agents.tool_output_trimmer turns=1 longest=400 preview=100": lambda: Responses(
-            rule(recent_turns=1, max_output_chars=400, preview_chars=100)
+        "openai_agents.tool_output_trimmer turns=1 longest_chars=400 preview=100": lambda: (
+            Responses(rule(recent_turns=1, max_output_chars=400, preview_chars=100))
         ),
     }
 
@@ -406,7 +408,7 @@ def langchain() -> dict[str, Callable[[], Form]]:
 
     return {
         "langchain.clear_tool_uses trigger=3000": lambda: LangChain(clear(trigger=3_000)),
-        "langchain.clear_tool_uses trigger=3000 keep=1 clear_inputs=true excluded=bash": lambda: (
+        "langchain.clear_tool_uses trigger=3000 keep_results=1 clear_inputs=true spared_tools=bash": lambda: (
             LangChain(clear(trigger=3_000, keep=1, clear_tool_inputs=True, exclude_tools=("bash",)))
         ),
         "langchain.clear_tool_uses trigger=3000 at_least=1500": lambda: LangChain(

@@ -19,7 +19,7 @@ ROWS = {
     "langchain.summarization 4000": "langchain.summarization",
     "langchain.clear_tool_uses 100000": "langchain.clear_tool_uses trigger=100000",
     "openai.compact": "openai.compact",
-    "openai.compact gpt-4.1": "openai.compact trigger=0 at=0.9 window=1047576",
+    "openai.compact gpt-4.1": "openai.compact trigger=0 window_share=0.9 window=1047576",
 }
 """The row of a preset by what its original was asked."""
 

@@ -12,7 +12,7 @@ from palimpsest import policies
 from palimpsest.context_policies.interface.laws import PolicyBreach
 from palimpsest.context_policies.interface.policy import Change, ContextPolicy, Probe
 from palimpsest.context_policies.own_policies.custom import CustomPolicy
-from palimpsest.context_policies.own_policies.decisions import CLEARED
+from palimpsest.context_policies.own_policies.decisions import CLEARED_TEXT
 from palimpsest.context_policies.own_policies.past_view import PastView
 from palimpsest.context_policies.replay.simulation import Simulation, simulate
 from palimpsest.review.comparison.policy_figures import verdict
@@ -56,7 +56,7 @@ def test_a_function_of_three_lines_gives_what_the_preset_of_the_same_rule_gives(
     preset = replayed(policies.get("complexity_trap.mask", placeholder="MASKED"), pi_timeline())
     own = replayed(palimpsest.policy(masks), pi_timeline())
 
-    assert len(preset.fired) == 362
+    assert len(preset.firing_requests) == 362
     short = {item.index for item in pi_timeline().items if item.chars < 50}
     expected = [
         transition for transition in preset.timeline.transitions if transition.item not in short
@@ -108,13 +108,13 @@ def test_results_shorter_than_the_placeholder_stay() -> None:
 def test_decisions_that_change_nothing_are_told_with_their_reason() -> None:
     @palimpsest.policy
     def clears_what_is_short(view: PastView) -> Iterator[Change]:
-        short = [output for output in view.outputs if view.item(output).chars <= len(CLEARED)]
+        short = [output for output in view.outputs if view.item(output).chars <= len(CLEARED_TEXT)]
         yield from (policies.clear(index) for index in short)
 
     found = replayed(clears_what_is_short)
     words = verdict(found)
 
-    assert found.fired == ()
+    assert found.firing_requests == ()
     assert words.startswith("It decided ")
     assert words.endswith(
         " times, and nothing changed: what it named was as short as what would stand for it."
@@ -144,7 +144,7 @@ def test_a_probe_tells_why_it_did_not_act() -> None:
 
     found = replayed(never)
 
-    assert found.fired == ()
+    assert found.firing_requests == ()
     assert found.probes[-1].probe.threshold == 1_000_000
     assert found.probes[-1].probe.value > 1_000
 
@@ -235,7 +235,7 @@ def test_in_a_pipeline_each_sees_what_those_before_it_leave() -> None:
 
 
 def test_what_an_earlier_policy_took_out_is_not_shown_by_a_later_one() -> None:
-    compacts = policies.get("pi.compact window=1000 reserve=0 keep=100 summary=20")
+    compacts = policies.get("pi.compact window=1000 reserve=0 keep_tokens=100 summary=20")
     pipelines = (compacts | newest_all, newest_all | compacts)
 
     for pipeline in pipelines:
@@ -260,7 +260,7 @@ def test_a_pipeline_over_the_recorded_session_is_its_parts_where_one_never_acts(
     both = replayed(policies.get("gemini.mask | opencode.prune"), pi)
 
     assert [size.total for size in both.sizes] == [size.total for size in replayed(prune, pi).sizes]
-    assert len(both.fired) == 1
+    assert len(both.firing_requests) == 1
 
 
 def test_the_namespace_shows_itself_as_the_table_of_policies() -> None:

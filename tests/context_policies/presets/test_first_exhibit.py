@@ -143,5 +143,5 @@ def figures(replay: Simulation) -> Row:
         rewrite=written / peak,
         cost=SONNET.cost(0, total - written + asked, written, output + summarised, terms=STANDARD),
         cost_uncached=SONNET.cost(total + asked, 0, 0, output + summarised, terms=STANDARD),
-        fired=len(replay.fired),
+        fired=len(replay.firing_requests),
     )

@@ -71,5 +71,5 @@ def test_it_decides_like_a_walk_back_over_all_results(
     walked = simulate(timeline, WalksBack(**numbers), RULER)
 
     assert counted.timeline.transitions == walked.timeline.transitions
-    assert counted.fired == walked.fired
+    assert counted.firing_requests == walked.firing_requests
     assert [at.probe for at in counted.probes] == [at.probe for at in walked.probes]

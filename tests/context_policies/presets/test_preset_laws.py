@@ -40,7 +40,7 @@ WITHOUT_WINDOW = (
     shortening.DeepAgentsTruncateArgs,  # counts messages
 )
 """Presets that act also where no window is known, as their projects do."""
-RULER = Ruler(unseen=100)
+RULER = Ruler(unseen_tokens=100)
 BY_HAND: list[tuple[str, ItemState]] = [("undo", "reverted"), ("user/exclude", "out")]
 """What a person does to items, by the rules that a timeline calls it."""
 GONE = {"out", "summarised", "reverted"}
@@ -52,14 +52,16 @@ EAGER = {
     "protect": 500,
     "minimum": 200,
     "at_least": 100,
-    "keep": 2,
+    "keep_results": 2,
+    "keep_turns": 2,
+    "keep_texts": 2,
     "n": 2,
     "turns": 1,
     "messages": 4,
-    "most": 8,
-    "left": 4,
-    "longest": 300,
-    "kept": 200,
+    "max_events": 8,
+    "events_left": 4,
+    "longest_chars": 300,
+    "kept_chars": 200,
     "note_chars": 60,
     "result_tokens": 300,
     "prompt_tokens": 300,
@@ -69,10 +71,9 @@ EAGER = {
     "least_chars": 100,
     "image_turns": 1,
     "interval": 2,
-    "prompts": 100,
     "file_tokens": 100,
-    "results": 100,
-    "keep_least": 50,
+    "whole_result_tokens": 100,
+    "min_keep_tokens": 50,
     "head": 50,
     "tail": 50,
     "soft": 0.05,
@@ -115,12 +116,12 @@ def eager(preset: type[Preset]) -> ContextPolicy:
     }
     whole: Any = preset()
     if isinstance(whole, shortening.StrandsOffload):
-        small["kept"] = 20  # its note alone has 480 characters
-        small["longest"] = 200
+        small["kept_tokens"] = 20  # its note alone has 480 characters
+        small["longest_tokens"] = 200
     if isinstance(whole, masking.SweAgentClosedWindow):
         small["results"] = True
     if isinstance(whole, summarising.CutAtTokens):
-        small["keep"] = 300 if whole.keep else 0
+        small["keep_tokens"] = 300 if whole.keep_tokens else 0
     return cast("ContextPolicy", replace(whole, **small))
 
 
@@ -187,7 +188,7 @@ def test_a_preset_acts_on_a_busy_session_and_keeps_the_laws(preset: type[Preset]
     timeline = busy()
     replay = keeps_the_laws(timeline, eager(preset), until=len(timeline.requests) // 2)
 
-    assert replay.fired
+    assert replay.firing_requests
     assert replay.timeline.transitions
 
 
@@ -210,13 +211,13 @@ def test_a_preset_takes_the_recorded_window_and_without_one_does_nothing(
         numbers["trigger"] = 0
     if hasattr(policy, "image_turns"):
         numbers["image_turns"] = 100
-    if hasattr(policy, "most"):
-        numbers["most"] = 0
+    if hasattr(policy, "max_events"):
+        numbers["max_events"] = 0
     policy = replace(policy, **numbers)
 
-    assert not simulate(busy(), policy, RULER).fired
-    if "trigger" not in numbers and "most" not in numbers:
-        assert simulate(busy(), policy, RULER, window=3_000).fired
+    assert not simulate(busy(), policy, RULER).firing_requests
+    if "trigger" not in numbers and "max_events" not in numbers:
+        assert simulate(busy(), policy, RULER, window=3_000).firing_requests
 
 
 @st.composite
@@ -251,11 +252,11 @@ def test_a_preset_acts_exactly_where_its_probe_passed_the_threshold(timeline: Ti
             replay = simulate(timeline, policy, RULER)
             passed = [probe.request for probe in replay.probes if probe.probe.is_passed]
 
-            assert bool(passed) == bool(replay.fired), policy.name
-            assert passed[:1] == [*replay.fired][:1], policy.name
-            assert ("Never acted" in verdict(replay)) == bool(replay.probes and not replay.fired), (
-                policy.name
-            )
+            assert bool(passed) == bool(replay.firing_requests), policy.name
+            assert passed[:1] == [*replay.firing_requests][:1], policy.name
+            assert ("Never acted" in verdict(replay)) == bool(
+                replay.probes and not replay.firing_requests
+            ), policy.name
 
 
 @settings(max_examples=sample_size(40, 600))

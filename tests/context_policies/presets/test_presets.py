@@ -124,7 +124,7 @@ def test_swe_agents_recorded_requests_are_those_of_its_rule(tmp_path: Path) -> N
     [
         (DcpDeduplicate(), 46, 46),  # 391 calls, 345 of them distinct
         (GeminiTruncate(), 0, 0),  # its one long result is of a file, which Gemini CLI never cuts
-        (GeminiTruncate(longest=4_000), 1, 1),
+        (GeminiTruncate(longest_chars=4_000), 1, 1),
         (SmolagentsOutput(), 1, 1),
         (ClaudeCodeMicrocompact(), 0, 0),
         (ClaudeCodeMicrocompact(idle_seconds=300), 3, None),  # of four pauses one has nothing old
@@ -137,7 +137,7 @@ def test_a_preset_acts_on_the_session_of_pi_as_counted(
 ) -> None:
     replay = pi(policy)
 
-    assert len(replay.fired) == fired
+    assert len(replay.firing_requests) == fired
     assert (
         items is None
         or len({transition.item for transition in replay.timeline.transitions}) == items
@@ -148,15 +148,15 @@ def test_rules_that_act_after_a_pause_break_no_warm_prefix() -> None:
     for policy in (ClaudeCodeMicrocompact(idle_seconds=300), OpenClawCacheTtl(window=100_000)):
         replay = pi(policy)
 
-        assert replay.fired
+        assert replay.firing_requests
         assert not any(size.first_changed is not None and size.read for size in replay.sizes)
 
 
 def test_shortening_a_result_when_it_comes_breaks_no_prefix() -> None:
-    for policy in (MiniSweAgentOutput(), StrandsOffload(), GeminiTruncate(longest=4_000)):
+    for policy in (MiniSweAgentOutput(), StrandsOffload(), GeminiTruncate(longest_chars=4_000)):
         replay = pi(policy)
 
-        assert replay.fired
+        assert replay.firing_requests
         assert all(size.first_changed is None for size in replay.sizes)
 
 
@@ -172,7 +172,7 @@ def test_opencode_spares_two_turns_and_its_skills() -> None:
 
 def test_anthropic_clears_inputs_and_spares_tools_on_demand() -> None:
     timeline = turns(3, Call("bash", LONG), Call("read", LONG))
-    policy = ClearToolUses(trigger=100, keep=2, excluded=("read",), clear_inputs=True)
+    policy = ClearToolUses(trigger=100, keep_results=2, spared_tools=("read",), clear_inputs=True)
 
     assert shown(timeline, policy, "output") == ["cleared", "whole"] * 2 + ["whole"] * 2
     assert shown(timeline, policy, "call") == ["cleared", "whole"] * 2 + ["whole"] * 2
@@ -190,12 +190,14 @@ def thinking() -> Timeline:
 
 def test_reasoning_stays_of_the_newest_turns_only() -> None:
     assert shown(thinking(), ClearThinking(), "reasoning") == ["out"] * 4 + ["whole"] * 2
-    assert shown(thinking(), ClearThinking(keep=2), "reasoning") == ["out"] * 2 + ["whole"] * 4
-    assert shown(thinking(), ClearThinking(keep=3), "reasoning") == ["whole"] * 6
+    assert (
+        shown(thinking(), ClearThinking(keep_turns=2), "reasoning") == ["out"] * 2 + ["whole"] * 4
+    )
+    assert shown(thinking(), ClearThinking(keep_turns=3), "reasoning") == ["whole"] * 6
 
 
 def test_inspect_edits_reasoning_and_results_near_the_window() -> None:
-    policy = InspectEdit(window=4_000, keep=1)
+    policy = InspectEdit(window=4_000, keep_results=1)
 
     # It acted last where the second answer of the second turn was the newest.
     assert shown(thinking(), policy, "reasoning") == ["out"] * 3 + ["whole"] * 3
@@ -295,7 +297,7 @@ def test_results_of_older_turns_are_previews() -> None:
 
 def test_of_the_reads_of_a_file_the_newest_stays_near_the_window() -> None:
     timeline = turns(3, Call("read", LONG, (("path", "a.py"),)), Call("bash", LONG))
-    policy = ClineLegacy(window=5_500, reserve=1_000, enough=0.1)
+    policy = ClineLegacy(window=5_500, reserve=1_000, min_saved_share=0.1)
 
     assert shown(timeline, policy, "output") == ["cleared", "whole"] * 2 + ["whole", "whole"]
     assert set(shown(timeline, ClineLegacy())) == {"whole"}
@@ -345,10 +347,14 @@ def test_images_go_after_three_turns() -> None:
 def test_the_middle_is_dropped_one_by_one_or_by_half() -> None:
     timeline = turns(10)
 
-    recent = shown(timeline, KeepEnds(most=12, left=12))
+    recent = shown(timeline, KeepEnds(max_events=12, events_left=12))
     assert recent == ["whole"] + ["out"] * 18 + ["whole"] * 11
-    amortized = simulate(timeline, OpenHandsAmortized(most=12, left=6), Ruler())
-    assert len(amortized.fired) < 5 < len(simulate(timeline, KeepEnds(most=12), Ruler()).sizes)
+    amortized = simulate(timeline, OpenHandsAmortized(max_events=12, events_left=6), Ruler())
+    assert (
+        len(amortized.firing_requests)
+        < 5
+        < len(simulate(timeline, KeepEnds(max_events=12), Ruler()).sizes)
+    )
 
 
 @pytest.mark.parametrize(
@@ -394,11 +400,15 @@ def test_the_first_strategy_keeps_the_oldest_messages_and_what_is_not_answered()
         (ClaudeCodeAuto(window=43_000, summary=100), [37, 39], 4_373),
         # Beside the one that is not answered one more prompt, and 50 tokens of the one before.
         # That one is followed by a note of 24 characters, as truncate_text writes it.
-        (CodexCompact(window=11_000, prompts=900, summary=100), [28, 35], 4_424),
+        (CodexCompact(window=11_000, prompt_tokens=900, summary=100), [28, 35], 4_424),
         # A quarter of what can be used, 2,500 tokens at most: with the answer before they would be 2,559.
         (OpenCodeCompact(window=62_000, summary=100), [*range(35, 41)], 5_227),
         # It cuts in front of a prompt. The results of what stays have fewer than 40,000 characters.
-        (GeminiCompress(window=20_000, results=800, summary=100), [*range(35, 41)], 5_227),
+        (
+            GeminiCompress(window=20_000, whole_result_tokens=800, summary=100),
+            [*range(35, 41)],
+            5_227,
+        ),
     ],
     ids=lambda preset: getattr(preset, "name", ""),
 )
@@ -407,7 +417,7 @@ def test_what_a_compactor_keeps(policy: ContextPolicy, kept: list[int], tokens: 
     replay = simulate(timeline, policy, Ruler())
     states = shown(timeline, policy)
 
-    assert len(replay.fired) == 1
+    assert len(replay.firing_requests) == 1
     assert [index for index, state in enumerate(states[:41]) if state != "summarised"] == kept
     assert set(states[41:]) == {"whole"}
     assert replay.sizes[-1].total == tokens
@@ -417,7 +427,7 @@ def test_what_a_compactor_keeps(policy: ContextPolicy, kept: list[int], tokens: 
     ("policy", "fired", "kept"),
     [
         # Over 20 events, six a turn and the system prompt: at the second request of the fourth turn. Eight stay.
-        (OpenHandsLlm(most=20, summary=100), [7, 11, 15], [0, *range(48, 56)]),
+        (OpenHandsLlm(max_events=20, summary=100), [7, 11, 15], [0, *range(48, 56)]),
         (StrandsSummarise(window=8_000, messages=4, summary=100), [9, 12, 15], [*range(28, 56)]),
         (LettaSlidingWindow(window=8_000, summary=100), [9, 13], [*range(29, 56)]),
         # At the ends of the third, fifth and seventh turn: over 4,000 tokens, of which 2,000 stay.
@@ -426,7 +436,7 @@ def test_what_a_compactor_keeps(policy: ContextPolicy, kept: list[int], tokens: 
         # The turns 1 to 3 and 4 to 6; the answer that ended the sixth is summarised with the next three.
         (GoogleAdkCompaction(summary=100), [6, 12], [*range(41, 56)]),
         # Prompts alone are left of what was answered.
-        (CodexCompact(window=6_000, prompts=900, summary=100), [6, 11, 16], [35, 42, 49, 55]),
+        (CodexCompact(window=6_000, prompt_tokens=900, summary=100), [6, 11, 16], [35, 42, 49, 55]),
     ],
     ids=lambda preset: getattr(preset, "name", ""),
 )
@@ -437,5 +447,5 @@ def test_when_a_compactor_acts_and_what_is_left_in_the_end(
     replay = simulate(timeline, policy, Ruler())
     states = shown(timeline, policy)
 
-    assert [*replay.fired] == fired
+    assert [*replay.firing_requests] == fired
     assert [index for index, state in enumerate(states) if state != "summarised"] == kept

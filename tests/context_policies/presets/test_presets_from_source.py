@@ -71,10 +71,10 @@ def test_roo_keeps_a_tenth_and_the_answer_free(window: int, reserve: int, expect
 
 
 def test_a_profile_of_roo_acts_at_its_share_where_that_is_less() -> None:
-    policy = RooCondense(window=200_000, at=0.5)
+    policy = RooCondense(window=200_000, window_share=0.5)
 
     assert threshold(policy, turns(1)) == 100_000
-    assert threshold(replace(policy, at=1.0), turns(1)) == pytest.approx(171_808)
+    assert threshold(replace(policy, window_share=1.0), turns(1)) == pytest.approx(171_808)
 
 
 def test_all_results_of_one_answer_are_one_message_of_roo() -> None:
@@ -251,11 +251,11 @@ def test_the_system_prompt_is_an_event_of_openhands() -> None:
     for _ in range(10):
         maker.answer("I look.", [Call("bash", LONG), Call("bash", LONG)])
     timeline = maker.made()
-    replay = simulate(timeline, OpenHandsLlmV1(most=20, summary=100), Ruler())
-    states = shown(timeline, OpenHandsLlmV1(most=20, summary=100), request=5)
+    replay = simulate(timeline, OpenHandsLlmV1(max_events=20, summary=100), Ruler())
+    states = shown(timeline, OpenHandsLlmV1(max_events=20, summary=100), request=5)
 
     # Before the sixth request: system prompt, prompt, and four events of each of five answers.
-    assert replay.fired[0] == 5
+    assert replay.firing_requests[0] == 5
     # System prompt and prompt stay, and seven of the newest.
     assert states[0] == "whole"
     assert states[1] == "summarised"
@@ -276,7 +276,7 @@ def test_cline_keeps_more_free_in_two_windows_and_drops_more_of_what_is_twice_to
 
 def test_cline_never_summarises_its_newest_turn() -> None:
     timeline = turns(4, Call("bash", LONG))
-    states = shown(timeline, ClineCompact(window=4_000, keep=100, summary=50))
+    states = shown(timeline, ClineCompact(window=4_000, keep_tokens=100, summary=50))
     first = max(item.index for item in timeline.items if item.kind == "user")
 
     assert "summarised" in states
@@ -285,13 +285,15 @@ def test_cline_never_summarises_its_newest_turn() -> None:
     one_turn.prompt("Go.")
     for _ in range(8):
         one_turn.answer("I look.", [Call("bash", LONG)])
-    assert "summarised" in shown(one_turn.made(), ClineCompact(window=3_000, keep=100, summary=50))
+    assert "summarised" in shown(
+        one_turn.made(), ClineCompact(window=3_000, keep_tokens=100, summary=50)
+    )
 
 
 def test_goose_keeps_the_newest_prompt() -> None:
     timeline = turns(4, Call("bash", LONG))
     replay = simulate(timeline, GooseCompact(window=5_000, summary=50), Ruler())
-    request = replay.fired[0]
+    request = replay.firing_requests[0]
     states = shown(timeline, GooseCompact(window=5_000, summary=50), request=request)
     prompts = [item.index for item in timeline.items[: len(states)] if item.kind == "user"]
 
@@ -300,17 +302,17 @@ def test_goose_keeps_the_newest_prompt() -> None:
 
 def test_pi_looks_at_the_end_of_turns_and_within_one_at_what_is_refused() -> None:
     timeline = turns(6, Call("bash", LONG))
-    policy = PiCompact(window=8_000, reserve=3_000, keep=500, summary=50)
+    policy = PiCompact(window=8_000, reserve=3_000, keep_tokens=500, summary=50)
     replay = simulate(timeline, policy, Ruler())
 
-    for request in replay.fired:
+    for request in replay.firing_requests:
         assert timeline.requests[request].turn != timeline.requests[request - 1].turn
     one_turn = TimelineMaker()
     one_turn.prompt("Go.")
     for _ in range(20):
         one_turn.answer("I look.", [Call("bash", LONG)])
     long = simulate(one_turn.made(), policy, Ruler())
-    assert long.fired
+    assert long.firing_requests
     assert max(size.total for size in long.sizes) <= 8_000
 
 

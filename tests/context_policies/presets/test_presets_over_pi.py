@@ -17,7 +17,7 @@ NEAR = 0.01
 
 
 def replayed(policy: str) -> Simulation:
-    return simulate(pi_timeline(), get(policy), Ruler(unseen=1600))
+    return simulate(pi_timeline(), get(policy), Ruler(unseen_tokens=1600))
 
 
 def millions(found: Simulation) -> float:
@@ -58,7 +58,7 @@ def test_two_implementations_of_a_rule_agree(policy: str) -> None:
 
     found = replayed(policy)
 
-    assert len(found.fired) == fired
+    assert len(found.firing_requests) == fired
     assert millions(found) == pytest.approx(input_tokens, rel=NEAR)
 
 

@@ -46,7 +46,7 @@ def at_the_end(timeline: Timeline, policy: Any) -> Any:
     tokens = round(last.value) - (not last.inclusive)
     if trigger:
         return replace(policy, trigger=tokens)
-    return replace(policy, window=ceil((tokens + policy.reserve) / policy.at))
+    return replace(policy, window=ceil((tokens + policy.reserve) / policy.window_share))
 
 
 # Claude Code's auto-compaction
@@ -146,7 +146,9 @@ def test_one_result_stays_at_least() -> None:
     """``Math.max(1, keepRecent)``."""
     timeline = paused(*[Call("Read", LONG)] * 3)
 
-    assert shown(timeline, ClaudeCodeMicrocompact(keep=0), "output") == ["cleared"] * 2 + ["whole"]
+    assert shown(timeline, ClaudeCodeMicrocompact(keep_results=0), "output") == ["cleared"] * 2 + [
+        "whole"
+    ]
 
 
 def test_a_pause_is_counted_from_the_end_of_the_answer() -> None:
@@ -180,7 +182,7 @@ def tail_of(timeline: Timeline, policy: Any) -> list[int]:
 )
 def test_opencode_keeps_the_longest_tail_of_messages_that_fits(tokens: int, first: int) -> None:
     timeline = turns(4, Call("bash", LONG), said=LONG)
-    policy = OpenCodeCompact(keep=tokens, keep_least=1, keep_share=1.0, summary=10)
+    policy = OpenCodeCompact(keep_tokens=tokens, min_keep_tokens=1, keep_share=1.0, summary=10)
 
     states = shown(timeline, at_the_end(timeline, policy))
 
@@ -189,12 +191,12 @@ def test_opencode_keeps_the_longest_tail_of_messages_that_fits(tokens: int, firs
 
 def test_where_nothing_of_opencodes_fits_nothing_stays() -> None:
     timeline = turns(8, Call("bash", LONG))
-    assert tail_of(timeline, OpenCodeCompact(keep=10, keep_least=10, summary=10)) == []
+    assert tail_of(timeline, OpenCodeCompact(keep_tokens=10, min_keep_tokens=10, summary=10)) == []
 
 
 def test_a_tail_of_opencodes_second_compaction_shows_2_000_characters_of_a_result() -> None:
     timeline = turns(6, Call("bash", "x" * 8_000), said="Well.")
-    policy = at_the_end(timeline, OpenCodeCompactV2(keep=1_600, summary=10))
+    policy = at_the_end(timeline, OpenCodeCompactV2(keep_tokens=1_600, summary=10))
     replay = simulate(timeline, policy, Ruler())
     cut = [
         transition.chars
@@ -218,7 +220,9 @@ def test_codex_cuts_the_prompt_that_exceeds_what_stays_and_notes_how_much() -> N
         maker.answer("a" * 40_000)
     maker.prompt("Go.")
     timeline = maker.made()
-    replay = simulate(timeline, CodexCompact(window=30_000, prompts=1_500, summary=10), Ruler())
+    replay = simulate(
+        timeline, CodexCompact(window=30_000, prompt_tokens=1_500, summary=10), Ruler()
+    )
     last = [
         transition for transition in replay.timeline.transitions if transition.state == "truncated"
     ]
@@ -234,7 +238,7 @@ def test_codex_cuts_the_prompt_that_exceeds_what_stays_and_notes_how_much() -> N
 def test_anthropics_server_clears_the_oldest_uses_and_leaves_out_excluded_tools() -> None:
     calls = [Call(tool, LONG) for tool in ("read", "web_search", "read", "read", "read", "read")]
     timeline = touched(*calls)
-    policy = ClearToolUses(trigger=1_000, keep=3, excluded=("web_search",))
+    policy = ClearToolUses(trigger=1_000, keep_results=3, spared_tools=("web_search",))
 
     assert shown(timeline, policy, "output") == ["cleared", "whole", "cleared", *["whole"] * 3]
 
@@ -244,7 +248,7 @@ def test_nothing_is_cleared_where_it_would_be_less_than_clear_at_least() -> None
     freed = 2 * (425 - 9)  # the placeholder has 33 characters
 
     for least, cleared in ((freed, 2), (freed + 1, 0)):
-        policy = ClearToolUses(trigger=1_000, keep=3, at_least=least)
+        policy = ClearToolUses(trigger=1_000, keep_results=3, at_least=least)
         assert shown(timeline, policy, "output").count("cleared") == cleared
 
 
@@ -264,7 +268,7 @@ def test_thinking_stays_of_the_newest_turns_that_have_some() -> None:
     timeline = maker.made()
 
     for keep, left in ((1, 2), (2, 4), (10, 6)):
-        states = shown(timeline, ClearThinking(keep=keep), "reasoning")
+        states = shown(timeline, ClearThinking(keep_turns=keep), "reasoning")
         assert states == ["out"] * (6 - left) + ["whole"] * left
 
 

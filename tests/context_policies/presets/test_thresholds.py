@@ -62,14 +62,14 @@ REPORTED = _rows("""
     langchain.summarization                        |   4_000 | at    | summarization.py:713: total_tokens < threshold: not met
     letta.sliding_window                           | 200_000 | above | refused over the window
     openai.compact                                 | 240_000 | above | guide: when the rendered token count crosses it
-    openai.compact trigger=0 at=0.9 window=1047576 | 942_818 | above | compaction.py: int(window * 0.9)
+    openai.compact trigger=0 window_share=0.9 window=1047576 | 942_818 | above | compaction.py: int(window * 0.9)
     openai.truncation                              | 200_000 | above | reference: exceeds the context window
     openclaw.compact                               | 180_000 | above | pi's: contextTokens > contextWindow - reserveTokens
     opencode.compact                               | 148_000 | at    | overflow.ts: count >= usable
     openhands.conversation_window                  | 200_000 | above | refused over the window
     pi.compact                                     | 183_616 | above | compaction.ts:214: contextTokens > contextWindow - reserveTokens
     roo.condense                                   | 171_808 | above | context-management/index.ts:196: prevContextTokens > allowedTokens
-    roo.condense at=0.5                            | 100_000 | at    | the same line: contextPercent >= effectiveThreshold
+    roo.condense window_share=0.5                            | 100_000 | at    | the same line: contextPercent >= effectiveThreshold
     roo.truncate                                   | 171_808 | above | context-management/index.ts:176: prevContextTokens > allowedTokens
     strands.summarizing                            | 200_000 | above | refused over the window
     strands.truncate_results                       | 200_000 | above | refused over the window
@@ -80,14 +80,14 @@ ESTIMATED = _rows("""
     langchain.trim_messages max_tokens=100000                    | 100_000 | above | utils.py: token_counter(messages) <= max_tokens: all
     learn_claude_code.auto trigger=100000                        | 100_000 | above | s06: estimate_tokens(messages) > THRESHOLD
     opencode.compact_v2 window=132000                            | 100_000 | above | core/session/compaction.ts: estimate <= context - max(output, buffer): no
-    deepagents.truncate_args at=0.5 window=200000 keep_share=0.4 | 100_000 | at    | summarization.py:1013: total_tokens >= threshold
+    deepagents.truncate_args window_share=0.5 window=200000 keep_share=0.4 | 100_000 | at    | summarization.py:1013: total_tokens >= threshold
 """)
 """By the preset's own count of the request."""
 RESULTS = _rows("""
     smolagents.output                         | 20_000 | above | utils.py: len(content) <= max_length
     mini_swe_agent.output                     | 10_000 | at    | swebench.yaml: output | length < 10000
     openai_agents.tool_output_trimmer turns=1 |    500 | above | tool_output_trimmer.py: output_len <= max_output_chars
-    learn_claude_code.micro keep=0            |    100 | above | s06: len(content) > 100
+    learn_claude_code.micro keep_results=0            |    100 | above | s06: len(content) > 100
     gemini.truncate                           | 40_000 | above | tool-executor.ts: content.length > threshold
     strands.offload                           | 10_000 | above | plugin.py:490: token_count <= self._max_result_tokens
     deepagents.offload                        | 80_000 | above | filesystem.py: len(content) > NUM_CHARS_PER_TOKEN * limit
@@ -159,7 +159,7 @@ def last_probe(timeline: Timeline, policy: ContextPolicy) -> Probe:
 
 def acts(timeline: Timeline, policy: ContextPolicy) -> bool:
     """Return whether a policy acts before the last request."""
-    return timeline.requests[-1].index in simulate(timeline, policy, Ruler()).fired
+    return timeline.requests[-1].index in simulate(timeline, policy, Ruler()).firing_requests
 
 
 def seen_as(policy: ContextPolicy, tokens: int) -> Timeline:
@@ -230,7 +230,7 @@ def test_a_preset_acts_at_the_length_of_a_result_as_its_original(row: Row, besid
 def fired_at(make: Callable[[int], Timeline], policy: str, threshold: int) -> list[bool]:
     """Return whether a policy changes anything in a session of one less, of the threshold and of one more."""
     return [
-        bool(simulate(make(threshold + beside), get(policy), Ruler()).fired)
+        bool(simulate(make(threshold + beside), get(policy), Ruler()).firing_requests)
         for beside in (-1, 0, 1)
     ]
 
@@ -294,7 +294,7 @@ def events(count: int) -> Timeline:
 
 
 @pytest.mark.parametrize(
-    "policy", ["openhands.llm most=20", "openhands.llm_v1 most=20", "openhands.recent most=20 left=10", "openhands.amortized most=20 left=10"]
+    "policy", ["openhands.llm max_events=20", "openhands.llm_v1 max_events=20", "openhands.recent max_events=20 events_left=10", "openhands.amortized max_events=20 events_left=10"]
 )  # fmt: skip
 def test_events(policy: str) -> None:
     """Its source: len(view) > self.max_size."""

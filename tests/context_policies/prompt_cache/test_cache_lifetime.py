@@ -97,14 +97,14 @@ def test_a_recording_that_asks_for_an_hour_is_believed(tmp_path: Path) -> None:
     found = cache_lifetime(claude(tmp_path, hour=True))
 
     assert found.seconds == 3_600
-    assert "as the recorded writes asked for" in found.words
+    assert "as the recorded writes asked for" in found.sentence
 
 
 def test_pauses_after_which_all_was_read_tell_a_longer_lifetime(tmp_path: Path) -> None:
     found = cache_lifetime(claude(tmp_path, step=600))
 
     assert found.seconds == 3_600
-    assert "after a pause of 600 s it was still read" in found.words
+    assert "after a pause of 600 s it was still read" in found.sentence
 
 
 def test_pauses_after_which_nothing_was_read_outweigh_one_that_was_lucky() -> None:
@@ -117,7 +117,7 @@ def test_nothing_known_is_five_minutes_and_said_to_be_assumed(tmp_path: Path) ->
     silent = replace(timeline, requests=tuple(replace(request, usage=None) for request in timeline.requests))  # fmt: skip
 
     assert cache_lifetime(silent).seconds == 300
-    assert "assumed" in cache_lifetime(silent).words
+    assert "assumed" in cache_lifetime(silent).sentence
 
 
 def test_hours_tiers_and_services_add_up_in_a_usage() -> None:

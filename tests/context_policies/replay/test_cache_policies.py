@@ -5,7 +5,7 @@ from tests.context_policies.calibration.made_usage import caching_session
 
 from palimpsest.context_policies import registry
 from palimpsest.context_policies.presets.cache_keeping import CacheKeeping, ProviderCache
-from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, kept_for
+from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, with_writes_kept
 from palimpsest.context_policies.registry import get
 from palimpsest.live_policies.live_stage import live_policy
 from palimpsest.review.prices.offline_prices import offline_price
@@ -49,7 +49,7 @@ def test_what_is_kept_is_what_is_read() -> None:
     rows = dict(zip(NAMES, compared.figures, strict=True))
     assert rows["cache.all"].cached == pytest.approx(rows["recorded"].cached, abs=0.01)
     system = compared["cache.system"]
-    beside = made.ruler.of(5).unseen
+    beside = made.ruler.request_ruler(5).unseen_tokens
     assert system.sizes[5].read == pytest.approx(beside)
     assert system.sizes[5].written == 0
     assert rows["cache.system"].cost > rows["cache.all"].cost
@@ -182,6 +182,6 @@ def test_a_live_session_has_none_of_them() -> None:
 def test_writes_for_an_hour_cost_twice_the_input_where_no_list_says_it() -> None:
     price = PriceProfile(3, 15, 0.3, 3.75)
 
-    assert kept_for(price, hourly=True).write == 6
-    assert kept_for(price, hourly=False).write == 3.75
-    assert kept_for(PriceProfile(3, 15, 0.3, 3), hourly=True).write == 3
+    assert with_writes_kept(price, hourly=True).write == 6
+    assert with_writes_kept(price, hourly=False).write == 3.75
+    assert with_writes_kept(PriceProfile(3, 15, 0.3, 3), hourly=True).write == 3

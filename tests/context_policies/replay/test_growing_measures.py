@@ -12,12 +12,12 @@ from tests.review.comparison.test_own_rule import GROWING, cut, recorded
 
 from palimpsest.context_policies.calibration.fit import recorded_simulation as as_recorded
 from palimpsest.context_policies.prompt_cache.cache_walk import CacheWalk
-from palimpsest.context_policies.prompt_cache.ruler import UNITS, Ruler
+from palimpsest.context_policies.prompt_cache.ruler import UNIT_PRICES, Ruler
 from palimpsest.context_policies.replay.growing_replay import MAX_REQUESTS_BEHIND
 from palimpsest.review.tables.request_totals import session_costs
 from palimpsest.transcript.timeline import Timeline
 
-BESIDE = Ruler(unseen=1_000)
+BESIDE = Ruler(unseen_tokens=1_000)
 """Of a recording that reports no usage and came with a system prompt."""
 
 
@@ -41,8 +41,8 @@ def test_a_recording_that_grows_is_measured_and_costs_like_one_that_is_read_whol
         grown, whole = cut(timeline, requests, earlier), cut(timeline, requests, {})
 
         assert as_recorded(grown, BESIDE).sizes == as_recorded(whole, BESIDE).sizes
-        costs = session_costs(whole, BESIDE, UNITS)
-        assert list(session_costs(grown, BESIDE, UNITS)) == list(costs)
+        costs = session_costs(whole, BESIDE, UNIT_PRICES)
+        assert list(session_costs(grown, BESIDE, UNIT_PRICES)) == list(costs)
 
 
 def test_of_a_recording_that_grows_what_is_new_is_measured() -> None:
@@ -53,7 +53,7 @@ def test_of_a_recording_that_grows_what_is_new_is_measured() -> None:
 
     def note(frame: FrameType, event: str, _argument: object) -> None:
         nonlocal measured
-        measured += event == "call" and frame.f_code is CacheWalk.size.__code__
+        measured += event == "call" and frame.f_code is CacheWalk.measured_size.__code__
 
     sys.setprofile(note)
     try:

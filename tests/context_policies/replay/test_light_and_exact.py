@@ -48,7 +48,7 @@ async def test_opencodes_prune_clears_what_the_live_session_cleared(tmp_path: Pa
 async def test_openclaws_trimming_begins_where_the_live_session_began(tmp_path: Path) -> None:
     harness, session = await SCENES["cold_openclaw"](tmp_path)
     timeline = timeline_of(harness.store, session.id, counter)
-    policy = get("openclaw.cache_ttl", window=60_000, soft=0.01, keep_assistants=1)
+    policy = get("openclaw.cache_ttl", window=60_000, trim_share=0.01, keep_assistants=1)
 
     light = simulate(timeline, policy, Ruler())
 

@@ -61,7 +61,9 @@ async def test_a_recorded_summary_stands_where_a_policy_would_have_had_one(tmp_p
     review = review_of(harness.store, session.id)
     [recorded] = [item for item in review.timeline.items if item.kind == "summary"]
 
-    [found] = review.compactions("pi.compact window=12000 reserve=0 keep=2000", summary="recorded")
+    [found] = review.compactions(
+        "pi.compact window=12000 reserve=0 keep_tokens=2000", summary="recorded"
+    )
 
     assert found.summary == review.timeline.read(recorded.index)
     weight = review.timeline.weights(CHARS4)[recorded.index]

@@ -9,19 +9,23 @@ from tests.context_policies.made_timeline import Call, TimelineMaker
 
 from palimpsest.context_policies.interface.policy import (
     Change,
+    LaterItems,
     PolicyResult,
     PolicyView,
     SessionFacts,
-    Since,
 )
-from palimpsest.context_policies.items.measured import NOT_REPORTED, REPORTED, Measured
+from palimpsest.context_policies.items.measured import (
+    NOT_REPORTED_SIGNAL,
+    REPORTED_SIGNAL,
+    Measured,
+)
 from palimpsest.context_policies.prompt_cache.ruler import Ruler
 from palimpsest.context_policies.registry import get, presets
 from palimpsest.context_policies.replay.simulation import Simulation, simulate
 from palimpsest.transcript.timeline import Timeline
 from palimpsest.transcript.values import Usage
 
-RULER = Ruler(unseen=500, factor=1.5, measured=True)
+RULER = Ruler(unseen_tokens=500, factor=1.5, is_fitted=True)
 STEP = 400
 """Characters of a result; the estimate of its tokens is a quarter."""
 
@@ -46,9 +50,11 @@ class Asking:
     name, source, estimator = "asking", "a test", "chars/4"
     when = "request"
 
-    def __init__(self, *clears: int, answer: bool = True, since: Since = "estimated") -> None:
+    def __init__(
+        self, *clears: int, answer: bool = True, later_items: LaterItems = "estimated"
+    ) -> None:
         self.clears = clears
-        self.answer, self.since = answer, since
+        self.answer, self.later_items = answer, later_items
         self.found: list[int | None] = []
 
     def start(self, facts: SessionFacts) -> None:
@@ -56,7 +62,7 @@ class Asking:
 
     def step(self, state: None, view: PolicyView) -> PolicyResult:  # noqa: ARG002
         """Note the tokens, and clear the newest result but one."""
-        self.found.append(view.reported(answer=self.answer, since=self.since))
+        self.found.append(view.reported(answer=self.answer, later_items=self.later_items))
         if view.request.index not in self.clears:
             return PolicyResult(None)
         return PolicyResult(None, [Change(view.outputs[0], "cleared", "gone")], fired=True)
@@ -76,13 +82,13 @@ def test_it_is_the_last_usage_with_its_answer_and_an_estimate_of_what_came_since
 def test_what_an_original_leaves_out_is_left_out() -> None:
     told = session(1_000, 2_000, 3_000)
 
-    assert asked(told, Asking(since="nothing")) == [None, 1_040, 2_040]
-    assert asked(told, Asking(answer=False, since="nothing")) == [None, 1_000, 2_000]
+    assert asked(told, Asking(later_items="nothing")) == [None, 1_040, 2_040]
+    assert asked(told, Asking(answer=False, later_items="nothing")) == [None, 1_000, 2_000]
 
 
 def test_what_a_server_counts_is_scaled_as_the_usage_is() -> None:
     """The prompt is 150 tokens by 100 estimated ones, so the result of 100 counts as 150."""
-    assert asked(session(150, 600), Asking(since="counted")) == [None, 150 + 40 + 150]
+    assert asked(session(150, 600), Asking(later_items="counted")) == [None, 150 + 40 + 150]
 
 
 def test_a_request_without_usage_is_estimated_beside_the_last_one_with() -> None:
@@ -106,7 +112,7 @@ def test_after_the_first_difference_the_ruler_counts() -> None:
 def test_where_nothing_is_reported_the_estimate_stands_and_the_sentence_says_so() -> None:
     replay = simulate(session(None, None), get("pi.compact window=20000"), RULER)
 
-    assert replay.probes[-1].probe.signal == NOT_REPORTED
+    assert replay.probes[-1].probe.signal == NOT_REPORTED_SIGNAL
 
 
 def test_a_measure_can_be_chosen_and_is_told() -> None:
@@ -115,9 +121,9 @@ def test_a_measure_can_be_chosen_and_is_told() -> None:
         simulate(told, get(f"pi.compact{more}"), RULER) for more in ("", " measure=estimated")
     )
 
-    assert [probe.probe.signal for probe in reported.probes][-1] == REPORTED
-    assert not estimated.fired
-    assert "measure=estimated" in estimated.policy
+    assert [probe.probe.signal for probe in reported.probes][-1] == REPORTED_SIGNAL
+    assert not estimated.firing_requests
+    assert "measure=estimated" in estimated.policy_name
 
 
 MEASURED = [counting for counting in presets() if "measure" in counting.own_numbers()]
@@ -127,7 +133,7 @@ MEASURED = [counting for counting in presets() if "measure" in counting.own_numb
 def test_each_preset_with_a_threshold_of_tokens_says_where_its_original_counts(
     preset: type[Measured],
 ) -> None:
-    assert preset.counted
+    assert preset.token_source
     assert preset.own_numbers()["measure"] in ("reported", "estimated")
 
 
@@ -143,7 +149,7 @@ def test_all_presets_that_weigh_the_request_state_their_measure() -> None:
         if any("tokens of the request" in probe.probe.signal for probe in replay.probes)
     }
 
-    stating = {preset.preset for preset in presets() if preset.counted}
+    stating = {preset.preset for preset in presets() if preset.token_source}
     assert weigh <= stating
     assert len(MEASURED) > 20
 

@@ -69,7 +69,7 @@ async def test_what_a_person_pinned_stays_under_every_policy(tmp_path: Path) -> 
     simulated = simulate(timeline, get("sweagent.last_n", n=0), Ruler())
 
     last = len(timeline.requests) - 1
-    assert simulated.fired
+    assert simulated.firing_requests
     assert simulated.timeline.state(pinned, last) == "whole"
 
 

@@ -63,7 +63,7 @@ def test_other_numbers_another_ruler_and_another_window_are_replayed(
     policy = get("pi.compact")
     found = [
         cache.simulation(policy, RULER, 100_000),
-        cache.simulation(get("pi.compact", keep=5_000), RULER, 100_000),
+        cache.simulation(get("pi.compact", keep_tokens=5_000), RULER, 100_000),
         cache.simulation(policy, replace(RULER, factor=2.0), 100_000),
         cache.simulation(policy, RULER, 64_000),
     ]

@@ -84,7 +84,7 @@ async def test_under_the_recorded_policy_every_total_is_the_recorded_one(
     light = light_whatif(review_of(harness.store, session_id), harness.services.rules.policy)
 
     assert tokens(light.other) == tokens(recorded)
-    assert light.same
+    assert light.is_unchanged
 
 
 SMALL: dict[str, dict[str, object]] = {

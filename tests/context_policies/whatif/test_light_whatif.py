@@ -38,13 +38,13 @@ async def test_a_policy_is_compared_in_every_form_and_said_to_be_estimated(tmp_p
     assert "without 2 old outputs cleared" in found.text
     assert "with a stand-in summary" in found.text
     assert found.first_difference is not None
-    assert not found.same
+    assert not found.is_unchanged
 
 
 async def test_a_session_compared_with_itself_is_the_same(tmp_path: Path) -> None:
     found = light_whatif(await review(tmp_path, "pruned"))
 
-    assert found.same
+    assert found.is_unchanged
     assert found.first_difference is None
     assert "Every request would have shown what the recorded one showed." in found.text
 
@@ -113,7 +113,7 @@ async def test_an_exact_replay_is_made_on_request_and_for_the_engines_policies_a
     await session.journal.flush()
 
     assert whatif(harness.store, session.id, "opencode-1.18", exact=True).exact
-    assert whatif(harness.store, session.id, exact=True).same
+    assert whatif(harness.store, session.id, exact=True).is_unchanged
     exact = whatif(harness.store, session.id, "opencode-1.18", exact=True)
     assert exact.proof.rows
     assert exact.comparison.lead == (exact.proof.sentence,)

@@ -46,7 +46,7 @@ async def test_the_own_policy_gives_every_recorded_step(tmp_path: Path, name: st
 
     found = exact_whatif(harness.store, session.id)
 
-    assert found.same
+    assert found.is_unchanged
     assert found.first_difference is None
     was, other = found.recorded, found.other
     assert list(map(comparable, other.steps)) == list(map(comparable, was.steps))
@@ -93,7 +93,7 @@ async def test_other_numbers_prune_at_another_step_and_say_so(tmp_path: Path) ->
     step = found.other.steps[found.first_difference - 1]
     assert {decision.rule for decision in step.decisions} == {"prune/batch"}
     assert "[Old tool result content cleared" in words(step)
-    assert sum(step.kinds.values()) == step.tokens
+    assert sum(step.tokens_by_kind.values()) == step.tokens
 
 
 async def test_an_output_is_cut_by_the_other_policys_caps(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ async def test_a_moved_compaction_has_a_stand_in_of_the_stated_size(tmp_path: Pa
         assert moved.stand_in
         step = next(step for step in found.other.steps if step.compactions)
         assert STAND_IN in words(step)
-        assert abs(step.kinds["summary"] - size) < 40
+        assert abs(step.tokens_by_kind["summary"] - size) < 40
         assert "no model wrote it" in found.text or "no model wrote them" in found.text
         assert f"{size:,} tokens stands in" in found.text
 
@@ -136,7 +136,7 @@ async def test_a_compaction_that_would_have_been_the_same_keeps_its_recorded_sum
 
     found = await replayed(tmp_path, "compacted", later)
 
-    assert found.same
+    assert found.is_unchanged
     assert [compaction.stand_in for compaction in found.other.compactions] == [False]
 
 
@@ -208,7 +208,7 @@ async def test_a_session_without_requests_has_no_steps(tmp_path: Path) -> None:
     found = exact_whatif(harness.store, empty.id)
 
     assert found.other.steps == ()
-    assert found.same
+    assert found.is_unchanged
     assert "0 steps" in found.text
 
 

@@ -461,3 +461,29 @@ def test_report_writes_one_page_over_an_older_one_and_over_nothing_else(tmp_path
     assert "There is no folder" in nowhere.err
     assert (tmp_path / "notes.html").read_text() == "Mine.\n"
     assert listing(tmp_path) == {"marshmallow-1867.traj", "notes.html", "page.html"}
+
+
+@pytest.mark.parametrize("others", ["", "Thread(target=lambda: print('thread ended')).start()"])
+def test_the_process_ends_with_its_code_once_exit_handlers_ran_and_all_was_written(
+    others: str,
+) -> None:
+    script = (
+        "import atexit\n"
+        "from threading import Thread\n"
+        "from palimpsest.frontends.command_line.main import end_process\n"
+        "atexit.register(print, 'handler ran')\n"
+        f"print('written', end=' '); {others}\n"
+        "end_process(3)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+        check=False,
+    )
+
+    assert (ran.returncode, ran.stderr) == (3, "")
+    assert ran.stdout.startswith("written ")
+    assert ran.stdout.endswith("handler ran\n")
+    assert ("thread ended" in ran.stdout) == bool(others)

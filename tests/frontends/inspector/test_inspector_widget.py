@@ -233,8 +233,8 @@ def test_hidden_answers_are_not_in_the_saved_cell_until_they_are_revealed(
         ("session.inspect(hide=['costs'])", "'costs' in hide is no part of the inspector"),
         ("session.inspect(views='x')", "'x' in views is no part of the inspector"),
         ("session.inspect().reveal('x')", "'x' in reveal is no part of the inspector"),
-        ("session.inspect(request=0)", "0 is no request"),
-        ("session.inspect(tab='costs')", "'costs' is no tab"),
+        ("session.inspect(request=0)", "0 is no request: the least is 1."),
+        ("session.inspect(tab='costs')", "'costs' is no tab: there are 'compared', 'timeline'"),
         ("session.inspect(requests=3)", "An inspector's place has no 'requests'; it has request"),
         (
             "session.inspect(link='palimpsest:ses_other/4')",

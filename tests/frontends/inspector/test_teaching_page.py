@@ -15,20 +15,31 @@ from palimpsest.review.timeline_view.view_values import TimelineView, TrackView
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGE = (DOCS / "teaching-a-dear-request.md").read_text("utf-8")
-TAUGHT = (212, 209, 416)
+DEAR = 209
+TAUGHT = (212, DEAR, 416)
 IDLE, BEFORE = 291, 208
+KEPT = (5, 30)
+"""Numbers of results that ``sweagent.last_n`` keeps in the page's last question."""
 PICTURE = re.compile(r"\((images/[^)]+)\)")
 
 
 @pytest.fixture(scope="module")
-def taught(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TimelineView, TrackView]]:
-    """The view of the session, and the track of the policy that the page ends with."""
+def taught(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[TimelineView, TrackView, list[TrackView]]]:
+    """The view of the session, the track of the policy that the page ends with, and those of its last question."""
     folder = tmp_path_factory.mktemp("taught")
     with open_recording(sample("pi_large_session.jsonl", folder)) as recording:
         review = recording[0]
-        track = ViewAnswers(review).answer(AskTrack(policy="opencode.prune")).track
-        assert track is not None
-        yield timeline_view(review), track
+        answers = ViewAnswers(review)
+
+        def track(policy: str) -> TrackView:
+            found = answers.answer(AskTrack(policy=policy)).track
+            assert found is not None
+            return found
+
+        asked = [track(f"sweagent.last_n n={kept}") for kept in KEPT]
+        yield timeline_view(review), track("opencode.prune"), asked
 
 
 def of_request(view: TimelineView, number: int) -> Iterator[str]:
@@ -51,7 +62,14 @@ def of_request(view: TimelineView, number: int) -> Iterator[str]:
         yield f"{tokens - read - broken.loss:,}"
 
 
-def numbers(view: TimelineView, track: TrackView) -> Iterator[str]:
+def with_refetching(track: TrackView) -> float:
+    """Return what a track costs as the second line of the inspector says it."""
+    figures = track.figures
+    assert figures is not None
+    return figures.cost + (figures.summaries or 0) + (figures.refetching or 0)
+
+
+def numbers(view: TimelineView, track: TrackView, asked: list[TrackView]) -> Iterator[str]:
     """Yield every number that the page may have."""
     assert view.recorded.facts is not None
     assert view.recorded.facts.cost is not None
@@ -66,6 +84,12 @@ def numbers(view: TimelineView, track: TrackView) -> Iterator[str]:
     told = f"{IDLE} {idle.cost:.2f} {idle.words} {idle.avoided_by} {' '.join(view.break_notes)}"
     yield from figures(told)
     yield from (str(BEFORE), str(track.fired[0] + 1))
+    recorded, cost = with_refetching(view.recorded), with_refetching(track)
+    yield from (f"{recorded:.2f}", f"{cost:.2f}", f"{100 * (recorded - cost) / recorded:.0f}")
+    for kept, of_question in zip(KEPT, asked, strict=True):
+        assert of_question.figures is not None
+        yield from (str(kept), f"{of_question.figures.input / 1_000_000:.1f}")
+        yield f"{with_refetching(of_question):.2f}"
 
 
 def figures(text: str) -> list[str]:
@@ -75,7 +99,7 @@ def figures(text: str) -> list[str]:
 
 @pytest.mark.soak  # with each commit the pictures of the page are there, below; this adds its numbers
 def test_every_number_of_the_page_is_the_recordings(
-    taught: tuple[TimelineView, TrackView],
+    taught: tuple[TimelineView, TrackView, list[TrackView]],
 ) -> None:
     allowed = set(numbers(*taught))
     told = re.sub(r"^## \d\.", "##", PAGE, flags=re.MULTILINE)
@@ -87,7 +111,7 @@ def test_every_number_of_the_page_is_the_recordings(
 
 @pytest.mark.soak  # with each commit the pictures of the page are there, below; this adds what it says of the breaks
 def test_what_the_page_says_of_the_breaks_is_so(taught: tuple[TimelineView, TrackView]) -> None:
-    view, track = taught
+    view, track, asked = taught
     broken = {cache_break.request + 1 for cache_break in view.breaks}
     costs = [cost or 0 for cost in view.requests.cost]
 
@@ -95,6 +119,12 @@ def test_what_the_page_says_of_the_breaks_is_so(taught: tuple[TimelineView, Trac
     assert max(range(len(costs)), key=costs.__getitem__) + 1 == 416
     assert max(number for number in broken if number < 212) == 209
     assert len(track.fired) == 1
+    assert track.fired[0] + 1 in broken
+    assert {DEAR - 1, track.fired[0]} <= {*track.taken}
+    few, many = (of_question.figures for of_question in asked)
+    assert few is not None
+    assert many is not None
+    assert many.break_tokens > 2 * few.break_tokens
     assert view.items.entered.count(208) == 2  # an answer and a prompt
     assert view.requests.model[208] == view.requests.model[207]
     assert view.requests.effort[208] == view.requests.effort[207]

@@ -11,7 +11,7 @@ from tests.recordings.money_recordings import RIGHT, written
 from tests.sample_size import thinned
 
 import palimpsest
-from palimpsest.context_policies.prompt_cache.ruler import money_words
+from palimpsest.context_policies.prompt_cache.ruler import amount_with_unit
 
 ID = re.compile(r"\bses_\w+")
 
@@ -49,7 +49,7 @@ def test_status_tells_what_the_recording_cost(name: str, kernel: Kernel) -> None
 
     if name in RIGHT:
         basis = "fact" if name == "unknown_model.jsonl" else "estimate"
-        assert money_words(RIGHT[name], "USD", basis) in told.replace("\\", "")
+        assert amount_with_unit(RIGHT[name], "USD", basis) in told.replace("\\", "")
     else:
         assert "1.25 USD spent, 5,000 tokens sent" in told
 

@@ -16,11 +16,17 @@ def given(policy: Any) -> Any:
 
 
 def printed_comparison(sessions: LessonSessions) -> Any:
-    return sessions["pi"].compare(["pi.compact window=64000 keep=5000"])
+    return sessions["pi"].compare(["pi.compact window=64000 keep_tokens=5000"])
+
+
+def table_of_figures(sessions: LessonSessions) -> Any:
+    return sessions["pi"].compare(["sweagent.last_n"]).to_dataframe()
 
 
 def copied_cost(sessions: LessonSessions) -> Any:
-    return estimated_cost(policy_figures(sessions["pi"], "pi.compact window=64000 keep=5000"))
+    return estimated_cost(
+        policy_figures(sessions["pi"], "pi.compact window=64000 keep_tokens=5000")
+    )
 
 
 def results_alone(view: Any) -> Any:
@@ -108,6 +114,14 @@ def nearness(sessions: LessonSessions) -> str:
     return "Here these two are near each other" if is_so else f"Here they are {ratios}"
 
 
+def preset_words(name: str, *numbers: str) -> ProseNumber:
+    """Return the words for a preset with some of its numbers, which are its defaults."""
+    row = next(row for row in policies.list().records() if row["policy"] == name)
+    listed = dict(number.split("=", 1) for number in str(row["numbers"]).split(", "))
+    words = " ".join([name, *(f"{number}={listed[number]}" for number in numbers)])
+    return ProseNumber(words, lambda _sessions: words)
+
+
 ANSWERS = LessonAnswers(
     predictions={"order": [1, 2, 3, 4, 5], "ten": "cheaper", "sliding": 50},
     wrong=(
@@ -124,7 +138,8 @@ ANSWERS = LessonAnswers(
         ),
         WrongAnswer("does nothing", "policy", given("pi.compact"), "so it saves nothing"),
         WrongAnswer("printed answer", "policy", printed_comparison, "Hand over a policy"),
-        WrongAnswer("copied number", "policy", copied_cost, "is no policy"),
+        WrongAnswer("copied number", "policy", copied_cost, "Hand over a policy"),
+        WrongAnswer("a table of figures", "policy", table_of_figures, "Hand over a policy"),
         WrongAnswer("nothing", "policy", given(None), "Hand over a policy"),
         WrongAnswer("unknown name", "policy", given("openhands.newest"), "There is no policy"),
         WrongAnswer("cheat: results alone", "policy", given(results_alone), "only together with"),
@@ -155,5 +170,10 @@ ANSWERS = LessonAnswers(
         ProseNumber("a tenth of the price", read_price),
         ProseNumber("about half of the tokens", tokens_of_half),
         ProseNumber("Here these two are near each other", nearness),
+        preset_words("sweagent.last_n", "n", "polling"),
+        preset_words("anthropic.clear_tool_uses", "trigger", "keep_results", "at_least"),
+        preset_words("openhands.amortized", "max_events", "events_left"),
+        preset_words("strands.sliding_window", "messages", "per_turn"),
+        preset_words("pi.compact", "window", "keep_tokens"),
     ),
 )

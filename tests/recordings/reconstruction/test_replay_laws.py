@@ -143,7 +143,7 @@ async def test_a_log_that_was_cut_anywhere_is_rebuilt_and_replayed_as_far_as_it_
             request.matches for request in rebuild_all(store, session.id, store.read(session.id))
         )
         found = exact_whatif(store, session.id)
-        assert found.same
+        assert found.is_unchanged
         unlike = redecide(store, session.id).differences
         # A kill may come between a decision and its record, and at no other place.
         assert all(request.seq >= cut - 4 for request in unlike), unlike
@@ -157,12 +157,12 @@ def test_a_log_of_the_first_projection_is_replayed_as_that_version_sent_it(
 
     found = exact_whatif(store, "ses_any")
 
-    assert found.same
+    assert found.is_unchanged
     # That version counted one token more for the tools.
     steps = zip(found.recorded.steps, found.other.steps, strict=True)
     assert all(was.tokens - other.tokens == 1 for was, other in steps)
-    assert redecide(store, "ses_any").same
-    assert not exact_whatif(store, "ses_any", Policy()).same
+    assert redecide(store, "ses_any").is_same
+    assert not exact_whatif(store, "ses_any", Policy()).is_unchanged
 
 
 def test_a_log_of_the_second_projection_is_replayed_as_that_version_sent_it(
@@ -171,8 +171,8 @@ def test_a_log_of_the_second_projection_is_replayed_as_that_version_sent_it(
     store, records = loaded(SECOND)
     monkeypatch.setattr(store, "read", lambda _session_id, **_rest: iter(records))
 
-    assert exact_whatif(store, "ses_any").same
-    assert redecide(store, "ses_any").same
+    assert exact_whatif(store, "ses_any").is_unchanged
+    assert redecide(store, "ses_any").is_same
 
 
 class Improviser:

@@ -19,4 +19,4 @@ class EndsItsProcess(OpenCodePrune):
         """End the process, or begin."""
         if facts.timeline.origin == self.origin and os.getpid() != self.spared:
             os._exit(9)
-        return self.at_first
+        return self.initial_state

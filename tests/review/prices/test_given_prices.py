@@ -217,7 +217,7 @@ def test_a_given_price_goes_to_the_inspector_as_to_the_shell(made: dict[str, Pat
     assert view is not None
     assert track is not None
     assert track.figures is not None
-    assert (view.price.source, view.price.recorded) == ("given", False)
+    assert (view.price.source, view.price.matches_recorded) == ("given", False)
     assert track.figures.cost == compared.figures[0].cost
     assert "kept" not in (track.figures.verdict or "")
     assert "as given" in " ".join(compared.table.notes)

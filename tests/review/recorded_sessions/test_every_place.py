@@ -12,7 +12,7 @@ from tests.recordings.money_recordings import FACTS, RIGHT, written
 from tests.sample_size import sampled_cases
 
 import palimpsest
-from palimpsest.context_policies.prompt_cache.ruler import money_words
+from palimpsest.context_policies.prompt_cache.ruler import amount_with_unit
 from palimpsest.frontends.command_line.main import main
 from palimpsest.render.content.phrases import usd_text
 from palimpsest.review.recorded_sessions.imported_report import imported_report
@@ -180,7 +180,7 @@ def same_in_view(review: RecordingReview, figures: SessionFigures, view: Timelin
     # Where nothing was reported, nothing is said of what the cache gave.
     assert ("came from the cache" in words) == (figures.basis == "fact")
     assert figures.recorded_words in words
-    assert money_words(figures.cost or 0, figures.unit, figures.cost_basis) in words
+    assert amount_with_unit(figures.cost or 0, figures.unit, figures.cost_basis) in words
     assert view.totals == view_summary(view).sentences[: len(view.totals)]
     runs = {subagent.timeline.session: subagent for subagent in review.subagents}
     for subagent in view.subagents:
@@ -190,9 +190,9 @@ def same_in_view(review: RecordingReview, figures: SessionFigures, view: Timelin
 def same_in_context(review: RecordingReview) -> None:
     last = review.timeline.requests[-1]
     window = imported_report(review)
-    assert window.reported == last.reported
+    assert window.reported_tokens == last.reported
     shown = review.request(last.index + 1)
-    assert window.used == round(shown.tokens)
+    assert window.used_tokens == round(shown.tokens)
     assert window.model == (last.model or "an unnamed model")
     assert "as the next request would begin" not in window.text
 

@@ -31,7 +31,7 @@ def test_a_cost_that_was_not_recorded_is_an_estimate_wherever_it_is_shown(
 
     assert all(request.listed for request in requests if request.cost)
     assert view.requests.listed == tuple(request.listed for request in requests)
-    assert (view.price.recorded, view.price.unit) == (False, "USD")
+    assert (view.price.matches_recorded, view.price.unit) == (False, "USD")
     assert facts is not None
     assert not facts.cost_is_fact
     assert not any(subject.cost_is_fact for subject in (*view.wastes, *view.subagents))
@@ -67,7 +67,7 @@ def test_a_recorded_cost_is_a_fact(tmp_path: Path) -> None:
     assert "~" not in " ".join(view.totals)
     assert session_figures(review).cost_basis == "fact"
     # The made costs of this file are not at the prices of the list, so amounts at those are estimates.
-    assert not view.price.recorded
+    assert not view.price.matches_recorded
 
 
 @pytest.mark.soak  # with each commit tests/review/recorded_sessions/test_every_place.py has recorded costs at other prices; this adds those of the list
@@ -75,11 +75,11 @@ def test_a_recorded_cost_is_a_fact(tmp_path: Path) -> None:
 def test_recorded_costs_at_the_prices_of_the_list_make_these_a_fact(tmp_path: Path) -> None:
     review = opened("pi_large_session.jsonl", tmp_path)
 
-    assert review.price().recorded
+    assert review.price().matches_recorded
     assert review.breaks().table.title.endswith(": 14.21 USD")
     reported = review.compare(["recorded"]).table.records()[0]
     # All that was written to the cache by the peak: 4,296,232 / 177,604; what was in no cache is not in it.
     assert reported["rewrite"] == pytest.approx(24.18995, abs=1e-5)
     assert reported["verdict"] == "Facts of 439 requests with reported usage."
-    assert not review.price("openai/gpt-4o").recorded
+    assert not review.price("openai/gpt-4o").matches_recorded
     assert "~" in review.breaks("openai/gpt-4o").table.title

@@ -54,7 +54,7 @@ def test_a_request_that_read_the_cache_says_how_much() -> None:
 
 def test_what_a_policy_changes_is_an_estimate_with_the_first_place_that_differs() -> None:
     simulation = pi_review().compare("pi.compact window=64000")[0]
-    acted = simulation.fired[0]
+    acted = simulation.firing_requests[0]
 
     found = pi_review().difference(acted, acted + 1, "pi.compact window=64000")
 

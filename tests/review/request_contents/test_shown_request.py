@@ -290,8 +290,8 @@ def test_a_recording_without_usage_counts_the_system_prompt_that_came_with_it(
 ) -> None:
     review = imported_review("marshmallow-1867.traj", tmp_path)
 
-    assert review.ruler.unseen == 447  # a quarter of its 1,786 characters
-    assert review.ruler.words == (
+    assert review.ruler.unseen_tokens == 447  # a quarter of its 1,786 characters
+    assert review.ruler.sentence == (
         "Tokens are 1 x chars/4 of the items + 447 of system prompt and tools (assumed)."
     )
 

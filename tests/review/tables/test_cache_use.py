@@ -40,7 +40,7 @@ def timeline() -> Timeline:
 
 
 def test_requests_are_grouped_by_the_pause_before_them() -> None:
-    use = cache_use(timeline(), Ruler(unseen=300), PRICE)
+    use = cache_use(timeline(), Ruler(unseen_tokens=300), PRICE)
 
     rows = [(row.pause, row.requests, row.input, row.fresh, row.hit) for row in use.rows]
     assert rows == [
@@ -53,7 +53,7 @@ def test_requests_are_grouped_by_the_pause_before_them() -> None:
 
 
 def test_fresh_tokens_are_compared_with_those_that_were_new() -> None:
-    use = cache_use(timeline(), Ruler(unseen=300), PRICE)
+    use = cache_use(timeline(), Ruler(unseen_tokens=300), PRICE)
 
     assert (use.input, use.fresh, use.appended) == (6_400, 4_000, 1_500)
     assert use.amplification == pytest.approx(4_000 / 1_500)
@@ -70,9 +70,9 @@ def test_an_hour_of_cache_costs_its_writes_and_saves_the_pauses_within_the_hour(
     use = cache_use(timeline(), Ruler(), PRICE)
 
     assert use.hour is not None
-    assert use.hour.extra == pytest.approx(4_000 * (2 - 1.25))
+    assert use.hour.added_cost == pytest.approx(4_000 * (2 - 1.25))
     # The pause of ten minutes alone; the prefix of 1,200 tokens would have been read instead of written.
-    assert (use.hour.pauses, use.hour.gain) == (1, pytest.approx(1_200 * (1.25 - 0.1)))
+    assert (use.hour.pauses, use.hour.saved_cost) == (1, pytest.approx(1_200 * (1.25 - 0.1)))
     assert use.hour.break_even == 3
     assert use.table.notes[-1].endswith(
         "in 1 pause of five minutes to an hour; it would pay from 3 such pauses on."
@@ -89,8 +89,8 @@ def test_one_request_tells_no_growth_and_no_usage_no_row() -> None:
     one = replace(timeline(), requests=timeline().requests[:1], events=())
     unknown = replace(one, requests=(replace(one.requests[0], usage=None),))
 
-    assert cache_use(one, Ruler(unseen=900), PRICE).amplification is None
-    assert cache_use(one, Ruler(unseen=900), PRICE).beginning_share is None
+    assert cache_use(one, Ruler(unseen_tokens=900), PRICE).amplification is None
+    assert cache_use(one, Ruler(unseen_tokens=900), PRICE).beginning_share is None
     assert cache_use(unknown, Ruler(), PRICE).rows == ()
 
 

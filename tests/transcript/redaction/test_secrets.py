@@ -19,6 +19,7 @@ from palimpsest.transcript.redaction.secret_patterns import (
     REDACTED,
     RUN_CHARS,
     SecretStream,
+    _is_suspect,
     scrub,
 )
 from palimpsest.transcript.redaction.secret_removal import secret_values
@@ -223,13 +224,22 @@ def test_no_token_is_shorter_than_a_run_that_is_looked_at() -> None:
             for one in (form.pattern_before, form.secret_pattern)
         )
         for form in NAMED
-        if form.in_run
+        if form.run_part
     ]
 
     assert min(*shortest, *with_names) >= MIN_RUN_CHARS
     assert with_names
     assert {*"".join(head for form in TOKENS for head in form.beginnings)} <= {*RUN_CHARS}
     assert {*"".join(form.body_characters for form in TOKENS)} <= {*RUN_CHARS}
+
+
+@pytest.mark.parametrize("before", ["", "n", "/home/", "name:"])
+def test_each_beginning_of_a_token_makes_its_run_one_that_is_looked_at(before: str) -> None:
+    heads = [head for form in TOKENS for head in form.beginnings]
+    rest = "0" * MIN_RUN_CHARS
+
+    assert [head for head in heads if not _is_suspect(f"{before}{head}{rest}")] == []
+    assert not _is_suspect(f"{before}module/function/{rest}")
 
 
 @pytest.mark.parametrize("name", sorted(SECRETS))

@@ -12,7 +12,7 @@ from itertools import accumulate, pairwise
 from statistics import median
 from typing import NamedTuple
 
-from palimpsest.context_policies.calibration.request_rulers import FOLDS, Fit, request_rulers
+from palimpsest.context_policies.calibration.request_rulers import FIT_COUNT, Fit, request_rulers
 from palimpsest.context_policies.prompt_cache.cache_lifetime import cache_lifetime
 from palimpsest.context_policies.prompt_cache.cache_walk import (
     CacheWalk,
@@ -55,7 +55,7 @@ class TokenParts:
 
 def recorded_simulation(timeline: Timeline, ruler: Ruler) -> Simulation:
     """Return the recorded session, replayed once and measured by a ruler."""
-    uncalibrated = ruler.uncalibrated
+    uncalibrated = ruler.estimator_only
     replay = timeline.derived_value(
         f"recorded {ruler.estimator} {ruler.prefix}",
         lambda timeline: recorded_replay(timeline, uncalibrated),
@@ -96,7 +96,7 @@ def _measure(replay: Simulation, ruler: Ruler) -> tuple[RequestSize, ...]:
             earlier["measured"] = _Measured(
                 ruler, requests[:count], replay.sizes[:count], tuple(sizes), walk.copy()
             )
-        sizes.append(walk.size(replayed, ruler.of(replayed.request.index)))
+        sizes.append(walk.measured_size(replayed, ruler.request_ruler(replayed.request.index)))
     return tuple(sizes)
 
 
@@ -113,10 +113,10 @@ class _Measured(NamedTuple):
 NOTHING_MEASURED = _Measured(Ruler(), (), (), (), CacheWalk(Ruler().scale))
 
 
-def replayed_requests(replay: Simulation, first: int = 0) -> Iterator[UnmeasuredRequest]:
+def replayed_requests(replay: Simulation, first_request: int = 0) -> Iterator[UnmeasuredRequest]:
     """Yield the unmeasured requests of a replayed recording, beginning with the request ``first``."""
-    requests = replay.timeline.requests[first:]
-    for request, size in zip(requests, replay.sizes[first:], strict=True):
+    requests = replay.timeline.requests[first_request:]
+    for request, size in zip(requests, replay.sizes[first_request:], strict=True):
         changed = size.first_changed
         prefix = None if changed is None else size.prefix
         yield UnmeasuredRequest(request, size.total, size.output, prefix, changed)
@@ -129,7 +129,7 @@ def fit_ruler(timeline: Timeline, estimator: str = CHARS4, prefix: Prefix = "mes
         estimator=estimator,
         prefix=prefix,
         lifetime_seconds=lifetime.seconds,
-        lifetime_words=lifetime.words,
+        lifetime_sentence=lifetime.sentence,
     )
     return timeline.derived_value(
         f"ruler {estimator} {prefix}", lambda timeline: _fit_rulers(timeline, assumed_ruler)
@@ -137,7 +137,7 @@ def fit_ruler(timeline: Timeline, estimator: str = CHARS4, prefix: Prefix = "mes
 
 
 def _fit_rulers(timeline: Timeline, assumed_ruler: Ruler) -> Ruler:
-    replay = recorded_simulation(timeline, assumed_ruler.uncalibrated)
+    replay = recorded_simulation(timeline, assumed_ruler.estimator_only)
     reports = [
         _Report(request.index, request.model, size.total, size.first_changed is None, reported)
         for request, size, reported in zip(
@@ -149,24 +149,24 @@ def _fit_rulers(timeline: Timeline, assumed_ruler: Ruler) -> Ruler:
         return assumed_ruler
     fit = _fit_to(reports)
     ratios = [
-        (report.reported - fit.unseen) / report.estimated
+        (report.reported_tokens - fit.unseen_tokens) / report.estimated
         for report in reports
-        if report.estimated >= MIN_GROWTH and report.request not in fit.contradicting
+        if report.estimated >= MIN_GROWTH and report.request not in fit.contradicting_requests
     ]
     fits = [
-        _fit_to([report for report in reports if report.request % FOLDS != fold])
-        for fold in range(FOLDS)
+        _fit_to([report for report in reports if report.request % FIT_COUNT != fold])
+        for fold in range(FIT_COUNT)
     ]
     if len(reports) == 1:
         fits = [fit]
     return replace(
         assumed_ruler,
-        unseen=fit.unseen,
+        unseen_tokens=fit.unseen_tokens,
         factor=fit.factor,
-        measured=True,
-        low=min(*ratios, fit.factor, fit.factor) / fit.factor,
-        high=max(*ratios, fit.factor, fit.factor) / fit.factor,
-        odd=tuple(sorted(fit.contradicting)),
+        is_fitted=True,
+        lowest_factor=min(*ratios, fit.factor, fit.factor) / fit.factor,
+        highest_factor=max(*ratios, fit.factor, fit.factor) / fit.factor,
+        contradicting_requests=tuple(sorted(fit.contradicting_requests)),
         requests=request_rulers(timeline, tuple(replayed_requests(replay)), fits),
     )
 
@@ -175,24 +175,31 @@ def _fit_to(reports: Sequence["_Report"]) -> Fit:
     """Return the fit that describes the tokens of all requests, made from some reports."""
     if not reports:
         return Fit()
-    contradicting = _contradicting(reports)
-    pairs = _growth(reports, contradicting)
+    contradicting_requests = _contradicting_requests(reports)
+    pairs = _growth(reports, contradicting_requests)
     scaled = [pair for pair in pairs if pair.estimated > 0]
-    grown, estimated = sum(pair.reported for pair in scaled), sum(pair.estimated for pair in scaled)
+    grown, estimated = (
+        sum(pair.reported_tokens for pair in scaled),
+        sum(pair.estimated for pair in scaled),
+    )
     is_scaled = grown > 0 and estimated >= MIN_GROWTH
     factor = grown / estimated if is_scaled else 1.0
-    residual_sum = sum(pair.reported - factor * pair.estimated for pair in pairs)
+    residual_sum = sum(pair.reported_tokens - factor * pair.estimated for pair in pairs)
     steps = sum(pair.requests for pair in pairs)
-    added = 0.0 if is_scaled or not steps else max(residual_sum / steps, 0.0)
-    first = next(report for report in reports if report.request not in contradicting)
-    beginning_tokens = first.reported - first.estimated * factor
+    added_per_request = 0.0 if is_scaled or not steps else max(residual_sum / steps, 0.0)
+    first_report = next(
+        report for report in reports if report.request not in contradicting_requests
+    )
+    beginning_tokens = first_report.reported_tokens - first_report.estimated * factor
     # Growth that would leave nothing for the beginning is no fixed growth per request.
-    unseen = (
-        beginning_tokens - added * first.request
-        if added * first.request < beginning_tokens
+    unseen_tokens = (
+        beginning_tokens - added_per_request * first_report.request
+        if added_per_request * first_report.request < beginning_tokens
         else beginning_tokens
     )
-    return Fit(max(unseen, 0.0), factor, added, frozenset(contradicting))
+    return Fit(
+        max(unseen_tokens, 0.0), factor, added_per_request, frozenset(contradicting_requests)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +211,7 @@ class _Report:
     estimated: float
     appended: bool
     """Whether the request only appended to the one before."""
-    reported: int
+    reported_tokens: int
 
 
 def _segments(reports: Sequence[_Report]) -> Iterator[list[_Report]]:
@@ -221,30 +228,30 @@ def _segments(reports: Sequence[_Report]) -> Iterator[list[_Report]]:
 class _Growth(NamedTuple):
     """The growth of a request that only appended to an earlier one."""
 
-    reported: float
+    reported_tokens: float
     estimated: float
     requests: int
     """Number of requests over which it grew; more than 1 where some between the two are left out."""
 
 
-def _growth(reports: Sequence[_Report], contradicting: set[int]) -> list[_Growth]:
+def _growth(reports: Sequence[_Report], contradicting_requests: set[int]) -> list[_Growth]:
     """Return the growth of the requests that only appended, without the contradicting ones."""
     pairs = (
         _Growth(
-            after.reported - before.reported,
+            after.reported_tokens - before.reported_tokens,
             after.estimated - before.estimated,
             after.request - before.request,
         )
         for run in _segments(reports)
         for before, after in pairwise(
-            [report for report in run if report.request not in contradicting]
+            [report for report in run if report.request not in contradicting_requests]
         )
     )
     # A session that only appended cannot shrink: here another conversation continues in the same file.
-    return [pair for pair in pairs if pair.estimated >= 0 and pair.reported >= -MIN_GROWTH]
+    return [pair for pair in pairs if pair.estimated >= 0 and pair.reported_tokens >= -MIN_GROWTH]
 
 
-def _contradicting(reports: Sequence[_Report]) -> set[int]:
+def _contradicting_requests(reports: Sequence[_Report]) -> set[int]:
     """Return the requests whose report contradicts the others of their segment.
 
     Within a segment the reported tokens minus the scaled estimate hardly change, whatever the session does not show. A
@@ -254,7 +261,7 @@ def _contradicting(reports: Sequence[_Report]) -> set[int]:
     """
     runs = [run for run in _segments(reports) if len(run) >= MIN_SEGMENT]
     ratios = sorted(
-        ((after.reported - before.reported) / growth, growth)
+        ((after.reported_tokens - before.reported_tokens) / growth, growth)
         for run in runs
         for before, after in pairwise(run)
         if (growth := after.estimated - before.estimated) > 0
@@ -264,29 +271,29 @@ def _contradicting(reports: Sequence[_Report]) -> set[int]:
     passed = accumulate(weight for _, weight in ratios)
     half = sum(weight for _, weight in ratios) / 2
     scale = next(ratio for (ratio, _), summed in zip(ratios, passed, strict=True) if summed >= half)
-    contradicting: set[int] = set()
+    requests_so_far: set[int] = set()
     for run in runs:
-        residuals = [report.reported - scale * report.estimated for report in run]
+        residuals = [report.reported_tokens - scale * report.estimated for report in run]
         middle = median(residuals)
         spread = ODD_SPREADS * median(abs(deviation - middle) for deviation in residuals)
         for report, deviation in zip(run, residuals, strict=True):
             expected = scale * report.estimated + middle
             if abs(deviation - middle) > max(
-                ODD_SHARE * max(report.reported, expected), spread, MIN_GROWTH
+                ODD_SHARE * max(report.reported_tokens, expected), spread, MIN_GROWTH
             ):
-                contradicting.add(report.request)
-    return contradicting
+                requests_so_far.add(report.request)
+    return requests_so_far
 
 
 def added_up(timeline: Timeline, ruler: Ruler) -> tuple[TokenParts, ...]:
     """Return the parts of each request's reported tokens; the three parts add up to the total exactly."""
-    sizes = recorded_simulation(timeline, ruler.uniform).sizes
+    sizes = recorded_simulation(timeline, ruler.without_requests).sizes
     return tuple(
         TokenParts(
             request.index,
             request.reported,
-            ruler.unseen,
-            size.total - ruler.unseen,
+            ruler.unseen_tokens,
+            size.total - ruler.unseen_tokens,
             request.reported - size.total,
         )
         for request, size in zip(timeline.requests, sizes, strict=True)

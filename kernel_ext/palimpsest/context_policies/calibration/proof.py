@@ -12,18 +12,18 @@ from typing import Any
 
 from palimpsest.context_policies.calibration.fit import recorded_simulation
 from palimpsest.context_policies.calibration.proof_reasons import (
+    MeasuredRequests,
     Outcome,
-    Pairs,
     ReplayedRead,
+    losses_taken_text,
     missed_reasons,
     money_reasons,
-    taken_words,
     why_missed,
     why_taken,
 )
 from palimpsest.context_policies.calibration.request_rulers import is_same_read
 from palimpsest.context_policies.prompt_cache.cache_walk import RequestSize
-from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler, money_words
+from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler, amount_with_unit
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import DOUBTFUL
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
@@ -49,12 +49,12 @@ class ProofRow:
     """As replayed, of all requests with usage, including the first."""
     reported_cost: float
 
-    def words(self, unit: str) -> str:
+    def row_text(self, unit: str) -> str:
         """Return the row in a few words; ``unit`` is the unit of its costs."""
         name = self.model or "a model without a name"
         lost = f", {counted_noun(self.taken, 'break')} taken" if self.taken else ""
         read = f"{self.reproduced:,} of {self.requests:,}{lost}"
-        money = f"{_amount(self.cost, unit)} of {money_words(self.reported_cost, unit)}"
+        money = f"{_amount(self.cost, unit)} of {amount_with_unit(self.reported_cost, unit)}"
         return f"{name}, kept for {self.lifetime_seconds:,.0f} s: {read}, {money}"
 
 
@@ -123,17 +123,19 @@ class Proof:
         """How well the recording is reproduced, in a sentence."""
         if not self.rows:
             return "Replayed as recorded: the recording reports no usage to compare with."
-        money = f"{_amount(self.cost, self.unit)} of {money_words(self.reported_cost, self.unit)}"
+        money = (
+            f"{_amount(self.cost, self.unit)} of {amount_with_unit(self.reported_cost, self.unit)}"
+        )
         if not self.requests:
             text = f"only {counted_noun(1, 'request')} reports usage, so no read of the cache can be compared, {money}"
         else:
             text = f"{self.reproduced:,} of {counted_noun(self.requests, 'request')} read what the provider reported"
-            taken = taken_words(self.replayed_reads)
+            taken = losses_taken_text(self.replayed_reads)
             text += f", {taken}" if taken else ""
             text += f", {money}"
         own_rule_part = f"; {self.own_rule}" if self.own_rule else ""
         by_model = (
-            f" By model and lifetime: {'; '.join(row.words(self.unit) for row in self.rows)}."
+            f" By model and lifetime: {'; '.join(row.row_text(self.unit) for row in self.rows)}."
             if len(self.rows) > 1
             else ""
         )
@@ -198,35 +200,37 @@ def proof_of(timeline: Timeline, ruler: Ruler, price: PriceProfile, own_rule: st
     return replace(proof, reasons=tuple(reasons))
 
 
-def _replayed_reads(timeline: Timeline, ruler: Ruler, pairs: Pairs) -> tuple[ReplayedRead, ...]:
-    sizes_without_taken = recorded_simulation(timeline, ruler.without_taken).sizes
+def _replayed_reads(
+    timeline: Timeline, ruler: Ruler, pairs: MeasuredRequests
+) -> tuple[ReplayedRead, ...]:
+    sizes_without_taken = recorded_simulation(timeline, ruler.without_taken_reads).sizes
     reads: list[ReplayedRead] = []
-    before: TimelineRequest | None = None
+    previous: TimelineRequest | None = None
     for request, size in pairs:
-        reported = request.usage.cache_read if request.usage is not None else 0
-        replayed = sizes_without_taken[request.index].read
+        reported_read = request.usage.cache_read if request.usage is not None else 0
+        replayed_read = sizes_without_taken[request.index].read
         outcome: Outcome = "reproduced"
         reason = ""
-        if before is None:
+        if previous is None:
             outcome = "first"
         elif size.is_taken:
             outcome, reason = "taken", why_taken(timeline, request)
-        elif not is_same_read(size.read, reported):
-            outcome, reason = "missed", why_missed(timeline, ruler, before, request, size)
-        reads.append(ReplayedRead(request.index, replayed, reported, outcome, reason))
-        before = request
+        elif not is_same_read(size.read, reported_read):
+            outcome, reason = "missed", why_missed(timeline, ruler, previous, request, size)
+        reads.append(ReplayedRead(request.index, replayed_read, reported_read, outcome, reason))
+        previous = request
     return tuple(reads)
 
 
 def _rows(
     ruler: Ruler,
     price: PriceProfile,
-    pairs: Pairs,
+    pairs: MeasuredRequests,
     reads: Sequence[ReplayedRead],
 ) -> tuple[ProofRow, ...]:
     groups: dict[tuple[str, float], list[tuple[TimelineRequest, RequestSize, ReplayedRead]]] = {}
     for (request, size), read in zip(pairs, reads, strict=True):
-        key = (request.model, ruler.of(request.index).lifetime_seconds)
+        key = (request.model, ruler.request_ruler(request.index).lifetime_seconds)
         groups.setdefault(key, []).append((request, size, read))
     return tuple(
         ProofRow(
@@ -243,4 +247,4 @@ def _rows(
 
 
 def _amount(value: float, unit: str) -> str:
-    return money_words(value, unit).removesuffix(f" {unit}")
+    return amount_with_unit(value, unit).removesuffix(f" {unit}")

@@ -28,12 +28,12 @@ from palimpsest.transcript.timeline import Timeline, TimelineRequest
 from palimpsest.transcript.values import Usage
 
 Outcome = Literal["first", "reproduced", "taken", "missed"]
-Pairs = Sequence[tuple[TimelineRequest, RequestSize]]
+MeasuredRequests = Sequence[tuple[TimelineRequest, RequestSize]]
 """The requests with reported usage, each with its replayed size."""
 
 MAX_NAMED = 5
 """Maximum requests that a reason lists."""
-FEW = 3
+FEW_REQUESTS = 3
 """Number of reporting requests up to which each is predicted from only one or two others."""
 MIN_HIDDEN = 1_000
 """Minimum tokens missing from the recording that are given as a reason."""
@@ -49,7 +49,7 @@ LOST_AFTER: Mapping[BreakCause, str] = {
     "late": "the provider's cache had fallen behind",
 }
 """Phrases for the causes of cache losses; the recording shows the cause, not how much of the cache was left."""
-UNEXPLAINED = "without a known cause"
+NO_KNOWN_CAUSE = "without a known cause"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +57,9 @@ class ReplayedRead:
     """A request with reported usage: its replayed and its reported read from the cache."""
 
     request: int
-    replayed: float
+    replayed_tokens: float
     """Replayed tokens, without losses taken from the recording."""
-    reported: int
+    reported_tokens: int
     outcome: Outcome
     reason: str = ""
     """Why it was missed, or why it lost the cache where the loss was taken; the end of a sentence."""
@@ -68,14 +68,14 @@ class ReplayedRead:
 def why_missed(
     timeline: Timeline,
     ruler: Ruler,
-    before: TimelineRequest,
+    previous: TimelineRequest,
     request: TimelineRequest,
     size: RequestSize,
 ) -> str:
     """Return why a request's replayed read differs from the reported one, as far as its numbers show it."""
-    usage, last = request.usage, before.usage
+    usage, last = request.usage, previous.usage
     read_tokens = 0 if usage is None else usage.cache_read
-    changed = _change_before(timeline, before, request, size)
+    changed = _change_before(timeline, previous, request, size)
     if changed:
         return changed
     loss = _loss_of(timeline, request)
@@ -85,14 +85,14 @@ def why_missed(
         return "read more than the request before had sent, which no cache of this session explains"
     if last is not None and last.cache_write and read_tokens > last.cache_read + last.cache_write:
         return "read more than the request before had read and written, which no cache of this session explains"
-    if before.model != request.model:
+    if previous.model != request.model:
         return "read otherwise after another model had answered"
-    gap = request.seconds_since(before)
-    if gap is not None and gap > ruler.of(request.index).lifetime_seconds:
+    gap = request.seconds_since(previous)
+    if gap is not None and gap > ruler.request_ruler(request.index).lifetime_seconds:
         return "read something after a pause longer than the cache is known to be kept"
     if read_tokens < size.read:
         reporting_count = sum(reported is not None for reported in timeline.reported)
-        if not read_tokens and reporting_count <= FEW:
+        if not read_tokens and reporting_count <= FEW_REQUESTS:
             return "read nothing, and so few requests do not tell whether prompts are cached"
         return "read less than the request before had left in the cache"
     return "read more than the request before was known to leave in the cache"
@@ -102,16 +102,16 @@ def why_taken(timeline: Timeline, request: TimelineRequest) -> str:
     """Return the cause of a cache loss that was taken from the recording, as a phrase with "after"."""
     loss = _loss_of(timeline, request)
     after = None if loss is None else LOST_AFTER.get(loss.causes[0].cause)
-    return UNEXPLAINED if after is None else f"after {after}"
+    return NO_KNOWN_CAUSE if after is None else f"after {after}"
 
 
-def taken_words(reads: Sequence[ReplayedRead]) -> str:
+def losses_taken_text(reads: Sequence[ReplayedRead]) -> str:
     """Return how many losses were taken, with their known causes; empty where none was."""
     reasons = Counter(read.reason for read in reads if read.outcome == "taken")
     if not reasons:
         return ""
     text = f"{counted_noun(sum(reasons.values()), 'break')} taken from the recording"
-    if set(reasons) == {UNEXPLAINED}:
+    if set(reasons) == {NO_KNOWN_CAUSE}:
         return text
     return (
         f"{text} ({', '.join(f'{number:,} {reason}' for reason, number in reasons.most_common())})"
@@ -139,16 +139,18 @@ def missed_reasons(timeline: Timeline, reads: Sequence[ReplayedRead]) -> list[st
     return reasons
 
 
-def money_reasons(timeline: Timeline, ruler: Ruler, price: PriceProfile, pairs: Pairs) -> list[str]:
+def money_reasons(
+    timeline: Timeline, ruler: Ruler, price: PriceProfile, pairs: MeasuredRequests
+) -> list[str]:
     """Return why the replayed money differs from the reported, as far as that is known."""
     cost = sum(size.cost(price) for _, size in pairs)
-    reported = sum(price.cost_of(request) for request, _ in pairs)
-    if not reported:
+    reported_cost = sum(price.cost_of(request) for request, _ in pairs)
+    if not reported_cost:
         return []
-    side = "above" if cost > reported else "below"
-    differing_kinds = [*_differing_token_kinds(price, pairs, reported)]
+    side = "above" if cost > reported_cost else "below"
+    differing_kinds = [*_differing_token_kinds(price, pairs, reported_cost)]
     kind_list = f": {', '.join(differing_kinds)}" if differing_kinds else ""
-    distance = f"{100 * abs(cost / reported - 1):.1f} %"
+    distance = f"{100 * abs(cost / reported_cost - 1):.1f} %"
     sentences = [
         f"The money of {counted_noun(len(pairs), 'request')} is {distance} {side} the reported{kind_list}."
     ]
@@ -156,16 +158,16 @@ def money_reasons(timeline: Timeline, ruler: Ruler, price: PriceProfile, pairs: 
 
 
 def _change_before(
-    timeline: Timeline, before: TimelineRequest, request: TimelineRequest, size: RequestSize
+    timeline: Timeline, previous: TimelineRequest, request: TimelineRequest, size: RequestSize
 ) -> str:
     """Return the reason that earlier items changed before a request; empty where none did."""
-    between = range(before.index + 1, request.index + 1)
-    kinds = {event.kind for event in timeline.events if event.request in between}
-    if "compact" in kinds:
-        if (request.reported or 0) >= (before.reported or 0):
+    between = range(previous.index + 1, request.index + 1)
+    event_kinds = {event.kind for event in timeline.events if event.request in between}
+    if "compact" in event_kinds:
+        if (request.reported or 0) >= (previous.reported or 0):
             return "still reported the whole context after a compaction"
         return "read otherwise after a compaction"
-    if "undo" in kinds:
+    if "undo" in event_kinds:
         return "read otherwise after messages had been taken back"
     if size.first_changed is not None:
         return "read otherwise after earlier items had been shown otherwise"
@@ -179,7 +181,9 @@ def _loss_of(timeline: Timeline, request: TimelineRequest) -> CacheLoss | None:
     )
 
 
-def _differing_token_kinds(price: PriceProfile, pairs: Pairs, reported_money: float) -> list[str]:
+def _differing_token_kinds(
+    price: PriceProfile, pairs: MeasuredRequests, reported_money: float
+) -> list[str]:
     """Return the kinds of tokens that differ much in number or money, the largest difference in money first."""
     parts: tuple[tuple[str, str, Callable[[Usage], int], float], ...] = (
         ("prompts", "total", lambda usage: usage.prompt, 0.0),
@@ -190,22 +194,22 @@ def _differing_token_kinds(price: PriceProfile, pairs: Pairs, reported_money: fl
     )
     differences = []
     for name, size_field, usage_tokens, rate in parts:
-        replayed = sum(getattr(size, size_field) for _, size in pairs)
-        reported = sum(
+        replayed_sum = sum(getattr(size, size_field) for _, size in pairs)
+        reported_sum = sum(
             usage_tokens(request.usage) for request, _ in pairs if request.usage is not None
         )
-        distance = abs(replayed - reported)
+        distance = abs(replayed_sum - reported_sum)
         if (
-            distance > 3 * PART_APART * reported
+            distance > 3 * PART_APART * reported_sum
             or distance * rate / 1e6 > PART_APART * reported_money
         ):
-            differences.append(f"{name} {replayed:,.0f} for {reported:,.0f} tokens")
+            differences.append(f"{name} {replayed_sum:,.0f} for {reported_sum:,.0f} tokens")
     return differences
 
 
-def _hidden_tokens(timeline: Timeline, ruler: Ruler, pairs: Pairs) -> list[str]:
+def _hidden_tokens(timeline: Timeline, ruler: Ruler, pairs: MeasuredRequests) -> list[str]:
     """Return sentences about reported tokens that the recording does not show, and about too few requests."""
-    plain_sizes = recorded_simulation(timeline, ruler.uncalibrated).sizes
+    plain_sizes = recorded_simulation(timeline, ruler.estimator_only).sizes
     grown_tokens = shown_tokens = 0.0
     for (before, _), (request, size) in pairwise(pairs):
         more = (request.reported or 0) - (before.reported or 0)
@@ -228,7 +232,7 @@ def _hidden_tokens(timeline: Timeline, ruler: Ruler, pairs: Pairs) -> list[str]:
         reasons.append(
             f"The answers had {answer_tokens:,} tokens, of which the recording shows about {shown_answer_tokens:,.0f}."
         )
-    if len(pairs) <= FEW:
+    if len(pairs) <= FEW_REQUESTS:
         reasons.append(
             f"Only {counted_noun(len(pairs), 'request')} reported usage, and each is counted by the others."
         )

@@ -17,8 +17,8 @@ from palimpsest.context_policies.prompt_cache.cache_losses import (
     MIN_LOSS,
     MIN_LOSS_SHARE,
     CacheLoss,
-    known_requests,
-    rewritten_reads,
+    reads_after_rewriting,
+    reporting_requests,
     unmeasured_losses,
 )
 from palimpsest.context_policies.prompt_cache.cache_walk import UnmeasuredRequest
@@ -28,7 +28,7 @@ from palimpsest.transcript.provider_profile.cache_rules import CacheRules, cache
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 from palimpsest.transcript.values import Usage
 
-FOLDS = 5
+FIT_COUNT = 5
 """Number of groups of requests; each group is counted by a fit to the others. A fit per request would take quadratic time."""
 MAX_HIDDEN_RATIO = 4
 """Reported tokens of answers per shown token above which the answers contain what the recording does not show."""
@@ -44,35 +44,44 @@ MAX_TAKEN = 0.25
 class Fit:
     """The numbers that describe the tokens of all requests, fitted to some of the reports."""
 
-    unseen: float = 0.0
+    unseen_tokens: float = 0.0
     factor: float = 1.0
-    added: float = 0.0
+    added_per_request: float = 0.0
     """Tokens that each request adds beside its items; 0 where the factor includes them."""
-    contradicting: frozenset[int] = frozenset()
+    contradicting_requests: frozenset[int] = frozenset()
     """Requests whose report contradicts those around it."""
 
 
 def request_rulers(
-    timeline: Timeline, replayed: Sequence[UnmeasuredRequest], fits: Sequence[Fit]
+    timeline: Timeline, replayed_requests: Sequence[UnmeasuredRequest], fits: Sequence[Fit]
 ) -> tuple[RequestRuler, ...]:
     """Return the ruler of each request; ``fits`` leave out every fifth request each."""
     habits = _Habits()
     groups = [
-        _OtherRequests(timeline, replayed, fold, len(fits), habits) for fold in range(len(fits))
+        _OtherRequests(timeline, replayed_requests, fold, len(fits), habits)
+        for fold in range(len(fits))
     ]
-    changes = [0, *accumulate(replay.prefix is not None for replay in replayed)]
+    changes = [0, *accumulate(replay.unchanged_tokens is not None for replay in replayed_requests)]
     rulers: list[RequestRuler] = []
-    earlier = _EarlierRequests()
-    for replay in replayed:
+    earlier_requests = _EarlierRequests()
+    for replay in replayed_requests:
         fold = replay.request.index % len(fits)
-        if replay.prefix is not None:
-            earlier.changed_at = replay.request.index
+        if replay.unchanged_tokens is not None:
+            earlier_requests.changed_at = replay.request.index
         rulers.append(
-            _ruler(timeline, replayed, replay, fits[fold], groups[fold], earlier, changes)
+            _ruler(
+                timeline,
+                replayed_requests,
+                replay,
+                fits[fold],
+                groups[fold],
+                earlier_requests,
+                changes,
+            )
         )
         if replay.request.reported is not None:
-            earlier.add(replay.request)
-    return _with_losses(timeline, replayed, rulers)
+            earlier_requests.add(replay.request)
+    return _with_losses(timeline, replayed_requests, rulers)
 
 
 class _EarlierRequests:
@@ -93,15 +102,21 @@ class _EarlierRequests:
         """Return the requests that a model answered."""
         return self._by_model.get(model, ())
 
-    def nearest_request(self, model: str, contradicting: frozenset[int]) -> int | None:
+    def nearest_request(self, model: str, excluded_requests: frozenset[int]) -> int | None:
         """Return a model's last request since the last change, else the last of all, without contradicting ones; or None."""
         last_of_model = next(
-            (request for request in reversed(self.of_model(model)) if request not in contradicting),
+            (
+                request
+                for request in reversed(self.of_model(model))
+                if request not in excluded_requests
+            ),
             None,
         )
         if last_of_model is not None and last_of_model >= self.changed_at:
             return last_of_model
-        return next((index for index in reversed(self.indexes) if index not in contradicting), None)
+        return next(
+            (index for index in reversed(self.indexes) if index not in excluded_requests), None
+        )
 
 
 class _OtherRequests:
@@ -110,13 +125,13 @@ class _OtherRequests:
     def __init__(
         self,
         timeline: Timeline,
-        replayed: Sequence[UnmeasuredRequest],
-        fold: int,
-        folds: int,
+        replayed_requests: Sequence[UnmeasuredRequest],
+        fit_index: int,
+        fit_count: int,
         habits: "_Habits",
     ) -> None:
         def is_other(request: TimelineRequest) -> bool:
-            return folds == 1 or request.index % folds != fold
+            return fit_count == 1 or request.index % fit_count != fit_index
 
         self.seconds = lifetime_seconds(timeline, is_other)
         self._caches: dict[str, _ModelCache] = {}
@@ -131,7 +146,7 @@ class _OtherRequests:
             self._answers[model] = _Answers(
                 len(usages),
                 float(sum(usage.output + usage.reasoning for usage in usages)),
-                sum(replayed[request.index].answer for request in model_requests),
+                sum(replayed_requests[request.index].answer_tokens for request in model_requests),
             )
 
     def cache(self, model: str) -> "_ModelCache":
@@ -170,23 +185,23 @@ class _ModelCache:
         cls, model: str, requests: Sequence[TimelineRequest], habits: "_Habits"
     ) -> "_ModelCache":
         usages = [request.usage for request in requests if request.usage is not None]
-        reads = [usage.cache_read for usage in usages if usage.cache_read]
-        written = [usage.input for usage in usages if usage.cache_write]
+        cache_reads = [usage.cache_read for usage in usages if usage.cache_read]
+        written_inputs = [usage.input for usage in usages if usage.cache_write]
         rules = cache_rules(model)
-        expected = (not (written and rules.marks_end), rules.keeps_answers)
+        expected_habits = (not (written_inputs and rules.marks_end), rules.keeps_answers)
         pairs = [
             (before, after)
             for before, after in pairwise(requests)
             if after.index == before.index + 1
         ]
         same_reads = habits.same_reads(pairs, rules.step)
-        habits_tried = sorted(same_reads, key=lambda habit: habit != expected)
+        habits_tried = sorted(same_reads, key=lambda habit: habit != expected_habits)
         keeps_end, keeps_answer = max(habits_tried, key=same_reads.__getitem__)
         return cls(
             # A single other request may have been the first one, which reads nothing.
-            bool(reads) or (len(usages) < MIN_KNOWN and not _left_uncached(usages, rules)),
-            median(written) if written else None if usages else 0.0,
-            min(reads, default=0),
+            bool(cache_reads) or (len(usages) < MIN_KNOWN and not _left_uncached(usages, rules)),
+            median(written_inputs) if written_inputs else None if usages else 0.0,
+            min(cache_reads, default=0),
             keeps_end,
             keeps_answer,
         )
@@ -236,58 +251,67 @@ class _Habits:
         return counts
 
 
-def _explains(cache: _ModelCache, before: Usage | None, after: Usage | None, step: int) -> bool:
+def _explains(
+    cache: _ModelCache, usage_before: Usage | None, usage_after: Usage | None, step: int
+) -> bool:
     """Return whether a request read what the one before left in a cache."""
-    if before is None or after is None:
+    if usage_before is None or usage_after is None:
         return False
-    cached_tokens = (before.prompt + cache.tokens_beyond(before)) // step * step
-    return is_same_read(cached_tokens, after.cache_read)
+    cached_tokens = (usage_before.prompt + cache.tokens_beyond(usage_before)) // step * step
+    return is_same_read(cached_tokens, usage_after.cache_read)
 
 
-def is_same_read(replayed: float, reported: int) -> bool:
+def is_same_read(replayed_tokens: float, reported_tokens: int) -> bool:
     """Return whether a replay reads what was reported: within 2 per cent of it."""
-    return abs(replayed - reported) <= SAME_SHARE * reported
+    return abs(replayed_tokens - reported_tokens) <= SAME_SHARE * reported_tokens
 
 
 def _ruler(
     timeline: Timeline,
-    replayed: Sequence[UnmeasuredRequest],
-    measured: UnmeasuredRequest,
+    replayed_requests: Sequence[UnmeasuredRequest],
+    unmeasured: UnmeasuredRequest,
     fit: Fit,
-    others: _OtherRequests,
-    earlier: _EarlierRequests,
+    other_requests: _OtherRequests,
+    earlier_requests: _EarlierRequests,
     changes: Sequence[int],
 ) -> RequestRuler:
-    request = measured.request
-    rules, cache = cache_rules(request.model), others.cache(request.model)
-    reported, nearest = earlier.indexes, earlier.nearest_request(request.model, fit.contradicting)
-    unseen, factor = _scale(timeline, replayed, nearest, fit)
-    since = 1 if nearest is None else request.index - nearest
-    first = timeline.requests[reported[0]] if reported else None
-    answers = _answer_scale(others.answers(request.model), factor)
-    is_first = not reported and request.reported is not None
-    shared = _shared_beginning(first, request)
+    request = unmeasured.request
+    rules, cache = cache_rules(request.model), other_requests.cache(request.model)
+    reported_requests, nearest_request = (
+        earlier_requests.indexes,
+        earlier_requests.nearest_request(request.model, fit.contradicting_requests),
+    )
+    unseen_tokens, factor = _scale(timeline, replayed_requests, nearest_request, fit)
+    requests_since = 1 if nearest_request is None else request.index - nearest_request
+    first = timeline.requests[reported_requests[0]] if reported_requests else None
+    answers = _answer_scale(other_requests.answers(request.model), factor)
+    is_first = not reported_requests and request.reported is not None
+    shared_tokens = _shared_beginning(first, request)
     return RequestRuler(
-        unseen=unseen,
+        unseen_tokens=unseen_tokens,
         factor=factor,
-        added=fit.added * since if reported and measured.prefix is None else 0.0,
+        added_per_request=fit.added_per_request * requests_since
+        if reported_requests and unmeasured.unchanged_tokens is None
+        else 0.0,
         output_factor=answers[0],
         output_added=answers[1],
-        lifetime_seconds=others.seconds(request.model),
+        lifetime_seconds=other_requests.seconds(request.model),
         # A read below the known minimum shows that another minimum applies, which is not known.
-        minimum=0 if 0 < cache.min_read < rules.minimum else rules.minimum,
-        step=rules.step,
+        min_cached=0 if 0 < cache.min_read < rules.minimum else rules.minimum,
+        read_step=rules.step,
         is_cached=cache.is_cached,
-        beyond=_cached_beyond(timeline, changes, cache, earlier.of_model(request.model)),
-        uncached=cache.uncached,
-        shared=shared,
+        cached_beyond=_cached_beyond(
+            timeline, changes, cache, earlier_requests.of_model(request.model)
+        ),
+        unwritten_tokens=cache.uncached,
+        shared_beginning=shared_tokens,
         starts_anew_by_thinking=rules.starts_anew_by_thinking,
-        seen=None if nearest is None else replayed[nearest].tokens,
-        growth=fit.factor,
+        factor_limit=None if nearest_request is None else replayed_requests[nearest_request].tokens,
+        growth_factor=fit.factor,
         is_fitted=True,
-        taken=request.usage.cache_read if is_first and request.usage is not None else None,
-        beginning=_beginning(timeline, request, shared, fit),
-        counted=measured.tokens,
+        taken_read=request.usage.cache_read if is_first and request.usage is not None else None,
+        unchanged_beginning=_beginning_tokens(timeline, request, shared_tokens, fit),
+        recorded_estimate=unmeasured.tokens,
     )
 
 
@@ -295,17 +319,17 @@ def _cached_beyond(
     timeline: Timeline,
     changes: Sequence[int],
     cache: _ModelCache,
-    reported: Sequence[int],
+    reported_requests: Sequence[int],
 ) -> int:
     """Return the tokens that are cached beyond a model's last reported prompt, by the newest prompts still cached.
 
     ``changes`` are the changes of the context before each request.
     """
-    if not reported:
+    if not reported_requests:
         return 0
-    last = timeline.requests[reported[-1]]
+    last = timeline.requests[reported_requests[-1]]
     candidates = [0] if last.usage is None else [cache.tokens_beyond(last.usage)]
-    for index, after in zip(reported[-2::-1], reported[:0:-1], strict=False):
+    for after, index in pairwise(reversed(reported_requests)):
         earlier = timeline.requests[index]
         only_grew = changes[index + 1] == changes[after + 1]
         if len(candidates) > MAX_REQUESTS_BEHIND or not only_grew:
@@ -317,44 +341,52 @@ def _cached_beyond(
 
 
 def _scale(
-    timeline: Timeline, replayed: Sequence[UnmeasuredRequest], nearest: int | None, fit: Fit
+    timeline: Timeline,
+    replayed_requests: Sequence[UnmeasuredRequest],
+    nearest_request: int | None,
+    fit: Fit,
 ) -> Scale:
     """Return the scale by which the last report before a request adds up."""
-    if nearest is None:
-        return Scale(fit.unseen, fit.factor)
-    reported, tokens = timeline.requests[nearest].reported or 0, replayed[nearest].tokens
-    return Scale(fit.unseen, fit.factor).fitted_to(reported, tokens)
+    if nearest_request is None:
+        return Scale(fit.unseen_tokens, fit.factor)
+    reported, tokens = (
+        timeline.requests[nearest_request].reported or 0,
+        replayed_requests[nearest_request].tokens,
+    )
+    return Scale(fit.unseen_tokens, fit.factor).fitted_to(reported, tokens)
 
 
 def _answer_scale(answers: _Answers, factor: float) -> tuple[float, float]:
     """Return the reported tokens of an answer per estimated shown token, and its tokens that are not shown at all."""
-    count, reported, estimated = answers
+    count, reported_tokens, estimated_tokens = answers
     if not count:
         return factor, 0.0
-    if reported and estimated * MAX_HIDDEN_RATIO >= reported:
-        return reported / estimated, 0.0
-    if not reported and count < MIN_KNOWN:
+    if reported_tokens and estimated_tokens * MAX_HIDDEN_RATIO >= reported_tokens:
+        return reported_tokens / estimated_tokens, 0.0
+    if not reported_tokens and count < MIN_KNOWN:
         return factor, 0.0
     # The shown text has at most the reported tokens, and 0 where no answer of the model reported any.
-    shown = min(factor, reported / estimated) if estimated else factor
-    return shown, max(reported - shown * estimated, 0.0) / count
+    shown = min(factor, reported_tokens / estimated_tokens) if estimated_tokens else factor
+    return shown, max(reported_tokens - shown * estimated_tokens, 0.0) / count
 
 
-def _beginning(timeline: Timeline, request: TimelineRequest, shared: int, fit: Fit) -> float | None:
+def _beginning_tokens(
+    timeline: Timeline, request: TimelineRequest, shared_tokens: int, fit: Fit
+) -> float | None:
     """Estimate the cached tokens of a prompt whose earlier messages or settings the agent's program changed.
 
     It is the median read of other such requests; without any, for changed messages, the read of the first request or the
     tokens outside the items.
     """
-    rewritten = rewritten_reads(timeline)
-    if request.index not in rewritten:
+    rewriting_requests = reads_after_rewriting(timeline)
+    if request.index not in rewriting_requests:
         return read_after_change(timeline, request)
     others = [
         read
-        for index, read in rewritten.items()
+        for index, read in rewriting_requests.items()
         if index != request.index and timeline.requests[index].model == request.model
     ]
-    return median(others) if others else float(shared) or fit.unseen
+    return median(others) if others else float(shared_tokens) or fit.unseen_tokens
 
 
 def _shared_beginning(first: TimelineRequest | None, request: TimelineRequest) -> int:
@@ -364,7 +396,9 @@ def _shared_beginning(first: TimelineRequest | None, request: TimelineRequest) -
 
 
 def _with_losses(
-    timeline: Timeline, replayed: Sequence[UnmeasuredRequest], rulers: Sequence[RequestRuler]
+    timeline: Timeline,
+    replayed_requests: Sequence[UnmeasuredRequest],
+    rulers: Sequence[RequestRuler],
 ) -> tuple[RequestRuler, ...]:
     """Return the rulers with the cache losses whose size nothing else in the recording shows."""
     if has_too_many_losses(timeline):
@@ -372,33 +406,39 @@ def _with_losses(
     changed_rulers = [*rulers]
     for lost in unmeasured_losses(timeline):
         ruler = changed_rulers[lost.request]
-        if ruler.beginning is None:
-            share = _sent_share(timeline, replayed, ruler, lost)
-            changed_rulers[lost.request] = ruler._replace(taken=lost.read, taken_share=share)
+        if ruler.unchanged_beginning is None:
+            share = _sent_share(timeline, replayed_requests, ruler, lost)
+            changed_rulers[lost.request] = ruler._replace(
+                taken_read=lost.actual_read, taken_share=share
+            )
     return tuple(changed_rulers)
 
 
 def _sent_share(
     timeline: Timeline,
-    replayed: Sequence[UnmeasuredRequest],
+    replayed_requests: Sequence[UnmeasuredRequest],
     ruler: RequestRuler,
-    lost: CacheLoss,
+    loss: CacheLoss,
 ) -> float:
     """Return the sent share of a prompt with a cache loss: below 1 where the prompt shrank though no item changed."""
-    request, before = timeline.requests[lost.request], timeline.requests[lost.before]
-    reported, last = request.reported or 0, before.reported or 0
+    request, before = timeline.requests[loss.request], timeline.requests[loss.compared_request]
+    reported_tokens, last_tokens = request.reported or 0, before.reported or 0
     only_grew = all(
-        replay.prefix is None for replay in replayed[before.index + 1 : request.index + 1]
+        replay.unchanged_tokens is None
+        for replay in replayed_requests[before.index + 1 : request.index + 1]
     )
-    scale = Scale(ruler.unseen, ruler.factor)
-    counted = ruler.of(replayed[request.index].tokens, scale) + ruler.added
-    has_shrunk = last - reported > max(MIN_LOSS, MIN_LOSS_SHARE * last)
+    scale = Scale(ruler.unseen_tokens, ruler.factor)
+    counted = (
+        ruler.request_tokens(replayed_requests[request.index].tokens, scale)
+        + ruler.added_per_request
+    )
+    has_shrunk = last_tokens - reported_tokens > max(MIN_LOSS, MIN_LOSS_SHARE * last_tokens)
     if not only_grew or not has_shrunk or request.model != before.model:
         return 1.0
-    return min(reported / counted, 1.0) if counted else 1.0
+    return min(reported_tokens / counted, 1.0) if counted else 1.0
 
 
 def has_too_many_losses(timeline: Timeline) -> bool:
     """Return whether there are so many losses of unknown size that none is taken from the recording."""
-    followers = len(known_requests(timeline)) - 1
+    followers = len(reporting_requests(timeline)) - 1
     return len(unmeasured_losses(timeline)) > MAX_TAKEN * followers

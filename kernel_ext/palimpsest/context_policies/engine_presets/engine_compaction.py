@@ -25,7 +25,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
     TextBlock,
 )
 from palimpsest.transcript.context_values.policies import CompactPolicy
-from palimpsest.transcript.parts import COMPACTED
+from palimpsest.transcript.parts import SUMMARY_PROMPT
 from palimpsest.transcript.timeline import ASKED_FOR, CHARS4, STOPPED, TimelineEvent
 
 MAX_SHARE = 0.5
@@ -50,20 +50,20 @@ def compact_by_hand(step: EngineStep) -> None:
 
 def compact(step: EngineStep, *, overflow: bool = False, by_hand: bool = False) -> bool:
     """Replace the covered items by a summary; returns False where it failed or would save too little."""
-    cut, repeated_prompt = _cut_and_repeat(step, overflow=overflow)
-    covered = _covered_items(step, cut)
-    if not covered:
+    first_kept, repeated_prompt = _cut_and_repeat(step, overflow=overflow)
+    covered_items = _covered_items(step, first_kept)
+    if not covered_items:
         return False
     summary = _recorded_summary(step)
-    if summary is not None and not repeated_prompt and _is_reusable(step, summary, cut):
-        _show_recorded_summary(step, summary, covered, cut)
+    if summary is not None and not repeated_prompt and _is_reusable(step, summary, first_kept):
+        _show_recorded_summary(step, summary, covered_items, first_kept)
         return True
-    if not repeated_prompt and _has_failed(step, cut):
+    if not repeated_prompt and _has_failed(step, first_kept):
         request = step.request
         step.state = step.state._replace(summary_requested=request.started, failed_at=request.index)
         return False
-    continuation = "" if by_hand else _continuation(step, covered, overflow=overflow)
-    tokens = _placeholder_tokens(step, covered, cut)
+    continuation = "" if by_hand else _continuation_text(step, covered_items, overflow=overflow)
+    tokens = _placeholder_tokens(step, covered_items, first_kept)
     if repeated_prompt is not None:
         tokens += sum(
             step.framed_tokens(item)
@@ -75,14 +75,14 @@ def compact(step: EngineStep, *, overflow: bool = False, by_hand: bool = False) 
         step.framed_tokens(item) for item in step.sizes.prompt_items if item < step.view.count
     )
     tokens_before = step.total - prompt_tokens - step.sizes.remainders[step.request.index]
-    tokens_freed = sum(step.framed_tokens(item) for item in covered) + step.summary_tokens
+    tokens_freed = sum(step.framed_tokens(item) for item in covered_items) + step.summary_tokens
     tokens_after = tokens_before - tokens_freed + tokens
     policy = step.policy.compact
     if policy.judge and tokens_after > policy.max_share_after * tokens_before:
         return False
-    _show_placeholder(step, covered, tokens, cut)
+    _show_placeholder(step, covered_items, tokens, first_kept)
     continued = step.view.count if continuation or repeated_prompt is not None else -1
-    step.state = step.state._replace(continued=continued)
+    step.state = step.state._replace(continuation_place=continued)
     return True
 
 
@@ -93,15 +93,16 @@ def apply_history_limit(step: EngineStep) -> None:
         return
     turn_starts = [message.first_item for message in step.messages() if message.is_users]
     dropped_turns = sum(
-        step.state.covered_until <= user < step.state.dropped for user in step.sizes.user_messages
+        step.state.covered_until <= user < step.state.first_in_limit
+        for user in step.sizes.user_messages
     )
-    kept = turns_kept(len(turn_starts) + dropped_turns, limit, step.policy.limit)
-    if kept >= len(turn_starts) or not turn_starts:
+    kept_count = turns_kept(len(turn_starts) + dropped_turns, limit, step.policy.limit)
+    if kept_count >= len(turn_starts) or not turn_starts:
         return
-    cut = turn_starts[-kept] if kept else step.view.count
-    for item in _covered_items(step, cut):
-        step.change(Change(item, "out"))
-    step.state = step.state._replace(dropped=cut)
+    first_kept = turn_starts[-kept_count] if kept_count else step.view.count
+    for item in _covered_items(step, first_kept):
+        step.add_change(Change(item, "out"))
+    step.state = step.state._replace(first_in_limit=first_kept)
 
 
 # Where a compaction cuts
@@ -159,19 +160,19 @@ def _neutral_messages(step: EngineStep, message: ShownMessage) -> list[NeutralMe
                 tool_input = call_input(step.view.timeline, index)
                 blocks.append(CallBlock(call_id=item.group, tool=item.tool, input=tool_input))
             case "output":
-                text = step.text(index)
+                text = step.shown_text(index)
                 result = ResultBlock(
                     call_id=item.group, tool=item.tool, text=text, is_error=item.is_error
                 )
                 results.append(result)
             case "reasoning":
-                blocks.append(ReasoningBlock(text=step.text(index)))
+                blocks.append(ReasoningBlock(text=step.shown_text(index)))
             case "media" if not item.group:
                 blocks.append(MediaBlock(mime="", url="", filename=item.label))
             case "media":
                 pass
             case _:
-                blocks.append(TextBlock(text=step.text(index)))
+                blocks.append(TextBlock(text=step.shown_text(index)))
     role: Literal["user", "assistant"] = "user" if message.is_users else "assistant"
     messages = [NeutralMessage(role=role, blocks=tuple(blocks))] if blocks else []
     if results:
@@ -179,12 +180,12 @@ def _neutral_messages(step: EngineStep, message: ShownMessage) -> list[NeutralMe
     return messages
 
 
-def _covered_items(step: EngineStep, cut: int) -> list[int]:
+def _covered_items(step: EngineStep, first_kept: int) -> list[int]:
     """Return the items before a cut that a summary replaces; a call that waits for its result stays."""
     open_calls = _open_calls(step)
     return [
         item
-        for item in range(max(step.state.covered_until, step.state.dropped), cut)
+        for item in range(max(step.state.covered_until, step.state.first_in_limit), first_kept)
         if step.view.item(item).kind not in FIXED_KINDS
         and not step.view.item(item).pinned
         and item not in open_calls
@@ -194,7 +195,10 @@ def _covered_items(step: EngineStep, cut: int) -> list[int]:
 
 def _open_calls(step: EngineStep) -> set[int]:
     """Return the calls of the newest answer that have no result yet."""
-    view, answer = step.view, range(*step.before.answer) if step.before else range(0)
+    view, answer = (
+        step.view,
+        range(*step.previous_request.answer) if step.previous_request else range(0),
+    )
     calls = (item for item in answer if view.item(item).kind == "call")
     return {call for call in calls if result_of_call(view, call) is None}
 
@@ -206,16 +210,16 @@ def _recorded_summary(step: EngineStep) -> int | None:
     """Return the summary that was recorded before this request, and is not shown yet."""
     summaries = [
         index
-        for index in range(step.state.items, step.view.count)
+        for index in range(step.state.item_count, step.view.count)
         if step.view.item(index).kind == "summary"
         and step.view.item(index).entered == step.request.index
-        and index not in step.state.adopted
+        and index not in step.state.shown_summary
         and step.view.item(index).covers
     ]
     return summaries[-1] if summaries else None
 
 
-def _is_reusable(step: EngineStep, summary: int, cut: int) -> bool:
+def _is_reusable(step: EngineStep, summary: int, first_kept: int) -> bool:
     """Return whether a recorded summary covers the same messages as a cut, and was requested in the same way."""
     item = step.view.item(summary)
     events = (
@@ -223,7 +227,7 @@ def _is_reusable(step: EngineStep, summary: int, cut: int) -> bool:
         for event in step.view.timeline.events
         if event.kind == "compact" and event.numbers.get("summary") == item.message
     )
-    has_same_cut = _is_same_cut(step, max(item.covers) + 1, cut)
+    has_same_cut = covers_same_messages(step, max(item.covers) + 1, first_kept)
     return has_same_cut and all(_is_same_prompt(step, event) for event in events)
 
 
@@ -238,7 +242,7 @@ def _is_same_prompt(step: EngineStep, event: TimelineEvent) -> bool:
     )
 
 
-def _has_failed(step: EngineStep, cut: int) -> bool:
+def _has_failed(step: EngineStep, first_kept: int) -> bool:
     """Return whether the recording requested a summary of the same messages at this place, and it failed.
 
     A request that was stopped does not count: it may have succeeded.
@@ -248,103 +252,113 @@ def _has_failed(step: EngineStep, cut: int) -> bool:
         and event.request == step.request.index
         and event.numbers.get("error") != STOPPED
         and _is_same_prompt(step, event)
-        and _is_same_cut(step, int(event.numbers.get("last", -1)) + 1, cut)
+        and covers_same_messages(step, int(event.numbers.get("last", -1)) + 1, first_kept)
         for event in step.view.timeline.events
     )
 
 
-def _is_same_cut(step: EngineStep, recorded: int, cut: int) -> bool:
+def covers_same_messages(step: EngineStep, recorded_first_kept: int, first_kept: int) -> bool:
     """Return whether summaries that end before ``recorded`` and ``cut`` cover the same messages."""
-    between = range(min(recorded, cut), max(recorded, cut))
+    between = range(min(recorded_first_kept, first_kept), max(recorded_first_kept, first_kept))
     return all(
         step.view.item(item).kind in FIXED_KINDS or step.view.item(item).continues
         for item in between
     )
 
 
-def _show_recorded_summary(step: EngineStep, summary: int, covered: list[int], cut: int) -> None:
+def _show_recorded_summary(
+    step: EngineStep, summary: int, covered_items: list[int], first_kept: int
+) -> None:
     """Show a recorded summary, and the text that the engine wrote to continue after it."""
     _hide_shown_summary(step)
-    for item in covered:
-        step.change(Change(item, "summarised", tokens=0))
-    step.change(Change(summary, "whole", numbers={"rule": "compact"}))
-    shown = [summary]
+    for item in covered_items:
+        step.add_change(Change(item, "summarised", tokens=0))
+    step.add_change(Change(summary, "whole", numbers={"rule": "compact"}))
+    shown_summary = [summary]
     for item in range(summary + 1, step.view.count):
         if not step.view.item(item).continues:
             break
-        step.change(Change(item, "whole"))
-        shown.append(item)
-    _record_new_summary(step, cut, place=-1, adopted=tuple(shown))
+        step.add_change(Change(item, "whole"))
+        shown_summary.append(item)
+    _record_new_summary(step, first_kept, summary_place=-1, shown_summary=tuple(shown_summary))
 
 
-def _show_placeholder(step: EngineStep, covered: list[int], tokens: int, cut: int) -> None:
+def _show_placeholder(
+    step: EngineStep, covered_items: list[int], tokens: int, first_kept: int
+) -> None:
     """Replace the covered items by a placeholder of ``tokens`` tokens."""
-    place = step.state.place if step.state.place >= 0 else covered[0]
+    place = step.state.summary_place if step.state.summary_place >= 0 else covered_items[0]
     _hide_shown_summary(step)
-    for item in covered:
+    for item in covered_items:
         if item != place:
-            step.change(Change(item, "summarised", tokens=0))
-    numbers = {"rule": "compact", "covers": len(covered)}
-    step.change(Change(place, "summarised", tokens=tokens, numbers=numbers))
-    _record_new_summary(step, cut, place=place, adopted=())
+            step.add_change(Change(item, "summarised", tokens=0))
+    numbers = {"rule": "compact", "covers": len(covered_items)}
+    step.add_change(Change(place, "summarised", tokens=tokens, numbers=numbers))
+    _record_new_summary(step, first_kept, summary_place=place, shown_summary=())
 
 
 def _hide_shown_summary(step: EngineStep) -> None:
     """Remove the summary that was shown until now."""
-    place = (step.state.place,) if step.state.place >= 0 else ()
-    for item in (*place, *step.state.adopted):
-        step.change(Change(item, "summarised", tokens=0))
+    place = (step.state.summary_place,) if step.state.summary_place >= 0 else ()
+    for item in (*place, *step.state.shown_summary):
+        step.add_change(Change(item, "summarised", tokens=0))
 
 
 def _record_new_summary(
-    step: EngineStep, cut: int, *, place: int, adopted: tuple[int, ...]
+    step: EngineStep, first_kept: int, *, summary_place: int, shown_summary: tuple[int, ...]
 ) -> None:
     """Record a new summary in the state; requesting it used the provider's cache."""
-    step.reduced = {item: numbers for item, numbers in step.reduced.items() if int(item) >= cut}
+    step.reduction_numbers = {
+        item: numbers for item, numbers in step.reduction_numbers.items() if int(item) >= first_kept
+    }
     step.state = step.state._replace(
-        covered_until=cut,
-        place=place,
-        adopted=adopted,
-        continued=-1,
+        covered_until=first_kept,
+        summary_place=summary_place,
+        shown_summary=shown_summary,
+        continuation_place=-1,
         summary_requested=step.request.started,
         summarised_at=step.request.index,
     )
 
 
-def _placeholder_tokens(step: EngineStep, covered: list[int], cut: int) -> int:
+def _placeholder_tokens(step: EngineStep, covered_items: list[int], first_kept: int) -> int:
     """Return the tokens of a placeholder and of the marker before it, the question that a summary answers."""
-    covered_tokens = sum(step.framed_tokens(item) for item in covered)
+    covered_tokens = sum(step.framed_tokens(item) for item in covered_items)
     if step.state.covered_until and not step.policy.compact.merge_summary:
         # The earlier summary is summarised again.
         covered_tokens += step.summary_tokens
-    tokens = min(step.summary, int(covered_tokens * MAX_SHARE))
-    tail = next((message for message in step.messages() if message.first_item >= cut), None)
+    tokens = min(step.placeholder_tokens, int(covered_tokens * MAX_SHARE))
+    tail = next((message for message in step.messages() if message.first_item >= first_kept), None)
     is_joined = tail is not None and not tail.is_users and step.policy.hygiene.rule in JOINING_RULES
-    return tokens + (1 if is_joined else 2) * MESSAGE_TOKENS + step.sizes.count(COMPACTED)
+    return tokens + (1 if is_joined else 2) * MESSAGE_TOKENS + step.sizes.count(SUMMARY_PROMPT)
 
 
-def _continuation(step: EngineStep, covered: list[int], *, overflow: bool) -> str:
+def _continuation_text(step: EngineStep, covered_items: list[int], *, overflow: bool) -> str:
     """Return the engine's text that continues the turn after a summary; empty where there is none."""
     policy = step.policy.compact
     if step.at_turn_end and not policy.always_continue:
         return ""
     if policy.continue_text:
         return (policy.refused_text if overflow else "") + policy.continue_text
-    prompts = [item for item in covered if step.view.item(item).kind == "user"]
-    hidden = bool(prompts) and not any(
+    prompts = [item for item in covered_items if step.view.item(item).kind == "user"]
+    is_prompt_covered = bool(prompts) and not any(
         prompts[-1] < user < step.view.count for user in step.sizes.user_messages
     )
-    return CONTINUE_WITH.format(request=step.view.read(prompts[-1])) if hidden else CONTINUE
+    return (
+        CONTINUE_WITH.format(request=step.view.read(prompts[-1])) if is_prompt_covered else CONTINUE
+    )
 
 
 def without_undone_compactions(state: EngineState, view: PolicyView) -> EngineState:
     """Return the state without a summary that the user undid, so that what it covered is shown again."""
     if not state.covered_until:
         return state
-    if state.place >= 0:
-        was_undone = view.state(state.place) != "summarised"
+    if state.summary_place >= 0:
+        was_undone = view.state(state.summary_place) != "summarised"
     else:
-        was_undone = bool(state.adopted) and view.state(state.adopted[0]) == "out"
+        was_undone = bool(state.shown_summary) and view.state(state.shown_summary[0]) == "out"
     if was_undone:
-        return state._replace(covered_until=0, place=-1, adopted=(), continued=-1)
+        return state._replace(
+            covered_until=0, summary_place=-1, shown_summary=(), continuation_place=-1
+        )
     return state

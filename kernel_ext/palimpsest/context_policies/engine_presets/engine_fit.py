@@ -27,17 +27,20 @@ def make_it_fit(step: EngineStep) -> None:
         outcome = _run_fit(step, cause)
         if outcome is None or not outcome.budget_check.fits or not _would_be_refused(step):
             return
-        cause, step.checked = "refused", replace(step.checked, fits=False)
+        cause, step.budget_check = "refused", replace(step.budget_check, fits=False)
 
 
 def cause_to_shrink(step: EngineStep) -> Cause:
     """Return why the context must shrink before the next request."""
-    before = step.before
+    before = step.previous_request
     if before is None or step.state.summarised_at == step.request.index:
         return "size"
-    if before.overflowed and step.state.compared >= step.recorded_sizes.requests[before.index]:
+    if (
+        before.overflowed
+        and step.state.tokens_as_recorded >= step.recorded_sizes.request_tokens[before.index]
+    ):
         return "refused"
-    usage = step.usage_before()
+    usage = step.previous_usage()
     full = usage is not None and usage_needs_summary(usage, step.model, step.policy)
     return "full" if full else "size"
 
@@ -69,6 +72,6 @@ def _run_fit(step: EngineStep, cause: Cause) -> FittedRequest[ItemRequest] | Non
 def _would_be_refused(step: EngineStep) -> bool:
     """Return whether the provider would refuse the request because of its size, if it differs from the recorded one."""
     request, sizes = step.request, step.recorded_sizes
-    if not request.estimator or step.compared == sizes.requests[request.index]:
+    if not request.estimator or step.tokens_as_recorded == sizes.request_tokens[request.index]:
         return False
-    return round(step.compared * request.calibration) > step.model.capacity
+    return round(step.tokens_as_recorded * request.calibration) > step.model.capacity

@@ -53,7 +53,7 @@ class EnginePolicy(Preset):
 
     sticky = False
     when = "both"
-    base: ClassVar[Policy] = Policy()
+    engine_preset: ClassVar[Policy] = Policy()
     """The engine's preset."""
     window: int = 0
     """Assumed window in tokens; 0 takes the recorded window."""
@@ -66,7 +66,7 @@ class EnginePolicy(Preset):
     def engine(self) -> Policy:
         """The policy as the live loop uses it."""
         changes = {**dict(self.changes), "estimator": self.estimator}
-        return policy_with_changes(self.base, changes)
+        return policy_with_changes(self.engine_preset, changes)
 
     @property
     def name(self) -> str:
@@ -75,10 +75,10 @@ class EnginePolicy(Preset):
         number_texts = [f"{key}={shlex.quote(value_text(value))}" for key, value in self.changes]
         return " ".join([preset_name, *number_texts])
 
-    def with_numbers(self, numbers: Mapping[str, Any], more: Mapping[str, Any]) -> Self:
+    def with_numbers(self, numbers: Mapping[str, Any], engine_numbers: Mapping[str, Any]) -> Self:
         """Return the policy with other ``numbers``, its own fields, and ``more``, the engine's by dotted names, as values or text."""
-        preset_numbers, changes = policy_numbers(self.base), dict(self.changes)
-        for key, value in more.items():
+        preset_numbers, changes = policy_numbers(self.engine_preset), dict(self.changes)
+        for key, value in engine_numbers.items():
             is_text = isinstance(value, str)
             changes[key] = read_number(f"{key}={value}")[1] if is_text else check_number(key, value)
         differing = ((key, value) for key, value in changes.items() if value != preset_numbers[key])
@@ -104,9 +104,9 @@ class EnginePolicy(Preset):
         return {key: value for key, value in super().own_numbers().items() if key != "changes"}
 
     @classmethod
-    def more_numbers(cls) -> Mapping[str, Any]:
+    def other_numbers(cls) -> Mapping[str, Any]:
         """Return the numbers of the engine's policy, by dotted names, with the preset's values."""
-        numbers = policy_numbers(cls.base)
+        numbers = policy_numbers(cls.engine_preset)
         return {key: value for key, value in numbers.items() if key != "estimator"}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -116,13 +116,13 @@ class EnginePolicy(Preset):
     def start(self, facts: SessionFacts) -> EngineState:
         """Return the initial state: nothing is reduced, and without an assumed window each request has its recorded one."""
         has_system_item = any(item.kind == "system" for item in facts.timeline.items)
-        return EngineState(self.own_window_of(facts), facts.unseen if has_system_item else 0)
+        return EngineState(self.own_window_of(facts), facts.unseen_tokens if has_system_item else 0)
 
     def step(self, state: EngineState, view: PolicyView) -> PolicyResult:
         """Make the decisions of the live loop at the end of a turn, or before a request."""
         step = EngineStep(self.engine, without_undone_compactions(state, view), view, self.summary)
         output_count = truncate_new_outputs(step)
-        compared = state.compared
+        tokens_as_recorded = state.tokens_as_recorded
         if step.at_turn_end:
             compact_after_turn(step)
             prune_after_turn(step)
@@ -132,15 +132,20 @@ class EnginePolicy(Preset):
             compact_by_hand(step)
             apply_history_limit(step)
             make_it_fit(step)
-            compared = step.compared
-            checked = step.checked
+            tokens_as_recorded = step.tokens_as_recorded
+            checked = step.budget_check
             step.state = step.state._replace(
-                used=step.total, estimate=checked.tokens, budget=checked.budget, fits=checked.fits
+                used_tokens=step.total,
+                estimated_tokens=checked.tokens,
+                estimate_limit=checked.budget,
+                fits=checked.fits,
             )
         step.state = step.state._replace(
-            considered_outputs=output_count, compared=compared, items=view.count
+            considered_outputs=output_count,
+            tokens_as_recorded=tokens_as_recorded,
+            item_count=view.count,
         )
-        return step.answer_with(step.state)
+        return step.policy_result(step.state)
 
 
 def usable_windows(
@@ -175,9 +180,9 @@ def _preset(listed: ListedPreset) -> type[EnginePolicy]:
         "__annotations__": {"estimator": str},
         "preset": policy.name,
         "source": listed.source,
-        "counted": listed.token_source,
+        "token_source": listed.token_source,
         "sliders": listed.sliders,
-        "base": policy,
+        "engine_preset": policy,
         "estimator": policy.estimator,
     }
     return type("EnginePreset", (EnginePolicy,), attributes)

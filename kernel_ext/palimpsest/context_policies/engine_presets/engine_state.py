@@ -9,11 +9,11 @@ class EngineState(NamedTuple):
 
     window: int
     """The window that the caller assumes; 0 takes the recorded one."""
-    unseen: int
+    unseen_tokens: int
     """Tokens of the view's total that belong to no item, although system prompt and tools are items."""
     considered_outputs: int = 0
     """Number of outputs that were considered when they arrived."""
-    items: int = 0
+    item_count: int = 0
     """Number of items at the step before."""
     reduction_numbers: Mapping[str, Mapping[str, Any]] = {}
     """The numbers of the decision about each reduced output, by its item."""
@@ -23,25 +23,25 @@ class EngineState(NamedTuple):
     """The numbers of the truncation that a ``cache-ttl`` trim replaced, by its item."""
     covered_until: int = 0
     """The first item after those that a summary replaced."""
-    place: int = -1
+    summary_place: int = -1
     """The item that a placeholder summary replaces; -1 where there is none."""
-    adopted: tuple[int, ...] = ()
+    shown_summary: tuple[int, ...] = ()
     """A recorded summary that is shown, with the text that continues after it."""
-    continued: int = -1
+    continuation_place: int = -1
     """The item before which a text that continues after a placeholder is shown; -1 where there is none."""
-    dropped: int = 0
+    first_in_limit: int = 0
     """The first item within the history limit."""
     attempts: tuple[int, int, int, int, bool] = (0, 0, 0, 0, False)
     """Attempts in this turn, as ``FitAttempts`` counts them."""
     summary_requested: int | None = None
     """Time at which a summary was requested, which used the provider's cache."""
-    compared: int = 0
+    tokens_as_recorded: int = 0
     """Tokens of the newest request as it was sent, by the estimator of the recording."""
-    used: int = 0
+    used_tokens: int = 0
     """Tokens of the newest request, by the policy's estimator."""
-    estimate: int = 0
+    estimated_tokens: int = 0
     """Tokens of the newest request as the policy's rule estimated them."""
-    budget: int = 0
+    estimate_limit: int = 0
     """The limit of ``estimate``."""
     fits: bool = True
     summarised_at: int = -1

@@ -29,32 +29,34 @@ from palimpsest.transcript.values import ModelInfo, ModelRef, Usage
 class EngineStep:
     """One step of a replay for the engine's deciders: shows items, counts the request, collects decisions."""
 
-    def __init__(self, policy: Policy, state: EngineState, view: PolicyView, summary: int) -> None:
+    def __init__(
+        self, policy: Policy, state: EngineState, view: PolicyView, placeholder_tokens: int
+    ) -> None:
         self.policy = policy
         self.state = state
         self.view = view
-        self.summary = summary
+        self.placeholder_tokens = placeholder_tokens
         """Tokens of a placeholder summary."""
         self.request = view.request
         """The request that is about to be sent."""
         index = view.request.index
-        self.before = view.timeline.requests[index - 1] if index else None
+        self.previous_request = view.timeline.requests[index - 1] if index else None
         """The request before ``request``; None before the first."""
         self.sizes: EngineSizes = engine_sizes(view.timeline, policy.estimator)
-        self.reduced = dict(state.reduction_numbers)
-        self.counted = dict(state.recorded_tokens)
-        self.replaced = dict(state.replaced_truncations)
+        self.reduction_numbers = dict(state.reduction_numbers)
+        self.recorded_tokens = dict(state.recorded_tokens)
+        self.replaced_truncations = dict(state.replaced_truncations)
         self.attempts = FitAttempts(*state.attempts)
         self.changes: dict[int, Change] = {}
         self.shown_view = StageView(view, self.changes, policy.estimator, policy.estimator)
         """The view with the decisions of this step."""
         self.probe: Probe | None = None
-        self.checked = BudgetCheck(fits=True, tokens=0, budget=0)
+        self.budget_check = BudgetCheck(fits=True, tokens=0, budget=0)
         """Whether the request fits, by the policy's rule."""
         self.at_turn_end = view.turn != view.request.turn
         """Whether the step is between two turns."""
-        self._base = self._tokens_before()
-        self._more = 0
+        self._tokens_at_start = self._tokens_without_decisions()
+        self._added_by_decisions = 0
         """Tokens by which the decisions of this step change the request."""
 
     # The view
@@ -62,7 +64,7 @@ class EngineStep:
     @property
     def sender(self) -> TimelineRequest:
         """The request whose model and window apply now: the newest one, until the next turn has begun."""
-        return self.before or self.request if self.at_turn_end else self.request
+        return self.previous_request or self.request if self.at_turn_end else self.request
 
     @cached_property
     def outputs(self) -> tuple[int, ...]:
@@ -92,15 +94,15 @@ class EngineStep:
             return self.view.tokens(item)
         if change.tokens is not None:
             return change.tokens
-        return 0 if change.state in GONE_STATES else self.sizes.count(change.shown)
+        return 0 if change.state in GONE_STATES else self.sizes.count(change.replacement)
 
     def framed_tokens(self, item: int) -> int:
         """Return the tokens of an item with its frames; 0 where it is not in the request."""
         return self.tokens(item) + self.sizes.frames[item] if self.shown_view.shows(item) else 0
 
-    def text(self, item: int) -> str:
+    def shown_text(self, item: int) -> str:
         """Return the shown text of an item."""
-        state, numbers = self.shown_view.state(item), self.reduced.get(str(item), {})
+        state, numbers = self.shown_view.state(item), self.reduction_numbers.get(str(item), {})
         if state == "whole":
             return self.view.read(item)
         if state == "truncated" and "head_chars" in numbers:
@@ -114,29 +116,41 @@ class EngineStep:
     @property
     def total(self) -> int:
         """Tokens of the request in its current state, as the engine counts them."""
-        return self._base + self._more
+        return self._tokens_at_start + self._added_by_decisions
 
-    def _tokens_before(self) -> int:
+    def _tokens_without_decisions(self) -> int:
         """Return the tokens of the request without the decisions of this step."""
         sizes, state, view = self.sizes, self.state, self.view
-        extra = (
+        engine_extra = (
             sizes.extras_until[view.count]
             - sizes.extras_until[min(state.covered_until, view.count)]
         )
-        extra += sum(
-            sizes.extras[index] for index in sizes.prompt_items if index < state.covered_until
+        engine_extra += sum(
+            sizes.engine_extras[index]
+            for index in sizes.prompt_items
+            if index < state.covered_until
         )
         for name in state.reduction_numbers:
             item = int(name)
             if item >= state.covered_until and view.state(item) not in (*GONE_STATES, "whole"):
-                extra += sizes.frames[item] - sizes.extras[item]
+                engine_extra += sizes.frames[item] - sizes.engine_extras[item]
         hidden = [index for index in sizes.prompt_items if index < view.count]
         hidden += [item for item in sizes.user_edited if state.covered_until <= item < view.count]
-        extra -= sum(sizes.extras[item] for item in hidden if view.state(item) in GONE_STATES)
-        extra += sum(sizes.extras[index] for index in state.adopted if view.state(index) == "whole")
-        dropped = range(state.covered_until, min(state.dropped, view.count))
-        extra -= sum(sizes.extras[index] for index in dropped if view.state(index) == "out")
-        return view.total - state.unseen + extra + sizes.remainders[view.request.index]
+        engine_extra -= sum(
+            sizes.engine_extras[item] for item in hidden if view.state(item) in GONE_STATES
+        )
+        engine_extra += sum(
+            sizes.engine_extras[index]
+            for index in state.shown_summary
+            if view.state(index) == "whole"
+        )
+        dropped = range(state.covered_until, min(state.first_in_limit, view.count))
+        engine_extra -= sum(
+            sizes.engine_extras[index] for index in dropped if view.state(index) == "out"
+        )
+        return (
+            view.total - state.unseen_tokens + engine_extra + sizes.remainders[view.request.index]
+        )
 
     @cached_property
     def recorded_sizes(self) -> EngineSizes:
@@ -145,7 +159,7 @@ class EngineStep:
         return engine_sizes(self.view.timeline, estimator)
 
     @property
-    def compared(self) -> int:
+    def tokens_as_recorded(self) -> int:
         """Tokens of the current request by the recording's estimator, to be compared with the recorded count."""
         sizes = self.recorded_sizes
         if sizes is self.sizes:
@@ -160,10 +174,10 @@ class EngineStep:
                 item
             ):
                 tokens -= sizes.whole_tokens[item]
-        for name in self.reduced:
+        for name in self.reduction_numbers:
             item = int(name)
             if item >= covered_until and self.shown_view.shows(item):
-                tokens += self.counted[name] + sizes.frames[item] - sizes.whole_tokens[item]
+                tokens += self.recorded_tokens[name] + sizes.frames[item] - sizes.whole_tokens[item]
         return tokens + sizes.remainders[self.request.index]
 
     @cached_property
@@ -187,17 +201,17 @@ class EngineStep:
     def facts(self) -> Facts:
         """Return the facts for the deciders at this step."""
         return Facts(
-            now=self.now or 0,
+            now=self.now_ms or 0,
             estimator=self.policy.estimator,
             calibration=self.calibration,
             window=self.window,
             reserve=reserved_tokens(self.policy, self.model),
-            cache_age_seconds=self.cache_age,
-            used_tokens=self.state.used if self.at_turn_end else self.total,
+            cache_age_seconds=self.cache_age_seconds,
+            used_tokens=self.state.used_tokens if self.at_turn_end else self.total,
         )
 
     @property
-    def now(self) -> int | None:
+    def now_ms(self) -> int | None:
         """The time of this step in milliseconds: a turn ends with the newest answer."""
         request = self.sender
         return request.ended or request.started if self.at_turn_end else request.started
@@ -205,61 +219,61 @@ class EngineStep:
     @property
     def calibration(self) -> float:
         """The ratio of reported to estimated tokens of the request before."""
-        before = self.before
-        if self.state.adopted and self.state.summarised_at == self.request.index:
+        previous = self.previous_request
+        if self.state.shown_summary and self.state.summarised_at == self.request.index:
             # The call for the recorded summary reported its usage, too.
             return self.request.calibration
-        if before is None or before.usage is None or before.model != self.sender.model:
+        if previous is None or previous.usage is None or previous.model != self.sender.model:
             return 1.0
-        prompt = self._prompt_before(before)
+        prompt = self._reported_prompt(previous)
         if prompt is not None:
-            return usage_ratio(_with_prompt(before.usage, prompt), self.state.used)
-        return usage_ratio(before.usage, self.sizes.requests[before.index])
+            return usage_ratio(_with_prompt(previous.usage, prompt), self.state.used_tokens)
+        return usage_ratio(previous.usage, self.sizes.request_tokens[previous.index])
 
     @property
-    def cache_age(self) -> float | None:
+    def cache_age_seconds(self) -> float | None:
         """Seconds since the provider's cache was last used; None where that is not known or nothing is cached."""
-        before, request = self.before, self.sender
-        if before is None or request.caching is False or before.model != request.model:
+        previous, request = self.previous_request, self.sender
+        if previous is None or request.caching is False or previous.model != request.model:
             return None
-        if before.started is None or self.now is None:
+        if previous.started is None or self.now_ms is None:
             return None
-        last_use = max(before.started, self.state.summary_requested or 0)
-        return max(self.now - last_use, 0) / 1000
+        last_use = max(previous.started, self.state.summary_requested or 0)
+        return max(self.now_ms - last_use, 0) / 1000
 
-    def usage_before(self) -> Usage | None:
+    def previous_usage(self) -> Usage | None:
         """Return the usage that the replay assumes for the request before; None where unknown."""
-        before = self.before
-        usage = (before.usage or before.assumed) if before is not None else None
-        if before is None or usage is None:
+        previous = self.previous_request
+        usage = (previous.usage or previous.assumed) if previous is not None else None
+        if previous is None or usage is None:
             return None
-        prompt = self._prompt_before(before)
+        prompt = self._reported_prompt(previous)
         if prompt is not None:
             return usage if prompt == usage.prompt else _with_prompt(usage, prompt)
-        recorded = self.recorded_sizes.requests[before.index]
-        if self.state.compared == recorded or not recorded:
+        recorded = self.recorded_sizes.request_tokens[previous.index]
+        if self.state.tokens_as_recorded == recorded or not recorded:
             return usage
-        return _with_prompt(usage, round(usage.prompt * self.state.compared / recorded))
+        return _with_prompt(usage, round(usage.prompt * self.state.tokens_as_recorded / recorded))
 
-    def _prompt_before(self, before: TimelineRequest) -> int | None:
+    def _reported_prompt(self, previous: TimelineRequest) -> int | None:
         """Return the prompt tokens that the provider would have reported for another agent's request.
 
         None for a request of ours, whose recorded count and report give the ratio.
         """
-        if before.estimator or before.reported is None:
+        if previous.estimator or previous.reported is None:
             return None
-        return self.view.reported(answer=False, since="nothing")
+        return self.view.reported(answer=False, later_items="nothing")
 
     def messages(self) -> list[ShownMessage]:
         """Return the shown messages that no summary covers."""
         shown_messages: list[ShownMessage] = []
         state, first_items = self.state, self.sizes.first_items
-        begin = max(state.covered_until, state.dropped)
+        begin = max(state.covered_until, state.first_in_limit)
         for index in (
-            *(place for place in state.adopted[1:] if place < begin),
+            *(place for place in state.shown_summary[1:] if place < begin),
             *range(begin, self.view.count),
         ):
-            if index == state.continued:
+            if index == state.continuation_place:
                 shown_messages.append(ShownMessage(index, index, is_users=True))
             item = self.view.item(index)
             if item.kind in FIXED_KINDS or not self.shown_view.shows(index):
@@ -277,12 +291,14 @@ class EngineStep:
 
     def start_of_turns(self, turns: int) -> int:
         """Return the first item of the newest turns that are shown, each begun by a message of the user."""
-        begin = max(self.state.covered_until, self.state.dropped)
+        begin = max(self.state.covered_until, self.state.first_in_limit)
         users = self.sizes.user_messages
         newest = users[bisect_left(users, begin) : bisect_left(users, self.view.count)]
         shown_items = [item for item in newest if self.shown_view.shows(item)]
         shown_items += [
-            place for place in (self.state.continued, *self.state.adopted[1:]) if place >= 0
+            place
+            for place in (self.state.continuation_place, *self.state.shown_summary[1:])
+            if place >= 0
         ]
         chosen = sorted(shown_items)[-turns:] if turns else []
         return chosen[0] if chosen else self.view.count
@@ -290,62 +306,67 @@ class EngineStep:
     @property
     def summary_tokens(self) -> int:
         """Tokens of the shown summary, with the text that continues after it."""
-        place = (self.state.place,) if self.state.place >= 0 else ()
-        shown = (*place, *self.state.adopted)
+        place = (self.state.summary_place,) if self.state.summary_place >= 0 else ()
+        shown = (*place, *self.state.shown_summary)
         return sum(self._added_tokens(item) for item in shown)
 
     # The decisions
 
-    def reduce(self, item: int, state: ItemState, shown: str, numbers: Mapping[str, Any]) -> None:
+    def reduce(
+        self, item: int, state: ItemState, shown_text: str, numbers: Mapping[str, Any]
+    ) -> None:
         """Reduce an output; its images are removed where it is cleared."""
         without_images = state == "cleared" or bool(numbers.get("without_media"))
         for image in self.media(item) if without_images else ():
-            self.change(Change(image, "cleared", chars=0, tokens=0))
-        replaced = self.reduced.get(str(item), {})
-        if replaced and replaced.get("rule") != numbers.get("rule"):
-            self.replaced[str(item)] = replaced
-        self.reduced[str(item)] = dict(numbers)
+            self.add_change(Change(image, "cleared", chars=0, tokens=0))
+        numbers_before = self.reduction_numbers.get(str(item), {})
+        if numbers_before and numbers_before.get("rule") != numbers.get("rule"):
+            self.replaced_truncations[str(item)] = numbers_before
+        self.reduction_numbers[str(item)] = dict(numbers)
         if self.recorded_sizes is not self.sizes:
-            self.counted[str(item)] = self.recorded_sizes.count(shown)
-        self.change(Change(item, state, shown, numbers=numbers))
+            self.recorded_tokens[str(item)] = self.recorded_sizes.count(shown_text)
+        self.add_change(Change(item, state, shown_text, numbers=numbers))
 
     def restore(self, item: int) -> None:
         """Show an output as before a decision that applied to a single request."""
-        numbers = self.replaced.pop(str(item), None)
-        self.reduced.pop(str(item), None)
+        numbers = self.replaced_truncations.pop(str(item), None)
+        self.reduction_numbers.pop(str(item), None)
         if numbers:
             self.reduce(item, "truncated", apply_truncation(self.view.read(item), numbers), numbers)
             return
-        self.change(Change(item, "whole"))
+        self.add_change(Change(item, "whole"))
         for image in self._images_of(item):
-            self.change(Change(image, "whole"))
+            self.add_change(Change(image, "whole"))
 
-    def change(self, change: Change) -> None:
+    def add_change(self, change: Change) -> None:
         """Add a decision about an item, if the item may be changed."""
         item = change.item
         if self.view.item(item).pinned:
             return
-        before = self._added_tokens(item)
+        tokens_before = self._added_tokens(item)
         self.changes[item] = change
-        self._more += self._added_tokens(item) - before
+        self._added_by_decisions += self._added_tokens(item) - tokens_before
 
     def copy(self) -> "EngineStep":
         """Return a copy, to try other decisions on."""
         duplicate = copy.copy(self)
-        duplicate.reduced, duplicate.counted = {**self.reduced}, {**self.counted}
-        duplicate.replaced = {**self.replaced}
+        duplicate.reduction_numbers, duplicate.recorded_tokens = (
+            {**self.reduction_numbers},
+            {**self.recorded_tokens},
+        )
+        duplicate.replaced_truncations = {**self.replaced_truncations}
         duplicate.changes = {**self.changes}
         duplicate.shown_view = StageView(
             self.view, duplicate.changes, self.policy.estimator, self.policy.estimator
         )
         return duplicate
 
-    def answer_with(self, state: EngineState) -> PolicyResult:
+    def policy_result(self, state: EngineState) -> PolicyResult:
         """Return the decisions of this step, with the state after it."""
         state = state._replace(
-            reduction_numbers=self.reduced,
-            recorded_tokens=self.counted,
-            replaced_truncations=self.replaced,
+            reduction_numbers=self.reduction_numbers,
+            recorded_tokens=self.recorded_tokens,
+            replaced_truncations=self.replaced_truncations,
             attempts=dataclasses.astuple(self.attempts),
         )
         changes = tuple(self.changes.values())

@@ -35,7 +35,7 @@ class ItemOutputs:
         sizes, covered_until = step.sizes, min(step.state.covered_until, step.view.count)
         cleared = (
             sizes.whole_tokens[int(item)]
-            for item, numbers in step.reduced.items()
+            for item, numbers in step.reduction_numbers.items()
             if "text" in numbers and int(item) >= covered_until
         )
         return (
@@ -62,12 +62,12 @@ class ItemOutputs:
     def all_chars(self, *, counts_width: bool) -> int:
         step = self.step
         sizes = char_sizes(step.view.timeline, counts_width=counts_width)
-        total = sum(sizes[item] for item in step.state.adopted)
+        char_sum = sum(sizes[item] for item in step.state.shown_summary)
         for index in range(step.view.count):
             if step.view.item(index).kind not in FIXED_KINDS and step.shown_view.shows(index):
                 is_whole = step.shown_view.state(index) == "whole"
-                total += sizes[index] if is_whole else step.shown_view.chars(index)
-        return total
+                char_sum += sizes[index] if is_whole else step.shown_view.chars(index)
+        return char_sum
 
     def count(self, text: str) -> int:
         return self.step.sizes.count(text)
@@ -78,7 +78,7 @@ class ItemOutputs:
             (name := step.sizes.part_ids[int(item)]): OutputReduction(
                 name, "clear" if "text" in numbers else "truncate", numbers
             )
-            for item, numbers in step.reduced.items()
+            for item, numbers in step.reduction_numbers.items()
             if numbers.get("rule") == rule and int(item) >= step.state.covered_until
         }
 
@@ -136,10 +136,10 @@ class ItemOutput:
 
     @cached_property
     def shown_text(self) -> str:
-        return self.outputs.step.text(self.item)
+        return self.outputs.step.shown_text(self.item)
 
     @cached_property
-    def media(self) -> int:
+    def media_count(self) -> int:
         return len(self.outputs.step.media(self.item))
 
     def is_recent(self, turns: int) -> bool:

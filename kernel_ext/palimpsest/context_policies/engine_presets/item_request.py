@@ -26,7 +26,7 @@ from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.timeline import ItemState
 
-STATES: dict[str, ItemState] = {"truncate": "truncated", "clear": "cleared"}
+STATE_BY_ACTION: dict[str, ItemState] = {"truncate": "truncated", "clear": "cleared"}
 
 
 @dataclass(frozen=True)
@@ -56,24 +56,28 @@ class ItemRequest:
         step = self.step
         sizes = char_sizes(step.view.timeline, counts_width=False)
         tokens = 0.0
-        chars: dict[int, int] = {}
-        results: dict[int, int] = {}
+        chars_by_message: dict[int, int] = {}
+        results_by_message: dict[int, int] = {}
         for index in range(step.view.count):
             item = step.view.item(index)
             if item.kind == "tools" or not step.shown_view.shows(index):
                 continue
-            first = step.sizes.first_items[index]
+            first_of_message = step.sizes.first_items[index]
             if item.kind == "media":
                 tokens += MEDIA_TOKENS if step.tokens(index) else 0
             elif item.kind == "output":
-                results[first] = results.get(first, 0) + 1
+                results_by_message[first_of_message] = (
+                    results_by_message.get(first_of_message, 0) + 1
+                )
                 tokens += RESULT_TOKENS - (-step.shown_view.chars(index) // RESULT_CHARS_PER_TOKEN)
             else:
                 name_chars = len(item.tool) if item.kind == "call" else 0
-                chars[first] = chars.get(first, 0) + sizes[index] + name_chars
-        frames = len(chars) + sum(results.values())
+                chars_by_message[first_of_message] = (
+                    chars_by_message.get(first_of_message, 0) + sizes[index] + name_chars
+                )
+        frames = len(chars_by_message) + sum(results_by_message.values())
         tokens += MESSAGE_TOKENS * frames + sum(
-            -(-count // CHARS_PER_TOKEN) for count in chars.values()
+            -(-count // CHARS_PER_TOKEN) for count in chars_by_message.values()
         )
         tokens += step.summary_tokens
         return math.ceil(tokens * step.policy.overflow.safety_margin)
@@ -98,10 +102,10 @@ class ItemRequest:
                 self.step.restore(item)
             else:
                 numbers = {**reduction.numbers, "rule": rule}
-                self.step.reduce(item, STATES[reduction.action], reduction.text, numbers)
+                self.step.reduce(item, STATE_BY_ACTION[reduction.action], reduction.text, numbers)
         return (), self
 
     def note_check(self, route: BudgetCheck) -> None:
-        self.step.checked = route
+        self.step.budget_check = route
         if route.budget:
             self.step.keep_probe(Probe("tokens of the request", route.tokens, route.budget))

@@ -20,11 +20,11 @@ EXISTING_ITEM = (
     "it decides on items that the request could show, which are numbered from 0 to below view.count"
 )
 ALLOWED_STATE = "it shows an item as truncated, cleared, masked, summarised, offloaded or out"
-PAIRED = "a call goes only together with its result, and a result with its call"
-PINNED = "what a person pinned stays as it is"
+CALL_WITH_RESULT = "a call goes only together with its result, and a result with its call"
+PIN_KEPT = "what a person pinned stays as it is"
 OPEN_CALL = "a call that waits for its result stays"
 NOT_LONGER = "what stands in the place of an item is not longer than the item"
-STICKY = "what a sticky policy decided, it does not take back by itself"
+DECISION_KEPT = "what a sticky policy decided, it does not take back by itself"
 JSON_STATE = "what it remembers can be written as JSON"
 POLICY_STATES = frozenset(get_args(ItemState)) - {"reverted"}
 PLACEHOLDER_CHARS = 80
@@ -76,8 +76,8 @@ def breaches(
         change_by_item[change.item] = change
         for law, broken in (
             (ALLOWED_STATE, change.state not in POLICY_STATES),
-            (STICKY, sticky and change.state == "whole"),
-            (PINNED, pins_checked and item.pinned and change.state != "whole"),
+            (DECISION_KEPT, sticky and change.state == "whole"),
+            (PIN_KEPT, pins_checked and item.pinned and change.state != "whole"),
             (NOT_LONGER, _is_longer(change, view, placeholder_chars)),
         ):
             if broken:
@@ -112,7 +112,7 @@ def _call_breaches(changes: Mapping[int, Change], view: PolicyView) -> Iterator[
         first_changed = next(index for index in group_items if index in changes)
         label = view.item(first_changed).label
         if any(gone_flags) and not all(gone_flags):
-            yield Breach(PAIRED, view.request.index, first_changed, label)
+            yield Breach(CALL_WITH_RESULT, view.request.index, first_changed, label)
         kinds = {view.item(index).kind for index in group_items}
         if all(gone_flags) and "output" not in kinds and _is_newest(group_items[0], view):
             yield Breach(OPEN_CALL, view.request.index, first_changed, label)

@@ -94,31 +94,37 @@ class Pipeline:
     def step(self, state: Mapping[str, Any], view: PolicyView) -> PolicyResult:
         """Let each policy decide on the result of those before it."""
         states, layers = list(state["states"]), list(state["layers"])
-        moment = "request" if view.turn == view.request.turn else "turn end"
+        moment_name = "request" if view.turn == view.request.turn else "turn end"
         changes: dict[int, Change] = {}
         probes: list[Probe | None] = []
-        fired = False
-        idle: Counter[str] = Counter()
+        has_fired = False
+        ineffective_counts: Counter[str] = Counter()
         for position, stage in enumerate(self.stages):
-            if stage.when not in (moment, "both"):
+            if stage.when not in (moment_name, "both"):
                 continue
             stage_view = StageView(view, dict(changes), stage.estimator, self.estimator)
-            decided = stage.step(states[position], stage_view)
-            states[position] = decided.state
-            fired = fired or decided.fired
-            idle.update(decided.idle)
-            probes.append(decided.held_by)
-            if decided.changes:
-                layers[position] = with_changes(layers[position], decided.changes)
-                for change in decided.changes:
-                    changes[change.item] = _effective(change.item, layers)
+            stage_result = stage.step(states[position], stage_view)
+            states[position] = stage_result.state
+            has_fired = has_fired or stage_result.fired
+            ineffective_counts.update(stage_result.ineffective_counts)
+            probes.append(stage_result.reported_probe)
+            if stage_result.changes:
+                layers[position] = with_changes(layers[position], stage_result.changes)
+                for change in stage_result.changes:
+                    changes[change.item] = _combined_change(change.item, layers)
         new_state = {"states": tuple(states), "layers": tuple(layers)}
         known_probes = [probe for probe in probes if probe is not None]
         nearest = max(known_probes, key=lambda probe: probe.nearness, default=None)
-        return PolicyResult(new_state, tuple(changes.values()), nearest, fired=fired, idle=idle)
+        return PolicyResult(
+            new_state,
+            tuple(changes.values()),
+            nearest,
+            fired=has_fired,
+            ineffective_counts=ineffective_counts,
+        )
 
 
-def _effective(item: int, layers: list[Layer]) -> Change:
+def _combined_change(item: int, layers: list[Layer]) -> Change:
     """Return the combined change of all layers to an item."""
     change = Change(item, "whole")
     for layer in layers:

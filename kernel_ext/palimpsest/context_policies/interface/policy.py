@@ -17,7 +17,7 @@ from palimpsest.transcript.timeline import (
     TimelineRequest,
 )
 
-Since = Literal["nothing", "estimated", "counted"]
+LaterItems = Literal["nothing", "estimated", "counted"]
 """How the tokens after the last report are counted: not at all, by the policy's estimator, or scaled to the provider's."""
 
 When = Literal["request", "turn end", "both"]
@@ -30,7 +30,7 @@ class Change(NamedTuple):
 
     item: int
     state: ItemState
-    shown: str = ""
+    replacement: str = ""
     """The text that replaces it."""
     chars: int | None = None
     """Its length, where the text itself is not needed."""
@@ -41,17 +41,21 @@ class Change(NamedTuple):
     @property
     def length(self) -> int:
         """Number of characters that are shown instead."""
-        return len(self.shown) if self.chars is None else self.chars
+        return len(self.replacement) if self.chars is None else self.chars
 
-    def tokens_of(self, whole: int, count: Callable[[str], int] | None) -> int:
+    def tokens_of(self, whole_tokens: int, count: Callable[[str], int] | None) -> int:
         """Return the shown tokens of an item with ``whole`` tokens; without a ``count`` a token is four characters."""
         if self.state == "whole":
-            return whole
+            return whole_tokens
         if self.tokens is not None:
             return self.tokens
         if self.state in GONE_STATES:
             return 0
-        return count(self.shown) if count is not None and self.shown else -(-self.length // 4)
+        return (
+            count(self.replacement)
+            if count is not None and self.replacement
+            else -(-self.length // 4)
+        )
 
 
 Layer = Mapping[int, Change]
@@ -102,24 +106,24 @@ class PolicyResult:
     """The measured value, also where the rule does nothing: it shows how far the rule was from acting."""
     fired: bool = False
     """Whether the rule acted as a whole, whatever number of items it changed."""
-    idle: Mapping[str, int] = field(default_factory=dict)
+    ineffective_counts: Mapping[str, int] = field(default_factory=dict)
     """Number of decisions that changed nothing, by the reason, such as ``pinned``."""
 
     @property
-    def held_by(self) -> Probe | None:
+    def reported_probe(self) -> Probe | None:
         """The probe; if its threshold was passed and the rule did not act, it is marked as held back."""
         if self.probe is None or self.fired or not self.probe.is_passed:
             return self.probe
-        return none_of("items that it may show otherwise", self.probe)
+        return nothing_to_reduce("items that it may show otherwise", self.probe)
 
 
 NO_LIMIT = Probe("requests to a model whose limit is known; a window can be given", 0, 0)
 """The probe of a rule that compares requests with a limit that is not known."""
 
 
-def none_of(signal: str, after: Probe) -> Probe:
+def nothing_to_reduce(signal: str, passed_probe: Probe) -> Probe:
     """Return the probe of a rule that did not act because there was nothing that it may reduce."""
-    return Probe(signal, 0, 0, "", after)
+    return Probe(signal, 0, 0, "", passed_probe)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +133,9 @@ class SessionFacts:
     timeline: Timeline
     window: int
     """The window in tokens, of the recorded model or as the caller assumes; 0 for none."""
-    unseen: int
+    unseen_tokens: int
     """Tokens of every request besides its items, by the policy's estimator."""
-    assumed: int = 0
+    assumed_window: int = 0
     """The window that the caller assumes for all policies, instead of a preset's own; 0 for none."""
 
 
@@ -203,10 +207,10 @@ class PolicyView(Protocol):
     def raw_total(self) -> int:
         """Tokens of the request if every item were whole."""
 
-    def reported(self, *, answer: bool, since: Since) -> int | None:
+    def reported(self, *, answer: bool, later_items: LaterItems) -> int | None:
         """Return the tokens of the request by the provider's count, as far as it is known before the request is sent.
 
-        The count is the last reported prompt, with the tokens of its ``answer`` and of the items ``since``. Once a request
+        The count is the last reported prompt, with the tokens of its ``answer`` and the ``later_items``. Once a request
         differs from the recorded one, the replay's ruler estimates the prompt. None while nothing was reported.
         """
 

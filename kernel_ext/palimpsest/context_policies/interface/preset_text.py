@@ -78,9 +78,9 @@ def split_policies(text: str) -> list[tuple[str, dict[str, str]]]:
     return [(name, _written_numbers(name, numbers)) for name, *numbers in stages]
 
 
-def _written_numbers(name: str, words: Sequence[str]) -> dict[str, str]:
+def _written_numbers(name: str, written_numbers: Sequence[str]) -> dict[str, str]:
     numbers: dict[str, str] = {}
-    for word in words:
+    for word in written_numbers:
         key, equal, value = word.partition("=")
         if not equal:
             raise UnknownPolicy(f"Write {word!r} behind {name!r} as number=value.")
@@ -92,29 +92,31 @@ def _written_numbers(name: str, words: Sequence[str]) -> dict[str, str]:
 
 def build_preset(preset: Preset, numbers: Mapping[str, Any]) -> Preset:
     """Return a preset with other numbers, as values or as written; raises UnknownPolicy."""
-    defaults, more = preset.own_numbers(), preset.more_numbers()
+    defaults, other_numbers = preset.own_numbers(), preset.other_numbers()
     fields_by_name = {
         field_of_preset.name: field_of_preset
         for field_of_preset in fields(preset)
         if field_of_preset.name in defaults
     }
     values = {}
-    for key, given in numbers.items():
+    for key, given_value in numbers.items():
         field = fields_by_name.get(key)
-        if key in more:
+        if key in other_numbers:
             continue
         if field is None:
-            raise unknown_number(preset.preset, key, [*fields_by_name, *more])
-        value = field_value(given, field.type)
+            raise unknown_number(preset.preset, key, [*fields_by_name, *other_numbers])
+        value = field_value(given_value, field.type)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if value is None or (is_number and value < preset.smallest.get(key, 0)):
-            raise refused_number(preset.preset, key, _type_words(preset, key, field.type), given)
+        if value is None or (is_number and value < preset.smallest_values.get(key, 0)):
+            raise refused_number(
+                preset.preset, key, _expected_words(preset, key, field.type), given_value
+            )
         values[key] = value
     if "estimator" in values:
         counter(values["estimator"])
     try:
         return preset.with_numbers(
-            values, {key: number for key, number in numbers.items() if key in more}
+            values, {key: number for key, number in numbers.items() if key in other_numbers}
         )
     except ConfigError as error:
         raise UnknownPolicy(str(error)) from error
@@ -127,9 +129,11 @@ def unknown_number(policy: str, key: str, known_names: Iterable[str]) -> Unknown
     return UnknownPolicy(f"The policy {policy!r} has no number {key!r}{known}")
 
 
-def refused_number(policy: str, key: str, kind: str, given: Any) -> UnknownPolicy:
+def refused_number(policy: str, key: str, expected_words: str, given_value: Any) -> UnknownPolicy:
     """Return the error for a value that a policy's number does not take; ``kind`` says in words what it takes."""
-    return UnknownPolicy(f"The number {key!r} of {policy!r} takes {kind}, not {given!r:.80}.")
+    return UnknownPolicy(
+        f"The number {key!r} of {policy!r} takes {expected_words}, not {given_value!r:.80}."
+    )
 
 
 def nearest_names(value: str, known_names: Iterable[str]) -> str:
@@ -137,27 +141,28 @@ def nearest_names(value: str, known_names: Iterable[str]) -> str:
     names = sorted(set(known_names))
     close = difflib.get_close_matches(value, names, MAX_SUGGESTED, 0.5)
     last = value.rpartition(".")[2]
-    close += [name for name in names if last and last in name and name not in close][:MAX_SUGGESTED]
+    if len(last) > 2:  # a letter or two are in too many names
+        close += [name for name in names if last in name and name not in close][:MAX_SUGGESTED]
     if close:
         return f"; did you mean {' or '.join(map(repr, close[:MAX_SUGGESTED]))}?"
     return f". There are: {', '.join(names)}."
 
 
-def field_value(value: Any, kind: Any) -> Any:
+def field_value(value: Any, field_type: Any) -> Any:
     """Return a given value as a value of a field's type; None where it does not fit the type."""
-    if get_origin(kind) is tuple:
-        return _field_words(value)
-    if get_origin(kind) is Literal:
-        return value if value in get_args(kind) else None
-    if kind is str:
+    if get_origin(field_type) is tuple:
+        return _word_list(value)
+    if get_origin(field_type) is Literal:
+        return value if value in get_args(field_type) else None
+    if field_type is str:
         return value if isinstance(value, str) else None
-    if kind is bool:
+    if field_type is bool:
         value = BOOLEAN_WORDS.get(value.casefold()) if isinstance(value, str) else value
         return value if isinstance(value, bool) else None
-    return _number(value, kind)
+    return _number(value, field_type)
 
 
-def _field_words(value: Any) -> tuple[str, ...] | None:
+def _word_list(value: Any) -> tuple[str, ...] | None:
     """Return a list of words, given as a sequence or separated by commas; None where it is neither."""
     words = value.split(",") if isinstance(value, str) else value
     is_sequence = isinstance(words, list | tuple | set | frozenset)
@@ -166,7 +171,7 @@ def _field_words(value: Any) -> tuple[str, ...] | None:
     return tuple(word.strip() for word in words if word.strip())
 
 
-def _number(value: Any, kind: Any) -> int | float | None:
+def _number(value: Any, number_type: Any) -> int | float | None:
     if isinstance(value, str):
         digits = value.strip().replace("_", "")
         if not re.fullmatch(r"-?\d{1,15}(\.\d{1,15})?(e[+-]?\d{1,3})?", digits):
@@ -174,20 +179,20 @@ def _number(value: Any, kind: Any) -> int | float | None:
         value = float(digits)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
-    if kind is int:
+    if number_type is int:
         return int(value) if value == int(value) else None
     return float(value)
 
 
-def _type_words(preset: Preset, key: str, kind: Any) -> str:
+def _expected_words(preset: Preset, key: str, field_type: Any) -> str:
     """Return the values that a field takes, in words."""
-    if get_origin(kind) is tuple:
+    if get_origin(field_type) is tuple:
         return "names separated by commas"
-    if get_origin(kind) is Literal:
-        return " or ".join(map(repr, get_args(kind)))
-    if kind is str:
+    if get_origin(field_type) is Literal:
+        return " or ".join(map(repr, get_args(field_type)))
+    if field_type is str:
         return "text"
-    if kind is bool:
+    if field_type is bool:
         return "true or false"
-    whole = "a whole number" if kind is int else "a number"
-    return f"{whole} from {preset.smallest.get(key, 0):g}"
+    whole = "a whole number" if field_type is int else "a number"
+    return f"{whole} from {preset.smallest_values.get(key, 0):g}"

@@ -25,16 +25,16 @@ class RecordedPolicy:
     source: ClassVar[str] = "the recording"
     estimator = CHARS4
     when: When = "request"
-    first = 0
+    first_request = 0
     """The first request whose transitions are known."""
 
-    def __init__(self, first: int = 0) -> None:
+    def __init__(self, first_request: int = 0) -> None:
         """Use the transitions from the request ``first`` on."""
-        self.first = first
+        self.first_request = first_request
 
-    def continued_on(self, timeline: Timeline, first: int) -> "RecordedPolicy":  # noqa: ARG002
+    def continued_on(self, timeline: Timeline, first_request: int) -> "RecordedPolicy":  # noqa: ARG002
         """Return the policy for a longer timeline that equals this policy's up to the request ``first``."""
-        return RecordedPolicy(first)
+        return RecordedPolicy(first_request)
 
     @property
     def name(self) -> str:
@@ -46,8 +46,8 @@ class RecordedPolicy:
         by_request: dict[int, list[Transition]] = {}
         transitions = facts.timeline.transitions
         start = (
-            bisect_left(transitions, self.first, key=lambda transition: transition.request)
-            if self.first
+            bisect_left(transitions, self.first_request, key=lambda transition: transition.request)
+            if self.first_request
             else 0
         )
         for transition in transitions[start:]:
@@ -71,7 +71,7 @@ def change_of(transition: Transition) -> Change:
     return Change(
         transition.item,
         transition.state,
-        shown=transition.shown or "",
+        replacement=transition.shown or "",
         chars=None if transition.shown else transition.chars,
         tokens=None if transition.state == "whole" or transition.shown else transition.tokens,
         numbers=transition.numbers,

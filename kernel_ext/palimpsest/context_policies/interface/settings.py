@@ -41,13 +41,13 @@ class Preset:
     sticky: ClassVar[bool] = True
     """Whether a decision stays in effect until it is replaced; else the rule is applied again to each request."""
     when: ClassVar[When] = "request"
-    counted: ClassVar[str] = ""
+    token_source: ClassVar[str] = ""
     """Where the original counts the tokens that it compares with its threshold; empty for another kind of threshold."""
-    at_first: ClassVar[Any] = None
+    initial_state: ClassVar[Any] = None
     """The initial state, where it is the same for all sessions."""
     sliders: ClassVar[tuple[str, ...]] = ()
     """The numbers that the inspector offers first; empty: the inspector's own choice."""
-    smallest: ClassVar[Mapping[str, float]] = MappingProxyType({"polling": 1})
+    smallest_values: ClassVar[Mapping[str, float]] = MappingProxyType({"polling": 1})
     """The smallest value of a number by its name, where it is not 0."""
     estimator: str = CHARS4
     """How it counts tokens: ``chars/4``, or a tokenizer's name."""
@@ -68,18 +68,22 @@ class Preset:
         ]
         return " ".join([self.preset, *changed])
 
-    def with_numbers(self, numbers: Mapping[str, Any], more: Mapping[str, Any]) -> Self:  # noqa: ARG002
-        """Return the preset with other values of its fields; ``more`` are numbers beside the fields."""
-        return replace(self, **numbers)
+    def with_numbers(
+        self,
+        field_values: Mapping[str, Any],
+        other_numbers: Mapping[str, Any],  # noqa: ARG002
+    ) -> Self:
+        """Return the preset with other values of its fields; ``other_numbers`` are no fields."""
+        return replace(self, **field_values)
 
     @classmethod
     def own_numbers(cls) -> Mapping[str, Any]:
         """Return the numbers that are its fields, with their defaults."""
-        unused = () if cls.counted else ("measure",)
+        unused = () if cls.token_source else ("measure",)
         return {field.name: field.default for field in fields(cls) if field.name not in unused}
 
     @classmethod
-    def more_numbers(cls) -> Mapping[str, Any]:
+    def other_numbers(cls) -> Mapping[str, Any]:
         """Return the numbers that are not fields, with their values."""
         return {}
 
@@ -91,11 +95,11 @@ class Preset:
         """Return the window without the recorded one, which may differ between requests; 0 for none."""
         default_window = self.own_numbers().get("window", 0)
         window: int = getattr(self, "window", 0)
-        return (facts.assumed if window == default_window else 0) or window
+        return (facts.assumed_window if window == default_window else 0) or window
 
     def start(self, facts: SessionFacts) -> Any:  # noqa: ARG002
         """Return its state before the first request."""
-        return self.at_first
+        return self.initial_state
 
     def step(self, state: Any, view: PolicyView) -> PolicyResult:
         """Return its decisions at a request."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from palimpsest.context_policies.interface.policy import Change, PolicyView, Since
+from palimpsest.context_policies.interface.policy import Change, LaterItems, PolicyView
 from palimpsest.transcript.timeline import CHARS4, GONE_STATES, ItemState
 
 
@@ -99,9 +99,9 @@ class StageView:
         counted_items = (index for index in items if state(index) != "whole" or tokens(index) > 0)
         return self._unseen_tokens + sum(self._weights[index] for index in counted_items)
 
-    def reported(self, *, answer: bool, since: Since) -> int | None:
+    def reported(self, *, answer: bool, later_items: LaterItems) -> int | None:
         """Return the tokens of the request by the provider's count, less what the policies before removed from it."""
-        reported_tokens = self._base.reported(answer=answer, since=since)
+        reported_tokens = self._base.reported(answer=answer, later_items=later_items)
         if reported_tokens is None or not self._layer:
             return reported_tokens
         removed_tokens = sum(

@@ -9,6 +9,6 @@ def window_to_fit(policy: ContextPolicy | None, facts: SessionFacts) -> int:
     """Return the window of a policy's threshold, or the caller's; a pipeline's smallest; 0 for the model's own."""
     if isinstance(policy, Pipeline):
         return min((window_to_fit(stage, facts) for stage in policy.stages), default=0)
-    if isinstance(policy, Preset) and policy.counted and hasattr(policy, "window"):
+    if isinstance(policy, Preset) and policy.token_source and hasattr(policy, "window"):
         return policy.own_window_of(facts)
-    return facts.assumed
+    return facts.assumed_window

@@ -37,7 +37,7 @@ class EngineSizes:
     count: Callable[[str], int]
     frames: tuple[int, ...]
     """Tokens around each item's text."""
-    extras: tuple[int, ...]
+    engine_extras: tuple[int, ...]
     """Tokens by which the engine's count of a whole item exceeds its weight."""
     part_ids: tuple[str, ...]
     """The id of the part in the log, for each item."""
@@ -61,7 +61,7 @@ class EngineSizes:
     """Items of system prompts and tools."""
     user_edited: tuple[int, ...]
     """Items that the user excluded, restored or reverted, in the whole session."""
-    requests: tuple[int, ...]
+    request_tokens: tuple[int, ...]
     """Tokens of each recorded request."""
     remainders: tuple[int, ...]
     """Tokens that the engine counted in each request beyond its items; 0 for requests that it did not count."""
@@ -74,8 +74,8 @@ def engine_sizes(timeline: Timeline, estimator: str) -> EngineSizes:
     )
 
 
-def counted_requests(
-    timeline: Timeline, simulated: Timeline, estimator: str, weight_estimator: str
+def request_token_counts(
+    timeline: Timeline, simulated_timeline: Timeline, estimator: str, weight_estimator: str
 ) -> list[int]:
     """Return the tokens of each request in the replay of a timeline, as the engine counts them.
 
@@ -83,8 +83,8 @@ def counted_requests(
     recorded request beyond its items are added to the replayed request, too.
     """
     sizes = engine_sizes(timeline, estimator)
-    replayed_tokens = _requests(
-        simulated, estimator, sizes.whole_tokens, sizes.frames, weight_estimator
+    replayed_tokens = _request_tokens(
+        simulated_timeline, estimator, sizes.whole_tokens, sizes.frames, weight_estimator
     )
     return [size + more for size, more in zip(replayed_tokens, sizes.remainders, strict=True)]
 
@@ -94,7 +94,7 @@ def char_sizes(timeline: Timeline, *, counts_width: bool) -> tuple[int, ...]:
     return timeline.derived_value(
         f"engine characters, wide {counts_width}",
         lambda timeline: tuple(
-            _chars(timeline, item, counts_width=counts_width) for item in timeline.items
+            _item_chars(timeline, item, counts_width=counts_width) for item in timeline.items
         ),
     )
 
@@ -155,11 +155,11 @@ def _sizes(timeline: Timeline, estimator: str) -> EngineSizes:
     absences = [item.kind == "summary" or item.continues for item in timeline.items]
     extras = tuple(whole - weight for whole, weight in zip(whole_tokens, weights, strict=True))
 
-    def sums(tokens: Iterable[int]) -> tuple[int, ...]:
+    def prefix_sums(tokens: Iterable[int]) -> tuple[int, ...]:
         present = (0 if absent else count for absent, count in zip(absences, tokens, strict=True))
         return (0, *accumulate(present))
 
-    requests = _requests(timeline, estimator, whole_tokens, frames)
+    request_tokens = _request_tokens(timeline, estimator, whole_tokens, frames)
     parts = tuple(map(part_of, timeline.items))
     outputs = tuple(
         item.index
@@ -173,11 +173,11 @@ def _sizes(timeline: Timeline, estimator: str) -> EngineSizes:
         estimator=estimator,
         count=count,
         frames=frames,
-        extras=extras,
+        engine_extras=extras,
         part_ids=parts,
         whole_tokens=tuple(whole_tokens),
-        wholes_until=sums(whole_tokens),
-        extras_until=sums(extras),
+        wholes_until=prefix_sums(whole_tokens),
+        extras_until=prefix_sums(extras),
         outputs=outputs,
         output_by_part={parts[output]: output for output in outputs},
         outputs_until=(
@@ -201,13 +201,13 @@ def _sizes(timeline: Timeline, estimator: str) -> EngineSizes:
                 {transition.item for transition in timeline.transitions if is_by_hand(transition)}
             )
         ),
-        requests=tuple(
+        request_tokens=tuple(
             recorded or item_sum
-            for recorded, item_sum in zip(recorded_counts, requests, strict=True)
+            for recorded, item_sum in zip(recorded_counts, request_tokens, strict=True)
         ),
         remainders=tuple(
             recorded - item_sum if recorded else 0
-            for recorded, item_sum in zip(recorded_counts, requests, strict=True)
+            for recorded, item_sum in zip(recorded_counts, request_tokens, strict=True)
         ),
     )
 
@@ -221,22 +221,24 @@ def _frames(timeline: Timeline) -> tuple[tuple[int, ...], tuple[int, ...]]:
     begun_messages: set[tuple[int, bool]] = set()
     for item in timeline.items:
         is_result = item.kind == "output"
-        first = first_of_message.setdefault(item.message or f"block {item.block}", item.index)
+        message_start = first_of_message.setdefault(
+            item.message or f"block {item.block}", item.index
+        )
         if is_result or _is_attached(item):
             # A result belongs to the answer that called for it.
-            first = calls.get(item.group, first)
+            message_start = calls.get(item.group, message_start)
         elif item.kind == "call":
-            calls[item.group] = first
+            calls[item.group] = message_start
         frame = CALL_TOKENS if is_result or item.kind == "call" else 0
         if (
             item.kind != "tools"
-            and (first, is_result) not in begun_messages
+            and (message_start, is_result) not in begun_messages
             and not _is_attached(item)
         ):
-            begun_messages.add((first, is_result))
+            begun_messages.add((message_start, is_result))
             frame += MESSAGE_TOKENS
         frames.append(frame)
-        first_items.append(first)
+        first_items.append(message_start)
     return tuple(frames), tuple(first_items)
 
 
@@ -294,7 +296,7 @@ def system_texts(timeline: Timeline, item: int) -> list[str]:
     )
 
 
-def _requests(
+def _request_tokens(
     timeline: Timeline,
     estimator: str,
     whole_tokens: Sequence[int],
@@ -302,14 +304,14 @@ def _requests(
     weight_estimator: str = "",
 ) -> list[int]:
     """Return the tokens of each request, from the sizes of the items it shows."""
-    shown = list(whole_tokens)
+    shown_tokens = list(whole_tokens)
     request_tokens: list[int] = []
     count = counter(estimator)
-    total = added = position = 0
+    request_sum = added_until = position = 0
     transitions = timeline.transitions
     for request in timeline.requests:
-        total += sum(shown[added : request.items])
-        added = request.items
+        request_sum += sum(shown_tokens[added_until : request.items])
+        added_until = request.items
         while position < len(transitions) and transitions[position].request <= request.index:
             transition = transitions[position]
             position += 1
@@ -325,10 +327,10 @@ def _requests(
                     _shown_tokens(timeline, transition, count, is_same_estimator=is_same_estimator)
                     + frames[transition.item]
                 )
-            if transition.item < added:
-                total += tokens - shown[transition.item]
-            shown[transition.item] = tokens
-        request_tokens.append(total)
+            if transition.item < added_until:
+                request_sum += tokens - shown_tokens[transition.item]
+            shown_tokens[transition.item] = tokens
+        request_tokens.append(request_sum)
     return request_tokens
 
 
@@ -348,7 +350,7 @@ def _shown_tokens(
     return count(text) if isinstance(text, str) else -(-transition.chars // 4)
 
 
-def _chars(timeline: Timeline, item: TimelineItem, *, counts_width: bool) -> int:
+def _item_chars(timeline: Timeline, item: TimelineItem, *, counts_width: bool) -> int:
     if item.kind == "media":
         return MEDIA_CHARS
     if item.kind == "call":

@@ -11,21 +11,21 @@ from typing import ClassVar, Literal
 from palimpsest.context_policies.interface.policy import (
     NO_LIMIT,
     Change,
+    LaterItems,
     PolicyResult,
     PolicyView,
     Probe,
     SessionFacts,
-    Since,
 )
 from palimpsest.context_policies.interface.settings import Preset
 from palimpsest.context_policies.items.reducible import decided_with_reason
 
 Measure = Literal["reported", "estimated"]
 
-REPORTED = "reported tokens of the request"
-ESTIMATED = "estimated tokens of the request"
-NOT_REPORTED = "estimated tokens of the request (none were reported)"
-MEASURES = (REPORTED, ESTIMATED, NOT_REPORTED)
+REPORTED_SIGNAL = "reported tokens of the request"
+ESTIMATED_SIGNAL = "estimated tokens of the request"
+NOT_REPORTED_SIGNAL = "estimated tokens of the request (none were reported)"
+SIZE_SIGNALS = (REPORTED_SIGNAL, ESTIMATED_SIGNAL, NOT_REPORTED_SIGNAL)
 
 
 class Measured(Preset):
@@ -33,7 +33,7 @@ class Measured(Preset):
 
     with_answer: ClassVar[bool] = True
     """Whether the last answer's tokens are added to the reported prompt."""
-    since: ClassVar[Since] = "estimated"
+    later_items: ClassVar[LaterItems] = "estimated"
     """How the tokens of later items are added to the last report."""
     estimate_factor: ClassVar[float] = 1.0
     """The original's own estimate as a multiple of this estimator's."""
@@ -42,18 +42,20 @@ class Measured(Preset):
     measure: Measure = "reported"
     """``reported``: usage of the last answer and the later tokens; ``estimated``: the estimator's count of the whole request."""
 
-    def size(self, view: PolicyView) -> tuple[float, str]:
+    def measured_size(self, view: PolicyView) -> tuple[float, str]:
         """Return the tokens of the request as this preset counts them, and the name of that count."""
         if self.measure == "estimated":
-            return self.estimate_factor * view.total, ESTIMATED
-        reported_tokens = view.reported(answer=self.with_answer, since=self.since)
+            return self.estimate_factor * view.total, ESTIMATED_SIGNAL
+        reported_tokens = view.reported(answer=self.with_answer, later_items=self.later_items)
         return (
-            (view.total, NOT_REPORTED) if reported_tokens is None else (reported_tokens, REPORTED)
+            (view.total, NOT_REPORTED_SIGNAL)
+            if reported_tokens is None
+            else (reported_tokens, REPORTED_SIGNAL)
         )
 
     def probe_against(self, view: PolicyView, threshold: float) -> Probe:
         """Return the probe of the request's size against a threshold."""
-        value, signal = self.size(view)
+        value, signal = self.measured_size(view)
         return Probe(signal, value, threshold, inclusive=self.inclusive)
 
 
@@ -90,12 +92,12 @@ class AtWindow(Measured):
 class AtShare(AtWindow):
     """Common base of the presets that check each request and act above a share of the window."""
 
-    at: float = 1.0
+    window_share: float = 1.0
     """Share of the window over which a request is too large."""
 
     def trigger(self, window: int) -> float:
         """Return the share of the window."""
-        return self.at * window
+        return self.window_share * window
 
 
 def in_own_tokens(tokens: float, view: PolicyView, probe: Probe) -> float:

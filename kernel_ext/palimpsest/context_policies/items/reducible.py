@@ -14,7 +14,7 @@ from palimpsest.context_policies.interface.policy import (
     PolicyResult,
     PolicyView,
     Probe,
-    none_of,
+    nothing_to_reduce,
 )
 from palimpsest.transcript.timeline import ItemState, Timeline
 
@@ -64,7 +64,7 @@ def decided_with_reason(
 ) -> PolicyResult:
     """Return a policy's answer; if the threshold was passed without a change, its probe reports that no ``candidates`` exist."""
     if probe.is_passed and not changes:
-        probe = none_of(candidates, probe)
+        probe = nothing_to_reduce(candidates, probe)
     return PolicyResult(state, changes, probe, fired=bool(changes))
 
 
@@ -106,7 +106,7 @@ def shown_chat(view: PolicyView, *, calls: bool = False) -> Sequence[int]:
     """
     if not _is_remembering(view):
         return _grown_chat(view, _ShownChat(), calls=calls)
-    chat: _ShownChat = view.kept.setdefault(f"shown chat {calls}", _ShownChat())
+    chat: _ShownChat = view.kept_values.setdefault(f"shown chat {calls}", _ShownChat())
     changed = min(view.shown_changes[chat.changes :], default=view.count)
     chat.changes = len(view.shown_changes)
     del chat.starts[bisect_left(chat.starts, changed) :]
@@ -117,11 +117,11 @@ class _Remembering(PolicyView, Protocol):
     """A view that says which items were hidden or shown again, and keeps values from one step to the next."""
 
     shown_changes: list[int]
-    kept: dict[str, Any]
+    kept_values: dict[str, Any]
 
 
 def _is_remembering(view: PolicyView) -> TypeGuard[_Remembering]:
-    return hasattr(view, "kept") and hasattr(view, "shown_changes")
+    return hasattr(view, "kept_values") and hasattr(view, "shown_changes")
 
 
 @dataclass(slots=True)
@@ -153,13 +153,13 @@ class _ChatColumns(NamedTuple):
 
 def _grown_chat(view: PolicyView, chat: _ShownChat, *, calls: bool) -> Sequence[int]:
     """Find the messages from the newest known one on, and return all; which items begin one depends on none before it."""
-    starts, shown = chat.starts, view.shown_items
+    starts, shown_items = chat.starts, view.shown_items
     blocks, are_results, are_calls = view.timeline.derived_value(
         "messages of chat", _ChatColumns.of
     )
-    first = starts.pop() if starts else -1
+    newest_start = starts.pop() if starts else -1
     block, has_call = -1, False
-    for index in shown[bisect_left(shown, first) :]:
+    for index in shown_items[bisect_left(shown_items, newest_start) :]:
         block_of_item = blocks[index]
         if block_of_item < 0:
             continue
@@ -188,9 +188,9 @@ def shown_events(view: PolicyView) -> Sequence[int]:
     return shown_chat(view, calls=True)
 
 
-def shown_results_since(view: PolicyView, first: int) -> int:
+def shown_results_since(view: PolicyView, first_item: int) -> int:
     """Return the number of results in the request from an item on."""
-    newer = view.outputs[bisect_left(view.outputs, first) :]
+    newer = view.outputs[bisect_left(view.outputs, first_item) :]
     if view.shown_outputs == len(view.outputs):
         return len(newer)
     return sum(map(view.shows, newer))
@@ -217,12 +217,12 @@ def is_result(view: PolicyView, index: int) -> bool:
     )
 
 
-def tokens_in(view: PolicyView, first: int, until: int) -> int:
+def tokens_in(view: PolicyView, start: int, end: int) -> int:
     """Return the tokens of the shown items of a range, without system prompt and tools."""
     items = view.shown_items
     return sum(
         view.tokens(index)
-        for index in items[bisect_left(items, first) : bisect_left(items, until)]
+        for index in items[bisect_left(items, start) : bisect_left(items, end)]
         if view.item(index).kind not in FIXED_KINDS
     )
 
@@ -234,13 +234,13 @@ def newest_that_fit(
     count: Callable[[PolicyView, int, int], int] = tokens_in,
 ) -> int:
     """Return the index in ``starts`` of the oldest of the newest messages that together have at most ``max_tokens``."""
-    end, first = view.count, len(starts)
+    end, oldest_that_fits = view.count, len(starts)
     for start in reversed(starts):
         max_tokens -= count(view, start, end)
         if max_tokens < 0:
             break
-        end, first = start, first - 1
-    return first
+        end, oldest_that_fits = start, oldest_that_fits - 1
+    return oldest_that_fits
 
 
 def start_of_unanswered(view: PolicyView) -> int:
@@ -268,26 +268,26 @@ def _partners(timeline: Timeline) -> Mapping[int, int]:
     """Return for each call the first result after it, and for each result the last call before it."""
     partners: dict[int, int] = {}
     calls: dict[str, int] = {}
-    waiting: dict[str, list[int]] = {}
+    open_calls: dict[str, list[int]] = {}
     for item in timeline.items:
         if item.kind == "call":
             calls[item.group] = item.index
-            waiting.setdefault(item.group, []).append(item.index)
+            open_calls.setdefault(item.group, []).append(item.index)
         elif item.kind == "output":
-            partners |= dict.fromkeys(waiting.pop(item.group, ()), item.index)
+            partners |= dict.fromkeys(open_calls.pop(item.group, ()), item.index)
             if item.group in calls:
                 partners[item.index] = calls[item.group]
     return partners
 
 
-def with_partners(view: PolicyView, chosen: Iterable[int]) -> list[int]:
+def with_partners(view: PolicyView, chosen_items: Iterable[int]) -> list[int]:
     """Return the chosen items that may be removed from a request, with the results of the calls among them.
 
     The newest answer and the items after it stay. A call that waits for its result stays, and so does a call whose result
     may not be removed; a result stays if its call stays.
     """
     end = start_of_unanswered(view)
-    removable = {index for index in chosen if index < end and is_reducible(view, index)}
+    removable = {index for index in chosen_items if index < end and is_reducible(view, index)}
     for index in sorted(removable):
         kind = view.item(index).kind
         if kind == "call":
@@ -306,6 +306,6 @@ def with_partners(view: PolicyView, chosen: Iterable[int]) -> list[int]:
     return sorted(removable)
 
 
-def removal_changes(view: PolicyView, chosen: Iterable[int]) -> list[Change]:
+def removal_changes(view: PolicyView, chosen_items: Iterable[int]) -> list[Change]:
     """Return the changes that remove items from the request, calls and results together."""
-    return [Change(index, "out") for index in with_partners(view, chosen)]
+    return [Change(index, "out") for index in with_partners(view, chosen_items)]

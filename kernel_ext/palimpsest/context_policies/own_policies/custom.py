@@ -41,7 +41,7 @@ from palimpsest.context_policies.interface.preset_text import (
 )
 from palimpsest.context_policies.interface.settings import number_text
 from palimpsest.context_policies.interface.stage_view import StageView
-from palimpsest.context_policies.own_policies.decisions import CLEARED
+from palimpsest.context_policies.own_policies.decisions import CLEARED_TEXT
 from palimpsest.context_policies.own_policies.own_code_errors import failure_of
 from palimpsest.context_policies.own_policies.past_view import PastView
 from palimpsest.transcript.errors import UserError
@@ -68,14 +68,17 @@ class CustomPolicy:
     """The function's source; empty where it is not known."""
     keeps_pins: bool = False
     """Whether decisions about pinned items are ignored, where they would otherwise break a law."""
-    given: tuple[tuple[str, int | float], ...] = ()
+    given_numbers: tuple[tuple[str, int | float], ...] = ()
     """The numbers that the function is called with instead of its defaults."""
 
     @property
     def name(self) -> str:
         """Its name, with the numbers that differ from the function's defaults, in the form that ``policies.get`` reads."""
         return " ".join(
-            [self.function_name, *(f"{name}={number_text(number)}" for name, number in self.given)]
+            [
+                self.function_name,
+                *(f"{name}={number_text(number)}" for name, number in self.given_numbers),
+            ]
         )
 
     @cached_property
@@ -92,14 +95,14 @@ class CustomPolicy:
     @property
     def numbers(self) -> Mapping[str, int | float]:
         """The numbers that the function is called with: those given, else its defaults."""
-        return {**self.defaults, **dict(self.given)}
+        return {**self.defaults, **dict(self.given_numbers)}
 
     def with_numbers(self, numbers: Mapping[str, Any]) -> "CustomPolicy":
         """Return the policy with other values of its function's numbers; raises UnknownPolicy for one that it lacks.
 
         A parameter whose default is a whole number takes whole numbers. Values may be given as written: ``"20_000"``.
         """
-        values = dict(self.given)
+        values = dict(self.given_numbers)
         for name, given_value in numbers.items():
             default = self.defaults.get(name)
             if default is None:
@@ -111,7 +114,7 @@ class CustomPolicy:
             values[name] = value
         changed = ((name, values[name]) for name in self.defaults if name in values)
         return replace(
-            self, given=tuple(pair for pair in changed if pair[1] != self.defaults[pair[0]])
+            self, given_numbers=tuple(pair for pair in changed if pair[1] != self.defaults[pair[0]])
         )
 
     @property
@@ -151,7 +154,7 @@ class CustomPolicy:
 
     def __call__(self, view: PastView) -> Iterable[Change | Probe]:
         """Return the function's decisions for a view."""
-        return self.function(view, **dict(self.given))
+        return self.function(view, **dict(self.given_numbers))
 
     def __or__(self, other: ContextPolicy) -> Pipeline:
         """Return a pipeline in which another policy sees this one's result."""
@@ -163,15 +166,17 @@ class CustomPolicy:
 
     def step(self, state: Layer, view: PolicyView) -> PolicyResult:
         """Call the function, check its decisions, and return the changes since the request before."""
-        base = view if self.sticky else self._without_own_changes(state, view)
-        past_view = PastView(base)
+        view_without_own = view if self.sticky else self._without_own_changes(state, view)
+        past_view = PastView(view_without_own)
         decisions, probe = self._call_function(past_view)
         if (decisions, probe) != self._call_function(past_view):
             raise Breach(SAME_TWICE, view.request.index).error(self.name)
-        reasons = [(change, self._why_idle(change, base)) for change in decisions]
-        idle = Counter(why for _, why in reasons if why)
+        reasons = [(change, self._why_idle(change, view_without_own)) for change in decisions]
+        ineffective_counts = Counter(why for _, why in reasons if why)
         decisions = [
-            change._replace(numbers={}) for change, why in reasons if not why or why == WHOLE
+            change._replace(numbers={})
+            for change, why in reasons
+            if not why or why == ALREADY_WHOLE
         ]
         # Unchanged states were checked before; only a call or result whose partner is gone may break a law now.
         unchecked = [
@@ -179,13 +184,17 @@ class CustomPolicy:
             for change in decisions
             if change.state in GONE_STATES or state.get(change.item) != change
         ]
-        for breach in breaches(unchecked, base, sticky=self.sticky):
+        for breach in breaches(unchecked, view_without_own, sticky=self.sticky):
             raise breach.error(self.name)
         layer = with_changes(state if self.sticky else {}, decisions)
         changes = [change for item, change in layer.items() if state.get(item) != change]
         changes += [Change(item, "whole") for item in state if item not in layer]
         return PolicyResult(
-            layer if changes else state, changes, probe, fired=bool(changes), idle=idle
+            layer if changes else state,
+            changes,
+            probe,
+            fired=bool(changes),
+            ineffective_counts=ineffective_counts,
         )
 
     def _why_idle(self, change: Change, view: PolicyView) -> str:
@@ -197,7 +206,7 @@ class CustomPolicy:
             return "not shown any more"
         if not _shortens(change, view):
             return "as short as what would stand for it"
-        return WHOLE if change.state == state == "whole" else ""
+        return ALREADY_WHOLE if change.state == state == "whole" else ""
 
     def _without_own_changes(self, state: Layer, view: PolicyView) -> PolicyView:
         """Return the view without this policy's own changes."""
@@ -318,7 +327,7 @@ def _text_of(function: PolicyFunction) -> str:
         return ""
 
 
-WHOLE = "whole already"
+ALREADY_WHOLE = "whole already"
 
 
 def _shortens(change: Change, view: PolicyView) -> bool:
@@ -326,4 +335,8 @@ def _shortens(change: Change, view: PolicyView) -> bool:
     chars = view.item(change.item).chars
     if change.state == "truncated":
         return change.length < chars
-    return not (change.state == "cleared" and change.shown == CLEARED and chars <= len(CLEARED))
+    return not (
+        change.state == "cleared"
+        and change.replacement == CLEARED_TEXT
+        and chars <= len(CLEARED_TEXT)
+    )

@@ -2,10 +2,10 @@
 
 from palimpsest.context_policies.interface.policy import Change, Probe
 
-CLEARED = "[Old tool result content cleared]"
+CLEARED_TEXT = "[Old tool result content cleared]"
 
 
-def clear(index: int, text: str = CLEARED) -> Change:
+def clear(index: int, text: str = CLEARED_TEXT) -> Change:
     """Return the decision to show a short text in the place of an item; a shorter item stays."""
     return Change(index, "cleared", text)
 

@@ -43,17 +43,17 @@ def decided_by(policy: ContextPolicy, state: Any, view: PolicyView) -> PolicyRes
     """Return a policy's answer at a request; raises PolicyBreach where a person's own code fails."""
     place = f"at request {view.request.index + 1}"
     try:
-        decided: Any = policy.step(state, view)
+        policy_result: Any = policy.step(state, view)
     except UserError:
         raise
     except Exception as error:
         raise_as_breach(policy, place, error)
         raise
-    if not isinstance(decided, PolicyResult):
+    if not isinstance(policy_result, PolicyResult):
         raise PolicyBreach(
-            f"The policy {policy.name!r} gave {decided!r:.80} {place}; its step returns a PolicyResult."
+            f"The policy {policy.name!r} gave {policy_result!r:.80} {place}; its step returns a PolicyResult."
         )
-    return decided
+    return policy_result
 
 
 def raise_as_breach(policy: ContextPolicy, place: str, error: Exception) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from palimpsest.context_policies.interface.policy import PolicyView, Since
+from palimpsest.context_policies.interface.policy import LaterItems, PolicyView
 from palimpsest.context_policies.items.tool_calls import input_of, named_path, path_of
 from palimpsest.transcript.timeline import ItemState, TimelineItem, TimelineRequest
 
@@ -92,13 +92,13 @@ class PastView:
         """Return the tokens of the items from this one on, whole."""
         return sum(map(self._view.weight, range(self._past(index), self.count)))
 
-    def reported(self, *, answer: bool = True, since: Since = "estimated") -> int | None:
+    def reported(self, *, answer: bool = True, later_items: LaterItems = "estimated") -> int | None:
         """Return the tokens of the request by the provider's count, as known before it is sent.
 
-        The count is the last reported prompt, with its ``answer`` and the tokens ``since``: ``estimated``, ``counted`` or
+        The count is the last reported prompt, with its ``answer`` and the ``later_items``: ``estimated``, ``counted`` or
         ``nothing``; None while nothing was reported.
         """
-        return self._view.reported(answer=answer, since=since)
+        return self._view.reported(answer=answer, later_items=later_items)
 
     def read(self, index: int) -> str:
         """Return the whole text of an item."""

@@ -15,22 +15,22 @@ from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy
 from palimpsest.context_policies.interface.settings import Preset
 from palimpsest.transcript.provider_profile.cache_rules import CacheRules, cache_rules
 
-PROVIDER = "the provider's cache"
-SOURCE = f"{PROVIDER}, as arXiv 2601.06007 compares what it keeps"
-HOUR = 3_600
+PROVIDER_CACHE = "the provider's cache"
+CACHE_SOURCE = f"{PROVIDER_CACHE}, as arXiv 2601.06007 compares what it keeps"
+HOUR_SECONDS = 3_600
 """Lifetime in seconds from which writes cost the price for an hour."""
-_FIXED = frozenset({"system", "tools", "instructions"})
+_PROMPT_KINDS = frozenset({"system", "tools", "instructions"})
 """Kinds of items that come before a conversation."""
 
 
 class CacheKeeping(Preset, RecordedPolicy):
     """The recorded requests under other rules of the provider's cache."""
 
-    source = SOURCE
+    source = CACHE_SOURCE
     sliders: ClassVar[tuple[str, ...]] = ("seconds",)
     seconds: int = 0
     """Seconds for which a prefix is kept after its last use; 0: as recorded."""
-    words: ClassVar[str] = "The requests are the recorded ones"
+    kept_part: ClassVar[str] = "The requests are the recorded ones"
     """The part of a prompt that is kept, as the beginning of a sentence."""
     keeps_as_recorded: ClassVar[bool] = False
     """Whether as much of each prompt is kept as the recording shows."""
@@ -45,12 +45,12 @@ class CacheKeeping(Preset, RecordedPolicy):
     @property
     def is_hourly(self) -> bool | None:
         """Whether writes cost the price for an hour; None: as recorded."""
-        return None if self.lifetime is None else self.lifetime >= HOUR
+        return None if self.lifetime is None else self.lifetime >= HOUR_SECONDS
 
     @property
     def sentence(self) -> str:
         """The policy's effect in a sentence, with what the provider must support."""
-        text = self.words
+        text = self.kept_part
         if self.lifetime is not None:
             text += f"; the cache keeps a prefix for {self.lifetime:,.0f} s after its last use"
             price = "at the price of an hour" if self.is_hourly else "at the usual price"
@@ -67,16 +67,16 @@ class ChosenLifetime(CacheKeeping):
 
     preset = "cache.lifetime"
     keeps_as_recorded = True
-    seconds: int = HOUR
+    seconds: int = HOUR_SECONDS
     """Seconds for which a prefix is kept after its last use."""
 
     @property
     def name(self) -> str:
         """The policy's name with the seconds, even if they are the default."""
         base_name = super().name
-        if self.seconds != HOUR:
+        if self.seconds != HOUR_SECONDS:
             return base_name
-        return base_name.replace(self.preset, f"{self.preset} seconds={HOUR}", 1)
+        return base_name.replace(self.preset, f"{self.preset} seconds={HOUR_SECONDS}", 1)
 
     @property
     def lifetime(self) -> float:
@@ -88,26 +88,28 @@ class CacheAll(CacheKeeping):
     """Keep all of each prompt in the provider's cache."""
 
     preset = "cache.all"
-    words = "The requests are the recorded ones; all of each is kept in the cache"
+    kept_part = "The requests are the recorded ones; all of each is kept in the cache"
 
 
 class CacheSystem(CacheKeeping):
     """Keep only the part of each prompt before the conversation in the provider's cache."""
 
     preset = "cache.system"
-    words = "The requests are the recorded ones; only what stands before the conversation is kept in the cache"
+    kept_part = "The requests are the recorded ones; only what stands before the conversation is kept in the cache"
 
     def first_left_out(self, view: PolicyView) -> int | None:
         """Return the first item of the conversation."""
         items = view.timeline.items
-        return next((index for index in view.shown_items if items[index].kind not in _FIXED), None)
+        return next(
+            (index for index in view.shown_items if items[index].kind not in _PROMPT_KINDS), None
+        )
 
 
 class CacheNoResults(CacheKeeping):
     """Keep only the part of each prompt before the first tool result in the provider's cache."""
 
     preset = "cache.no_results"
-    words = (
+    kept_part = (
         "The requests are the recorded ones; what stands before the first tool result is kept in the cache,"
         " and no result is"
     )
@@ -125,7 +127,7 @@ class ProviderCache(CacheKeeping):
     """
 
     sliders = ("seconds", "minimum", "block")
-    smallest: ClassVar[Mapping[str, float]] = MappingProxyType({"block": 1})
+    smallest_values: ClassVar[Mapping[str, float]] = MappingProxyType({"block": 1})
     rules: ClassVar[CacheRules] = CacheRules()
     """The provider's documented rules."""
     minimum: int = 0
@@ -142,7 +144,7 @@ class ProviderCache(CacheKeeping):
     def sentence(self) -> str:
         """The policy's effect in a sentence."""
         blocks = f" in blocks of {self.block:,}" if self.block > 1 else ""
-        text = f"{self.words}; of each prompt from {self.minimum:,} tokens on what stands again is read{blocks}"
+        text = f"{self.kept_part}; of each prompt from {self.minimum:,} tokens on what stands again is read{blocks}"
         if self.lifetime is not None:
             text += f"; the cache keeps a prefix for {self.lifetime:,.0f} s after its last use"
         if self.is_hourly is not None:
@@ -157,7 +159,7 @@ class AnthropicCache(ProviderCache):
 
     preset = "cache.anthropic"
     rules = cache_rules("anthropic/claude-sonnet-4-5")
-    source = f"{PROVIDER}, {rules.source}"
+    source = f"{PROVIDER_CACHE}, {rules.source}"
     seconds: int = rules.lifetime_seconds
     minimum: int = rules.minimum
     block: int = rules.step
@@ -168,7 +170,7 @@ class OpenAICache(ProviderCache):
 
     preset = "cache.openai"
     rules = cache_rules("openai/gpt-5")
-    source = f"{PROVIDER}, {rules.source}"
+    source = f"{PROVIDER_CACHE}, {rules.source}"
     seconds: int = rules.lifetime_seconds
     minimum: int = rules.minimum
     block: int = rules.step
@@ -179,7 +181,7 @@ class DeepSeekCache(ProviderCache):
 
     preset = "cache.deepseek"
     rules = cache_rules("deepseek/deepseek-chat")
-    source = f"{PROVIDER}, {rules.source}"
+    source = f"{PROVIDER_CACHE}, {rules.source}"
     seconds: int = rules.lifetime_seconds
     minimum: int = rules.minimum
     block: int = rules.step
@@ -190,7 +192,7 @@ class GeminiCache(ProviderCache):
 
     preset = "cache.gemini"
     rules = cache_rules("gemini/gemini-2.5-flash")
-    source = f"{PROVIDER}, {rules.source}"
+    source = f"{PROVIDER_CACHE}, {rules.source}"
     seconds: int = rules.lifetime_seconds
     minimum: int = rules.minimum
     block: int = rules.step

@@ -8,7 +8,7 @@ from palimpsest.context_policies.interface.policy import (
     PolicyResult,
     PolicyView,
     Probe,
-    none_of,
+    nothing_to_reduce,
 )
 from palimpsest.context_policies.interface.settings import Preset
 from palimpsest.context_policies.items.measured import AtShare, Measure, Measured
@@ -32,13 +32,13 @@ class OldResults(NamedTuple):
 
     first_cleared: int = 0
     """The first result after the newest one that is cleared already."""
-    considered: int = 0
+    considered_until: int = 0
     """Up to here results were counted."""
     tokens: int = 0
     """Tokens of the results that were counted."""
     border: int = 0
     """The first of the newest results, which are protected."""
-    freed: int = 0
+    freed_tokens: int = 0
     """Tokens that clearing the results before the border would free."""
     changes: int | None = None
     """``PolicyView.changes`` when they were counted."""
@@ -53,7 +53,7 @@ class OpenCodePrune(Preset):
     preset = "opencode.prune"
     source = "OpenCode 31e22f65, session/compaction.ts: PRUNE_PROTECT, PRUNE_MINIMUM"
     when = "turn end"
-    at_first = OldResults()
+    initial_state = OldResults()
     """Nothing was counted."""
     protect: int = 40_000
     minimum: int = 20_000
@@ -64,8 +64,8 @@ class OpenCodePrune(Preset):
 
     def step(self, state: OldResults, view: PolicyView) -> PolicyResult:
         counted = self._with_new_counts(state, view)
-        probe = Probe("tokens of results that may be cleared", counted.freed, self.minimum)
-        if counted.freed <= self.minimum:
+        probe = Probe("tokens of results that may be cleared", counted.freed_tokens, self.minimum)
+        if counted.freed_tokens <= self.minimum:
             return PolicyResult(counted, probe=probe)
         old_outputs = [
             index
@@ -85,16 +85,24 @@ class OpenCodePrune(Preset):
         if view.changes is None or view.changes != state.changes:
             first = self._after_cleared(view, newest_turn)
             state = OldResults(first, first, 0, first, 0, view.changes)
-        _, considered, tokens, border, freed, _ = state
-        while considered < len(outputs) and view.item(outputs[considered]).turn <= newest_turn:
-            if self._may_clear(view, outputs[considered]):
-                tokens += view.tokens(outputs[considered])
-            considered += 1
-        while border < considered and freed < tokens - self.protect:
+        _, considered_until, tokens, border, freed_tokens, _ = state
+        while (
+            considered_until < len(outputs)
+            and view.item(outputs[considered_until]).turn <= newest_turn
+        ):
+            if self._may_clear(view, outputs[considered_until]):
+                tokens += view.tokens(outputs[considered_until])
+            considered_until += 1
+        while border < considered_until and freed_tokens < tokens - self.protect:
             if self._may_clear(view, outputs[border]):
-                freed += view.tokens(outputs[border])
+                freed_tokens += view.tokens(outputs[border])
             border += 1
-        return state._replace(considered=considered, tokens=tokens, border=border, freed=freed)
+        return state._replace(
+            considered_until=considered_until,
+            tokens=tokens,
+            border=border,
+            freed_tokens=freed_tokens,
+        )
 
     def _after_cleared(self, view: PolicyView, newest_turn: int) -> int:
         """Return the place after the newest result of an old turn that is cleared, 0 where none is."""
@@ -117,18 +125,18 @@ class ClearedUntil(NamedTuple):
 
     first_uncleared: int = 0
     """Index in ``view.outputs`` of the first result that is not cleared."""
-    considered: int = 0
+    considered_until: int = 0
     """Index in ``view.outputs`` up to which the results that are not cleared were counted."""
-    candidates: int = 0
+    candidate_count: int = 0
     """Number of counted results that may be cleared."""
-    freed: int = 0
+    freed_tokens: int = 0
     """Tokens that clearing the candidates would free."""
     changes: int | None = None
     """``PolicyView.changes`` when they were counted."""
 
 
 class ClearToolUses(Measured):
-    """Anthropic's clear_tool_uses: above ``trigger`` tokens all but the newest ``keep`` results are cleared.
+    """Anthropic's clear_tool_uses: above ``trigger`` tokens all but the ``keep_results`` newest results are cleared.
 
     Nothing is cleared where that would free fewer than ``at_least`` tokens. ``recomputed``: the server receives the whole
     history each time, so the rule applies to each request that is over the trigger before clearing.
@@ -136,58 +144,60 @@ class ClearToolUses(Measured):
 
     preset = "anthropic.clear_tool_uses"
     source = "Anthropic API, clear_tool_uses_20250919 (beta context-management-2025-06-27)"
-    counted = "Anthropic API, context editing: trigger of input_tokens, which the server counts"
-    since = "counted"
-    at_first = ClearedUntil()
+    token_source = (
+        "Anthropic API, context editing: trigger of input_tokens, which the server counts"
+    )
+    later_items = "counted"
+    initial_state = ClearedUntil()
     """Nothing is cleared and nothing was counted."""
     trigger: int = 100_000
-    keep: int = 3
+    keep_results: int = 3
     at_least: int = 0
     clear_inputs: bool = False
-    excluded: tuple[str, ...] = ()
+    spared_tools: tuple[str, ...] = ()
     """Tools whose results stay."""
     recomputed: bool = False
     placeholder: str = RESULT_CLEARED
 
     def step(self, state: ClearedUntil, view: PolicyView) -> PolicyResult:
-        value, signal = self.size(view)
+        value, signal = self.measured_size(view)
         if self.recomputed and view.total:
             value *= view.raw_total / view.total
         probe = Probe(signal, value, self.trigger)
         if not probe.is_passed:
             return PolicyResult(state, probe=probe)
-        border = max(state.first_uncleared, border_of_newest(view, self.keep))
+        border = max(state.first_uncleared, border_of_newest(view, self.keep_results))
         # The counts stay valid as long as no other item changes.
         is_unchanged = view.changes is not None and view.changes == state.changes
         state = self._clearable(
             state if is_unchanged else ClearedUntil(state.first_uncleared), border, view
         )
-        if not state.candidates:
-            candidates = f"results beyond the newest {self.keep} that may be cleared"
-            return PolicyResult(state, probe=none_of(candidates, probe))
-        if self.at_least and state.freed < self.at_least:
+        if not state.candidate_count:
+            candidates = f"results beyond the newest {self.keep_results} that may be cleared"
+            return PolicyResult(state, probe=nothing_to_reduce(candidates, probe))
+        if self.at_least and state.freed_tokens < self.at_least:
             signal = "tokens of results that may be cleared"
-            probe = Probe(signal, state.freed, self.at_least, passed_before=probe)
+            probe = Probe(signal, state.freed_tokens, self.at_least, passed_before=probe)
             return PolicyResult(state, probe=probe)
         changes = self._clear(view, view.outputs[state.first_uncleared : border])
         return PolicyResult(ClearedUntil(border), changes, probe, fired=True)
 
     def _clear(self, view: PolicyView, results: Sequence[int]) -> list[Change]:
         """Return the changes that clear results, as far as they may be cleared."""
-        old = [result for result in results if view.item(result).tool not in self.excluded]
+        old = [result for result in results if view.item(result).tool not in self.spared_tools]
         changes = placeholder_changes(view, old, "cleared", self.placeholder)
         return changes + without_inputs(view, old) if self.clear_inputs else changes
 
-    def _clearable(self, before: ClearedUntil, border: int, view: PolicyView) -> ClearedUntil:
+    def _clearable(self, counts: ClearedUntil, border: int, view: PolicyView) -> ClearedUntil:
         """Return how much clearing all old results would free, counting only those that became old since the last count."""
-        new = view.outputs[max(before.considered, before.first_uncleared) : border]
+        new = view.outputs[max(counts.considered_until, counts.first_uncleared) : border]
         changes = self._clear(view, new)
-        freed = sum(view.tokens(change.item) - -(-change.length // 4) for change in changes)
+        freed_tokens = sum(view.tokens(change.item) - -(-change.length // 4) for change in changes)
         return ClearedUntil(
-            before.first_uncleared,
+            counts.first_uncleared,
             border,
-            before.candidates + len(changes),
-            before.freed + freed,
+            counts.candidate_count + len(changes),
+            counts.freed_tokens + freed_tokens,
             view.changes,
         )
 
@@ -200,7 +210,9 @@ class LangChainClear(ClearToolUses):
 
     preset = "langchain.clear_tool_uses"
     source = "LangChain 1.x, agents/middleware/context_editing.py: ClearToolUsesEdit"
-    counted = "LangChain 1.x, agents/middleware/context_editing.py: token_count_method approximate"
+    token_source = (
+        "LangChain 1.x, agents/middleware/context_editing.py: token_count_method approximate"
+    )
     measure: Measure = "estimated"
     sticky = False
     recomputed: bool = True
@@ -212,40 +224,42 @@ class LangChainClear(ClearToolUses):
         probe = Probe("tokens of the request", view.raw_total, self.trigger)
         if not probe.is_passed:
             return PolicyResult(state, probe=probe)
-        border = max(state.first_uncleared, border_of_newest(view, self.keep))
-        cleared_until, freed = state.first_uncleared, state.freed
+        border = max(state.first_uncleared, border_of_newest(view, self.keep_results))
+        cleared_until, freed_tokens = state.first_uncleared, state.freed_tokens
         changes: list[Change] = []
-        while cleared_until < border and freed < self.at_least:
+        while cleared_until < border and freed_tokens < self.at_least:
             cleared = self._clear(view, view.outputs[cleared_until : cleared_until + 1])
-            freed += sum(view.tokens(change.item) - -(-change.length // 4) for change in cleared)
+            freed_tokens += sum(
+                view.tokens(change.item) - -(-change.length // 4) for change in cleared
+            )
             changes += cleared
             cleared_until += 1
-        candidates = f"results beyond the newest {self.keep} that may be cleared"
+        candidates = f"results beyond the newest {self.keep_results} that may be cleared"
         return decided_with_reason(
-            ClearedUntil(cleared_until, freed=freed), changes, probe, candidates
+            ClearedUntil(cleared_until, freed_tokens=freed_tokens), changes, probe, candidates
         )
 
 
 class ClearThinking(Preset):
-    """Anthropic's clear_thinking: reasoning is removed, except that of the newest ``keep`` turns with reasoning."""
+    """Anthropic's clear_thinking: reasoning is removed, except that of the ``keep_turns`` newest turns with reasoning."""
 
     preset = "anthropic.clear_thinking"
     source = "Anthropic API, clear_thinking_20251015 (beta context-management-2025-06-27)"
     sticky = False
-    at_first = (0, ())
+    initial_state = (0, ())
     """Number of items considered so far, and the reasoning of the newest turns."""
-    keep: int = 1
+    keep_turns: int = 1
 
     def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> PolicyResult:
         considered, newest = state
         reasoning = [*newest, *reasoning_in(view, considered, view.count)]
         turns = sorted({view.item(index).turn for index in reasoning if is_shown(view, index)})
-        turns_that_stay = turns[-self.keep :] if self.keep else []
+        turns_that_stay = turns[-self.keep_turns :] if self.keep_turns else []
         changes = removal_changes(
             view, [item for item in reasoning if view.item(item).turn not in turns_that_stay]
         )
         remaining = {*reasoning} - {change.item for change in changes}
-        probe = Probe("turns with reasoning", len(turns), self.keep, "turns")
+        probe = Probe("turns with reasoning", len(turns), self.keep_turns, "turns")
         candidates = "older ones whose reasoning may be dropped"
         return decided_with_reason(
             (view.count, tuple(sorted(remaining))), changes, probe, candidates
@@ -257,18 +271,18 @@ class InspectEdit(AtShare):
 
     preset = "inspect.compaction_edit"
     source = "Inspect 499e615, model/_compaction: CompactionEdit, threshold 0.9"
-    counted = "Inspect 499e615, model/_compaction: count_tokens, which asks the provider"
-    since = "counted"
+    token_source = "Inspect 499e615, model/_compaction: count_tokens, which asks the provider"
+    later_items = "counted"
     candidates = "older results and reasoning that may be cleared"
-    at: float = 0.9
-    keep: int = 3
+    window_share: float = 0.9
+    keep_results: int = 3
     """Number of newest results that stay."""
     keep_thinking: int = 1
     """Number of newest answers whose reasoning stays."""
 
     def new_changes(self, view: PolicyView, probe: Probe) -> Sequence[Change]:  # noqa: ARG002
         changes = removal_changes(view, reasoning_in(view, 0, self._thinking_border(view)))
-        old = view.outputs[: border_of_newest(view, self.keep)]
+        old = view.outputs[: border_of_newest(view, self.keep_results)]
         whole_results = (index for index in old if view.state(index) == "whole")
         return changes + placeholder_changes(view, whole_results, "cleared", INSPECT_CLEARED)
 
@@ -284,28 +298,30 @@ class InspectEdit(AtShare):
 class LearnClaudeCodeMicro(Preset):
     """Learn-claude-code's micro compaction: older results over 100 characters become the name of their tool.
 
-    Results of the tools in ``spared``, which read files, stay.
+    Results of ``spared_tools``, which read files, stay.
     """
 
     preset = "learn_claude_code.micro"
     source = "shareAI-lab/learn-claude-code, lesson s06: KEEP_RECENT, PRESERVE_RESULT_TOOLS"
-    at_first = 0
+    initial_state = 0
     """Number of results considered so far: none."""
-    keep: int = 3
-    longest: int = 100
+    keep_results: int = 3
+    longest_chars: int = 100
     """Characters up to which a result stays."""
-    spared: tuple[str, ...] = ("read_file", "read")
+    spared_tools: tuple[str, ...] = ("read_file", "read")
 
     def step(self, state: int, view: PolicyView) -> PolicyResult:
-        border = max(state, border_of_newest(view, self.keep))
+        border = max(state, border_of_newest(view, self.keep_results))
         changes: list[Change] = []
         for output in view.outputs[state:border]:
             item = view.item(output)
-            if item.chars > self.longest and item.tool.lower() not in self.spared:
+            if item.chars > self.longest_chars and item.tool.lower() not in self.spared_tools:
                 text = f"[Previous: used {view.item(output).tool}]"
                 changes += placeholder_changes(view, [output], "cleared", text)
-        probe = Probe("results", view.shown_outputs, self.keep, "results")
-        candidates = f"results of over {self.longest} characters beyond the newest {self.keep}"
+        probe = Probe("results", view.shown_outputs, self.keep_results, "results")
+        candidates = (
+            f"results of over {self.longest_chars} characters beyond the newest {self.keep_results}"
+        )
         return decided_with_reason(border, changes, probe, candidates)
 
 
@@ -319,6 +335,6 @@ def without_inputs(view: PolicyView, results: Iterable[int]) -> list[Change]:
     return changes
 
 
-def reasoning_in(view: PolicyView, first: int, until: int) -> list[int]:
+def reasoning_in(view: PolicyView, start: int, end: int) -> list[int]:
     """Return the reasoning items in a range of items."""
-    return [index for index in range(first, until) if view.item(index).kind == "reasoning"]
+    return [index for index in range(start, end) if view.item(index).kind == "reasoning"]

@@ -21,51 +21,53 @@ from palimpsest.context_policies.items.reducible import (
     tokens_in,
 )
 
-DROPPED = "older messages that may be dropped"
+DROPPABLE = "older messages that may be dropped"
 ROO_ANSWER = 8_192
 """Tokens that Roo Code reserves for an answer of unknown length."""
-PASSES = 4
+MAX_PASSES = 4
 """Maximum passes in which Inspect compacts one request, if a single pass is not enough."""
 SYSTEM_EVENT = 1
 """Number of OpenHands' events before the first prompt: only the system prompt."""
 
 
 class KeepEnds(Preset):
-    """OpenHands' recent events: the first ``first`` events and the newest stay; the middle is dropped.
+    """OpenHands' recent events: the first events, ``keep_first`` of them, and the newest stay; the middle is dropped.
 
     The system prompt is the first event; the first prompt, the second event, always stays. Once there are more than
-    ``most`` events, so many are dropped that ``left`` events remain.
+    ``max_events``, so many are dropped that ``events_left`` remain.
     """
 
     preset = "openhands.recent"
     source = "OpenHands 611629e, condenser/impl/recent_events_condenser.py"
     sticky = False
-    first: int = 1
-    most: int = 100
-    left: int = 100
+    keep_first: int = 1
+    max_events: int = 100
+    events_left: int = 100
 
     def step(self, state: None, view: PolicyView) -> PolicyResult:  # noqa: ARG002
         starts = shown_events(view)
-        probe = Probe("events", SYSTEM_EVENT + len(starts), self.most, "events")
+        probe = Probe("events", SYSTEM_EVENT + len(starts), self.max_events, "events")
         if not probe.is_passed:
             return PolicyResult(None, probe=probe)
-        removed = middle_items(starts, first_events(self.first), max(1, self.left - self.first))
-        return decided_with_reason(None, removal_changes(view, removed), probe, DROPPED)
+        removed = middle_items(
+            starts, first_events(self.keep_first), max(1, self.events_left - self.keep_first)
+        )
+        return decided_with_reason(None, removal_changes(view, removed), probe, DROPPABLE)
 
 
 class OpenHandsAmortized(KeepEnds):
-    """OpenHands' amortised forgetting: over ``most`` events, half of them are dropped, so it seldom acts."""
+    """OpenHands' amortised forgetting: over ``max_events``, half of them are dropped, so it seldom acts."""
 
     preset = "openhands.amortized"
     source = "OpenHands 611629e, condenser/impl/amortized_forgetting_condenser.py"
     sticky = True
-    left: int = 50
+    events_left: int = 50
 
 
 class AtOverflow(AtShare):
     """Common base of the rules that drop messages where a request is over its window."""
 
-    candidates = DROPPED
+    candidates = DROPPABLE
     starts: ClassVar["staticmethod[[PolicyView], Sequence[int]]"] = staticmethod(shown_chat)
     """Returns the first item of each message, as the project counts messages."""
 
@@ -86,8 +88,8 @@ class OpenHandsConversationWindow(AtOverflow):
 
     preset = "openhands.conversation_window"
     source = "OpenHands 611629e, condenser/impl/conversation_window_condenser.py"
-    counted = "OpenHands 611629e: the provider refuses the request as too long"
-    since = "counted"
+    token_source = "OpenHands 611629e: the provider refuses the request as too long"
+    later_items = "counted"
     starts = staticmethod(shown_events)
 
     def items_to_drop(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:  # noqa: ARG002
@@ -104,9 +106,9 @@ class RooTruncate(AtOverflow):
 
     preset = "roo.truncate"
     source = "Roo Code 3.x, core/context-management: TOKEN_BUFFER_PERCENTAGE, truncateConversation"
-    counted = "Roo Code 3.x, core/task: getTokenUsage().contextTokens, with an estimate of the last message"
+    token_source = "Roo Code 3.x, core/task: getTokenUsage().contextTokens, with an estimate of the last message"
     starts = staticmethod(shown_turns)
-    at: float = 0.9
+    window_share: float = 0.9
     """Share of the window that may be used: the rest is a buffer."""
     reserve: int = ROO_ANSWER
     """Tokens reserved for the answer: the model's ``maxTokens``, 8,192 where that is not known."""
@@ -114,7 +116,7 @@ class RooTruncate(AtOverflow):
     """Share of the messages after the first that are dropped; 0.75 where it was forced."""
 
     def trigger(self, window: int) -> float:
-        return max(0.0, self.at * window - self.reserve)
+        return max(0.0, self.window_share * window - self.reserve)
 
     def items_to_drop(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:  # noqa: ARG002
         count = int((len(starts) - 1) * self.share)
@@ -126,25 +128,29 @@ class InspectTrim(AtOverflow):
 
     preset = "inspect.compaction_trim"
     source = "Inspect 499e615, model/_compaction: CompactionTrim, threshold 0.9, preserve 0.8"
-    counted = "Inspect 499e615, model/_compaction: count_tokens, which asks the provider"
-    since = "counted"
-    at: float = 0.9
+    token_source = "Inspect 499e615, model/_compaction: count_tokens, which asks the provider"
+    later_items = "counted"
+    window_share: float = 0.9
     preserve: float = 0.8
 
     def items_to_drop(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:
         """Return the oldest messages after the first prompt; more passes drop more while the rest is too large."""
-        first = after_first_prompt(view, starts)
-        cut, total = first, view.total
-        for _ in range(PASSES):
-            removed = int((len(starts) - cut) * (1 - self.preserve))
-            if (cut > first and total <= trigger) or not removed:
+        first_droppable = after_first_prompt(view, starts)
+        drop_until, remaining_tokens = first_droppable, view.total
+        for _ in range(MAX_PASSES):
+            removed_count = int((len(starts) - drop_until) * (1 - self.preserve))
+            if (drop_until > first_droppable and remaining_tokens <= trigger) or not removed_count:
                 break
-            before = cut
-            cut += removed
-            while cut < len(starts) - 1 and is_result(view, starts[cut]):
-                cut += 1  # a result goes with its call, which is removed
-            total -= tokens_in(view, starts[before], starts[cut])
-        return range(starts[first], starts[cut]) if cut > first else ()
+            previous_end = drop_until
+            drop_until += removed_count
+            while drop_until < len(starts) - 1 and is_result(view, starts[drop_until]):
+                drop_until += 1  # a result goes with its call, which is removed
+            remaining_tokens -= tokens_in(view, starts[previous_end], starts[drop_until])
+        return (
+            range(starts[first_droppable], starts[drop_until])
+            if drop_until > first_droppable
+            else ()
+        )
 
 
 class OpenAITruncation(AtOverflow):
@@ -152,8 +158,8 @@ class OpenAITruncation(AtOverflow):
 
     preset = "openai.truncation"
     source = "OpenAI Responses API 2026: truncation=auto (disabled by default: an error)"
-    counted = "OpenAI Responses API 2026: the server counts"
-    since = "counted"
+    token_source = "OpenAI Responses API 2026: the server counts"
+    later_items = "counted"
 
     def items_to_drop(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:
         return range(starts[0], first_that_fits(view, starts, trigger)) if starts else ()
@@ -168,7 +174,7 @@ class LangChainTrim(Measured):
 
     preset = "langchain.trim_messages"
     source = "LangChain 1.x, core/messages/utils.py: trim_messages"
-    counted = "LangChain 1.x, core/messages/utils.py: trim_messages asks the token_counter that it is given"
+    token_source = "LangChain 1.x, core/messages/utils.py: trim_messages asks the token_counter that it is given"
     measure: Measure = "estimated"
     sticky = False
     max_tokens: int = 0
@@ -187,29 +193,31 @@ class LangChainTrim(Measured):
         token_limit = round(in_own_tokens(self.max_tokens, view, probe))
         choose = self._last_that_fit if self.strategy == "last" else self._first_that_fit
         changes = choose(view, starts, token_limit)
-        return decided_with_reason(None, changes, probe, DROPPED)
+        return decided_with_reason(None, changes, probe, DROPPABLE)
 
     def _last_that_fit(
         self, view: PolicyView, starts: Sequence[int], token_limit: int
     ) -> list[Change]:
-        cut = first_that_fits(view, starts, token_limit)
+        first_kept = first_that_fits(view, starts, token_limit)
         starts_of_kind = (
-            item for item in starts if item >= cut and view.item(item).kind == self.start_on
+            item for item in starts if item >= first_kept and view.item(item).kind == self.start_on
         )
         if self.start_on:
-            cut = next(starts_of_kind, view.count)
-        return removal_changes(view, range(starts[0], cut)) if starts else []
+            first_kept = next(starts_of_kind, view.count)
+        return removal_changes(view, range(starts[0], first_kept)) if starts else []
 
     def _first_that_fit(
         self, view: PolicyView, starts: Sequence[int], token_limit: int
     ) -> list[Change]:
-        total, until = view.total, len(starts)
-        while until > 1 and total > token_limit:
-            until -= 1
-            end = starts[until + 1] if until + 1 < len(starts) else view.count
-            total -= tokens_in(view, starts[until], end)
+        remaining_tokens, kept_count = view.total, len(starts)
+        while kept_count > 1 and remaining_tokens > token_limit:
+            kept_count -= 1
+            end = starts[kept_count + 1] if kept_count + 1 < len(starts) else view.count
+            remaining_tokens -= tokens_in(view, starts[kept_count], end)
         return (
-            removal_changes(view, range(starts[until], view.count)) if until < len(starts) else []
+            removal_changes(view, range(starts[kept_count], view.count))
+            if kept_count < len(starts)
+            else []
         )
 
 
@@ -218,11 +226,11 @@ def first_events(keep_first: int) -> int:
     return max(1, keep_first - SYSTEM_EVENT)
 
 
-def middle_items(starts: Sequence[int], first: int, newest: int) -> range:
+def middle_items(starts: Sequence[int], first_count: int, newest_count: int) -> range:
     """Return the items between the first and the newest messages, given how many of each stay."""
-    if first + newest >= len(starts) or newest < 1:
+    if first_count + newest_count >= len(starts) or newest_count < 1:
         return range(0)
-    return range(starts[first], starts[len(starts) - newest])
+    return range(starts[first_count], starts[len(starts) - newest_count])
 
 
 def first_that_fits(view: PolicyView, starts: Sequence[int], token_limit: int) -> int:

@@ -46,25 +46,25 @@ NewestResults = tuple[tuple[str, int], ...]
 class ClineLegacy(AtWindow):
     """Cline's older rule: near the window, only the newest read of each file stays.
 
-    Where that saves less than ``enough`` of the characters, half of the messages after the first two are dropped, or
+    Where that saves less than ``min_saved_share`` of the characters, half of the messages after the first two are dropped, or
     three quarters where the request is twice too large.
     """
 
     preset = "cline.legacy"
     source = "Cline 3.x, core/context/context-management: duplicate file reads"
-    counted = "Cline 3.x, core/context/context-management: the totals of the last API request"
-    since = "nothing"
+    token_source = "Cline 3.x, core/context/context-management: the totals of the last API request"
+    later_items = "nothing"
     inclusive = True
     candidates = "older reads and messages that may be removed"
     reserve: int = 40_000
     """Tokens of the window that are kept free."""
-    enough: float = 0.3
+    min_saved_share: float = 0.3
 
     def new_changes(self, view: PolicyView, probe: Probe) -> Sequence[Change]:
         total_chars = sum(view.chars(index) for index in range(view.count) if is_shown(view, index))
         changes = self._older_reads(view)
         saved = sum(view.chars(change.item) - change.length for change in changes)
-        if saved < self.enough * total_chars:
+        if saved < self.min_saved_share * total_chars:
             message_starts = shown_turns(view)
             removable_count = len(message_starts) - 2
             # An even number, so that a user's messages and the answers still alternate.
@@ -107,26 +107,26 @@ class DcpDeduplicate(Preset):
 
     preset = "dcp.deduplicate"
     source = "Opencode-DCP fbd75bc, strategies: deduplication"
-    at_first = (0, ())
+    initial_state = (0, ())
     """Number of results considered so far, and the newest result of each call."""
     protected: tuple[str, ...] = ()
     """Name prefixes of tools whose results stay."""
 
     def step(self, state: tuple[int, NewestResults], view: PolicyView) -> PolicyResult:
         considered_count, newest_before = state
-        newest = dict(newest_before)
+        newest_by_input = dict(newest_before)
         changes: list[Change] = []
         for output in view.outputs[considered_count:]:
             call = call_of_result(view, output)
             digest = view.item(call).input_hash if call is not None else ""
             if not digest or view.item(output).tool.startswith(self.protected):
                 continue
-            older = newest.get(digest)
+            older = newest_by_input.get(digest)
             if older is not None:
                 changes += self._remove(view, older)
-            newest[digest] = output
+            newest_by_input[digest] = output
         probe = Probe("repeated calls", len(changes), 0, "calls")
-        state = (len(view.outputs), tuple(newest.items()))
+        state = (len(view.outputs), tuple(newest_by_input.items()))
         return PolicyResult(state, changes, probe, fired=bool(changes))
 
     def _remove(self, view: PolicyView, result: int) -> list[Change]:
@@ -147,7 +147,7 @@ class DcpSupersedeWrites(Preset):
 
     preset = "dcp.supersede_writes"
     source = "Opencode-DCP fbd75bc, strategies: supersedeWrites"
-    at_first = (0, ())
+    initial_state = (0, ())
     """Number of results considered so far, and the writes that no read followed."""
 
     def step(self, state: tuple[int, NewestResults], view: PolicyView) -> PolicyResult:
@@ -178,14 +178,14 @@ class DcpPurgeErrors(Preset):
 
     preset = "dcp.purge_errors"
     source = "Opencode-DCP fbd75bc, strategies: purgeErrors, 4 turns (its turn is a request)"
-    at_first = (0, ())
+    initial_state = (0, ())
     """Number of results considered so far, and the failed ones whose calls are still whole."""
     requests: int = 4
     protected: tuple[str, ...] = ()
 
     def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> PolicyResult:
         considered_count, failed = state
-        waiting = [
+        waiting_errors = [
             *failed,
             *(
                 output
@@ -195,7 +195,7 @@ class DcpPurgeErrors(Preset):
             ),
         ]
         newest_purged_request = view.request.index - self.requests
-        candidates = [result for result in waiting if is_reducible(view, result)]
+        candidates = [result for result in waiting_errors if is_reducible(view, result)]
         changes = [
             change
             for result in candidates
@@ -209,7 +209,7 @@ class DcpPurgeErrors(Preset):
             "requests since a call failed", oldest, self.requests, "requests", inclusive=True
         )
         still_waiting = tuple(
-            result for result in waiting if view.item(result).entered > newest_purged_request
+            result for result in waiting_errors if view.item(result).entered > newest_purged_request
         )
         state = (len(view.outputs), still_waiting)
         return decided_with_reason(state, changes, probe, "calls whose input may be cleared")

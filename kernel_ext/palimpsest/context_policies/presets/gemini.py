@@ -46,7 +46,7 @@ class GeminiTruncate(Preset):
     source = "Gemini CLI 5411f11, scheduler/tool-executor.ts, getTruncateToolOutputThreshold"
     window: int = 1_048_576
     """The window in tokens; 0 takes the recorded one; where none is known, the window is never full."""
-    longest: int = 40_000
+    longest_chars: int = 40_000
     """Characters up to which a result is shown whole, and to which a longer one is cut."""
     note_chars: int = CUT_NOTE_CHARS
     """Characters of the note with the whole length and the file's name."""
@@ -57,13 +57,21 @@ class GeminiTruncate(Preset):
 
     def step(self, state: tuple[int, int], view: PolicyView) -> PolicyResult:
         window, considered = state
-        new = [output for output in view.outputs[considered:] if self._is_cut(view, output)]
-        most = min(self.longest, free_chars(view, window)) if window > 0 else self.longest
-        size = most + self.note_chars
-        long_results = ((output, size) for output in new if view.chars(output) > most > 0)
+        new_outputs = [output for output in view.outputs[considered:] if self._is_cut(view, output)]
+        max_chars = (
+            min(self.longest_chars, free_chars(view, window)) if window > 0 else self.longest_chars
+        )
+        size = max_chars + self.note_chars
+        long_results = (
+            (output, size) for output in new_outputs if view.chars(output) > max_chars > 0
+        )
         changes = shortening_changes(view, long_results, "offloaded")
-        longest = max((view.chars(output) for output in new), default=0) if most > 0 else 0
-        probe = Probe("characters of a shell's or a server's result", longest, most, "characters")
+        longest = (
+            max((view.chars(output) for output in new_outputs), default=0) if max_chars > 0 else 0
+        )
+        probe = Probe(
+            "characters of a shell's or a server's result", longest, max_chars, "characters"
+        )
         candidates = f"results that {size} characters of head, tail and note would shorten"
         return decided_with_reason((window, len(view.outputs)), changes, probe, candidates)
 
@@ -79,15 +87,15 @@ class GeminiTruncate(Preset):
 class MaskedUntil(NamedTuple):
     """How far results are masked, and the counts of the results before the protected ones."""
 
-    masked: int = 0
+    first_unmasked: int = 0
     """Index in ``view.outputs`` of the first result that is not masked."""
     protected_from: int = 0
     """Index in ``view.outputs`` of the first protected result; earlier ones that are not masked were counted."""
-    freed: int = 0
+    freed_tokens: int = 0
     """Tokens of the counted results."""
     changes: int | None = None
     """``PolicyView.changes`` when they were counted."""
-    protected: int = 0
+    protected_tokens: int = 0
     """Tokens of the protected results."""
     counted_results: int = 0
     """Number of results for which ``protected`` was counted."""
@@ -97,12 +105,12 @@ class GeminiMask(Preset):
     """Gemini CLI's masking: results older than the newest ``protect`` tokens become a head, a tail and a file.
 
     Nothing is masked below ``minimum`` tokens. Results that are sent for the first time are not masked, nor are the
-    results of the tools in ``spared``.
+    results of ``spared_tools``.
     """
 
     preset = "gemini.mask"
     source = "Gemini CLI 5411f11, services/toolOutputMaskingService.ts"
-    at_first = MaskedUntil()
+    initial_state = MaskedUntil()
     """Nothing is masked and nothing was counted."""
     protect: int = 50_000
     minimum: int = 30_000
@@ -110,23 +118,31 @@ class GeminiMask(Preset):
     """Characters of head and of tail that stay."""
     shell_lines: int = 10
     """Lines of head and of tail that stay of a shell's output, which stays whole if it has no more."""
-    spared: tuple[str, ...] = ("activate_skill", "ask_user", "enter_plan_mode", "exit_plan_mode")
+    spared_tools: tuple[str, ...] = (
+        "activate_skill",
+        "ask_user",
+        "enter_plan_mode",
+        "exit_plan_mode",
+    )
 
     def step(self, state: MaskedUntil, view: PolicyView) -> PolicyResult:
         # Results before the protected ones stay unprotected, unless another item changed since.
         is_unchanged = view.changes is not None and view.changes == state.changes
         counts = self._maskable(
-            state if is_unchanged else MaskedUntil(state.masked, state.masked), view
+            state if is_unchanged else MaskedUntil(state.first_unmasked, state.first_unmasked), view
         )
         probe = Probe(
-            "tokens of results that may be masked", counts.freed, self.minimum, inclusive=True
+            "tokens of results that may be masked",
+            counts.freed_tokens,
+            self.minimum,
+            inclusive=True,
         )
         if not probe.is_passed:
             return PolicyResult(counts, probe=probe)
         outputs = view.outputs
         candidates = [
             output
-            for output in outputs[state.masked : counts.protected_from]
+            for output in outputs[state.first_unmasked : counts.protected_from]
             if self._may_mask(view, output)
         ]
         sizes = ((output, self._size(view, output)) for output in reversed(candidates))
@@ -152,30 +168,41 @@ class GeminiMask(Preset):
             view.shows(index)
             and view.state(index) != "masked"
             and not item.pinned
-            and item.tool not in self.spared
+            and item.tool not in self.spared_tools
         )
 
-    def _maskable(self, before: MaskedUntil, view: PolicyView) -> MaskedUntil:
+    def _maskable(self, counts: MaskedUntil, view: PolicyView) -> MaskedUntil:
         """Return where the protected results begin now, counting only results that are new or no longer protected.
 
         A result that an earlier policy of a pipeline shortened counts with its shortened length.
         """
         outputs = view.outputs
-        sent = bisect_left(outputs, start_of_unanswered(view))
-        protected_from, freed, protected = before.protected_from, before.freed, before.protected
-        for output in outputs[max(before.counted_results, protected_from) : sent]:
+        sent_count = bisect_left(outputs, start_of_unanswered(view))
+        protected_from, freed_tokens, protected_tokens = (
+            counts.protected_from,
+            counts.freed_tokens,
+            counts.protected_tokens,
+        )
+        for output in outputs[max(counts.counted_results, protected_from) : sent_count]:
             if self._may_mask(view, output):
-                protected += view.tokens(output)
+                protected_tokens += view.tokens(output)
         position = protected_from
-        while protected > self.protect and position < sent:
+        while protected_tokens > self.protect and position < sent_count:
             output = outputs[position]
             position += 1
             if not self._may_mask(view, output):
                 continue
-            protected -= view.tokens(output)
-            freed += view.tokens(output)
+            protected_tokens -= view.tokens(output)
+            freed_tokens += view.tokens(output)
             protected_from = position
-        return MaskedUntil(before.masked, protected_from, freed, view.changes, protected, sent)
+        return MaskedUntil(
+            counts.first_unmasked,
+            protected_from,
+            freed_tokens,
+            view.changes,
+            protected_tokens,
+            sent_count,
+        )
 
 
 class GeminiCompress(CutAtTokens):
@@ -188,24 +215,24 @@ class GeminiCompress(CutAtTokens):
 
     preset = "gemini.compress"
     source = "Gemini CLI 5411f11, context/chatCompressionService.ts"
-    counted = "Gemini CLI 5411f11, context/chatCompressionService.ts: getLastPromptTokenCount"
+    token_source = "Gemini CLI 5411f11, context/chatCompressionService.ts: getLastPromptTokenCount"
     with_answer = False
-    since = "nothing"
+    later_items = "nothing"
     inclusive = True
     window: int = 1_048_576
-    at: float = 0.5
+    window_share: float = 0.5
     keep_share: float = 0.3
-    results: int = 50_000
+    whole_result_tokens: int = 50_000
     """Tokens of results that stay whole."""
-    longest: int = 40_000
+    longest_chars: int = 40_000
     """Characters that are shown of each result beyond ``results`` tokens."""
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first prompt that stays, by the characters of the requests and answers so far."""
         if not view.request.index:
             return 0
-        before = view.timeline.requests[view.request.index - 1]
-        end = before.answer[1]
+        previous_request = view.timeline.requests[view.request.index - 1]
+        end = previous_request.answer[1]
         history = [
             shown_item
             for shown_item in view.shown_items[: bisect_left(view.shown_items, end)]
@@ -213,31 +240,37 @@ class GeminiCompress(CutAtTokens):
         ]
         summary = 4 * self.summary if state.place >= 0 and not view.shows(state.place) else 0
         goal = (1 - self.keep_share) * (summary + sum(view.chars(index) for index in history))
-        passed_chars, newest = summary, 0
+        passed_chars, newest_prompt = summary, 0
         for index in history:
             if view.item(index).kind == "user" and begins_message(view, index):
                 if passed_chars >= goal:
                     return index
-                newest = index
+                newest_prompt = index
             passed_chars += view.chars(index)
-        is_turn_running = any(view.item(index).kind == "call" for index in range(*before.answer))
-        return newest if is_turn_running else end
+        is_turn_running = any(
+            view.item(index).kind == "call" for index in range(*previous_request.answer)
+        )
+        return newest_prompt if is_turn_running else end
 
-    def further_changes(self, view: PolicyView, cut: int, leaving: Sequence[int]) -> list[Change]:
-        removed, outputs = {*leaving}, view.outputs
+    def further_changes(
+        self, view: PolicyView, first_kept: int, covered: Sequence[int]
+    ) -> list[Change]:
+        removed, outputs = {*covered}, view.outputs
         window = self.window or view.request.window
-        most = min(self.longest, free_chars(view, window))
-        passed = 0
+        max_chars = min(self.longest_chars, free_chars(view, window))
+        passed_tokens = 0
         changes: list[Change] = []
-        sent = bisect_left(outputs, start_of_unanswered(view))
-        for output in reversed(outputs[bisect_left(outputs, cut) : sent]):
+        sent_count = bisect_left(outputs, start_of_unanswered(view))
+        for output in reversed(outputs[bisect_left(outputs, first_kept) : sent_count]):
             if output in removed or not view.shows(output):
                 continue
             tokens = view.tokens(output)
-            if passed + tokens > self.results and view.chars(output) > most:
-                changes += shortening_changes(view, [(output, most + CUT_NOTE_CHARS)], "offloaded")
-                tokens = -(-(most + CUT_NOTE_CHARS) // 4)
-            passed += tokens
+            if passed_tokens + tokens > self.whole_result_tokens and view.chars(output) > max_chars:
+                changes += shortening_changes(
+                    view, [(output, max_chars + CUT_NOTE_CHARS)], "offloaded"
+                )
+                tokens = -(-(max_chars + CUT_NOTE_CHARS) // 4)
+            passed_tokens += tokens
         return changes
 
 

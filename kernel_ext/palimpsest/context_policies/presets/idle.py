@@ -46,12 +46,12 @@ class OpenClawCacheTtl(Preset):
     source = "OpenClaw 2026.2, agents/pi-extensions/context-pruning"
     window: int = 200_000
     ttl_seconds: float = 300
-    soft: float = 0.3
+    trim_share: float = 0.3
     """Share of the window from which long results are trimmed."""
-    hard: float = 0.5
+    clear_share: float = 0.5
     """Share of the window from which results are cleared, if trimming was not enough."""
     keep_assistants: int = 3
-    longest: int = 4_000
+    longest_chars: int = 4_000
     """Characters above which a result is trimmed."""
     head: int = 1_500
     tail: int = 1_500
@@ -73,12 +73,12 @@ class OpenClawCacheTtl(Preset):
             request_chars = sum(
                 view.chars(index) for index in range(view.count) if is_shown(view, index)
             )
-            least = self.soft * window * 4
-            if request_chars >= least:
+            min_chars = self.trim_share * window * 4
+            if request_chars >= min_chars:
                 changes += self._result_changes(window * 4, request_chars, view)
             elif not changes:
                 probe = Probe(
-                    "characters of the request", request_chars, least, "characters", probe
+                    "characters of the request", request_chars, min_chars, "characters", probe
                 )
         return decided_with_reason(
             (window, image_border), changes, probe, "older results that may be trimmed"
@@ -110,15 +110,15 @@ class OpenClawCacheTtl(Preset):
         changes: dict[int, Change] = {}
         shown_view = StageView(view, changes, self.estimator, self.estimator)
         for result in candidates:
-            if view.state(result) == "whole" and view.item(result).chars > self.longest:
+            if view.state(result) == "whole" and view.item(result).chars > self.longest_chars:
                 cut = TRIM_NOTICE.format(
                     head=self.head, tail=self.tail, chars=view.item(result).chars
                 )
                 size = self.head + self.tail + len(cut)
                 request_chars += size - view.item(result).chars
                 changes[result] = Change(result, "truncated", chars=size)
-        if request_chars / window_chars >= self.hard:
-            excess_chars = request_chars - self.hard * window_chars
+        if request_chars / window_chars >= self.clear_share:
+            excess_chars = request_chars - self.clear_share * window_chars
             candidates = [result for result in candidates if view.state(result) != "cleared"]
             if sum(map(shown_view.chars, candidates)) >= self.least_chars:
                 for result in candidates:
@@ -140,7 +140,7 @@ class ClaudeCodeMicrocompact(Preset):
     source = "Claude Code 2.1.96, its published cli.js: gapThresholdMinutes 60, keepRecent 5"
     third_party = True
     idle_seconds: float = 3_600
-    keep: int = 5
+    keep_results: int = 5
     tools: tuple[str, ...] = CLEARABLE_TOOLS
     """Tools whose results may be cleared, in lower case."""
 
@@ -154,11 +154,11 @@ class ClaudeCodeMicrocompact(Preset):
             if view.item(output).tool.lower() in self.tools and view.shows(output)
         ]
         old_results = [
-            item for item in candidates[: -max(1, self.keep)] if view.state(item) == "whole"
+            item for item in candidates[: -max(1, self.keep_results)] if view.state(item) == "whole"
         ]
         changes = placeholder_changes(view, old_results, "cleared", RESULT_CLEARED)
         candidates_signal = (
-            f"results of its tools beyond the newest {self.keep} that may be cleared"
+            f"results of its tools beyond the newest {self.keep_results} that may be cleared"
         )
         return decided_with_reason(None, changes, probe, candidates_signal)
 

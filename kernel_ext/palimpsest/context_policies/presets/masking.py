@@ -18,7 +18,7 @@ from palimpsest.context_policies.items.reducible import (
 )
 from palimpsest.context_policies.items.tool_calls import input_of, is_text_command_output
 
-MASKED = "<MASKED>"
+MASKED_TEXT = "<MASKED>"
 VIEWED_FILE = re.compile(r"\[File:\s+([^\n]{1,500}?)\s+\(\d+\s+lines total\)\]")
 VIEWED_LINE = re.compile(r"^\d+:.*?(?:\n|\Z)", re.MULTILINE)
 
@@ -36,7 +36,7 @@ class SweAgentLastN(Preset):
         "SWE-agent 3ea751c, agent/history_processors.py: LastNObservations, TagToolCallObservations"
     )
     sticky = False
-    at_first = (0, 0)
+    initial_state = (0, 0)
     """Number of elided observations and number of considered ones: none."""
     n: int = 5
     polling: int = 1
@@ -46,33 +46,39 @@ class SweAgentLastN(Preset):
     """Tools tagged ``remove_output``."""
 
     def step(self, state: tuple[int, int], view: PolicyView) -> PolicyResult:
-        elided, considered = state
+        elided_count, considered_count = state
         outputs = view.outputs
-        shown = view.shown_outputs
-        template = 1
-        steps = (shown + template) // self.polling * self.polling
-        to_show = shown - max(0, steps - self.n - template)
+        shown_count = view.shown_outputs
+        template_count = 1
+        steps = (shown_count + template_count) // self.polling * self.polling
+        to_show = shown_count - max(0, steps - self.n - template_count)
         border = border_of_newest(view, to_show)
-        old = [
+        old_outputs = [
             index
-            for index in outputs[elided:border]
+            for index in outputs[elided_count:border]
             if view.item(index).tool not in self.always_keep
         ]
         if self.always_remove:
-            new = outputs[max(considered, border) :]
-            old += [output for output in new if view.item(output).tool in self.always_remove]
-        changes = [change for output in old for change in _line_count_placeholder(view, output)]
+            new_outputs = outputs[max(considered_count, border) :]
+            old_outputs += [
+                output for output in new_outputs if view.item(output).tool in self.always_remove
+            ]
+        changes = [
+            change for output in old_outputs for change in _line_count_placeholder(view, output)
+        ]
         shown_again = [
             output
-            for output in outputs[border:elided]
+            for output in outputs[border:elided_count]
             if view.item(output).tool not in self.always_remove
         ]
         changes += restoring_changes(
             view, shown_again, "masked"
         )  # after newer observations were reverted
         # The largest number of observations at which none is elided yet.
-        most = -(-(self.n + template + 1) // self.polling) * self.polling - template - 1
-        probe = Probe("observations", shown, most, "observations")
+        max_unelided = (
+            -(-(self.n + template_count + 1) // self.polling) * self.polling - template_count - 1
+        )
+        probe = Probe("observations", shown_count, max_unelided, "observations")
         candidates = f"observations beyond the newest {self.n} that it may elide"
         return decided_with_reason((border, len(outputs)), changes, probe, candidates)
 
@@ -88,7 +94,7 @@ class SweAgentClosedWindow(Preset):
     preset = "sweagent.closed_window"
     source = "SWE-agent 3ea751c, agent/history_processors.py: ClosedWindowHistoryProcessor"
     sticky = False
-    at_first = (0, ())
+    initial_state = (0, ())
     """Number of items considered so far, and the views of files in them, the oldest first."""
     results: bool = False
     """Whether the results of tool calls are considered as well."""
@@ -97,8 +103,8 @@ class SweAgentClosedWindow(Preset):
         self, state: tuple[int, tuple[tuple[str, int], ...]], view: PolicyView
     ) -> PolicyResult:
         considered, views_before = state
-        views = [*views_before, *self._views(view, considered)]
-        newest: set[str] = set()
+        views = [*views_before, *self._file_views(view, considered)]
+        newer_files: set[str] = set()
         changes: list[Change] = []
         for file, result in reversed(views):
             if not view.shows(result):
@@ -107,18 +113,18 @@ class SweAgentClosedWindow(Preset):
             if not file:
                 call = call_of_result(view, result) if view.item(result).kind == "output" else None
                 changes += removal_changes(view, [result] if call is None else [call, result])
-            elif file not in newest:
+            elif file not in newer_files:
                 changes += restoring_changes(view, [result], "masked")
             elif not is_closed:
                 changes += _without_lines(view, result)
-            newest.add(file)
+            newer_files.add(file)
         probe = Probe("older views of files", len(changes), 0, "views")
         return PolicyResult((view.count, tuple(views)), changes, probe, fired=bool(changes))
 
-    def _views(self, view: PolicyView, first: int) -> list[tuple[str, int]]:
+    def _file_views(self, view: PolicyView, first_item: int) -> list[tuple[str, int]]:
         """Return the file and item of each view from the item ``first`` on; the file is empty where none is named."""
         views: list[tuple[str, int]] = []
-        for index in range(first, view.count):
+        for index in range(first_item, view.count):
             kind = view.item(index).kind
             is_user_message = kind == "output" and (
                 self.results or is_text_command_output(view, index)
@@ -132,20 +138,20 @@ class SweAgentClosedWindow(Preset):
 
 
 class SweAgentRemoveRegex(Preset):
-    """SWE-agent's remove_regex: what matches a pattern is taken out of all but the newest ``keep`` texts."""
+    """SWE-agent's remove_regex: what matches a pattern is taken out of all but the ``keep_texts`` newest texts."""
 
     preset = "sweagent.remove_regex"
     source = "SWE-agent 3ea751c, agent/history_processors.py: RemoveRegex"
     sticky = False
-    at_first = 0
+    initial_state = 0
     """Number of items considered so far: none."""
     remove: tuple[str, ...] = ("<diff>.*</diff>",)
-    keep: int = 0
+    keep_texts: int = 0
 
     def step(self, state: int, view: PolicyView) -> PolicyResult:
-        until = max(state, view.count - self.keep)
+        end = max(state, view.count - self.keep_texts)
         changes: list[Change] = []
-        for index in range(state, until):
+        for index in range(state, end):
             if view.item(index).kind in ("output", "user", "assistant") and is_reducible(
                 view, index
             ):
@@ -155,7 +161,7 @@ class SweAgentRemoveRegex(Preset):
                 if text != text_before:
                     changes += placeholder_changes(view, [index], "truncated", text)
         probe = Probe("texts with a match", len(changes), 0, "texts")
-        return PolicyResult(until, changes, probe, fired=bool(changes))
+        return PolicyResult(end, changes, probe, fired=bool(changes))
 
 
 class MaskWindow(Preset):
@@ -164,7 +170,7 @@ class MaskWindow(Preset):
     preset = "complexity_trap.mask"
     source = "The Complexity Trap, arXiv 2508.21433 v3: M = 10"
     sticky = False
-    at_first = 0
+    initial_state = 0
     """Number of observations that are masked: none."""
     n: int = 10
     placeholder: str = ""
@@ -201,7 +207,7 @@ class OpenHandsMask(MaskWindow):
     preset = "openhands.observation_masking"
     source = "OpenHands 611629e, condenser/impl/observation_masking_condenser.py"
     n: int = 100
-    placeholder: str = MASKED
+    placeholder: str = MASKED_TEXT
 
     def _kept_count(self, view: PolicyView) -> int:
         """Return how many observations are among the newest events."""
@@ -222,7 +228,7 @@ class OpenHandsBrowserOutput(Preset):
     preset = "openhands.browser_output"
     source = "OpenHands 611629e, condenser/impl/browser_output_condenser.py"
     sticky = False
-    at_first = (0, ())
+    initial_state = (0, ())
     """Number of results considered so far, and a browser's results among them."""
     n: int = 1
     tool: str = "brows"
@@ -231,10 +237,10 @@ class OpenHandsBrowserOutput(Preset):
 
     def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> PolicyResult:
         considered, pages_before = state
-        new = [
+        new_outputs = [
             item for item in view.outputs[considered:] if self.tool in view.item(item).tool.lower()
         ]
-        pages = [index for index in (*pages_before, *new) if is_shown(view, index)]
+        pages = [index for index in (*pages_before, *new_outputs) if is_shown(view, index)]
         border = max(0, len(pages) - self.n)
         changes = restoring_changes(
             view, pages[border:], "masked"
@@ -245,7 +251,7 @@ class OpenHandsBrowserOutput(Preset):
         probe = Probe("pages of a browser", len(pages), self.n, "pages")
         candidates = f"pages beyond the newest {self.n} that it may mask"
         return decided_with_reason(
-            (len(view.outputs), (*pages_before, *new)), changes, probe, candidates
+            (len(view.outputs), (*pages_before, *new_outputs)), changes, probe, candidates
         )
 
     def _text(self, view: PolicyView, page: int) -> str:

@@ -39,27 +39,29 @@ ARGUMENT_CUT = "...(argument truncated)"
 
 
 class ShortenedResults(Preset):
-    """A result over ``longest`` characters shows its head and its tail, together ``kept`` characters, and a note."""
+    """A result over ``longest_chars`` shows its head and its tail, together ``kept_chars``, and a note."""
 
-    longest: int = 10_000
+    longest_chars: int = 10_000
     """Characters up to which a result is shown whole."""
-    kept: int = 10_000
+    kept_chars: int = 10_000
     note_chars: int = 60
     """Characters of the note between head and tail."""
     state: ClassVar[ItemState] = "truncated"
-    at_first = 0
+    initial_state = 0
     """Number of results considered so far: none."""
 
     def step(self, state: int, view: PolicyView) -> PolicyResult:
         """Shorten the new results that are too long."""
-        new = [output for output in view.outputs[state:] if is_reducible(view, output)]
-        size = self.kept + self.note_chars
+        new_outputs = [output for output in view.outputs[state:] if is_reducible(view, output)]
+        size = self.kept_chars + self.note_chars
         # A result barely over the limit becomes longer with the note, as in the agent itself.
         changes = [
-            Change(item, self.state, chars=size) for item in new if view.chars(item) > self.longest
+            Change(item, self.state, chars=size)
+            for item in new_outputs
+            if view.chars(item) > self.longest_chars
         ]
-        longest = max((view.chars(output) for output in new), default=0)
-        probe = Probe("characters of a result", longest, self.longest, "characters")
+        longest_result = max((view.chars(output) for output in new_outputs), default=0)
+        probe = Probe("characters of a result", longest_result, self.longest_chars, "characters")
         candidates = f"results that {size} characters of head, tail and note would shorten"
         return decided_with_reason(len(view.outputs), changes, probe, candidates)
 
@@ -69,7 +71,7 @@ class MiniSweAgentOutput(ShortenedResults):
 
     preset = "mini_swe_agent.output"
     source = "mini-swe-agent 2.4, config: observation_template, below 10,000 whole"
-    longest: int = 9_999
+    longest_chars: int = 9_999
     """Characters up to which an output is shown whole; an output of 10,000 is not."""
     note_chars: int = 564
 
@@ -79,21 +81,21 @@ class SmolagentsOutput(ShortenedResults):
 
     preset = "smolagents.output"
     source = "smolagents 1.x, utils.py: MAX_LENGTH_TRUNCATE_CONTENT"
-    longest: int = 20_000
-    kept: int = 20_000
+    longest_chars: int = 20_000
+    kept_chars: int = 20_000
     note_chars: int = 72
 
 
 class DeepAgentsOffload(Preset):
     """Deepagents' offloading: results and prompts over a number of tokens go to a file.
 
-    Their first and last lines stay, with their numbers. Results of the ``spared`` tools stay whole: these tools limit
+    Their first and last lines stay, with their numbers. Results of ``spared_tools`` stay whole: these tools limit
     their results themselves.
     """
 
     preset = "deepagents.offload"
     source = "deepagents 23b83ad, middleware/filesystem.py"
-    at_first = 0
+    initial_state = 0
     """Number of items considered so far: none."""
     result_tokens: int = 20_000
     prompt_tokens: int = 50_000
@@ -101,7 +103,7 @@ class DeepAgentsOffload(Preset):
     """Lines of head and of tail that stay."""
     line_chars: int = 1_000
     """Characters that stay of each of these lines."""
-    spared: tuple[str, ...] = (
+    spared_tools: tuple[str, ...] = (
         "ls",
         "glob",
         "grep",
@@ -115,24 +117,24 @@ class DeepAgentsOffload(Preset):
 
     def step(self, state: int, view: PolicyView) -> PolicyResult:
         changes: list[Change] = []
-        highest = 0.0
+        largest_tokens = 0.0
         for index in range(state, view.count):
             limit = {"output": self.result_tokens, "user": self.prompt_tokens}.get(
                 view.item(index).kind
             )
             if limit is None or not is_reducible(view, index):
                 continue
-            if view.item(index).tool.lower() in self.spared:
+            if view.item(index).tool.lower() in self.spared_tools:
                 continue
             tokens = view.tokens(index)
-            highest = max(highest, tokens * self.result_tokens / limit)
+            largest_tokens = max(largest_tokens, tokens * self.result_tokens / limit)
             if tokens > limit:
                 lines = view.read(index).splitlines()
                 is_short = len(lines) <= 2 * self.lines
                 ends = lines if is_short else lines[: self.lines] + lines[-self.lines :]
                 size = sum(min(len(line), self.line_chars) + LINE_NUMBER_CHARS for line in ends)
                 changes += shortening_changes(view, [(index, size + FILE_NOTE_CHARS)], "offloaded")
-        probe = Probe("tokens of a result", highest, self.result_tokens)
+        probe = Probe("tokens of a result", largest_tokens, self.result_tokens)
         return decided_with_reason(
             view.count, changes, probe, "results that their first and last lines shorten"
         )
@@ -147,20 +149,22 @@ class DeepAgentsTruncateArgs(Measured):
 
     preset = "deepagents.truncate_args"
     source = "deepagents 23b83ad, middleware/summarization.py: truncate_args"
-    counted = "deepagents 23b83ad, middleware/summarization.py: its own count_tokens_approximately"
+    token_source = (
+        "deepagents 23b83ad, middleware/summarization.py: its own count_tokens_approximately"
+    )
     inclusive = True
     measure: Measure = "estimated"
     sticky = False
     window: int = 200_000
     """0 takes the recorded one; where none is known, messages are counted."""
-    at: float = 0.85
+    window_share: float = 0.85
     keep_share: float = 0.1
     """Share of the window whose newest messages are spared."""
     messages: int = 20
     """Number of newest messages that are spared where no window is known."""
-    longest: int = 2_000
+    longest_chars: int = 2_000
     """Characters up to which a text of an input stays."""
-    kept: int = 20
+    kept_chars: int = 20
     tools: tuple[str, ...] = ("write_file", "edit_file", "write", "edit")
 
     def start(self, facts: SessionFacts) -> tuple[int, int, tuple[int, ...]]:
@@ -168,39 +172,39 @@ class DeepAgentsTruncateArgs(Measured):
         return self.window_of(facts), 0, ()
 
     def step(self, state: tuple[int, int, tuple[int, ...]], view: PolicyView) -> PolicyResult:
-        window, first, cut = state
-        cut_before = [output for output in cut if view.state(output) == "truncated"]
+        window, considered_until, cut_so_far = state
+        cut_before = [output for output in cut_so_far if view.state(output) == "truncated"]
         messages = shown_chat(view)
         probe = Probe("messages", len(messages), self.messages, "messages", inclusive=True)
         if window > 0:
-            probe = self.probe_against(view, int(self.at * window))
+            probe = self.probe_against(view, int(self.window_share * window))
             saved = sum(view.weight(output) - view.tokens(output) for output in cut_before)
             probe = replace(probe, value=probe.value + saved)
         if not probe.is_passed:
             return PolicyResult(
                 (window, 0, ()), restoring_changes(view, cut_before, "truncated"), probe
             )
-        until = self._border(view, messages, window)
-        if not until:
+        first_spared = self._first_spared(view, messages, window)
+        if not first_spared:
             candidates = "messages older than those that are spared"
             return decided_with_reason(
                 (window, 0, ()), restoring_changes(view, cut_before, "truncated"), probe, candidates
             )
         calls = (
             index
-            for index in range(first, until)
+            for index in range(considered_until, first_spared)
             if view.item(index).kind == "call"
             and view.item(index).tool.lower() in self.tools
             and view.state(index) == "whole"
         )
         changes = shortening_changes(view, ((call, self._size(view, call)) for call in calls))
         candidates = "long inputs of calls that write or edit before the newest messages"
-        cut_calls = (*cut, *(change.item for change in changes))
+        cut_calls = (*cut_so_far, *(change.item for change in changes))
         return decided_with_reason(
-            (window, max(first, until), cut_calls), changes, probe, candidates
+            (window, max(considered_until, first_spared), cut_calls), changes, probe, candidates
         )
 
-    def _border(self, view: PolicyView, messages: Sequence[int], window: int) -> int:
+    def _first_spared(self, view: PolicyView, messages: Sequence[int], window: int) -> int:
         """Return the first item that is spared."""
         if window <= 0:
             return messages[-self.messages] if self.messages else view.count
@@ -214,9 +218,11 @@ class DeepAgentsTruncateArgs(Measured):
         long_texts = {
             name: text
             for name, text in tool_input.items()
-            if isinstance(text, str) and len(text) > self.longest
+            if isinstance(text, str) and len(text) > self.longest_chars
         }
-        cut_texts = {name: text[: self.kept] + ARGUMENT_CUT for name, text in long_texts.items()}
+        cut_texts = {
+            name: text[: self.kept_chars] + ARGUMENT_CUT for name, text in long_texts.items()
+        }
         return view.chars(call) - len(json.dumps(long_texts)) + len(json.dumps(cut_texts))
 
 
@@ -225,19 +231,21 @@ class StrandsOffload(Preset):
 
     preset = "strands.offload"
     source = "Strands Agents SDK 1.x, ContextOffloader: 2,500 and 1,000 tokens"
-    at_first = 0
+    initial_state = 0
     """Number of results considered so far: none."""
-    longest: int = 2_500
-    kept: int = 1_000
+    longest_tokens: int = 2_500
+    kept_tokens: int = 1_000
 
     def step(self, state: int, view: PolicyView) -> PolicyResult:
-        new = [output for output in view.outputs[state:] if is_reducible(view, output)]
-        size = 4 * self.kept + REFERENCE_NOTE_CHARS
-        long_results = ((output, size) for output in new if view.tokens(output) > self.longest)
+        new_outputs = [output for output in view.outputs[state:] if is_reducible(view, output)]
+        size = 4 * self.kept_tokens + REFERENCE_NOTE_CHARS
+        long_results = (
+            (output, size) for output in new_outputs if view.tokens(output) > self.longest_tokens
+        )
         changes = shortening_changes(view, long_results, "offloaded")
-        highest = max((view.tokens(output) for output in new), default=0)
-        probe = Probe("tokens of a result", highest, self.longest)
-        candidates = f"results that {self.kept} tokens and a note would shorten"
+        largest_tokens = max((view.tokens(output) for output in new_outputs), default=0)
+        probe = Probe("tokens of a result", largest_tokens, self.longest_tokens)
+        candidates = f"results that {self.kept_tokens} tokens and a note would shorten"
         return decided_with_reason(len(view.outputs), changes, probe, candidates)
 
 
@@ -247,11 +255,11 @@ class OpenAIAgentsTrimmer(Preset):
     preset = "openai_agents.tool_output_trimmer"
     source = "OpenAI Agents SDK, extensions/tool_output_trimmer.py"
     sticky = False
-    at_first = 0
+    initial_state = 0
     """Number of results considered so far: none."""
     turns: int = 2
     """Number of newest turns whose results stay."""
-    longest: int = 500
+    longest_chars: int = 500
     preview: int = 200
 
     def step(self, state: int, view: PolicyView) -> PolicyResult:
@@ -259,13 +267,13 @@ class OpenAIAgentsTrimmer(Preset):
         while border < len(outputs) and view.item(outputs[border]).turn <= view.turn - self.turns:
             border += 1
         long_results = [
-            item for item in outputs[state:border] if view.item(item).chars > self.longest
+            item for item in outputs[state:border] if view.item(item).chars > self.longest_chars
         ]
         changes = shortening_changes(
             view, ((output, self._size(view, output)) for output in long_results)
         )
         probe = Probe("turns", view.turn, self.turns, "turns")
-        candidates = f"results of over {self.longest} characters in older turns"
+        candidates = f"results of over {self.longest_chars} characters in older turns"
         return decided_with_reason(border, changes, probe, candidates)
 
     def _size(self, view: PolicyView, index: int) -> int:

@@ -24,7 +24,7 @@ from palimpsest.context_policies.items.reducible import (
     shown_turns,
 )
 
-DROPPED = "older messages that may be dropped"
+DROPPABLE = "older messages that may be dropped"
 CUT_NOTE = "...\n\n... [truncated: {count} chars removed] ...\n\n..."
 IMAGE_NOTE_CHARS = 30
 """Characters of the text in place of a picture: its format and size."""
@@ -58,7 +58,7 @@ class StrandsSlidingWindow(Preset):
             return PolicyResult(None, probe=probe)
         first = first_that_stays(view, turns, len(turns) - self.messages)
         changes = [] if first is None else removal_changes(view, range(turns[0], turns[first]))
-        return decided_with_reason(None, changes, probe, DROPPED)
+        return decided_with_reason(None, changes, probe, DROPPABLE)
 
 
 class StrandsTruncateResults(AtShare):
@@ -71,56 +71,60 @@ class StrandsTruncateResults(AtShare):
 
     preset = "strands.truncate_results"
     source = "Strands Agents SDK 1.62, sliding_window_conversation_manager.py"
-    counted = "Strands Agents SDK 1.62: the provider refuses the request as too long"
-    since = "counted"
+    token_source = "Strands Agents SDK 1.62: the provider refuses the request as too long"
+    later_items = "counted"
     candidates = "results that may be shortened and messages that may be dropped"
-    kept: int = 400
+    kept_chars: int = 400
     messages: int = 40
 
     def new_changes(self, view: PolicyView, probe: Probe) -> Sequence[Change]:
         most = in_own_tokens(probe.threshold, view, probe)
         changes: dict[int, Change] = {}
         shown_view = StageView(view, changes, self.estimator, self.estimator)
-        total, turns = view.total, shown_turns(view)
-        while total > most:
+        remaining_tokens, turns = view.total, shown_turns(view)
+        while remaining_tokens > most:
             results = next((turn for turn in turns if is_result(view, turn)), None)
-            new = [] if results is None else self._shortening_changes(shown_view, turns, results)
-            if not new:
+            pass_changes = (
+                [] if results is None else self._shortening_changes(shown_view, turns, results)
+            )
+            if not pass_changes:
                 start = (
                     DROPPED_FROM_SHORT
                     if len(turns) <= self.messages
                     else len(turns) - self.messages
                 )
-                first = first_that_stays(view, turns, start)
+                first_kept = first_that_stays(view, turns, start)
                 removed = (
-                    [] if first is None else removal_changes(view, range(turns[0], turns[first]))
+                    []
+                    if first_kept is None
+                    else removal_changes(view, range(turns[0], turns[first_kept]))
                 )
-                new = [change for change in removed if changes.get(change.item) != change]
-                turns = turns[first:]
-            if not new:
+                pass_changes = [change for change in removed if changes.get(change.item) != change]
+                turns = turns[first_kept:]
+            if not pass_changes:
                 break
-            total -= sum(shown_view.tokens(change.item) for change in new)
-            changes.update({change.item: change for change in new})
-            total += sum(shown_view.tokens(change.item) for change in new)
+            remaining_tokens -= sum(shown_view.tokens(change.item) for change in pass_changes)
+            changes.update({change.item: change for change in pass_changes})
+            remaining_tokens += sum(shown_view.tokens(change.item) for change in pass_changes)
         return [*changes.values()]
 
     def _shortening_changes(
-        self, view: PolicyView, turns: Sequence[int], first: int
+        self, view: PolicyView, turns: Sequence[int], first_item: int
     ) -> list[Change]:
         """Return the changes that shorten the results of a message, as far as they are still whole."""
-        following = bisect_left(turns, first) + 1
+        following = bisect_left(turns, first_item) + 1
         end = turns[following] if following < len(turns) else view.count
         changes: list[Change] = []
-        for index in range(first, end):
+        for index in range(first_item, end):
             chars = view.chars(index)
             if view.state(index) != "whole" or not is_reducible(view, index):
                 continue
             if view.item(index).kind == "media":
                 changes.append(Change(index, "cleared", chars=min(IMAGE_NOTE_CHARS, chars)))
                 continue
-            note = CUT_NOTE.format(count=chars - self.kept)
-            if chars > self.kept + len(note):
-                changes.append(Change(index, "truncated", chars=self.kept + len(note)))
+            note = CUT_NOTE.format(count=chars - self.kept_chars)
+            if chars > self.kept_chars + len(note):
+                changes.append(Change(index, "truncated", chars=self.kept_chars + len(note)))
         return changes
 
 

@@ -16,9 +16,9 @@ from palimpsest.context_policies.interface.policy import (
     PolicyView,
     Probe,
     SessionFacts,
-    none_of,
+    nothing_to_reduce,
 )
-from palimpsest.context_policies.items.measured import REPORTED, Measure, Measured
+from palimpsest.context_policies.items.measured import REPORTED_SIGNAL, Measure, Measured
 from palimpsest.context_policies.items.reducible import (
     begins_message,
     call_of_result,
@@ -33,14 +33,16 @@ from palimpsest.context_policies.items.reducible import (
 from palimpsest.context_policies.items.tool_calls import FILE_TOOLS, READ_TOOLS, path_of
 from palimpsest.context_policies.summary_size import SUMMARY_TOKENS
 
-COVERED = "older messages that a summary may replace"
+COVERABLE = "older messages that a summary may replace"
 OPENCODE_CUT = "\n[truncated]"
 CODEX_CUT = "…{} tokens truncated…"
 
 
-def enough_to_summarise(tokens: int, summary: int, after: Probe) -> Probe:
+def gain_probe(tokens: int, summary_tokens: int, passed_probe: Probe) -> Probe:
     """Return the probe of a summary's gain: it must replace more tokens than it contains."""
-    return Probe("tokens that a summary would replace", tokens, summary, passed_before=after)
+    return Probe(
+        "tokens that a summary would replace", tokens, summary_tokens, passed_before=passed_probe
+    )
 
 
 class SummaryState(NamedTuple):
@@ -60,7 +62,7 @@ class Summarise(Measured):
     window: int = 200_000
     reserve: int = 0
     """Tokens of the window that are reserved."""
-    at: float = 1.0
+    window_share: float = 1.0
     """Share of the window, without the reserve, at or above which it acts."""
     summary: int = SUMMARY_TOKENS
 
@@ -75,21 +77,21 @@ class Summarise(Measured):
             return PolicyResult(state, probe=NO_LIMIT)
         if not probe.is_passed:
             return PolicyResult(state, probe=probe)
-        cut = self.first_to_keep(state, view)
-        covered = with_partners(view, self.covered_items(view, cut))
+        first_kept = self.first_to_keep(state, view)
+        covered = with_partners(view, self.covered_items(view, first_kept))
         place = state.place
         if place < 0 or view.state(place) != "summarised":
             place = covered[0] if covered else -1
-        freed = sum(view.tokens(index) for index in {*covered, place} if index >= 0)
+        freed_tokens = sum(view.tokens(index) for index in {*covered, place} if index >= 0)
         if not covered:
-            return PolicyResult(state, probe=none_of(COVERED, probe))
-        if freed <= self.summary:
-            return PolicyResult(state, probe=enough_to_summarise(freed, self.summary, probe))
+            return PolicyResult(state, probe=nothing_to_reduce(COVERABLE, probe))
+        if freed_tokens <= self.summary:
+            return PolicyResult(state, probe=gain_probe(freed_tokens, self.summary, probe))
         changes = [
             Change(place, "summarised", tokens=self.summary, numbers={"covers": len(covered)})
         ]
         changes += [Change(index, "summarised", tokens=0) for index in covered if index != place]
-        changes += self.further_changes(view, cut, covered)
+        changes += self.further_changes(view, first_kept, covered)
         return PolicyResult(SummaryState(state.window, place), changes, probe, fired=True)
 
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:
@@ -98,56 +100,63 @@ class Summarise(Measured):
 
     def limit(self, window: int) -> float:
         """Return the tokens above which the rule acts."""
-        return max(0.0, round((window - self.reserve) * self.at, 6))
+        return max(0.0, round((window - self.reserve) * self.window_share, 6))
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first item that stays word for word."""
         raise NotImplementedError
 
-    def covered_items(self, view: PolicyView, cut: int) -> Sequence[int]:
+    def covered_items(self, view: PolicyView, first_kept: int) -> Sequence[int]:
         """Return the items that the summary replaces; only those that may be reduced are replaced."""
-        return view.shown_items[: bisect_left(view.shown_items, cut)]
+        return view.shown_items[: bisect_left(view.shown_items, first_kept)]
 
-    def further_changes(self, view: PolicyView, cut: int, covered: Sequence[int]) -> list[Change]:  # noqa: ARG002
+    def further_changes(
+        self,
+        view: PolicyView,  # noqa: ARG002
+        first_kept: int,  # noqa: ARG002
+        covered: Sequence[int],  # noqa: ARG002
+    ) -> list[Change]:
         """Return changes beside the summary, such as shortened results."""
         return []
 
 
 class CutAtTokens(Summarise):
-    """Over a threshold of tokens a summary replaces all but the newest ``keep`` tokens."""
+    """Over a threshold of tokens a summary replaces all but the newest ``keep_tokens``."""
 
-    keep: int = 20_000
+    keep_tokens: int = 20_000
     keep_share: float = 0.0
-    """Share of the request's tokens that stays word for word; 0 uses ``keep``."""
+    """Share of the request's tokens that stays word for word; 0 uses ``keep_tokens``."""
 
     def tokens_to_keep(self, state: SummaryState, view: PolicyView) -> float:  # noqa: ARG002
         """Return the tokens that stay word for word."""
-        return self.keep_share * view.total if self.keep_share else self.keep
+        return self.keep_share * view.total if self.keep_share else self.keep_tokens
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first item that stays: the beginning of a message and never a result.
 
         Where only results follow the cut, it is the message with their calls.
         """
-        keep = self.tokens_to_keep(state, view)
-        if not keep:
+        tokens_to_keep = self.tokens_to_keep(state, view)
+        if not tokens_to_keep:
             return view.count
-        cut = self._first_of_newest(state, view, keep)
-        while not begins_message(view, cut):
-            cut -= 1
-        forward = cut
+        first_kept = self._first_of_newest(state, view, tokens_to_keep)
+        while not begins_message(view, first_kept):
+            first_kept -= 1
+        forward = first_kept
         while forward < view.count and view.item(forward).kind == "output":
             forward += 1
         if forward < view.count:
             return forward
-        while cut > 0 and (cut == view.count or view.item(cut).kind == "output"):
-            cut -= 1
-        while not begins_message(view, cut):
-            cut -= 1
-        return cut
+        while first_kept > 0 and (
+            first_kept == view.count or view.item(first_kept).kind == "output"
+        ):
+            first_kept -= 1
+        while not begins_message(view, first_kept):
+            first_kept -= 1
+        return first_kept
 
-    def _first_of_newest(self, state: SummaryState, view: PolicyView, keep: float) -> int:
-        """Return the oldest of the newest items that together reach ``keep`` tokens; 0 where all items have fewer."""
+    def _first_of_newest(self, state: SummaryState, view: PolicyView, min_tokens: float) -> int:
+        """Return the oldest of the newest items that together have ``min_tokens`` tokens; 0 where all items have fewer."""
         tokens_kept = 0
         place = state.place
         if place >= 0 and view.shows(place):  # the summary was undone
@@ -155,11 +164,11 @@ class CutAtTokens(Summarise):
         for index in reversed(view.shown_items):
             if index < place:
                 tokens_kept += view.tokens(place)
-                if tokens_kept >= keep:
+                if tokens_kept >= min_tokens:
                     return place
                 place = -1
             tokens_kept += view.tokens(index)
-            if tokens_kept >= keep:
+            if tokens_kept >= min_tokens:
                 return index
         return 0
 
@@ -174,7 +183,9 @@ class PiCompact(CutAtTokens):
     source = (
         "pi 83378aa, core/agent-session.ts, core/compaction.ts: reserveTokens, keepRecentTokens"
     )
-    counted = "pi 83378aa, core/compaction.ts: calculateContextTokens and estimateContextTokens"
+    token_source = (
+        "pi 83378aa, core/compaction.ts: calculateContextTokens and estimateContextTokens"
+    )
     when = "both"
     reserve: int = 16_384
 
@@ -182,10 +193,10 @@ class PiCompact(CutAtTokens):
         """Return the usual probe at the end of a turn; within a turn, the provider's count against the whole window."""
         if view.turn != view.request.turn:
             return CutAtTokens.probe(self, state, view)
-        counted = view.reported(answer=self.with_answer, since="counted")
+        counted = view.reported(answer=self.with_answer, later_items="counted")
         if counted is None or self.measure == "estimated":
             return self.probe_against(view, state.window)
-        return Probe(REPORTED, counted, state.window)
+        return Probe(REPORTED_SIGNAL, counted, state.window)
 
 
 class OpenClawCompact(PiCompact):
@@ -193,7 +204,7 @@ class OpenClawCompact(PiCompact):
 
     preset = "openclaw.compact"
     source = "OpenClaw 2026.2, agents/pi-settings.ts: reserveTokensFloor"
-    counted = "OpenClaw 2026.2, as pi does: calculateContextTokens"
+    token_source = "OpenClaw 2026.2, as pi does: calculateContextTokens"
     reserve: int = 20_000
 
 
@@ -207,18 +218,18 @@ class OpenCodeCompact(CutAtTokens):
     source = (
         "OpenCode 31e22f65, session/overflow.ts: usable; session/compaction.ts: select, splitTurn"
     )
-    counted = "OpenCode 31e22f65, session/overflow.ts: isOverflow of the finished step"
-    since = "nothing"
+    token_source = "OpenCode 31e22f65, session/overflow.ts: isOverflow of the finished step"
+    later_items = "nothing"
     inclusive = True
     reserve: int = 52_000
     """Tokens reserved for the answer: the longest one, up to 32,000, and 20,000 more."""
-    keep: int = 15_000
-    keep_least: int = 2_000
+    keep_tokens: int = 15_000
+    min_keep_tokens: int = 2_000
     keep_share: float = 0.25
 
     def tokens_to_keep(self, state: SummaryState, view: PolicyView) -> float:  # noqa: ARG002
         share = int(self.keep_share * max(0, state.window - self.reserve))
-        return min(self.keep, max(self.keep_least, share))
+        return min(self.keep_tokens, max(self.min_keep_tokens, share))
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first of the newest messages that fit; a result belongs to the answer that called it."""
@@ -235,43 +246,46 @@ class OpenCodeCompactV2(CutAtTokens):
 
     preset = "opencode.compact_v2"
     source = "OpenCode 31e22f65, core/session/compaction.ts: compactIfNeeded, select, serialize"
-    counted = (
+    token_source = (
         "OpenCode 31e22f65, core/session/compaction.ts: estimate of system, messages and tools"
     )
     measure: Measure = "estimated"
     reserve: int = 32_000
     """Tokens reserved for the answer: the longest one, 20,000 at most."""
-    keep: int = 8_000
-    longest: int = 2_000
+    keep_tokens: int = 8_000
+    longest_chars: int = 2_000
     """Characters of a result that stay."""
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:  # noqa: ARG002
         """Return the first of the newest messages that fit; a result belongs to the answer that called it."""
         starts = answers_with_results(view)
-        first = newest_that_fit(view, starts, self.keep, self._tokens)
+        first = newest_that_fit(view, starts, self.keep_tokens, self._tokens_when_cut)
         return starts[first] if first < len(starts) else view.count
 
-    def further_changes(self, view: PolicyView, cut: int, covered: Sequence[int]) -> list[Change]:
+    def further_changes(
+        self, view: PolicyView, first_kept: int, covered: Sequence[int]
+    ) -> list[Change]:
         removed = {*covered}
-        size = self.longest + len(OPENCODE_CUT)
+        size = self.longest_chars + len(OPENCODE_CUT)
         remaining_outputs = (
             output
-            for output in view.outputs[bisect_left(view.outputs, cut) :]
+            for output in view.outputs[bisect_left(view.outputs, first_kept) :]
             if output not in removed
         )
         return shortening_changes(
-            view, ((item, size) for item in remaining_outputs if view.chars(item) > self.longest)
+            view,
+            ((item, size) for item in remaining_outputs if view.chars(item) > self.longest_chars),
         )
 
-    def _tokens(self, view: PolicyView, first: int, until: int) -> int:
+    def _tokens_when_cut(self, view: PolicyView, start: int, end: int) -> int:
         """Return the tokens of a range of items, with long results cut."""
-        tokens = tokens_in(view, first, until)
-        cut = -(-(self.longest + len(OPENCODE_CUT)) // 4)
+        tokens = tokens_in(view, start, end)
+        cut_result_tokens = -(-(self.longest_chars + len(OPENCODE_CUT)) // 4)
         for output in view.outputs[
-            bisect_left(view.outputs, first) : bisect_left(view.outputs, until)
+            bisect_left(view.outputs, start) : bisect_left(view.outputs, end)
         ]:
-            if view.shows(output) and view.chars(output) > self.longest:
-                tokens -= max(0, view.tokens(output) - cut)
+            if view.shows(output) and view.chars(output) > self.longest_chars:
+                tokens -= max(0, view.tokens(output) - cut_result_tokens)
         return tokens
 
 
@@ -285,40 +299,48 @@ class ClaudeCodeAuto(CutAtTokens):
     source = (
         "Claude Code 2.1.112, its published cli.js: isAboveAutoCompactThreshold, 13000, 5 and 5000"
     )
-    counted = "Claude Code 2.1.112, its published cli.js: the usage of the last answer and an estimate of later messages"
+    token_source = "Claude Code 2.1.112, its published cli.js: the usage of the last answer and an estimate of later messages"
     third_party = True
     inclusive = True
     reserve: int = 33_000
     """Tokens reserved for the answer: the longest one, 20,000 at most, and 13,000 more."""
-    keep: int = 0
+    keep_tokens: int = 0
     files: int = 5
     """Number of files that are shown again."""
     file_tokens: int = 5_000
     """Tokens above which such a file is only named."""
 
-    def covered_items(self, view: PolicyView, cut: int) -> Sequence[int]:
+    def covered_items(self, view: PolicyView, first_kept: int) -> Sequence[int]:
         remaining: set[int] = set()
         for result in self._shown_files(view):
             call = call_of_result(view, result)
             remaining |= {result} if call is None else {result, call}
-        return [item for item in Summarise.covered_items(self, view, cut) if item not in remaining]
+        return [
+            item
+            for item in Summarise.covered_items(self, view, first_kept)
+            if item not in remaining
+        ]
 
     def _shown_files(self, view: PolicyView) -> list[int]:
         """Return the newest reads of the files that are shown again."""
-        newest: list[str] = []
-        reads: dict[str, int] = {}
+        newest_files: list[str] = []
+        newest_read: dict[str, int] = {}
         for output in reversed(view.outputs):
             tool = view.item(output).tool.lower()
             if tool not in FILE_TOOLS or view.item(output).is_error or not view.shows(output):
                 continue
             path = path_of(view, output)
-            if path not in newest:
-                if not path or len(newest) == self.files:
+            if path not in newest_files:
+                if not path or len(newest_files) == self.files:
                     continue
-                newest.append(path)
+                newest_files.append(path)
             if tool in READ_TOOLS:
-                reads.setdefault(path, output)
-        return [output for output in reads.values() if view.tokens(output) <= self.file_tokens]
+                newest_read.setdefault(path, output)
+            if len(newest_read) == self.files:
+                break
+        return [
+            output for output in newest_read.values() if view.tokens(output) <= self.file_tokens
+        ]
 
 
 class CodexCompact(CutAtTokens):
@@ -331,26 +353,33 @@ class CodexCompact(CutAtTokens):
     source = (
         "Codex CLI 2026, core/compact.rs: COMPACT_USER_MESSAGE_MAX_TOKENS; auto_compact_token_limit"
     )
-    counted = "Codex CLI 2026, core/context_manager/history.rs: get_total_token_usage"
+    token_source = "Codex CLI 2026, core/context_manager/history.rs: get_total_token_usage"
     inclusive = True
     window: int = 272_000
-    at: float = 0.9
-    keep: int = 0
-    prompts: int = 20_000
+    window_share: float = 0.9
+    keep_tokens: int = 0
+    prompt_tokens: int = 20_000
     """Tokens of the newest prompts that stay."""
 
     def limit(self, window: int) -> float:
         return int(CutAtTokens.limit(self, window))
 
-    def covered_items(self, view: PolicyView, cut: int) -> Sequence[int]:
+    def covered_items(self, view: PolicyView, first_kept: int) -> Sequence[int]:
         shown = view.shown_items
-        kept_prompts = {prompt for prompt, _ in self._prompts(view, cut)}
-        return [index for index in shown[: bisect_left(shown, cut)] if index not in kept_prompts]
+        kept_prompts = {prompt for prompt, _ in self._prompts(view, first_kept)}
+        return [
+            index for index in shown[: bisect_left(shown, first_kept)] if index not in kept_prompts
+        ]
 
-    def further_changes(self, view: PolicyView, cut: int, covered: Sequence[int]) -> list[Change]:  # noqa: ARG002
+    def further_changes(
+        self,
+        view: PolicyView,
+        first_kept: int,
+        covered: Sequence[int],  # noqa: ARG002
+    ) -> list[Change]:
         long_prompts = (
             (prompt, remaining, view.tokens(prompt) - remaining)
-            for prompt, remaining in self._prompts(view, cut)
+            for prompt, remaining in self._prompts(view, first_kept)
         )
         cut_lengths = (
             (prompt, 4 * remaining + len(CODEX_CUT.format(more)))
@@ -359,18 +388,18 @@ class CodexCompact(CutAtTokens):
         )
         return shortening_changes(view, cut_lengths)
 
-    def _prompts(self, view: PolicyView, cut: int) -> list[tuple[int, int]]:
+    def _prompts(self, view: PolicyView, first_kept: int) -> list[tuple[int, int]]:
         """Return the newest prompts that stay, each with the tokens that remain for it."""
-        remaining = self.prompts
+        tokens_left = self.prompt_tokens
         shown = view.shown_items
         prompts_that_stay: list[tuple[int, int]] = []
-        for prompt in reversed(shown[: bisect_left(shown, cut)]):
+        for prompt in reversed(shown[: bisect_left(shown, first_kept)]):
             if view.item(prompt).kind != "user" or not is_reducible(view, prompt):
                 continue
-            if remaining <= 0:
+            if tokens_left <= 0:
                 break
-            prompts_that_stay.append((prompt, remaining))
-            remaining -= view.tokens(prompt)
+            prompts_that_stay.append((prompt, tokens_left))
+            tokens_left -= view.tokens(prompt)
         return prompts_that_stay
 
 

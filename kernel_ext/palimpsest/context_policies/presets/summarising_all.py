@@ -13,7 +13,7 @@ from palimpsest.context_policies.presets.summarising import CutAtTokens, Summary
 class SummariseAll(CutAtTokens):
     """Over a share of the window, or a number of tokens, nothing stays word for word."""
 
-    keep: int = 0
+    keep_tokens: int = 0
     trigger: int = 0
     """Tokens at or above which the rule acts; 0: the share of the window."""
 
@@ -33,8 +33,8 @@ class AnthropicCompact(SummariseAll):
 
     preset = "anthropic.compact"
     source = "Anthropic API, compact_20260112: input_tokens 150,000, once that is reached"
-    counted = "Anthropic API, compact_20260112: input_tokens, which the server counts"
-    since = "counted"
+    token_source = "Anthropic API, compact_20260112: input_tokens, which the server counts"
+    later_items = "counted"
     inclusive = True
     trigger: int = 150_000
 
@@ -46,8 +46,8 @@ class AnthropicSdkCompaction(SummariseAll):
     source = (
         "Anthropic SDK 0.84.0, lib/tools/_beta_runner.py: _check_and_compact, DEFAULT_THRESHOLD"
     )
-    counted = "Anthropic SDK 0.84.0, lib/tools/_beta_runner.py: usage of the last message, with its answer"
-    since = "nothing"
+    token_source = "Anthropic SDK 0.84.0, lib/tools/_beta_runner.py: usage of the last message, with its answer"
+    later_items = "nothing"
     inclusive = True
     trigger: int = 100_000
 
@@ -63,8 +63,8 @@ class OpenAICompact(SummariseAll):
     source = (
         "OpenAI Agents SDK 0.24.0, sandbox/capabilities/compaction.py: _DEFAULT_COMPACT_THRESHOLD"
     )
-    counted = "OpenAI Responses API 2026: compact_threshold, which the server counts"
-    since = "counted"
+    token_source = "OpenAI Responses API 2026: compact_threshold, which the server counts"
+    later_items = "counted"
     window: int = 272_000
     trigger: int = 240_000
 
@@ -74,7 +74,7 @@ class LearnClaudeCodeAuto(SummariseAll):
 
     preset = "learn_claude_code.auto"
     source = "shareAI-lab/learn-claude-code, lesson s06: THRESHOLD = 50000"
-    counted = (
+    token_source = (
         "shareAI-lab/learn-claude-code, lesson s06: estimate_tokens, a quarter of the characters"
     )
     measure: Measure = "estimated"
@@ -84,12 +84,12 @@ class LearnClaudeCodeAuto(SummariseAll):
 class RooCondense(SummariseAll):
     """Roo Code's condensing: over nine tenths of the window less the answer, a summary replaces the conversation.
 
-    A profile may act earlier: at a share ``at`` of the window, from 0.05 on, and then at that share already.
+    A profile may act earlier: at a share ``window_share`` of the window, from 0.05 on, and then at that share already.
     """
 
     preset = "roo.condense"
     source = "Roo Code 3.x, core/context-management: TOKEN_BUFFER_PERCENTAGE 0.1"
-    counted = "Roo Code 3.x, core/task: getTokenUsage().contextTokens, with an estimate of the last message"
+    token_source = "Roo Code 3.x, core/task: getTokenUsage().contextTokens, with an estimate of the last message"
     reserve: int = ROO_ANSWER
     """Tokens reserved for the answer: the model's ``maxTokens``, 8,192 where that is not known."""
     buffer: float = 0.1
@@ -98,7 +98,7 @@ class RooCondense(SummariseAll):
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:
         """Return the probe against the smaller limit: the profile's share, or the window without buffer and answer."""
         limit = max(0.0, (1 - self.buffer) * state.window - self.reserve)
-        share = self.at * state.window
+        share = self.window_share * state.window
         return replace(self.probe_against(view, min(share, limit)), inclusive=share <= limit)
 
 
@@ -107,12 +107,12 @@ class GooseCompact(SummariseAll):
 
     preset = "goose.compact"
     source = "goose 1.x, context_mgmt: GOOSE_AUTO_COMPACT_THRESHOLD 0.8"
-    counted = "goose 1.x, context_mgmt/mod.rs: the total_tokens of the session, which the provider reported"
-    since = "nothing"
-    at: float = 0.8
+    token_source = "goose 1.x, context_mgmt/mod.rs: the total_tokens of the session, which the provider reported"
+    later_items = "nothing"
+    window_share: float = 0.8
 
-    def covered_items(self, view: PolicyView, cut: int) -> Sequence[int]:
-        covered = SummariseAll.covered_items(self, view, cut)
+    def covered_items(self, view: PolicyView, first_kept: int) -> Sequence[int]:
+        covered = SummariseAll.covered_items(self, view, first_kept)
         newest = next((index for index in reversed(covered) if view.item(index).kind == "user"), -1)
         return [index for index in covered if index != newest]
 
@@ -122,11 +122,11 @@ class InspectSummary(SummariseAll):
 
     preset = "inspect.compaction_summary"
     source = "Inspect 499e615, model/_compaction: CompactionSummary, threshold 0.9"
-    counted = "Inspect 499e615, model/_compaction: count_tokens, which asks the provider"
-    since = "counted"
-    at: float = 0.9
+    token_source = "Inspect 499e615, model/_compaction: count_tokens, which asks the provider"
+    later_items = "counted"
+    window_share: float = 0.9
 
-    def covered_items(self, view: PolicyView, cut: int) -> Sequence[int]:
+    def covered_items(self, view: PolicyView, first_kept: int) -> Sequence[int]:
         starts = shown_messages(view)
         first = after_first_prompt(view, starts)
-        return range(starts[first], cut) if len(starts) > first else ()
+        return range(starts[first], first_kept) if len(starts) > first else ()

@@ -29,7 +29,7 @@ from palimpsest.context_policies.presets.summarising import (
     CutAtTokens,
     Summarise,
     SummaryState,
-    enough_to_summarise,
+    gain_probe,
 )
 from palimpsest.context_policies.summary_size import SUMMARY_TOKENS
 
@@ -45,24 +45,24 @@ class OpenHandsLlm(Summarise):
 
     preset = "openhands.llm"
     source = "OpenHands 611629e, condenser/impl/llm_summarizing_condenser.py"
-    first: int = 1
+    keep_first: int = 1
     """Number of first events that stay; the system prompt is one."""
-    most: int = 100
+    max_events: int = 100
 
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:
         has_summary = state.place >= 0 and view.state(state.place) == "summarised"
         count = SYSTEM_EVENT + has_summary + len(shown_events(view))
-        return Probe("events", count, self.most, "events")
+        return Probe("events", count, self.max_events, "events")
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:  # noqa: ARG002
         """Return the first item of the newest half."""
-        newest = max(1, self.most // 2 - self.first - 1)
-        return middle_items(shown_events(view), first_events(self.first), newest).stop
+        newest = max(1, self.max_events // 2 - self.keep_first - 1)
+        return middle_items(shown_events(view), first_events(self.keep_first), newest).stop
 
-    def covered_items(self, view: PolicyView, cut: int) -> Sequence[int]:
+    def covered_items(self, view: PolicyView, first_kept: int) -> Sequence[int]:
         starts = shown_events(view)
-        first = first_events(self.first)
-        return range(starts[first], cut) if len(starts) > first else ()
+        first = first_events(self.keep_first)
+        return range(starts[first], first_kept) if len(starts) > first else ()
 
 
 class OpenHandsLlmV1(OpenHandsLlm):
@@ -70,8 +70,8 @@ class OpenHandsLlmV1(OpenHandsLlm):
 
     preset = "openhands.llm_v1"
     source = "OpenHands SDK 1.x (611629e), LLMSummarizingCondenser: 240, keep_first 2"
-    first: int = 2
-    most: int = 240
+    keep_first: int = 2
+    max_events: int = 240
 
 
 class LangChainSummarise(Summarise):
@@ -79,8 +79,8 @@ class LangChainSummarise(Summarise):
 
     preset = "langchain.summarization"
     source = "LangChain 1.x, SummarizationMiddleware: keep 20 messages; the trigger is its guide's example"
-    counted = "LangChain 1.x, agents/middleware/summarization.py: _should_summarize_based_on_reported_tokens"
-    since = "nothing"
+    token_source = "LangChain 1.x, agents/middleware/summarization.py: _should_summarize_based_on_reported_tokens"
+    later_items = "nothing"
     inclusive = True
     trigger: int = 4_000
     messages: int = 20
@@ -99,7 +99,7 @@ class DeepAgentsSummariseMessages(LangChainSummarise):
 
     preset = "deepagents.summarization_messages"
     source = "deepagents 23b83ad, middleware/summarization.py: 170,000 and 6"
-    counted = "LangChain 1.x, agents/middleware/summarization.py: _should_summarize_based_on_reported_tokens"
+    token_source = "LangChain 1.x, agents/middleware/summarization.py: _should_summarize_based_on_reported_tokens"
     trigger: int = 170_000
     messages: int = 6
 
@@ -109,10 +109,10 @@ class DeepAgentsSummarise(CutAtTokens):
 
     preset = "deepagents.summarization"
     source = "deepagents 23b83ad, middleware/summarization.py: fractions 0.85, 0.10"
-    counted = "LangChain 1.x, agents/middleware/summarization.py: _should_summarize_based_on_reported_tokens"
-    since = "nothing"
+    token_source = "LangChain 1.x, agents/middleware/summarization.py: _should_summarize_based_on_reported_tokens"
+    later_items = "nothing"
     inclusive = True
-    at: float = 0.85
+    window_share: float = 0.85
     keep_share: float = 0.10
 
     def limit(self, window: int) -> float:
@@ -137,16 +137,16 @@ class ClineCompact(CutAtTokens):
 
     preset = "cline.compact"
     source = "Cline SDK 21cb8d2, context/compaction-shared.ts: findCutIndex, 0.9 of 0.9, 20,000"
-    counted = "Cline: the totals of the last API request, with its answer"
+    token_source = "Cline: the totals of the last API request, with its answer"
     estimate_factor = 4 / 3
     inclusive = True
-    at: float = 0.81
+    window_share: float = 0.81
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:  # noqa: ARG002
         """Return the message at which the newest tokens to keep begin, or the newest prompt if that is older."""
         starts = shown_turns(view)
         passed_tokens, end, place = 0, view.count, len(starts)
-        while place > 0 and passed_tokens < self.keep:
+        while place > 0 and passed_tokens < self.keep_tokens:
             place -= 1
             passed_tokens += tokens_in(view, starts[place], end)
             end = starts[place]
@@ -166,8 +166,8 @@ class StrandsSummarise(Summarise):
 
     preset = "strands.summarizing"
     source = "Strands Agents SDK 1.x, summarizing_conversation_manager.py: summary_ratio 0.3"
-    counted = "Strands Agents SDK 1.x: the provider refuses the request as too long"
-    since = "counted"
+    token_source = "Strands Agents SDK 1.x: the provider refuses the request as too long"
+    later_items = "counted"
     share: float = 0.3
     messages: int = 10
     """Number of newest messages that stay."""
@@ -176,52 +176,56 @@ class StrandsSummarise(Summarise):
         """Return the first item after the oldest share of the messages."""
         starts = shown_turns(view)
         share = max(0.1, min(0.8, self.share))
-        place, summary, total = 0, int(state.place >= 0), view.total
+        place, summary, remaining_tokens = 0, int(state.place >= 0), view.total
         limit = in_own_tokens(self.limit(state.window), view, self.probe(state, view))
-        while total > limit:
+        while remaining_tokens > limit:
             messages = summary + len(starts) - place  # the summary is one
             count = min(max(1, int(messages * share)), messages - self.messages) - summary
-            until = place + count
-            while 0 < until < len(starts) and is_result(view, starts[until]):
-                until += 1
-            if count <= 0 or until >= len(starts):
+            end = place + count
+            while 0 < end < len(starts) and is_result(view, starts[end]):
+                end += 1
+            if count <= 0 or end >= len(starts):
                 break
-            freed = tokens_in(view, starts[place], starts[until]) + summary * self.summary
-            total += self.summary - freed
-            place, summary = until, 1
+            freed = tokens_in(view, starts[place], starts[end]) + summary * self.summary
+            remaining_tokens += self.summary - freed
+            place, summary = end, 1
         return starts[place] if place else 0
 
 
 class LettaSlidingWindow(Summarise):
     """Letta's sliding window: over the window the oldest 40 per cent of the messages are summarised.
 
-    That is ``share`` and ``more``; another tenth is added until the rest is below 70 per cent of the window. The
+    That is ``share`` and ``share_step``; another tenth is added until the rest is below 70 per cent of the window. The
     remaining messages begin with an answer. Where no answer remains, the summary replaces everything.
     """
 
     preset = "letta.sliding_window"
     source = "Letta 0.16, services/summarizer/summarizer_sliding_window.py: sliding_window_percentage 0.3"
-    counted = "Letta 0.16, agents: the provider refuses the request as too long"
-    since = "counted"
-    at: float = 1.0
+    token_source = "Letta 0.16, agents: the provider refuses the request as too long"
+    later_items = "counted"
+    window_share: float = 1.0
     """Share of the window above which it acts; 0.9 for models of the GPT-5 family."""
     share: float = 0.3
-    more: float = 0.1
+    share_step: float = 0.1
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
         """Return the newest answer within the share to be removed, at which the rest begins; without one, the end."""
         starts = shown_chat(view)
-        before = 1 + (state.place >= 0)  # the system prompt and the summary are messages, too
-        goal = in_own_tokens((1 - self.share) * state.window, view, self.probe(state, view))
+        fixed_messages = 1 + (
+            state.place >= 0
+        )  # the system prompt and the summary are messages, too
+        tokens_to_keep = in_own_tokens(
+            (1 - self.share) * state.window, view, self.probe(state, view)
+        )
         share = self.share
-        while share < 1 and self.more > 0:
-            share += self.more
-            until = round(share * (before + len(starts))) - before
+        while share < 1 and self.share_step > 0:
+            share += self.share_step
+            until = round(share * (fixed_messages + len(starts))) - fixed_messages
             answers = (number for number in range(min(until, len(starts) - 1), -1, -1))
             place = next((number for number in answers if _is_answer(view, starts[number])), None)
             if place is None or share >= 1:
                 continue
-            if view.total - tokens_in(view, 0, starts[place]) < goal:
+            if view.total - tokens_in(view, 0, starts[place]) < tokens_to_keep:
                 return starts[place] if place < len(starts) - 1 else view.count
         return view.count
 
@@ -272,7 +276,7 @@ class GoogleAdkCompaction(Preset):
     preset = "google_adk.compaction"
     source = "Google ADK 1.x, EventsCompactionConfig: compaction_interval; 3 is its guide's example"
     when = "turn end"
-    at_first = 0
+    initial_state = 0
     """The turn after which the rule last acted: none."""
     interval: int = 3
     summary: int = SUMMARY_TOKENS
@@ -285,7 +289,7 @@ class GoogleAdkCompaction(Preset):
         covered = with_partners(view, range(view.count))
         freed = sum(view.tokens(index) for index in covered)
         if freed <= self.summary:
-            return PolicyResult(view.turn, probe=enough_to_summarise(freed, self.summary, probe))
+            return PolicyResult(view.turn, probe=gain_probe(freed, self.summary, probe))
         changes = [
             Change(index, "summarised", tokens=0 if place else self.summary)
             for place, index in enumerate(covered)

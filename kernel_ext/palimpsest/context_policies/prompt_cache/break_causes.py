@@ -48,7 +48,7 @@ cause is not known."""
 CHANGED_BEGINNING = frozenset({"tools_changed", "system_changed"})
 """The provider's causes that concern the part before all messages."""
 MESSAGE_CAUSES: frozenset[BreakCause] = frozenset({"compacted", "reverted", "pruned", "rewritten"})
-SECTIONS = frozenset({"system", "tools"})
+SECTION_KINDS = frozenset({"system", "tools"})
 """Item kinds of the system prompt and the tools; their hashes show that they changed."""
 MAX_READ_DIFFERENCE = 0.02
 """Maximum relative difference of two reads of the same prefix: cache marks are set at blocks, not at tokens."""
@@ -106,14 +106,14 @@ def _differences_sent(
 ) -> Iterator[FoundCause]:
     """Yield the causes that are differences between the two requests."""
     request_indexes = range(previous.index + 1, request.index + 1)
-    kinds = {event.kind for event in timeline.events if event.request in request_indexes}
-    if "compact" in kinds:
+    event_kinds = {event.kind for event in timeline.events if event.request in request_indexes}
+    if "compact" in event_kinds:
         yield FoundCause("compacted", "a summary replaced earlier messages")
     if previous.model != request.model:
         yield FoundCause("model", f"the model changed from {previous.model} to {request.model}")
     for section in request.changed_sections(previous):
         yield FoundCause(section, SECTION_CHANGES[section])
-    if "undo" in kinds:
+    if "undo" in event_kinds:
         yield FoundCause("reverted", "the user took messages back")
     transitions = timeline.transitions
     start = bisect_left(transitions, request_indexes.start, key=lambda change: change.request)
@@ -122,9 +122,9 @@ def _differences_sent(
         transition.item
         for transition in transitions[start:end]
         if timeline.items[transition.item].entered <= previous.index
-        and timeline.items[transition.item].kind not in SECTIONS
+        and timeline.items[transition.item].kind not in SECTION_KINDS
     }
-    if not kinds & {"compact", "undo"}:
+    if not event_kinds & {"compact", "undo"}:
         yield from _changed_messages(timeline, previous, request, len(changed_items))
     if previous.client and request.client and previous.client != request.client:
         yield FoundCause(
@@ -221,8 +221,8 @@ def _late_cache(
         return None
     if following is None or following.usage is None or following.model != request.model:
         return None
-    read = request.usage.cache_read
-    left_by_request = read + request.usage.cache_write
+    read_tokens = request.usage.cache_read
+    left_by_request = read_tokens + request.usage.cache_write
     if following.usage.cache_read <= left_by_request * (1 + MAX_READ_DIFFERENCE):
         # The next request read no more than this one had left: the lost part was written anew.
         return None
@@ -234,7 +234,10 @@ def _late_cache(
         left_by_earlier = (
             earlier.usage.cache_read + earlier.usage.cache_write or earlier.reported or 0
         )
-        if left_by_earlier and abs(read - left_by_earlier) <= MAX_READ_DIFFERENCE * left_by_earlier:
+        if (
+            left_by_earlier
+            and abs(read_tokens - left_by_earlier) <= MAX_READ_DIFFERENCE * left_by_earlier
+        ):
             return FoundCause(
                 "late",
                 f"it read what request {earlier.index + 1} had left; what came after was read only by "

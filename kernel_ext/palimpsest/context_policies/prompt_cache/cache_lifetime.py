@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
-MINUTES = 300.0
+FIVE_MINUTES = 300.0
 HOUR = 3_600.0
 DAY = 86_400.0
-LIFETIMES = (MINUTES, HOUR, DAY)
+POSSIBLE_LIFETIMES = (FIVE_MINUTES, HOUR, DAY)
 """Lifetimes in seconds that providers offer: five minutes and an hour (Anthropic), up to a day (OpenAI); 2026."""
 MIN_TOKENS = 1_024
 """Minimum tokens of a prefix that is considered; some providers do not cache a shorter one."""
@@ -29,7 +29,7 @@ class CacheLifetime:
     """A lifetime of the cache in seconds, and how it is known."""
 
     seconds: float
-    words: str
+    sentence: str
     """How it is known, in a sentence; empty where there is no request."""
 
 
@@ -42,23 +42,23 @@ def lifetime_seconds(
     timeline: Timeline, is_known: Callable[[TimelineRequest], bool]
 ) -> Callable[[str], float]:
     """Return a function from a model to its cache's lifetime, by the requests for which ``is_known`` holds."""
-    known_requests = [request for request in timeline.requests if is_known(request)]
+    reporting_requests = [request for request in timeline.requests if is_known(request)]
     models_kept_an_hour = {
         model
-        for model in {request.model for request in known_requests}
-        if keeps_an_hour([request for request in known_requests if request.model == model])
+        for model in {request.model for request in reporting_requests}
+        if keeps_an_hour([request for request in reporting_requests if request.model == model])
     }
     models_with_stated_lifetime = {
         request.model
-        for request in known_requests
+        for request in reporting_requests
         if request.usage is not None and request.usage.cache_write_hour is not None
     }
-    concluded = _lifetime_from_pauses(*_pauses(timeline, is_known))
+    lifetime_from_pauses = _lifetime_from_pauses(*_pauses(timeline, is_known))
 
     def seconds_of(model: str) -> float:
         if model in models_kept_an_hour:
             return HOUR
-        return MINUTES if model in models_with_stated_lifetime else concluded
+        return FIVE_MINUTES if model in models_with_stated_lifetime else lifetime_from_pauses
 
     return seconds_of
 
@@ -73,20 +73,20 @@ def keeps_an_hour(requests: Sequence[TimelineRequest]) -> bool:
 
 def _find_lifetime(timeline: Timeline) -> CacheLifetime:
     if not timeline.requests:
-        return CacheLifetime(MINUTES, "")
+        return CacheLifetime(FIVE_MINUTES, "")
     if keeps_an_hour(timeline.requests):
         return CacheLifetime(
             HOUR, "The cache keeps a prefix for an hour, as the recorded writes asked for."
         )
     pauses_survived, pauses_lost = _pauses(timeline)
     seconds = _lifetime_from_pauses(pauses_survived, pauses_lost)
-    if seconds == MINUTES:
+    if seconds == FIVE_MINUTES:
         how_known = (
             "it is assumed"
-            if not pauses_lost or max(pauses_lost) <= MINUTES
+            if not pauses_lost or max(pauses_lost) <= FIVE_MINUTES
             else "as the pauses of the recording say"
         )
-        return CacheLifetime(MINUTES, f"The cache keeps a prefix for 300 s ({how_known}).")
+        return CacheLifetime(FIVE_MINUTES, f"The cache keeps a prefix for 300 s ({how_known}).")
     longest = max(pause for pause in pauses_survived if pause <= seconds)
     return CacheLifetime(
         seconds,
@@ -98,10 +98,10 @@ def _lifetime_from_pauses(pauses_survived: Sequence[float], pauses_lost: Sequenc
     """Return the lifetime that the fewest pauses contradict."""
     contradictions = {
         lifetime: sum(pause > lifetime for pause in pauses_survived)
-        + sum(MINUTES < pause <= lifetime for pause in pauses_lost)
-        for lifetime in LIFETIMES
+        + sum(FIVE_MINUTES < pause <= lifetime for pause in pauses_lost)
+        for lifetime in POSSIBLE_LIFETIMES
     }
-    return min(LIFETIMES, key=lambda lifetime: (contradictions[lifetime], lifetime))
+    return min(POSSIBLE_LIFETIMES, key=lambda lifetime: (contradictions[lifetime], lifetime))
 
 
 class _Pause(NamedTuple):

@@ -18,7 +18,7 @@ MIN_LOSS = 1_024
 MIN_LOSS_SHARE = 0.05
 """Minimum share of the expected read whose loss is a break."""
 
-UNMEASURED: frozenset[BreakCause] = frozenset({"unexplained", "late", "effort", "client"})
+UNMEASURED_CAUSES: frozenset[BreakCause] = frozenset({"unexplained", "late", "effort", "client"})
 """Causes that do not show how much of the cache is left, so that a replay takes the loss from the recording."""
 
 
@@ -26,18 +26,18 @@ class CacheLoss(NamedTuple):
     """A request that read less from the cache than the last request with reported usage left there."""
 
     request: int
-    before: int
+    compared_request: int
     """The earlier request with which ``request`` is compared."""
-    expected: int
+    expected_read: int
     """Tokens that the request should have read from the cache."""
-    read: int
+    actual_read: int
     causes: tuple[FoundCause, ...]
     """All causes with evidence in the recording, differences between the requests first."""
 
     @property
     def is_unmeasured(self) -> bool:
         """Whether none of its causes shows how much of the cache was left."""
-        return all(cause.cause in UNMEASURED for cause in self.causes)
+        return all(cause.cause in UNMEASURED_CAUSES for cause in self.causes)
 
 
 def cache_losses(timeline: Timeline) -> tuple[CacheLoss | None, ...]:
@@ -50,19 +50,19 @@ def unmeasured_losses(timeline: Timeline) -> tuple[CacheLoss, ...]:
     return tuple(loss for loss in cache_losses(timeline) if loss is not None and loss.is_unmeasured)
 
 
-def rewritten_reads(timeline: Timeline) -> dict[int, int]:
+def reads_after_rewriting(timeline: Timeline) -> dict[int, int]:
     """Return the requests before which the agent's program changed earlier messages, with their reads."""
     return timeline.derived_value(
         "rewritten reads",
         lambda timeline: {
-            loss.request: loss.read
+            loss.request: loss.actual_read
             for loss in cache_losses(timeline)
             if loss is not None and any(cause.cause == "rewritten" for cause in loss.causes)
         },
     )
 
 
-def known_requests(timeline: Timeline) -> list[TimelineRequest]:
+def reporting_requests(timeline: Timeline) -> list[TimelineRequest]:
     """Return the requests with reported usage."""
     return [
         request
@@ -73,62 +73,66 @@ def known_requests(timeline: Timeline) -> list[TimelineRequest]:
 
 def _losses(timeline: Timeline) -> tuple[CacheLoss | None, ...]:
     lifetime = cache_lifetime(timeline).seconds
-    requests = known_requests(timeline)
+    requests = reporting_requests(timeline)
     usages = [(request.model, request.usage) for request in requests if request.usage is not None]
     writers = frozenset(model for model, usage in usages if usage.cache_write)
     uses_cache = bool(writers) or any(usage.cache_read for _, usage in usages)
     unchanged_count = bisect_left(
-        requests, _changed_from(timeline), key=lambda request: request.index
+        requests, _first_changed(timeline), key=lambda request: request.index
     )
     # A late read shows only in the request after it.
-    following = (*requests[1:], None)
-    rows: GrownRows[CacheLoss | None] = timeline.earlier.setdefault("cache losses", GrownRows())
+    followers = (*requests[1:], None)
+    earlier_losses: GrownRows[CacheLoss | None] = timeline.earlier.setdefault(
+        "cache losses", GrownRows()
+    )
 
     def loss_at(position: int, _: object) -> CacheLoss | None:
-        before, request = requests[max(position - 1, 0)], requests[position]
-        reads = (
-            _loss_between(before, request, is_writer=before.model in writers)
+        previous, request = requests[max(position - 1, 0)], requests[position]
+        expected_and_read = (
+            _loss_between(previous, request, is_writer=previous.model in writers)
             if position and uses_cache
             else None
         )
-        if reads is None:
+        if expected_and_read is None:
             return None
-        expected, read = reads
-        causes = causes_of(timeline, before, request, following[position], lifetime)
-        return CacheLoss(request.index, before.index, expected, read, causes)
+        expected, read = expected_and_read
+        causes = causes_of(timeline, previous, request, followers[position], lifetime)
+        return CacheLoss(request.index, previous.index, expected, read, causes)
 
     key = (lifetime, writers, uses_cache)
     return tuple(
-        rows.grown_rows(loss_at, requests, following, about=key, max_unchanged=unchanged_count)
+        earlier_losses.grown_rows(
+            loss_at, requests, followers, subject=key, max_unchanged=unchanged_count
+        )
     )
 
 
-def _changed_from(timeline: Timeline) -> int:
+def _first_changed(timeline: Timeline) -> int:
     """Return the first request before which something changed since the losses were last computed."""
     changes = (timeline.transitions, timeline.events)
     previous = timeline.earlier.get("happened before followers", ((), ()))
     timeline.earlier["happened before followers"] = changes
-    first = len(timeline.requests)
+    first_changed = len(timeline.requests)
     for before, now in zip(previous, changes, strict=True):
         same_count = common_beginning(before, now)
         for change in (*before[same_count : same_count + 1], *now[same_count : same_count + 1]):
-            first = min(first, change.request)
-    return first
+            first_changed = min(first_changed, change.request)
+    return first_changed
 
 
 def _loss_between(
-    before: TimelineRequest, request: TimelineRequest, *, is_writer: bool
+    previous: TimelineRequest, request: TimelineRequest, *, is_writer: bool
 ) -> tuple[int, int] | None:
     """Return the expected read and the actual read where they differ by a break; else None.
 
     Where the provider reports writes, input after the last cache mark is in no cache and cannot be lost.
     """
-    if before.reported is None or before.usage is None:
+    if previous.reported is None or previous.usage is None:
         return None
     if request.reported is None or request.usage is None:
         return None
     stored_tokens = (
-        before.usage.cache_read + before.usage.cache_write if is_writer else before.reported
+        previous.usage.cache_read + previous.usage.cache_write if is_writer else previous.reported
     )
     expected = min(stored_tokens, request.reported)
     loss = expected - request.usage.cache_read

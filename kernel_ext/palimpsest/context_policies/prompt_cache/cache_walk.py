@@ -11,7 +11,7 @@ from palimpsest.context_policies.prompt_cache.ruler import (
     PriceProfile,
     RequestRuler,
     Scale,
-    kept_for,
+    with_writes_kept,
 )
 from palimpsest.context_policies.prompt_cache.setting_changes import changed_settings
 from palimpsest.transcript.timeline import STANDARD, Terms, TimelineRequest
@@ -54,7 +54,7 @@ class RequestSize:
         """Return the request's cost, without the calls for summaries before it."""
         if not self.is_billed:
             return 0.0
-        prices = price if self.is_hourly is None else kept_for(price, hourly=self.is_hourly)
+        prices = price if self.is_hourly is None else with_writes_kept(price, hourly=self.is_hourly)
         return prices.cost(self.uncached, self.read, self.written, self.output, terms=self.terms)
 
     def summaries_cost(self, price: PriceProfile) -> float:
@@ -70,8 +70,8 @@ class UnmeasuredRequest:
 
     request: TimelineRequest
     tokens: float
-    answer: float
-    prefix: float | None = None
+    answer_tokens: float
+    unchanged_tokens: float | None = None
     """Tokens before the first change since the previous request; None where the request only grew."""
     first_changed: int | None = None
     summary_input: float = 0
@@ -97,97 +97,104 @@ class CacheWalk:
 
     def __init__(self, scale: Scale) -> None:
         self._scale = scale
-        self._cached: dict[str, _CachedPrompt] = {}
-        self._tokens: float | None = None
+        self._cached_prompts: dict[str, _CachedPrompt] = {}
+        self._previous_estimate: float | None = None
         """Tokens of the request before, by the estimator."""
-        self._total = 0.0
+        self._previous_total = 0.0
         """Tokens of the request before, by the ruler."""
 
     def copy(self) -> "CacheWalk":
         """Return a copy that continues independently."""
         walk = CacheWalk(self._scale)
-        walk._cached = {**self._cached}
-        walk._tokens, walk._total = self._tokens, self._total
+        walk._cached_prompts = {**self._cached_prompts}
+        walk._previous_estimate, walk._previous_total = (
+            self._previous_estimate,
+            self._previous_total,
+        )
         return walk
 
-    def size(self, measured: UnmeasuredRequest, ruler: RequestRuler) -> RequestSize:
+    def measured_size(self, unmeasured: UnmeasuredRequest, ruler: RequestRuler) -> RequestSize:
         """Return the sizes of the next request."""
-        request, before = measured.request, self._tokens
-        total = (ruler.of(measured.tokens, self._scale) + ruler.added) * ruler.taken_share
-        if measured.prefix is not None:
-            self._shorten_prompts(measured.prefix)
-        if measured.prefix is None:
+        request, previous_estimate = unmeasured.request, self._previous_estimate
+        total = (
+            ruler.request_tokens(unmeasured.tokens, self._scale) + ruler.added_per_request
+        ) * ruler.taken_share
+        if unmeasured.unchanged_tokens is not None:
+            self._shorten_prompts(unmeasured.unchanged_tokens)
+        if unmeasured.unchanged_tokens is None:
             # The request begins with the whole previous request.
-            prefix = self._total
+            prefix = self._previous_total
         else:
-            prefix = self._scale.fitted_to(total, measured.tokens).of(measured.prefix)
-        self._total = total
+            prefix = self._scale.fitted_to(total, unmeasured.tokens).request_tokens(
+                unmeasured.unchanged_tokens
+            )
+        self._previous_total = total
         cacheable = (
             total
-            if measured.cacheable_tokens is None
-            else min(ruler.of(measured.cacheable_tokens, self._scale), total)
+            if unmeasured.cacheable_tokens is None
+            else min(ruler.request_tokens(unmeasured.cacheable_tokens, self._scale), total)
         )
         read = min(self._tokens_in_cache(request, ruler), cacheable)
-        if ruler.beginning is not None:
-            read = min(read, ruler.beginning)
-        if ruler.taken is not None and (before is None or ruler.taken < read):
-            read, is_taken = min(float(ruler.taken), cacheable), True
+        if ruler.unchanged_beginning is not None:
+            read = min(read, ruler.unchanged_beginning)
+        if ruler.taken_read is not None and (previous_estimate is None or ruler.taken_read < read):
+            read, is_taken = min(float(ruler.taken_read), cacheable), True
         else:
             is_taken = False
         unread = total - read
-        uncached = unread if ruler.uncached is None else min(ruler.uncached, unread)
+        uncached = unread if ruler.unwritten_tokens is None else min(ruler.unwritten_tokens, unread)
         uncached = max(uncached, total - cacheable)
         tokens = (
-            measured.tokens
-            if measured.cacheable_tokens is None
-            else min(measured.cacheable_tokens, measured.tokens)
+            unmeasured.tokens
+            if unmeasured.cacheable_tokens is None
+            else min(unmeasured.cacheable_tokens, unmeasured.tokens)
         )
         if request.status == "ok" or request.usage is not None:
             # In recordings no request reads what a stopped or refused request would have left in the cache.
-            self._cached[request.model] = _CachedPrompt(
-                request, tokens, is_whole=measured.cacheable_tokens is None
+            self._cached_prompts[request.model] = _CachedPrompt(
+                request, tokens, is_whole=unmeasured.cacheable_tokens is None
             )
-        self._tokens = measured.tokens
+        self._previous_estimate = unmeasured.tokens
         return RequestSize(
             total=total,
             prefix=prefix,
             read=read,
-            output=measured.answer * ruler.output_factor + ruler.output_added,
-            summary_input=measured.summary_input,
-            summary_output=measured.summary_output,
-            first_changed=measured.first_changed,
+            output=unmeasured.answer_tokens * ruler.output_factor + ruler.output_added,
+            summary_input=unmeasured.summary_input,
+            summary_output=unmeasured.summary_output,
+            first_changed=unmeasured.first_changed,
             terms=request.terms,
             uncached=uncached,
             is_taken=is_taken,
-            is_hourly=measured.is_hourly,
+            is_hourly=unmeasured.is_hourly,
             is_billed=not ruler.is_fitted or request.status == "ok" or request.usage is not None,
         )
 
     def _shorten_prompts(self, prefix: float) -> None:
         """Shorten the cached prompts to what comes before a change."""
-        for model, cached in self._cached.items():
+        for model, cached in self._cached_prompts.items():
             if cached.tokens > prefix:
-                self._cached[model] = replace(cached, tokens=prefix, is_whole=False)
+                self._cached_prompts[model] = replace(cached, tokens=prefix, is_whole=False)
 
     def _tokens_in_cache(self, request: TimelineRequest, ruler: RequestRuler) -> float:
         """Return the tokens that the model's cache holds of a request."""
-        cached = self._cached.get(request.model)
-        if not ruler.is_cached or self._tokens is None:
+        cached = self._cached_prompts.get(request.model)
+        if not ruler.is_cached or self._previous_estimate is None:
             return 0.0
         if cached is None or _is_expired(cached.request, request, ruler):
-            return float(ruler.shared)
+            return float(ruler.shared_beginning)
         if _has_changed_beginning(cached, request, ruler):
             return 0.0
-        beginning = ruler.of(cached.tokens, self._scale)
+        beginning = ruler.request_tokens(cached.tokens, self._scale)
         if cached.is_whole:
-            beginning += ruler.beyond
-        if beginning < max(ruler.minimum, ruler.step):
+            beginning += ruler.cached_beyond
+        if beginning < max(ruler.min_cached, ruler.read_step):
             return 0.0
-        return beginning if ruler.step == 1 else beginning // ruler.step * ruler.step
+        return beginning if ruler.read_step == 1 else beginning // ruler.read_step * ruler.read_step
 
 
-def _is_expired(before: TimelineRequest, request: TimelineRequest, ruler: RequestRuler) -> bool:
-    gap = request.seconds_since(before)
+def _is_expired(previous: TimelineRequest, request: TimelineRequest, ruler: RequestRuler) -> bool:
+    gap = request.seconds_since(previous)
     return gap is not None and gap > ruler.lifetime_seconds
 
 
@@ -195,9 +202,9 @@ def _has_changed_beginning(
     cached: _CachedPrompt, request: TimelineRequest, ruler: RequestRuler
 ) -> bool:
     """Return whether tools, system prompt or thinking changed since the cached prompt, so that none of it is read."""
-    before = cached.request
-    if cached.is_whole and request.changed_sections(before):
+    previous = cached.request
+    if cached.is_whole and request.changed_sections(previous):
         return True
     if cached.is_whole and request.cache_miss in CHANGED_BEGINNING:
         return True
-    return ruler.starts_anew_by_thinking and "thinking" in changed_settings(before, request)
+    return ruler.starts_anew_by_thinking and "thinking" in changed_settings(previous, request)

@@ -2,26 +2,26 @@
 
 from palimpsest.transcript.timeline import Timeline
 
-JITTER = 1_000
+JITTER_MS = 1_000
 """Milliseconds by which a clock may go back without a report: computers adjust their clocks, and programs round times."""
 
 
 def clock_sentence(timeline: Timeline) -> str:
     """Return a sentence on where the recording's clock first went back; empty where it did not."""
-    before = 0
+    latest_ms = 0
     for request in timeline.requests:
         if request.started is None:
             continue
-        milliseconds_back = before - request.started
+        milliseconds_back = latest_ms - request.started
         position = "before"
-        if milliseconds_back <= JITTER and request.ended is not None:
+        if milliseconds_back <= JITTER_MS and request.ended is not None:
             milliseconds_back, position = request.started - request.ended, "during"
-        if milliseconds_back > JITTER:
+        if milliseconds_back > JITTER_MS:
             return (
                 f"The clock of the recording went back by {milliseconds_back / 1000:,.0f} s {position} request "
                 f"{request.index + 1:,}, so how long the session took is not known."
             )
-        before = max(before, request.started)
+        latest_ms = max(latest_ms, request.started)
     return ""
 
 
@@ -31,14 +31,14 @@ def behind_the_clock(timeline: Timeline) -> frozenset[int]:
 
 
 def _find_requests_behind(timeline: Timeline) -> frozenset[int]:
-    before, late = 0, []
+    latest_ms, requests_behind = 0, []
     for request in timeline.requests:
         if request.started is None:
             continue
         if (
-            request.started < before - JITTER
-            or (request.ended or request.started) < request.started - JITTER
+            request.started < latest_ms - JITTER_MS
+            or (request.ended or request.started) < request.started - JITTER_MS
         ):
-            late.append(request.index)
-        before = max(before, request.started)
-    return frozenset(late)
+            requests_behind.append(request.index)
+        latest_ms = max(latest_ms, request.started)
+    return frozenset(requests_behind)

@@ -14,13 +14,13 @@ from palimpsest.transcript.values import Price
 
 Prefix = Literal["message", "item"]
 
-GIVEN = "given"
+GIVEN_SOURCE = "given"
 """The source of a price that the user gave."""
 MAX_ODD_NAMED = 5
 """Maximum requests with a contradicting report that a sentence lists."""
 
 
-WIDEST = 2.0
+MAX_FACTOR_RATIO = 2.0
 """Maximum ratio of a request's own factor to the ruler's, or of the ruler's to it; other tokens count as unseen."""
 MIN_SCALED_TOKENS = 500
 """Minimum estimated tokens of a request whose items are scaled to its total."""
@@ -29,30 +29,33 @@ MIN_SCALED_TOKENS = 500
 class Scale(NamedTuple):
     """How the tokens of one request add up: unseen + factor x the estimator's tokens of its items."""
 
-    unseen: float
+    unseen_tokens: float
     factor: float
 
-    def of(self, tokens: float) -> float:
+    def request_tokens(self, tokens: float) -> float:
         """Return the tokens of a request, given the estimator's tokens of its items."""
-        return self.unseen + self.factor * tokens
+        return self.unseen_tokens + self.factor * tokens
 
-    def fitted_to(self, total: float, tokens: float) -> "Scale":
+    def fitted_to(self, request_tokens: float, tokens: float) -> "Scale":
         """Return the scale with which a request adds up to a total, within the limits of the factor.
 
         The front end does the same (``labextension/src/state/inspector/figures/requestScale.ts``).
         """
         factor = self.factor
         if tokens >= MIN_SCALED_TOKENS:
-            factor = min(max((total - self.unseen) / tokens, factor / WIDEST), factor * WIDEST)
-        if total < factor * tokens:
-            return Scale(0.0, total / tokens)
-        return Scale(total - factor * tokens, factor)
+            factor = min(
+                max((request_tokens - self.unseen_tokens) / tokens, factor / MAX_FACTOR_RATIO),
+                factor * MAX_FACTOR_RATIO,
+            )
+        if request_tokens < factor * tokens:
+            return Scale(0.0, request_tokens / tokens)
+        return Scale(request_tokens - factor * tokens, factor)
 
 
 class RequestRuler(NamedTuple):
     """How one request is counted and cached, according to the reports of all other requests."""
 
-    unseen: float
+    unseen_tokens: float
     """Tokens of the request that belong to no item."""
     factor: float
     """Tokens for each estimated token of its items."""
@@ -60,53 +63,63 @@ class RequestRuler(NamedTuple):
     """Tokens for each estimated token of its answer's items."""
     output_added: float = 0
     """Further tokens of its answer: thinking that the recording does not show."""
-    added: float = 0
+    added_per_request: float = 0
     """Tokens by which requests grow without an item in the recording."""
     lifetime_seconds: float = 300
-    minimum: int = 0
+    min_cached: int = 0
     """Tokens below which nothing is cached."""
-    step: int = 1
+    read_step: int = 1
     """Reads are multiples of this number of tokens."""
     is_cached: bool = True
     """Whether prompts of its model are cached."""
-    beyond: int = 0
+    cached_beyond: int = 0
     """Tokens that are cached beyond the previous request's prompt: its answer; negative where the prompt's end was not
     cached."""
-    uncached: float | None = 0
+    unwritten_tokens: float | None = 0
     """Tokens of the prompt that are not written to the cache; None: all that are not read."""
-    shared: int = 0
+    shared_beginning: int = 0
     """Tokens of the beginning that earlier sessions left in the cache."""
     starts_anew_by_thinking: bool = False
     """Whether switching thinking on or off loses the cache."""
     is_fitted: bool = False
     """Whether other requests of the session report their usage."""
-    taken: int | None = None
+    taken_read: int | None = None
     """Read tokens taken from the recording: of the first request, and of losses of unknown size."""
     taken_share: float = 1.0
     """Share of the prompt that was sent, taken from the recording where the cache was lost."""
-    beginning: float | None = None
+    unchanged_beginning: float | None = None
     """Tokens of the unchanged beginning, where the agent's program changed the rest; else None."""
-    counted: float | None = None
+    recorded_estimate: float | None = None
     """The estimated tokens of the recorded request to which this ruler belongs; None where it applies to any request."""
-    seen: float | None = None
+    factor_limit: float | None = None
     """Estimated tokens up to which ``factor`` applies: those of the last reported request; None: no limit."""
-    growth: float = 1.0
+    growth_factor: float = 1.0
     """Tokens for each estimated token beyond ``seen``: the growth of the session's requests."""
 
-    def of(self, tokens: float, session: Scale) -> float:
+    def request_tokens(self, tokens: float, session_scale: Scale) -> float:
         """Return the tokens of the request from its items' estimate; ``session`` is the scale of all requests.
 
         Items that a replay shows beyond the recorded request, such as those that a recorded compaction had replaced, are
         counted by ``session``, since the reports around the request do not include them.
         """
-        counted_tokens = tokens if self.counted is None else min(tokens, self.counted)
-        seen_tokens = counted_tokens if self.seen is None else min(counted_tokens, self.seen)
-        base = (
-            self.unseen + self.factor * seen_tokens + self.growth * (counted_tokens - seen_tokens)
+        counted_tokens = (
+            tokens if self.recorded_estimate is None else min(tokens, self.recorded_estimate)
+        )
+        seen_tokens = (
+            counted_tokens if self.factor_limit is None else min(counted_tokens, self.factor_limit)
+        )
+        counted_total = (
+            self.unseen_tokens
+            + self.factor * seen_tokens
+            + self.growth_factor * (counted_tokens - seen_tokens)
         )
         if tokens <= counted_tokens:
-            return base
-        return base + max(session.of(tokens) - max(session.of(counted_tokens), base), 0.0)
+            return counted_total
+        return counted_total + max(
+            session_scale.request_tokens(tokens)
+            - max(session_scale.request_tokens(counted_tokens), counted_total),
+            0.0,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,83 +127,89 @@ class Ruler:
     """How the tokens of a session are counted: unseen + factor x the estimator's tokens of the items."""
 
     estimator: str = CHARS4
-    unseen: float = 0
+    unseen_tokens: float = 0
     """Tokens that every request has besides its items: system prompt and tools, where these are no items."""
     factor: float = 1.0
     prefix: Prefix = "message"
     """The unit of the cache: whole messages of the provider, or single items."""
     lifetime_seconds: float = 300
     """Seconds for which the provider keeps a prefix after its last use."""
-    lifetime_words: str = ""
+    lifetime_sentence: str = ""
     """A sentence on how the lifetime is known; empty where it was given."""
-    minimum: int = 0
+    min_cached: int = 0
     """Tokens below which nothing is cached."""
-    measured: bool = False
+    is_fitted: bool = False
     """Whether the ruler was fitted to the session's reported usage; else it is assumed."""
-    low: float = 1.0
-    high: float = 1.0
+    lowest_factor: float = 1.0
+    highest_factor: float = 1.0
     """The range of the factor: the lowest and highest quotient of reported tokens and this ruler's, over all
     requests."""
-    odd: tuple[int, ...] = ()
+    contradicting_requests: tuple[int, ...] = ()
     """Requests whose report contradicts those around it and was left out of the fit."""
     requests: tuple[RequestRuler, ...] = field(default=(), repr=False, hash=False)
     """How each request is counted; empty where all are counted alike."""
 
-    def of(self, request: int) -> RequestRuler:
+    def request_ruler(self, request: int) -> RequestRuler:
         """Return how a request is counted."""
         if request < len(self.requests):
             return self.requests[request]
         return RequestRuler(
-            self.unseen,
+            self.unseen_tokens,
             self.factor,
             self.factor,
             lifetime_seconds=self.lifetime_seconds,
-            minimum=self.minimum,
+            min_cached=self.min_cached,
         )
 
-    def with_lifetime(self, seconds: float, words: str) -> "Ruler":
+    def with_lifetime(self, seconds: float, sentence: str) -> "Ruler":
         """Return the ruler with another lifetime of the cache; ``words`` is a sentence on how it is known."""
         requests = tuple(request._replace(lifetime_seconds=seconds) for request in self.requests)
-        return replace(self, lifetime_seconds=seconds, lifetime_words=words, requests=requests)
+        return replace(
+            self, lifetime_seconds=seconds, lifetime_sentence=sentence, requests=requests
+        )
 
     @property
     def scale(self) -> Scale:
         """How the tokens of any request add up."""
-        return Scale(self.unseen, self.factor)
+        return Scale(self.unseen_tokens, self.factor)
 
     @property
-    def uniform(self) -> "Ruler":
+    def without_requests(self) -> "Ruler":
         """The ruler that counts all requests alike."""
         return replace(self, requests=())
 
     @property
-    def uncalibrated(self) -> "Ruler":
+    def estimator_only(self) -> "Ruler":
         """The ruler that counts by the estimator alone."""
         return Ruler(estimator=self.estimator, prefix=self.prefix)
 
     @property
-    def without_taken(self) -> "Ruler":
+    def without_taken_reads(self) -> "Ruler":
         """The ruler without reads taken from the recording."""
-        requests = (request._replace(taken=None, taken_share=1.0) for request in self.requests)
+        requests = (request._replace(taken_read=None, taken_share=1.0) for request in self.requests)
         return replace(self, requests=tuple(requests))
 
     @property
-    def words(self) -> str:
+    def sentence(self) -> str:
         """How the ruler counts, in a sentence."""
         items = f"Tokens are {self.factor:.3g} x {self.estimator} of the items"
-        if self.measured:
-            return f"{items} + {self.unseen:,.0f} not seen (fitted to the reported usage).{self._odd_words}"
-        beside = f" + {self.unseen:,.0f} of system prompt and tools" if self.unseen else ""
+        if self.is_fitted:
+            return f"{items} + {self.unseen_tokens:,.0f} not seen (fitted to the reported usage).{self._contradiction_sentence}"
+        beside = (
+            f" + {self.unseen_tokens:,.0f} of system prompt and tools" if self.unseen_tokens else ""
+        )
         return f"{items}{beside} (assumed)."
 
     @property
-    def _odd_words(self) -> str:
-        if not self.odd:
+    def _contradiction_sentence(self) -> str:
+        if not self.contradicting_requests:
             return ""
-        named = ", ".join(str(request + 1) for request in self.odd[:MAX_ODD_NAMED])
-        if len(self.odd) > MAX_ODD_NAMED:
-            named += f" and {len(self.odd) - MAX_ODD_NAMED:,} more"
-        is_single = len(self.odd) == 1
+        named = ", ".join(
+            str(request + 1) for request in self.contradicting_requests[:MAX_ODD_NAMED]
+        )
+        if len(self.contradicting_requests) > MAX_ODD_NAMED:
+            named += f" and {len(self.contradicting_requests) - MAX_ODD_NAMED:,} more"
+        is_single = len(self.contradicting_requests) == 1
         return (
             f" What request{'' if is_single else 's'} {named} reported contradicts the requests around {'it' if is_single else 'them'}"
             " and is left out of that."
@@ -218,13 +237,13 @@ class PriceProfile:
     unit: Literal["USD", "units"] = "USD"
     source: str = ""
     """The list that the prices are from, with its date; empty where they were given."""
-    recorded: bool = False
+    matches_recorded: bool = False
     """Whether the session's recorded costs follow these prices; else every amount computed with them is an estimate."""
     of_session: bool = False
     """Whether each request has its own price, and recorded costs apply; else these prices apply to all requests."""
     is_given: bool = False
     """Whether the user gave this model's price, which takes precedence over a list."""
-    unused: bool = False
+    all_unused: bool = False
     """Whether the user gave prices, none of which is for a model of the session."""
     model_price: Price | None = None
     """All prices of the model, where they depend on the length of a prompt, its service tier and its cache."""
@@ -232,15 +251,15 @@ class PriceProfile:
     """Whether a replay's writes are kept for an hour, as most of the recorded requests to the model requested."""
     other_models: tuple["PriceProfile", ...] = ()
     """Prices of the session's other models, which apply to their requests."""
-    unknown: tuple[str, ...] = ()
+    unpriced_models: tuple[str, ...] = ()
     """Models of the session whose price is not known, so that these prices apply to their requests."""
 
-    def rates_at(self, terms: Terms, prompt: float) -> Rates:
+    def rates_at(self, terms: Terms, prompt_tokens: float) -> Rates:
         """Return the prices of a request with ``prompt`` tokens in its prompt."""
-        profile = self.of(terms.model)
+        profile = self.profile_of(terms.model)
         listed = profile.model_price
         if listed is not None:
-            price = listed.at(prompt, terms.service_tier)
+            price = listed.at(prompt_tokens, terms.service_tier)
             if price is not listed or profile.writes_hour:
                 rates = rates_of(price, writes_hour=profile.writes_hour)
                 if rates is not None:
@@ -250,22 +269,22 @@ class PriceProfile:
     @property
     def basis(self) -> Basis:
         """Whether reported tokens at these prices are a fact or an estimate."""
-        return "fact" if self.recorded else "estimate"
+        return "fact" if self.matches_recorded else "estimate"
 
     @property
     def sentence(self) -> str:
         """A sentence on the prices, and on whether amounts computed with them are estimates."""
         if self.unit != "USD":
             return "The price is not known: one unit is the price of an uncached input token."
-        others = "".join(f"; of {other.name}: {other.rates}" for other in self.other_models)
-        text = f"Prices of {self.name}: {self.rates} USD per million tokens in, read, written, out{others}"
-        if self.unused:
+        others = "".join(f"; of {other.name}: {other.rates_text}" for other in self.other_models)
+        text = f"Prices of {self.name}: {self.rates_text} USD per million tokens in, read, written, out{others}"
+        if self.all_unused:
             text += " (no request is by a model whose price was given)"
-        if self.recorded:
+        if self.matches_recorded:
             return f"{text}; the recorded costs are at these."
         text += self.source_words
-        if self.unknown:
-            text += f". The price of {', '.join(self.unknown)} is not known and taken to be that of {self.name}"
+        if self.unpriced_models:
+            text += f". The price of {', '.join(self.unpriced_models)} is not known and taken to be that of {self.name}"
         return f"{text}. What they give is an estimate, marked {ESTIMATED}."
 
     @property
@@ -274,28 +293,30 @@ class PriceProfile:
         sources = dict.fromkeys(
             price.source for price in (self, *self.other_models) if price.source
         )
-        lists = [source for source in sources if source != GIVEN]
+        lists = [source for source in sources if source != GIVEN_SOURCE]
         listed = f", from {' and '.join(lists)}" if lists else ""
-        named = [profile.name for profile in (self, *self.other_models) if profile.source == GIVEN]
+        named = [
+            profile.name for profile in (self, *self.other_models) if profile.source == GIVEN_SOURCE
+        ]
         if not named:
             return listed
         return f"{listed}, and as given for {', '.join(named)}" if lists else ", as given"
 
     @property
-    def rates(self) -> str:
+    def rates_text(self) -> str:
         """The four prices, and those for long prompts."""
-        more = []
+        further_prices = []
         price = self.model_price
         if price is not None and self.writes_hour:
-            more.append("written for an hour")
+            further_prices.append("written for an hour")
         for tier in price.tiers if price is not None else ():
             rates = rates_of(tier.price, writes_hour=self.writes_hour)
             if rates is not None:
-                more.append(f"{_rates_text(rates)} above {tier.above:,} tokens")
+                further_prices.append(f"{_rates_text(rates)} above {tier.above:,} tokens")
         prices_text = _rates_text(Rates(self.input, self.output, self.read, self.write))
-        return f"{prices_text} ({', '.join(more)})" if more else prices_text
+        return f"{prices_text} ({', '.join(further_prices)})" if further_prices else prices_text
 
-    def of(self, model: str) -> "PriceProfile":
+    def profile_of(self, model: str) -> "PriceProfile":
         """Return the prices of one model's requests."""
         for other in self.other_models:
             if other.name == model:
@@ -304,21 +325,26 @@ class PriceProfile:
 
     def cost(
         self,
-        uncached: float,
-        read: float,
-        write: float,
-        output: float,
+        uncached_tokens: float,
+        read_tokens: float,
+        written_tokens: float,
+        output_tokens: float,
         *,
         terms: Terms,
-        prompt: float | None = None,
+        prompt_tokens: float | None = None,
     ) -> float:
         """Return the cost of tokens of a request; ``prompt`` is the length of the whole prompt, if they are a part of it."""
-        prices = self.rates_at(terms, uncached + read + write if prompt is None else prompt)
+        prices = self.rates_at(
+            terms,
+            uncached_tokens + read_tokens + written_tokens
+            if prompt_tokens is None
+            else prompt_tokens,
+        )
         return (
-            uncached * prices.input
-            + read * prices.read
-            + write * prices.write
-            + output * prices.output
+            uncached_tokens * prices.input
+            + read_tokens * prices.read
+            + written_tokens * prices.write
+            + output_tokens * prices.output
         ) / 1_000_000
 
     def cost_of(self, request: TimelineRequest) -> float:
@@ -326,7 +352,7 @@ class PriceProfile:
         usage = request.usage
         if usage is None:
             return 0.0
-        price = self.of(request.model).model_price
+        price = self.profile_of(request.model).model_price
         cost = None if price is None else usage.cost(price)
         if cost is not None:
             return cost
@@ -337,11 +363,11 @@ class PriceProfile:
 
     def amount_text(self, value: float) -> str:
         """Return an amount at these prices in words, marked where it is an estimate."""
-        return money_words(value, self.unit, self.basis)
+        return amount_with_unit(value, self.unit, self.basis)
 
 
 @lru_cache(maxsize=64)
-def kept_for(price: PriceProfile, *, hourly: bool) -> PriceProfile:
+def with_writes_kept(price: PriceProfile, *, hourly: bool) -> PriceProfile:
     """Return prices at which writes are kept for an hour, or for the usual time.
 
     A model with a price for writes, but none for an hour, is charged twice the input for an hour, as by Anthropic.
@@ -355,7 +381,7 @@ def kept_for(price: PriceProfile, *, hourly: bool) -> PriceProfile:
         changed_price = replace(price, write=2 * price.input, writes_hour=True)
     return replace(
         changed_price,
-        other_models=tuple(kept_for(other, hourly=hourly) for other in price.other_models),
+        other_models=tuple(with_writes_kept(other, hourly=hourly) for other in price.other_models),
     )
 
 
@@ -374,12 +400,12 @@ def _rates_text(rates: Rates) -> str:
     return " / ".join(f"{rate:g}" for rate in (rates.input, rates.read, rates.write, rates.output))
 
 
-def money_words(value: float, unit: str, basis: Basis = "fact") -> str:
+def amount_with_unit(value: float, unit: str, basis: Basis = "fact") -> str:
     """Return an amount with its unit: ``0.41 USD``, ``~0.002 USD``, ``~1,130 units``; 0 only for a cost of 0."""
     amount = usd_text(value) if unit == "USD" else f"{value:,.0f}"
     return f"{ESTIMATED if basis == 'estimate' else ''}{amount} {unit}"
 
 
-UNITS = PriceProfile(1e6, 5e6, 0.1e6, 1.25e6, name="units", unit="units")
+UNIT_PRICES = PriceProfile(1e6, 5e6, 0.1e6, 1.25e6, name="units", unit="units")
 """Prices relative to an uncached input token, for sessions whose price is unknown: reads a tenth, writes 1.25,
 output five, as Anthropic charges for its models in 2025 and 2026."""

@@ -9,7 +9,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Literal, NamedTuple
 
-from palimpsest.context_policies.prompt_cache.cache_losses import known_requests
+from palimpsest.context_policies.prompt_cache.cache_losses import reporting_requests
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
 EFFORTS_WITHOUT_THINKING = frozenset({"off", "none", "disabled"})
@@ -33,16 +33,16 @@ class SettingChange(NamedTuple):
     """Whether the request read less than the previous request had left in the cache."""
 
 
-def changed_settings(before: TimelineRequest, request: TimelineRequest) -> tuple[Setting, ...]:
+def changed_settings(previous: TimelineRequest, request: TimelineRequest) -> tuple[Setting, ...]:
     """Return which settings differ between two requests: thinking on or off, its effort, the agent's program."""
     settings: list[Setting] = []
-    if before.effort != request.effort:
-        both_report_effort = bool(before.effort and request.effort)
-        switches_thinking = both_report_effort and (before.effort in EFFORTS_WITHOUT_THINKING) != (
-            request.effort in EFFORTS_WITHOUT_THINKING
-        )
+    if previous.effort != request.effort:
+        both_report_effort = bool(previous.effort and request.effort)
+        switches_thinking = both_report_effort and (
+            previous.effort in EFFORTS_WITHOUT_THINKING
+        ) != (request.effort in EFFORTS_WITHOUT_THINKING)
         settings.append("thinking" if switches_thinking else "effort")
-    if before.client and request.client and before.client != request.client:
+    if previous.client and request.client and previous.client != request.client:
         settings.append("client")
     return tuple(settings)
 
@@ -53,13 +53,13 @@ def read_after_change(timeline: Timeline, request: TimelineRequest) -> float | N
     None where most of these lost nothing, or where there are none. The request's own report is not used.
     """
     changes = setting_changes(timeline)
-    reads = [
+    reads_after_changes = [
         read
         for (setting, model), changes_of_kind in changes.items()
         if model == request.model
         for read in _reads_around(changes_of_kind, request.index)
     ]
-    return min(reads) if reads else None
+    return min(reads_after_changes) if reads_after_changes else None
 
 
 def setting_changes(
@@ -84,13 +84,13 @@ def _reads_around(changes_of_kind: tuple[SettingChange, ...], request: int) -> l
 
 def _find_changes(timeline: Timeline) -> dict[tuple[Setting, str], tuple[SettingChange, ...]]:
     by_setting: dict[tuple[Setting, str], list[SettingChange]] = {}
-    for before, request in pairwise(known_requests(timeline)):
-        if before.model != request.model or before.usage is None or request.usage is None:
+    for previous, request in pairwise(reporting_requests(timeline)):
+        if previous.model != request.model or previous.usage is None or request.usage is None:
             continue
-        read, last = request.usage.cache_read, before.usage
+        read, last = request.usage.cache_read, previous.usage
         cached_tokens = last.cache_read + last.cache_write if last.cache_write else last.prompt
         expected = min(cached_tokens, request.usage.prompt)
-        change = SettingChange(request.index, before.index, read, read < LOST_SHARE * expected)
-        for setting in changed_settings(before, request):
+        change = SettingChange(request.index, previous.index, read, read < LOST_SHARE * expected)
+        for setting in changed_settings(previous, request):
             by_setting.setdefault((setting, request.model), []).append(change)
     return {key: tuple(changes_of_kind) for key, changes_of_kind in by_setting.items()}

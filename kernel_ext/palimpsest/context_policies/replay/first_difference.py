@@ -6,17 +6,21 @@ from typing import Any
 from palimpsest.transcript.timeline import GONE_STATES, Timeline, Transition
 
 
-def different_requests(timeline: Timeline, simulated: Sequence[Transition]) -> Iterator[int]:
+def different_requests(
+    timeline: Timeline, simulated_transitions: Sequence[Transition]
+) -> Iterator[int]:
     """Yield the requests whose items differ from the recorded ones, in order."""
     items = DifferingItems(timeline)
     start = 0
     for request in timeline.requests:
-        until = start
-        while until < len(simulated) and simulated[until].request <= request.index:
-            until += 1
-        if items.advance(request.index, simulated[start:until]):
+        end = start
+        while (
+            end < len(simulated_transitions) and simulated_transitions[end].request <= request.index
+        ):
+            end += 1
+        if items.advance(request.index, simulated_transitions[start:end]):
             yield request.index
-        start = until
+        start = end
 
 
 class DifferingItems:
@@ -30,7 +34,7 @@ class DifferingItems:
         self._simulated: dict[int, object] = {}
         self._items: set[int] = set()
 
-    def advance(self, request: int, simulated: Sequence[Transition]) -> bool:
+    def advance(self, request: int, simulated_transitions: Sequence[Transition]) -> bool:
         """Advance to a request, given the replay's new transitions, and return whether one of its items differs."""
         changed_items: list[int] = []
         recorded = self._timeline.transitions
@@ -39,7 +43,7 @@ class DifferingItems:
             self._read_count += 1
             self._recorded[transition.item] = _identity_of(transition)
             changed_items.append(transition.item)
-        for transition in simulated:
+        for transition in simulated_transitions:
             self._simulated[transition.item] = _identity_of(transition)
             changed_items.append(transition.item)
         for item in changed_items:

@@ -19,32 +19,34 @@ class GrowingReplay:
     """Replays the timelines of a growing session, each of which begins with the one before."""
 
     def __init__(
-        self, ruler: Ruler, policy: RecordedPolicy | None = None, *, sized: bool = True
+        self, ruler: Ruler, policy: RecordedPolicy | None = None, *, measures_sizes: bool = True
     ) -> None:
         """Replay under ``policy`` in its initial state; without a policy, as recorded."""
         self.ruler = ruler
-        self._sized = sized
+        self._sized = measures_sizes
         self._policy = policy or RecordedPolicy()
         self._replayed_part: TimelineReplay | None = None
         self._earlier: dict[str, Any] = {}
         """Values derived from the timelines so far, which the next replay continues."""
 
-    def of(self, timeline: Timeline) -> Simulation:
+    def simulation_of(self, timeline: Timeline) -> Simulation:
         """Return a timeline's replay."""
         return self.replay(timeline).run(self._earlier)
 
     def replay(self, timeline: Timeline) -> TimelineReplay:
         """Return a timeline's replay, advanced to the last request or shortly before it."""
-        previous, until = self._replayed_part, len(timeline.requests) - 1
+        previous, last_request = self._replayed_part, len(timeline.requests) - 1
         if previous is not None and previous.is_beginning_of(timeline):
-            replay = previous.recorded_on(timeline)
+            replay = previous.continued_on(timeline)
         else:
             previous = None
             policy = self._policy.continued_on(timeline, 0)
-            replay = TimelineReplay(timeline, policy, self.ruler, sized=self._sized)
-        if until > 0 and (previous is None or until - previous.done_count >= MAX_REQUESTS_BEHIND):
-            replay.advance(until)
-            self._replayed_part = replay.recorded_on(timeline)
+            replay = TimelineReplay(timeline, policy, self.ruler, measures_sizes=self._sized)
+        if last_request > 0 and (
+            previous is None or last_request - previous.done_count >= MAX_REQUESTS_BEHIND
+        ):
+            replay.advance(last_request)
+            self._replayed_part = replay.continued_on(timeline)
         return replay
 
 
@@ -54,4 +56,4 @@ def recorded_replay(timeline: Timeline, ruler: Ruler) -> Simulation:
         return simulate(timeline, RecordedPolicy(), ruler)
     name = f"replay {ruler.estimator} {ruler.prefix}"
     growing: GrowingReplay = timeline.earlier.setdefault(name, GrowingReplay(ruler))
-    return growing.of(timeline)
+    return growing.simulation_of(timeline)

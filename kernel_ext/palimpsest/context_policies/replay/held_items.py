@@ -22,20 +22,22 @@ class HeldItems:
         else:
             self._fixed.add(change.item)
 
-    def permitted(self, changes: Sequence[Change]) -> Sequence[Change]:
+    def permitted_changes(self, changes: Sequence[Change]) -> Sequence[Change]:
         """Return a policy's changes to other items; the size of a summary moves to another change where its item is fixed."""
         if not self._fixed or all(change.item not in self._fixed for change in changes):
             return changes
-        permitted = [change for change in changes if change.item not in self._fixed]
+        allowed_changes = [change for change in changes if change.item not in self._fixed]
         summary_tokens = sum(
             change.tokens or 0
             for change in changes
             if change.item in self._fixed and change.state == "summarised"
         )
         position = next(
-            (i for i, entry in enumerate(permitted) if entry.state == "summarised"), None
+            (i for i, entry in enumerate(allowed_changes) if entry.state == "summarised"), None
         )
         if summary_tokens and position is not None:
-            summary = permitted[position]
-            permitted[position] = summary._replace(tokens=(summary.tokens or 0) + summary_tokens)
-        return permitted
+            summary = allowed_changes[position]
+            allowed_changes[position] = summary._replace(
+                tokens=(summary.tokens or 0) + summary_tokens
+            )
+        return allowed_changes

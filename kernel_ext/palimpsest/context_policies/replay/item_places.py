@@ -43,7 +43,7 @@ class ItemOrder:
     """The item at each position."""
     messages: Sequence[int]
     """For each position, the first position of the same provider message."""
-    highest: Sequence[int]
+    highest_positions: Sequence[int]
     """For each number of items, the highest position among them; -1 for none."""
     inserted: Sequence[int]
     """Items that are inserted before an older item, ascending."""
@@ -71,33 +71,37 @@ class ItemPlaces:
     """Tracks the first change since the previous request, in the order of the items in a request."""
 
     def __init__(
-        self, timeline: Timeline, shown: Sequence[int], added: int = 0, sent: int = 0
+        self,
+        timeline: Timeline,
+        shown_tokens: Sequence[int],
+        added_count: int = 0,
+        sent_count: int = 0,
     ) -> None:
         """Start with ``added`` items, of which a request sent the first ``sent``."""
         order = timeline.derived_value("order of items", ItemOrder.of)
-        self._shown = shown
+        self._shown = shown_tokens
         self._ranks = order.ranks
         self._order = order
         # A new item normally comes last, so that no sum before other items includes it. An inserted item has the size 0
         # until it exists.
-        values = [shown[index] for index in order.order]
-        self._inserted = bisect_left(order.inserted, added)
+        values = [shown_tokens[index] for index in order.order]
+        self._inserted = bisect_left(order.inserted, added_count)
         for index in order.inserted[self._inserted :]:
             values[self._ranks[index]] = 0
         self._sums = PrefixSums(values)
-        self._sent = sent
-        self._highest_rank = order.highest[sent]
+        self._sent = sent_count
+        self._highest_rank = order.highest_positions[sent_count]
         """The highest position that was sent."""
         self._lowest_rank = len(self._ranks)
 
-    def begin(self) -> None:
+    def begin_request(self) -> None:
         """Begin a request, of which nothing changed yet."""
         self._lowest_rank = len(self._ranks)
 
-    def add(self, until: int) -> None:
+    def add(self, end: int) -> None:
         """Add new items; an item inserted before sent items changes the request at its position."""
         inserted = self._order.inserted
-        while self._inserted < len(inserted) and inserted[self._inserted] < until:
+        while self._inserted < len(inserted) and inserted[self._inserted] < end:
             index = inserted[self._inserted]
             self._inserted += 1
             rank = self._ranks[index]
@@ -115,10 +119,10 @@ class ItemPlaces:
     def note_sent(self, count: int) -> None:
         """Store that a request with the first ``count`` items was sent."""
         self._sent = count
-        self._highest_rank = max(self._highest_rank, self._order.highest[count])
+        self._highest_rank = max(self._highest_rank, self._order.highest_positions[count])
 
     @property
-    def lowest(self) -> int | None:
+    def first_changed_item(self) -> int | None:
         """The first changed item; None where the request only grew."""
         return (
             self._order.order[self._lowest_rank]

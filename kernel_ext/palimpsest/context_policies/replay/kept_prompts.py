@@ -8,16 +8,18 @@ def with_cache_policy(policy: CacheKeeping, ruler: RequestRuler) -> RequestRuler
     """Return a request's ruler under a cache policy."""
     if policy.lifetime is not None:
         # A recording that wrote prompts and never read them may have had pauses longer than the lifetime.
-        is_cached = ruler.is_cached or ruler.uncached is not None
+        is_cached = ruler.is_cached or ruler.unwritten_tokens is not None
         ruler = ruler._replace(lifetime_seconds=policy.lifetime, is_cached=is_cached)
     if not policy.keeps_as_recorded:
-        ruler = ruler._replace(is_cached=True, uncached=ruler.uncached or 0.0)
+        ruler = ruler._replace(is_cached=True, unwritten_tokens=ruler.unwritten_tokens or 0.0)
     if isinstance(policy, ProviderCache):
         ruler = ruler._replace(
-            minimum=policy.minimum,
-            step=policy.block,
+            min_cached=policy.minimum,
+            read_step=policy.block,
             # Whether an answer would be kept that the recorded cache left out is not known of its thinking.
-            beyond=ruler.beyond if policy.rules.keeps_answers else min(ruler.beyond, 0),
+            cached_beyond=ruler.cached_beyond
+            if policy.rules.keeps_answers
+            else min(ruler.cached_beyond, 0),
             starts_anew_by_thinking=policy.rules.starts_anew_by_thinking,
         )
     return ruler

@@ -24,13 +24,13 @@ from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import Timeline
 
-EXTRACT = "[An extract that no model wrote: the names and first lines of {items:,} items.]"
+EXTRACT_NOTE = "[An extract that no model wrote: the names and first lines of {items:,} items.]"
 LINE_CHARS = 100
 """Maximum characters of an item's first line in an extract."""
 NAMES_SHARE = 0.5
 """Maximum share of an extract for names; the rest is first lines."""
 MAX_TOKENS = 1_000_000
-_WRITTEN = re.compile(r"(stub|extract)\((\d[\d_]{0,9})\)|recorded")
+_CHOICE_TEXT = re.compile(r"(stub|extract)\((\d[\d_]{0,9})\)|recorded")
 SummaryText = Literal["stub", "recorded", "extract"]
 
 
@@ -43,13 +43,13 @@ class SummaryChoice:
     """The size of a placeholder, or the largest size of an extract; 0: the policy's own size."""
 
     @classmethod
-    def of(cls, written: str) -> "SummaryChoice":
+    def parse(cls, text: str) -> "SummaryChoice":
         """Return the choice for the text ``stub(n)``, ``recorded`` or ``extract(n)``; raises UserError."""
-        match = _WRITTEN.fullmatch(written.strip())
+        match = _CHOICE_TEXT.fullmatch(text.strip())
         tokens = int(match[2].replace("_", "")) if match is not None and match[2] else 0
         if match is None or tokens > MAX_TOKENS or (match[1] and not tokens):
             raise UserError(
-                f"{written!r} is no way to fill summaries; write stub(1500), extract(2000) or recorded."
+                f"{text!r} is no way to fill summaries; write stub(1500), extract(2000) or recorded."
             )
         return cls(
             "recorded" if match[1] is None else "stub" if match[1] == "stub" else "extract", tokens
@@ -72,8 +72,8 @@ class SummaryChoice:
 class FilledState(NamedTuple):
     """The state between requests: the policy's own state, and all items that summaries replaced."""
 
-    inner: Any
-    covered: tuple[int, ...] = ()
+    policy_state: Any
+    covered_items: tuple[int, ...] = ()
 
 
 class WithSummaries:
@@ -97,24 +97,26 @@ class WithSummaries:
 
     def step(self, state: FilledState, view: PolicyView) -> PolicyResult:
         """Return the policy's decisions, with texts in its summaries."""
-        decided = self.policy.step(state.inner, view)
+        policy_result = self.policy.step(state.policy_state, view)
         summarised_items = {
-            change.item for change in decided.changes if change.state == "summarised"
+            change.item for change in policy_result.changes if change.state == "summarised"
         }
-        covered = (
-            tuple(sorted({*state.covered, *summarised_items}))
+        covered_items = (
+            tuple(sorted({*state.covered_items, *summarised_items}))
             if summarised_items
-            else state.covered
+            else state.covered_items
         )
         changes = [
-            self._with_text(change, covered, view)
+            self._with_text(change, covered_items, view)
             if change.state == "summarised" and change.tokens
             else change
-            for change in decided.changes
+            for change in policy_result.changes
         ]
-        return replace(decided, state=FilledState(decided.state, covered), changes=changes)
+        return replace(
+            policy_result, state=FilledState(policy_result.state, covered_items), changes=changes
+        )
 
-    def _with_text(self, change: Change, covered: Sequence[int], view: PolicyView) -> Change:
+    def _with_text(self, change: Change, covered_items: Sequence[int], view: PolicyView) -> Change:
         match self._choice.text:
             case "stub":
                 return change._replace(tokens=self._choice.tokens)
@@ -123,16 +125,16 @@ class WithSummaries:
                 if summary is None:
                     return change
                 text = view.timeline.read(summary)
-                return change._replace(shown=text, tokens=view.timeline.weights()[summary])
+                return change._replace(replacement=text, tokens=view.timeline.weights()[summary])
             case "extract":
-                text = self._extract(covered, view)
-                return change._replace(shown=text, tokens=-(-len(text) // 4))
+                text = self._extract(covered_items, view)
+                return change._replace(replacement=text, tokens=-(-len(text) // 4))
 
-    def _extract(self, covered: Sequence[int], view: PolicyView) -> str:
+    def _extract(self, covered_items: Sequence[int], view: PolicyView) -> str:
         """Return the newest names and first lines of items, as far as they fit."""
         limit = 4 * self._choice.tokens
-        head = EXTRACT.format(items=len(covered))[:limit]
-        described = [self._described_item(item, view) for item in covered]
+        head = EXTRACT_NOTE.format(items=len(covered_items))[:limit]
+        described = [self._described_item(item, view) for item in covered_items]
         newest = dict.fromkeys(name for _, names in reversed(described) for name in reversed(names))
         names = ", ".join(_texts_that_fit(newest, round(NAMES_SHARE * (limit - len(head))), 2))
         rest = limit - len(head) - len(names) - 2
@@ -179,10 +181,10 @@ def _nearest_summary(timeline: Timeline, request: int) -> int | None:
     return None if nearest is None else nearest.index
 
 
-def _texts_that_fit(texts: Any, chars: int, between: int) -> Iterator[str]:
+def _texts_that_fit(texts: Any, chars: int, separator_chars: int) -> Iterator[str]:
     """Yield texts as long as they fit into ``chars`` characters, with separators of ``between`` characters."""
     for text in texts:
-        chars -= len(text) + between
+        chars -= len(text) + separator_chars
         if chars < 0:
             return
         yield text

@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from palimpsest.context_policies.interface.policy import Change, Since
+from palimpsest.context_policies.interface.policy import Change, LaterItems
 from palimpsest.transcript.timeline import (
     CHARS4,
     GONE_STATES,
@@ -18,41 +18,45 @@ from palimpsest.transcript.timeline import (
 class TokenScale:
     """Tokens of the items in their current state, by one estimator."""
 
-    def __init__(self, timeline: Timeline, estimator: str, unseen: float) -> None:
+    def __init__(self, timeline: Timeline, estimator: str, unseen_tokens: float) -> None:
         self.estimator = estimator
         self.weights = timeline.weights(estimator)
-        self.shown = list(self.weights)
-        self.unseen = unseen
+        self.shown_tokens = list(self.weights)
+        self.unseen_tokens = unseen_tokens
         """Tokens of every request besides its items."""
         self.count = 0
-        self.total = 0
+        self.item_tokens = 0
         """Tokens of the items that exist, as they are shown."""
-        self.whole_total = 0
+        self.whole_tokens = 0
         """Tokens of the items that exist, if every item were whole."""
         self._count = timeline.count(estimator) if timeline.count and estimator != CHARS4 else None
 
     def copy_from(self, other: "TokenScale") -> None:
         """Copy the sizes of a scale over a timeline that begins with the same items."""
-        self.shown[: other.count] = other.shown[: other.count]
-        self.count, self.total, self.whole_total = other.count, other.total, other.whole_total
+        self.shown_tokens[: other.count] = other.shown_tokens[: other.count]
+        self.count, self.item_tokens, self.whole_tokens = (
+            other.count,
+            other.item_tokens,
+            other.whole_tokens,
+        )
 
-    def add(self, until: int) -> None:
+    def add(self, end: int) -> None:
         """Add the items up to this index to the request."""
-        more = sum(self.shown[self.count : until])
-        self.whole_total += more
-        self.total += more
-        self.count = until
+        added_tokens = sum(self.shown_tokens[self.count : end])
+        self.whole_tokens += added_tokens
+        self.item_tokens += added_tokens
+        self.count = end
 
     def change(self, change: Change) -> None:
         """Change how an item is shown, and its tokens."""
         tokens = change.tokens_of(self.weights[change.item], self._count)
-        self.total += tokens - self.shown[change.item]
-        self.shown[change.item] = tokens
+        self.item_tokens += tokens - self.shown_tokens[change.item]
+        self.shown_tokens[change.item] = tokens
 
     def set_empty(self, items: Sequence[int]) -> None:
         """Count items as empty: recorded summaries that another policy would not have made."""
         for item in items:
-            self.shown[item] = 0
+            self.shown_tokens[item] = 0
 
 
 class ReplayView:
@@ -65,7 +69,7 @@ class ReplayView:
         self.shown_items: list[int] = []
         self.shown_changes: list[int] = []
         """The items that were hidden or shown again after they had been added, in the order of these changes."""
-        self.kept: dict[str, Any] = {}
+        self.kept_values: dict[str, Any] = {}
         """What functions over the shown items keep from one step to the next."""
         self.count = 0
         self.turn = 0
@@ -106,7 +110,7 @@ class ReplayView:
 
     def tokens(self, index: int) -> int:
         """Return the tokens of an item as it is shown now."""
-        return self._scale.shown[index]
+        return self._scale.shown_tokens[index]
 
     def chars(self, index: int) -> int:
         """Return the characters of an item as it is shown now."""
@@ -136,17 +140,17 @@ class ReplayView:
     @property
     def total(self) -> int:
         """Tokens of the request with all current changes."""
-        return round(self._scale.unseen + self._scale.total)
+        return round(self._scale.unseen_tokens + self._scale.item_tokens)
 
     @property
     def raw_total(self) -> int:
         """Tokens of the request if every item were whole."""
-        return round(self._scale.unseen + self._scale.whole_total)
+        return round(self._scale.unseen_tokens + self._scale.whole_tokens)
 
-    def reported(self, *, answer: bool, since: Since) -> int | None:
+    def reported(self, *, answer: bool, later_items: LaterItems) -> int | None:
         """Return the tokens of the request by the provider's count; None while nothing was reported."""
         count = self.count_reported
-        return None if count is None else count(self, answer=answer, since=since)
+        return None if count is None else count(self, answer=answer, later_items=later_items)
 
     def read(self, index: int) -> str:
         """Return the whole text of an item; raises IndexError for an item of a later request."""
@@ -154,14 +158,14 @@ class ReplayView:
             raise IndexError("A policy sees no item of the future.")
         return self.timeline.read(index)
 
-    def add(self, until: int) -> None:
+    def add(self, end: int) -> None:
         """Add the items up to this index to the request."""
         items = self._items
-        for index in range(self.count, until):
+        for index in range(self.count, end):
             is_shown = not self._removed[index]
             if is_shown:
                 self.shown_items.append(index)
             if items[index].kind == "output":
                 self.outputs.append(index)
                 self.shown_outputs += is_shown
-        self.count = until
+        self.count = end

@@ -6,7 +6,7 @@ until the first request that differs; from then on the ruler estimates it.
 
 from dataclasses import dataclass
 
-from palimpsest.context_policies.interface.policy import PolicyView, Since
+from palimpsest.context_policies.interface.policy import LaterItems, PolicyView
 from palimpsest.context_policies.prompt_cache.ruler import Ruler
 from palimpsest.context_policies.replay.replay_view import TokenScale
 from palimpsest.transcript.timeline import TimelineRequest
@@ -46,17 +46,19 @@ class ReportedTokens:
         """Copy the usage of a timeline that begins with the same requests."""
         self.answered = [*other.answered]
 
-    def add_sent(self, request: TimelineRequest, total: float, *, recorded: bool) -> None:
+    def add_sent(
+        self, request: TimelineRequest, request_tokens: float, *, is_recorded: bool
+    ) -> None:
         """Store the usage of a sent request: reported, or ``total`` by the ruler where it differs from the recorded one."""
         if request.reported is not None:
-            prompt = request.reported if recorded else total
-            self._add(request, prompt, self._measure.total)
+            prompt = request.reported if is_recorded else request_tokens
+            self._add(request, prompt, self._measure.item_tokens)
 
     def add_reported_usage(self, request: TimelineRequest) -> None:
         """Store the reported usage of a request whose items are all still shown in the same way."""
         if request.reported is not None:
-            later = sum(self._measure.shown[request.items : self._measure.count])
-            self._add(request, request.reported, self._measure.total - later)
+            later = sum(self._measure.shown_tokens[request.items : self._measure.count])
+            self._add(request, request.reported, self._measure.item_tokens - later)
 
     def _add(self, request: TimelineRequest, prompt: float, item_tokens: float) -> None:
         usage = request.usage
@@ -65,31 +67,35 @@ class ReportedTokens:
             _Answered(prompt, output, request.items, request.answer[1], item_tokens)
         )
 
-    def total(self, view: PolicyView, *, answer: bool, since: Since) -> int | None:
+    def reported_total(
+        self, view: PolicyView, *, answer: bool, later_items: LaterItems
+    ) -> int | None:
         """Return the tokens of the next request; None while no usage was reported."""
-        last = next(
+        last_answered = next(
             (answered for answered in reversed(self.answered) if not _is_reverted(view, answered)),
             None,
         )
-        if last is None:
+        if last_answered is None:
             return None
         measure = self._measure
-        later = sum(measure.shown[last.first_item : view.count])
+        later = sum(measure.shown_tokens[last_answered.first_item : view.count])
         # Changes to its items after it was sent, which its usage does not include.
-        changed_tokens = measure.total - later - last.item_tokens
-        prompt = max(last.prompt + self._ruler.factor * changed_tokens, 0.0)
-        tokens = prompt + (last.output if answer else 0)
-        if since == "nothing":
+        changed_tokens = measure.item_tokens - later - last_answered.item_tokens
+        prompt = max(last_answered.prompt + self._ruler.factor * changed_tokens, 0.0)
+        tokens = prompt + (last_answered.output if answer else 0)
+        if later_items == "nothing":
             return round(tokens)
-        first_newer = last.end if answer else last.first_item
+        first_newer = last_answered.end if answer else last_answered.first_item
         # A summary that was written since replaces items that the usage counted.
         newer_tokens: float = sum(
-            self._scale.shown[index]
+            self._scale.shown_tokens[index]
             for index in range(first_newer, view.count)
             if not (view.item(index).kind == "summary" or view.item(index).continues)
         )
-        if since == "counted":
-            before = self._scale.total - sum(self._scale.shown[last.first_item : view.count])
+        if later_items == "counted":
+            before = self._scale.item_tokens - sum(
+                self._scale.shown_tokens[last_answered.first_item : view.count]
+            )
             newer_tokens *= min(max(prompt / before, 1.0), MAX_SCALE) if before > 0 else 1.0
         return round(tokens + newer_tokens)
 

@@ -23,7 +23,7 @@ from palimpsest.context_policies.public_policies import PolicyNames
 from palimpsest.context_policies.replay.simulation import Simulation, simulate
 from palimpsest.transcript.timeline import Timeline
 
-T = TypeVar("T")
+Derived = TypeVar("Derived")
 
 MAX_REPLAYS = 128
 MAX_ROWS = 500_000
@@ -55,10 +55,12 @@ class SimulationCache:
                 return self._replays[key][0]
         replay = simulate(self._timeline, policy, ruler, window)
         with self._lock:
-            self._keep(key, replay)
+            self._store_value(key, replay)
         return replay
 
-    def derived(self, simulation: Simulation, key: Hashable, compute: Callable[[], T]) -> T:
+    def derived(
+        self, simulation: Simulation, key: Hashable, compute: Callable[[], Derived]
+    ) -> Derived:
         """Return a value derived from a replay, stored or computed now; ``key`` contains its other inputs."""
         with self._lock:
             results = next(
@@ -73,10 +75,10 @@ class SimulationCache:
             return compute()
         if key not in results:
             results[key] = compute()
-        result: T = results[key]
+        result: Derived = results[key]
         return result
 
-    def _keep(self, key: Hashable, replay: Simulation) -> None:
+    def _store_value(self, key: Hashable, replay: Simulation) -> None:
         self._row_count += 0 if key in self._replays else _row_count(replay)
         self._replays.setdefault(key, (replay, {}))
         while len(self._replays) > 1 and (

@@ -39,22 +39,22 @@ def exact_whatif(
     summary_tokens: int = SUMMARY_TOKENS,
 ) -> WhatIf:
     """Compare a recorded session with its simulation under a policy; None uses each step's recorded policy."""
-    simulated = CounterfactualReplay(store, session_id, policy, counter, summary_tokens)
-    steps = tuple(simulated.steps())
-    recorded = Replay(
+    counterfactual = CounterfactualReplay(store, session_id, policy, counter, summary_tokens)
+    steps = tuple(counterfactual.steps())
+    recorded_replay = Replay(
         session_id,
         None,
         counterfactual=False,
-        steps=tuple(simulated.recorded),
-        decisions_after=tuple(simulated.recorded_since.decisions),
-        compactions_after=tuple(simulated.recorded_since.compactions),
+        steps=tuple(counterfactual.recorded_steps),
+        decisions_after=tuple(counterfactual.recorded_since.decisions),
+        compactions_after=tuple(counterfactual.recorded_since.compactions),
     )
-    other = Replay(
+    other_replay = Replay(
         session_id,
         policy,
         counterfactual=True,
         steps=steps,
-        decisions_after=simulated.undecided(),
-        compactions_after=tuple(simulated.since.compactions),
+        decisions_after=counterfactual.undecided(),
+        compactions_after=tuple(counterfactual.since.compactions),
     )
-    return WhatIf(recorded, other, summary_tokens, exact=True)
+    return WhatIf(recorded_replay, other_replay, summary_tokens, exact=True)

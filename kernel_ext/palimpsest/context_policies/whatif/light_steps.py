@@ -15,7 +15,7 @@ from palimpsest.context_policies.interface.policy import (
     SessionFacts,
     When,
 )
-from palimpsest.context_policies.items.engine_sizes import counted_requests
+from palimpsest.context_policies.items.engine_sizes import request_token_counts
 from palimpsest.context_policies.replay.simulation import Simulation
 from palimpsest.context_policies.whatif.steps import Compaction, Step
 from palimpsest.recordings.timeline.message_items import part_of
@@ -23,7 +23,7 @@ from palimpsest.transcript.context_values.decisions import Decision, DecisionAct
 from palimpsest.transcript.timeline import Timeline, TimelineRequest, Transition
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
-ACTIONS: dict[str, tuple[DecisionAction, str]] = {
+ACTION_BY_STATE: dict[str, tuple[DecisionAction, str]] = {
     "truncated": ("truncate", "truncate"),
     "offloaded": ("truncate", "truncate"),
     "cleared": ("clear", "prune"),
@@ -64,11 +64,11 @@ class LightSteps:
     timeline: Timeline
     """The recorded timeline."""
     simulation: Simulation
-    differing: frozenset[int] = frozenset()
+    differing_requests: frozenset[int] = frozenset()
     """The requests that differing from the recorded ones."""
     policy: ContextPolicy | None = None
     states: Mapping[int, EngineState] = field(default_factory=dict)
-    recorded: bool = False
+    is_recorded: bool = False
     """Whether this side is the recorded session."""
 
     def steps(self) -> tuple[Step, ...]:
@@ -80,9 +80,9 @@ class LightSteps:
         """Return the tokens of each request; by the recording's estimator, if the session was recorded here."""
         tokens = [round(size.total) for size in self.simulation.sizes]
         estimators = {request.estimator for request in self.timeline.requests} - {""}
-        weight_estimator = "" if self.recorded else self.simulation.ruler.estimator
+        weight_estimator = "" if self.is_recorded else self.simulation.ruler.estimator
         for estimator in estimators:
-            counted = counted_requests(
+            counted = request_token_counts(
                 self.timeline, self._shown_timeline, estimator, weight_estimator
             )
             for request in self.timeline.requests:
@@ -99,10 +99,10 @@ class LightSteps:
         window, fits = request.window, True
         estimate, budget = tokens[index], max(request.window - request.reserve, 0)
         if state is not None:
-            estimate, budget, fits = state.estimate, state.budget, state.fits
+            estimate, budget, fits = state.estimated_tokens, state.estimate_limit, state.fits
         elif window:
             fits = tokens[index] <= window
-        difference_mark = " otherwise" if index in self.differing else ""
+        difference_mark = " otherwise" if index in self.differing_requests else ""
         return Step(
             number=index + 1,
             seq=0,
@@ -111,7 +111,7 @@ class LightSteps:
             tokens=tokens[index],
             estimate=estimate,
             budget=budget,
-            fits=fits or self.recorded,
+            fits=fits or self.is_recorded,
             cached=round(prefix_share * tokens[index - 1]) if index else 0,
             sha256=f"{request.id}{difference_mark}",
             decisions=tuple(self._decisions(index)),
@@ -122,7 +122,7 @@ class LightSteps:
     @property
     def _shown_timeline(self) -> Timeline:
         """The timeline whose transitions the steps show: the recorded or the replayed one."""
-        return self.timeline if self.recorded else self.simulation.timeline
+        return self.timeline if self.is_recorded else self.simulation.timeline
 
     def _decisions(self, request: int) -> Iterator[Decision]:
         for transition in self._shown_timeline.by_request.get(request, ()):
@@ -132,7 +132,7 @@ class LightSteps:
             item = self.timeline.items[transition.item]
             yield Decision(
                 id="",
-                action=ACTIONS[transition.state][0],
+                action=ACTION_BY_STATE[transition.state][0],
                 rule=rule,
                 message_id=item.message,
                 part_id=part_of(item),
@@ -145,7 +145,7 @@ class LightSteps:
 
     def _rule(self, transition: Transition) -> str:
         """Return the rule of a decider's decision; empty for other transitions, and for the user's decisions."""
-        if transition.state not in ACTIONS or self.timeline.items[transition.item].kind in (
+        if transition.state not in ACTION_BY_STATE or self.timeline.items[transition.item].kind in (
             "media",
             "summary",
         ):
@@ -153,26 +153,26 @@ class LightSteps:
         rule = str(transition.numbers.get("rule") or transition.rule)
         if rule.startswith(OWN_RULES):
             return rule
-        is_by_policy = not self.recorded and transition.rule == self.simulation.policy
+        is_by_policy = not self.is_recorded and transition.rule == self.simulation.policy_name
         if not is_by_policy or self.timeline.items[transition.item].continues:
             return ""
-        return f"{ACTIONS[transition.state][1]}/{transition.rule}"
+        return f"{ACTION_BY_STATE[transition.state][1]}/{transition.rule}"
 
     def _compactions(self, request: int, tokens: Sequence[int]) -> Iterator[Compaction]:
         transitions = self._shown_timeline.by_request.get(request, ())
-        covered = {
+        covered_by_request = {
             self.timeline.items[transition.item].message
             for transition in transitions
             if transition.state == "summarised"
         }
-        requested = round(self.simulation.sizes[request].summary_input) or (
+        requested_tokens = round(self.simulation.sizes[request].summary_input) or (
             tokens[request - 1] if request else 0
         )
         new_compaction = partial(
             Compaction,
-            tokens_before=requested,
+            tokens_before=requested_tokens,
             tokens_after=tokens[request],
-            requested=requested,
+            requested_tokens=requested_tokens,
             stand_in=False,
         )
         for transition in transitions:
@@ -180,14 +180,14 @@ class LightSteps:
             is_recorded_summary = item.kind == "summary" and transition.state == "whole"
             stand_in = transition.state == "summarised" and bool(transition.tokens)
             if is_recorded_summary or stand_in:
-                yield new_compaction(item.message, len(covered), stand_in=stand_in)
+                yield new_compaction(item.message, len(covered_by_request), stand_in=stand_in)
         state = self.states.get(request)
         if state is not None and state.failed_at == request:
             yield new_compaction("", 0, succeeded=False)
-        if self.recorded and covered:
+        if self.is_recorded and covered_by_request:
             for item in self.timeline.items:
                 if item.kind == "summary" and item.entered == request:
-                    yield new_compaction(item.message, len(covered))
+                    yield new_compaction(item.message, len(covered_by_request))
 
     def _refusal(self, request: TimelineRequest) -> str:
         if not isinstance(self.policy, EnginePolicy):

@@ -15,7 +15,7 @@ from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy
 from palimpsest.context_policies.prompt_cache.ruler import Ruler
 from palimpsest.context_policies.replay.first_difference import different_requests
-from palimpsest.context_policies.replay.simulation import RAW, simulate
+from palimpsest.context_policies.replay.simulation import RAW_NAME, simulate
 from palimpsest.context_policies.summary_size import SUMMARY_TOKENS
 from palimpsest.context_policies.whatif.light_steps import LightSteps, StateRecordingPolicy
 from palimpsest.context_policies.whatif.steps import Replay
@@ -57,12 +57,14 @@ def light_whatif(
     timeline, ruler = session.timeline, _ruler(session)
     chosen_policy = _replay_policy(session, policy, summary_tokens)
     recorded_steps = LightSteps(
-        timeline, simulate(timeline, RecordedPolicy(), ruler), recorded=True
+        timeline, simulate(timeline, RecordedPolicy(), ruler), is_recorded=True
     )
-    recorded = Replay(timeline.session, None, counterfactual=False, steps=recorded_steps.steps())
+    recorded_replay = Replay(
+        timeline.session, None, counterfactual=False, steps=recorded_steps.steps()
+    )
     if isinstance(chosen_policy, RecordedPolicy):
-        other = Replay(timeline.session, None, counterfactual=True, steps=recorded.steps)
-        return WhatIf(recorded, other, summary_tokens, proof=session.proof())
+        other = Replay(timeline.session, None, counterfactual=True, steps=recorded_replay.steps)
+        return WhatIf(recorded_replay, other, summary_tokens, proof=session.proof())
     states: dict[int, EngineState] = {}
     tracked_policy = (
         StateRecordingPolicy(chosen_policy, states)
@@ -73,10 +75,12 @@ def light_whatif(
     different = frozenset(different_requests(timeline, simulation.timeline.transitions))
     steps = LightSteps(timeline, simulation, different, chosen_policy, states).steps()
     shown_policy = (
-        chosen_policy.engine if isinstance(chosen_policy, EnginePolicy) else chosen_policy or RAW
+        chosen_policy.engine
+        if isinstance(chosen_policy, EnginePolicy)
+        else chosen_policy or RAW_NAME
     )
     other = Replay(timeline.session, shown_policy, counterfactual=True, steps=steps)
-    return WhatIf(recorded, other, summary_tokens, proof=session.proof())
+    return WhatIf(recorded_replay, other, summary_tokens, proof=session.proof())
 
 
 def _replay_policy(

@@ -28,14 +28,14 @@ class ConvertedMessages:
         """Return the result of ``neutral_messages``."""
         if self._model_and_policy != (model, policy):
             self._model_and_policy, self._converted = (model, policy), {}
-        flat: list[NeutralMessage] = []
+        converted_messages: list[NeutralMessage] = []
         for message in messages:
             converted = self._converted.get(message.id)
             if converted is None or converted[0] is not message:
                 converted = (message, neutral_messages((message,), model, policy))
                 self._converted[message.id] = converted
-            flat += converted[1]
-        return tuple(flat)
+            converted_messages += converted[1]
+        return tuple(converted_messages)
 
 
 class TokenCounts:

@@ -32,7 +32,7 @@ from palimpsest.transcript.values import ModelInfo
 class RecordedMarker:
     """A recorded marker, and the session and policy under which its compaction ran."""
 
-    recorded: RecordedCompaction
+    compaction_read: RecordedCompaction
     message: Message
     view: View
     """The view of the recorded session, up to the marker."""
@@ -49,23 +49,25 @@ class RecordedMarker:
         view = replace(self.view, messages=(*self.view.messages[:-1], marker))
         return plan_at(view, marker.id, self.policy, self.model, self.counter)
 
-    def compaction(self, covered: int | None = None) -> Compaction:
+    def compaction(self, covered_count: int | None = None) -> Compaction:
         """Return the recorded compaction as a value."""
-        recorded = self.recorded
+        recorded = self.compaction_read
         return Compaction(
             marker_id=recorded.marker_id,
-            covered=len(self.plan.summarised_messages) if covered is None else covered,
+            covered_count=len(self.plan.summarised_messages)
+            if covered_count is None
+            else covered_count,
             tokens_before=recorded.tokens_before,
             tokens_after=recorded.tokens_after,
-            requested=recorded.requested,
+            requested_tokens=recorded.requested_tokens,
             stand_in=False,
             succeeded=recorded.succeeded,
-            by_hand=not recorded.auto,
+            by_hand=not recorded.is_automatic,
         )
 
 
 def compact(
-    other: SimulatedSession,
+    simulated: SimulatedSession,
     inputs: StepInputs,
     recorded_marker: RecordedMarker | None,
     size: int = SUMMARY_TOKENS,
@@ -77,32 +79,40 @@ def compact(
     ``recorded_marker`` is the recorded marker at this point, if there is one; ``overflow`` is set where the provider would have
     refused a request.
     """
-    before = other.messages(inputs.answer_left_out)
+    messages_before = simulated.messages(inputs.answer_left_out)
     if recorded_marker is not None:
-        before = tuple(message for message in before if message.id != recorded_marker.message.id)
+        messages_before = tuple(
+            message for message in messages_before if message.id != recorded_marker.message.id
+        )
     user = next(
-        (message.info for message in reversed(before) if isinstance(message.info, UserMessage)),
+        (
+            message.info
+            for message in reversed(messages_before)
+            if isinstance(message.info, UserMessage)
+        ),
         None,
     )
     if user is None:
         return None
-    marker_id = f"msg_{other.new_id()}"
+    marker_id = f"msg_{simulated.new_id()}"
     marker = (
         recorded_marker.message
         if recorded_marker is not None
-        else bare_marker(marker_id, user, inputs.time, auto=True, overflow=overflow)
+        else bare_marker(marker_id, user, inputs.time, is_automatic=True, overflow=overflow)
     )
-    view = other.view((*before, with_tail(marker, None)))
-    new_plan = plan_at(view, marker.id, inputs.policy, inputs.model, other.counter)
+    view = simulated.view((*messages_before, with_tail(marker, None)))
+    new_plan = plan_at(view, marker.id, inputs.policy, inputs.model, simulated.counter)
     if recorded_marker is not None and _has_same_plan(recorded_marker, new_plan, inputs.policy):
         return recorded_marker.compaction(len(new_plan.summarised_messages))
-    return _with_placeholder(other, inputs, recorded_marker, view, new_plan, before, size)
+    return _with_placeholder(
+        simulated, inputs, recorded_marker, view, new_plan, messages_before, size
+    )
 
 
-def hide_compaction(other: SimulatedSession, recorded: RecordedCompaction) -> None:
+def hide_compaction(simulated: SimulatedSession, compaction: RecordedCompaction) -> None:
     """Hide the messages of a recorded compaction that would not have happened."""
-    continuing = (recorded.continued_by,) if recorded.continued_by is not None else ()
-    other.hide((recorded.marker_id, *recorded.summaries, *continuing))
+    continuing = (compaction.continued_by,) if compaction.continued_by is not None else ()
+    simulated.hide((compaction.marker_id, *compaction.summaries, *continuing))
 
 
 def _has_same_plan(
@@ -131,61 +141,63 @@ def _has_same_plan(
 
 
 def _with_placeholder(
-    other: SimulatedSession,
+    simulated: SimulatedSession,
     inputs: StepInputs,
     recorded_marker: RecordedMarker | None,
     view: View,
     plan: CompactionPlan,
-    before: Messages,
+    messages_before: Messages,
     size: int,
 ) -> Compaction | None:
     """Replace the messages that a plan covers by a text of ``size`` tokens; the marker is the view's last message."""
     marker = view.messages[-1]
-    requested = project_summary(
+    requested_tokens = project_summary(
         view,
         marker_id=marker.id,
         system=(SYSTEM,),
         model=inputs.model.ref,
         policy=inputs.policy,
-        count=other.counter(inputs.policy.estimator),
+        count=simulated.counter(inputs.policy.estimator),
     ).total
     policy = inputs.policy
-    count = other.counter(policy.estimator)
+    count = simulated.counter(policy.estimator)
     weight = message_counter(policy, inputs.model.ref, count)(plan.summarised_messages)
     text = summary_text(plan, weight, size, count)
     moved_id = marker.id if recorded_marker is None else f"{marker.id}-moved"
     moved = marker.model_copy(update={"info": marker.info.model_copy(update={"id": moved_id})})
-    added = placeholder_summary(
-        moved, plan, before, policy, inputs.model.ref, other.state.todos, text
+    placeholder = placeholder_summary(
+        moved, plan, messages_before, policy, inputs.model.ref, simulated.state.todos, text
     )
-    tokens_before = other.size(before, inputs)
-    tokens_after = other.size((*before, *added), inputs)
+    tokens_before = simulated.size(messages_before, inputs)
+    tokens_after = simulated.size((*messages_before, *placeholder), inputs)
     if recorded_marker is not None:
-        hide_compaction(other, recorded_marker.recorded)
+        hide_compaction(simulated, recorded_marker.compaction_read)
     if policy.compact.judge and tokens_after > policy.compact.max_share_after * tokens_before:
         return None
-    other.add(_insert_after(other, recorded_marker, inputs), added)
+    simulated.add(_insert_after(simulated, recorded_marker, inputs), placeholder)
     if recorded_marker is not None:
-        other.replaced_summaries |= dict.fromkeys(recorded_marker.recorded.summaries, added[1].id)
-    other.cache_used_at = inputs.time
+        simulated.replaced_summaries |= dict.fromkeys(
+            recorded_marker.compaction_read.summaries, placeholder[1].id
+        )
+    simulated.cache_used_at = inputs.time
     return Compaction(
         marker_id=moved_id,
-        covered=len(plan.summarised_messages),
+        covered_count=len(plan.summarised_messages),
         tokens_before=tokens_before,
         tokens_after=tokens_after,
-        requested=requested,
+        requested_tokens=requested_tokens,
         stand_in=True,
-        by_hand=recorded_marker is not None and not recorded_marker.recorded.auto,
+        by_hand=recorded_marker is not None and not recorded_marker.compaction_read.is_automatic,
     )
 
 
 def _insert_after(
-    other: SimulatedSession, recorded_marker: RecordedMarker | None, inputs: StepInputs
+    simulated: SimulatedSession, recorded_marker: RecordedMarker | None, inputs: StepInputs
 ) -> str:
     """Return the id of the recorded message after which the compaction is inserted."""
     if recorded_marker is not None:
         return recorded_marker.message.id
     message_ids = [
-        message.id for message in other.state.messages() if message.id != inputs.answer_left_out
+        message.id for message in simulated.state.messages() if message.id != inputs.answer_left_out
     ]
     return message_ids[-1]

@@ -29,12 +29,12 @@ from palimpsest.transcript.values import ModelRef, Todo
 MAX_SHARE = 0.5
 """Maximum size of a placeholder as a share of the covered messages: a summary is shorter than those."""
 PLACEHOLDER_TEXT = "[A stand-in for a summary of {messages} messages: no model wrote it, and only its size counts.]"
-FILLER = " and"
+FILLER_WORD = " and"
 """A word of four characters that is one token, so that both estimators count it the same."""
 
 
 def bare_marker(
-    name: str, user: UserMessage, created: int, *, auto: bool, overflow: bool = False
+    name: str, user: UserMessage, created: int, *, is_automatic: bool, overflow: bool = False
 ) -> Message:
     """Return a marker that requests a compaction after a user message."""
     info = UserMessage(
@@ -46,7 +46,11 @@ def bare_marker(
         origin=Origin(kind="engine"),
     )
     part = CompactionPart(
-        id=f"{name}-part", session_id=user.session_id, message_id=name, auto=auto, overflow=overflow
+        id=f"{name}-part",
+        session_id=user.session_id,
+        message_id=name,
+        auto=is_automatic,
+        overflow=overflow,
     )
     return Message(info=info, parts=(part,))
 
@@ -65,7 +69,7 @@ def with_tail(marker: Message, tail_start_id: str | None) -> Message:
 def placeholder_summary(
     marker: Message,
     plan: CompactionPlan,
-    before: Messages,
+    messages_before: Messages,
     policy: Policy,
     model: ModelRef,
     todos: tuple[Todo, ...],
@@ -90,7 +94,7 @@ def placeholder_summary(
         parts=(_text(info, name, text),),
     )
     planned = with_tail(marker, plan.tail_start_id)
-    continuation = _continuation_message(info, marker, plan, before, policy, todos)
+    continuation = _continuation_message(info, marker, plan, messages_before, policy, todos)
     return (planned, summary) if continuation is None else (planned, summary, continuation)
 
 
@@ -99,21 +103,21 @@ def summary_text(plan: CompactionPlan, weight: int, size: int, count: Count) -> 
     head = PLACEHOLDER_TEXT.format(messages=len(plan.summarised_messages))
     target = min(size, int(weight * MAX_SHARE))
     missing_tokens = max(target - count(head), 0)
-    tokens_per_filler = max(count(FILLER * 64) / 64, 0.01)
-    return head + FILLER * round(missing_tokens / tokens_per_filler)
+    tokens_per_filler = max(count(FILLER_WORD * 64) / 64, 0.01)
+    return head + FILLER_WORD * round(missing_tokens / tokens_per_filler)
 
 
 def _continuation_message(
     info: UserMessage,
     marker: Message,
     plan: CompactionPlan,
-    before: Messages,
+    messages_before: Messages,
     policy: Policy,
     todos: tuple[Todo, ...],
 ) -> Message | None:
     compaction_part = next(part for part in marker.parts if isinstance(part, CompactionPart))
-    unfinished = work_left(before, todos)
-    if not continues_after_summary(compaction_part, unfinished, policy):
+    open_work = work_left(messages_before, todos)
+    if not continues_after_summary(compaction_part, open_work, policy):
         return None
     name = f"{info.id}-continue"
     copied_info = info.model_copy(update={"id": name})
@@ -125,8 +129,8 @@ def _continuation_message(
     head = continuation_text(
         policy,
         plan,
-        unanswered_prompt(before),
-        unfinished,
+        unanswered_prompt(messages_before),
+        open_work,
         todos,
         was_refused=compaction_part.overflow,
     )

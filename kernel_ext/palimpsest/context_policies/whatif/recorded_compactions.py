@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from palimpsest.context.compaction.summary_request import RULE as COMPACT
+from palimpsest.context.compaction.summary_request import COMPACT_RULE as COMPACT
 from palimpsest.context.visible_messages import marker
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import Decision, StepRequest
@@ -23,7 +23,7 @@ class RecordedCompaction:
     """One recorded compaction with its outcome."""
 
     marker_id: str
-    auto: bool
+    is_automatic: bool
     overflow: bool
     summaries: frozenset[str]
     """Ids of the summary's messages; several where the summary was requested again."""
@@ -34,7 +34,7 @@ class RecordedCompaction:
     """Whether the user or the end of the kernel stopped it."""
     request: StepRequest | None
     """The first request for the summary; None where none was sent."""
-    requested: int = 0
+    requested_tokens: int = 0
     """Input tokens of all requests for the summary."""
     tokens_before: int = 0
     """Tokens of the context, as the check of the summary recorded them; 0 where the summary was rejected."""
@@ -127,7 +127,7 @@ def _compaction_at(
         and info.summary
         and info.parent_id == marker_id
     ]
-    newest = summaries[-1].info if summaries else None
+    newest_info = summaries[-1].info if summaries else None
     graded = next(
         (
             graded_decisions[written_message.id]
@@ -136,17 +136,19 @@ def _compaction_at(
         ),
         None,
     )
-    error = newest.error if isinstance(newest, AssistantMessage) else None
+    error = newest_info.error if isinstance(newest_info, AssistantMessage) else None
     return RecordedCompaction(
         marker_id=marker_id,
-        auto=part.auto,
+        is_automatic=part.auto,
         overflow=part.overflow,
         summaries=frozenset(written_message.id for written_message in summaries),
         continued_by=_continuing_message(messages, index),
-        succeeded=isinstance(newest, AssistantMessage) and bool(newest.finish) and error is None,
-        was_stopped=isinstance(error, AbortedError) or newest is None,
+        succeeded=isinstance(newest_info, AssistantMessage)
+        and bool(newest_info.finish)
+        and error is None,
+        was_stopped=isinstance(error, AbortedError) or newest_info is None,
         request=requests[0] if requests else None,
-        requested=sum(request.tokens for request in requests),
+        requested_tokens=sum(request.tokens for request in requests),
         tokens_before=graded.tokens_before if graded is not None else 0,
         tokens_after=graded.tokens_after if graded is not None else 0,
     )

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from palimpsest.context.budget.request_tokens import Count
-from palimpsest.context.compaction.summary_request import RULE as COMPACT
+from palimpsest.context.compaction.summary_request import COMPACT_RULE as COMPACT
 from palimpsest.context.engine_text.reminders import MODE, STEERED
-from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
+from palimpsest.context.reduction.oversized_results import OVERSIZED_RULE as OVERSIZED
 from palimpsest.context.request_assembly.fit import (
     FittedRequest,
     ResultsShortened,
@@ -40,7 +40,12 @@ from palimpsest.context_policies.whatif.steps import Compaction, Step
 from palimpsest.model.wire.provider_messages import message_hash, provider_messages, request_hash
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.context_values.decisions import BESIDE, PRUNE_RULE, Decision, StepRequest
+from palimpsest.transcript.context_values.decisions import (
+    BESIDE_PURPOSES,
+    PRUNE_RULE,
+    Decision,
+    StepRequest,
+)
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import ContextOverflowError
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
@@ -58,7 +63,7 @@ from palimpsest.transcript.values import Usage
 
 ROLLED_BACK = "compact/aside"
 """Rule of decisions that drop the messages of a failed compaction."""
-DECIDERS = frozenset({"truncate", OVERSIZED, STEERED, MODE})
+RULES_REPEATED = frozenset({"truncate", OVERSIZED, STEERED, MODE})
 """Rules, besides those of pruning, that are decided again under another policy."""
 
 
@@ -90,7 +95,7 @@ class CounterfactualReplay:
         counter: Callable[[str], Count],
         summary_tokens: int = SUMMARY_TOKENS,
     ) -> None:
-        self.recorded: list[Step] = []
+        self.recorded_steps: list[Step] = []
         self.since = DecidedSinceStep()
         self.recorded_since = DecidedSinceStep()
         self._store = store
@@ -101,11 +106,11 @@ class CounterfactualReplay:
         self._state = State()
         self._recorded_compactions = RecordedCompactions()
         self._recordings = RequestRecordings(store, session_id, policy, counter)
-        self._other = SimulatedSession(self._state, self._recordings.read, counter)
+        self._simulated = SimulatedSession(self._state, self._recordings.read, counter)
         self._step_builder = StepBuilder(session_id)
         self._sent: _SentStep | None = None
         self._markers: set[str] = set()
-        self._fit = ReplayedFit(self._other)
+        self._fit = ReplayedFit(self._simulated)
         self._cause: Cause = "size"
         """Why the context must shrink: its size, or the newest answer, which reported a full window or failed."""
         self._is_in_log = False
@@ -135,7 +140,7 @@ class CounterfactualReplay:
 
     def undecided(self) -> tuple[Decision, ...]:
         """Return the decisions after the newest step."""
-        return tuple(self._other.new_decisions)
+        return tuple(self._simulated.new_decisions)
 
     # Records of the journal
 
@@ -175,13 +180,13 @@ class CounterfactualReplay:
 
     def _record_decision(self, decision: Decision) -> None:
         """Record a recorded decision; the user's decisions apply under every policy."""
-        if decision.rule in DECIDERS or decision.rule.startswith(PRUNE_RULE):
+        if decision.rule in RULES_REPEATED or decision.rule.startswith(PRUNE_RULE):
             self.recorded_since.decisions.append(decision)
         elif decision.rule != COMPACT and (decision.rule != ROLLED_BACK or self._is_adopted):
-            name = self._other.replaced_summaries.get(
+            name = self._simulated.replaced_summaries.get(
                 decision.message_id or "", decision.message_id
             )
-            self._other.decisions.append(decision.model_copy(update={"message_id": name}))
+            self._simulated.decisions.append(decision.model_copy(update={"message_id": name}))
 
     def _truncate_output(self, part: ToolPart) -> None:
         part_before = self._state.part(part.message_id, part.id)
@@ -192,7 +197,7 @@ class CounterfactualReplay:
         # A subtask of a prompt runs before the first request of its turn.
         request = self._recorded_compactions.requests_following.get(part.message_id)
         if is_completed and not had_ended and request is not None:
-            self._other.truncate(part, self._recordings.inputs_of(request))
+            self._simulated.truncate(part, self._recordings.inputs_of(request))
 
     def _end_turn(self) -> None:
         """Make the loop's decisions at the end of a turn."""
@@ -213,48 +218,50 @@ class CounterfactualReplay:
                 or (self._cause == "full" and not may_summarise)
             ):
                 return
-        outcome = self._fit.make(inputs, self._cause)
+        outcome = self._fit.next_outcome(inputs, self._cause)
         while isinstance(outcome, SummaryNeeded):
             self._compact(inputs, None, overflow=outcome.overflow)
-            outcome = self._fit.make(inputs) if self._fit.failed else None
+            outcome = self._fit.next_outcome(inputs) if self._fit.failed else None
 
     # Compactions
 
     def _handle_marker(self, marker_id: str) -> None:
         """Handle a recorded marker: compact here if the policy would do so, else hide the compaction."""
-        recorded = self._recorded_compactions.compactions.get(marker_id)
-        if recorded is None or marker_id in self._markers:
+        compaction = self._recorded_compactions.compactions.get(marker_id)
+        if compaction is None or marker_id in self._markers:
             return
         self._markers.add(marker_id)
-        inputs = self._inputs_at(recorded)
+        inputs = self._inputs_at(compaction)
         if inputs is None:
             return
         self._marker_inputs = inputs
-        recorded_marker = self._recorded_marker(recorded, inputs)
+        recorded_marker = self._recorded_marker(compaction, inputs)
         self.recorded_since.compactions.append(recorded_marker.compaction())
-        is_requested = not recorded.auto or self._decide_compaction(recorded, inputs)
+        is_requested = not compaction.is_automatic or self._decide_compaction(compaction, inputs)
         if is_requested:
             self._compact(inputs, recorded_marker)
         else:
-            hide_compaction(self._other, recorded)
+            hide_compaction(self._simulated, compaction)
             self._is_adopted = False
 
-    def _decide_compaction(self, recorded: RecordedCompaction, inputs: StepInputs) -> bool:
+    def _decide_compaction(self, compaction: RecordedCompaction, inputs: StepInputs) -> bool:
         """Apply the policy at a recorded marker; returns whether it requests a compaction there."""
         is_before_first_request = self._sent is None
-        if is_before_first_request and recorded.request is None:
+        if is_before_first_request and compaction.request is None:
             # The compaction was imported with a conversation, so it was not requested by this engine's loop.
             return True
-        if recorded.overflow and not is_before_first_request and not self._would_be_refused():
+        if compaction.overflow and not is_before_first_request and not self._would_be_refused():
             return False
-        before = replace(inputs, answer_left_out=recorded.marker_id)
-        cause, self._cause = self._cause_to_shrink(before, refused=recorded.overflow), "size"
-        outcome = self._fit.make(before, cause)
+        before = replace(inputs, answer_left_out=compaction.marker_id)
+        cause, self._cause = self._cause_to_shrink(before, refused=compaction.overflow), "size"
+        outcome = self._fit.next_outcome(before, cause)
         return isinstance(outcome, SummaryNeeded) or self._is_known_from_journal_only(
-            recorded, inputs
+            compaction, inputs
         )
 
-    def _is_known_from_journal_only(self, recorded: RecordedCompaction, inputs: StepInputs) -> bool:
+    def _is_known_from_journal_only(
+        self, compaction: RecordedCompaction, inputs: StepInputs
+    ) -> bool:
         """Return whether the policy is the recorded one and only the journal shows why a compaction was requested.
 
         The window at the compaction may differ from that of the previous step. It is recorded with the request for the
@@ -263,27 +270,27 @@ class CounterfactualReplay:
         if self._sent is None:
             return self._policy is None
         last_request = self._sent.record
-        return recorded.request is None and self._recordings.policy(last_request) == inputs.policy
+        return compaction.request is None and self._recordings.policy(last_request) == inputs.policy
 
     def _cause_to_shrink(self, inputs: StepInputs, *, refused: bool = False) -> Cause:
         """Return why the context must shrink before the next request."""
         if refused or self._cause in ("refused", "failed"):
             return "refused" if refused else self._cause
-        effective = self._other.with_undo(inputs)
+        effective_inputs = self._simulated.with_undo(inputs)
         usage = self._usage
-        full = newest_answer_needs_summary(
-            self._other.messages(inputs.answer_left_out),
+        needs_summary = newest_answer_needs_summary(
+            self._simulated.messages(inputs.answer_left_out),
             inputs.model,
-            effective.policy,
+            effective_inputs.policy,
             lambda info: usage.get(info.id, info.tokens),
         )
-        return "full" if full else "size"
+        return "full" if needs_summary else "size"
 
     def _would_be_refused(self) -> bool:
         """Return whether the provider, which refused the recorded request, would have refused the simulated one."""
-        if self._sent is None or not self.recorded:
+        if self._sent is None or not self.recorded_steps:
             return False
-        recorded, step = self.recorded[-1], self._sent.step
+        recorded, step = self.recorded_steps[-1], self._sent.step
         return step.sha256 == recorded.sha256 or step.tokens >= recorded.tokens
 
     def _compact(
@@ -293,37 +300,43 @@ class CounterfactualReplay:
         without = (
             recorded_marker.message.id if recorded_marker is not None else inputs.answer_left_out
         )
-        effective = self._other.with_undo(replace(inputs, answer_left_out=without))
+        effective = self._simulated.with_undo(replace(inputs, answer_left_out=without))
         compaction = compact(
-            self._other, effective, recorded_marker, self._summary_tokens, overflow=overflow
+            self._simulated, effective, recorded_marker, self._summary_tokens, overflow=overflow
         )
         is_adopted = compaction is not None and not compaction.stand_in
         self._is_adopted = is_adopted
         if compaction is not None:
             self.since.compactions.append(compaction)
-        stopped = (
-            recorded_marker is not None and is_adopted and recorded_marker.recorded.was_stopped
+        was_stopped = (
+            recorded_marker is not None
+            and is_adopted
+            and recorded_marker.compaction_read.was_stopped
         )
         # After a failed summary that the user requested, the loop cuts no results: the turn continues or ends.
-        is_ours = recorded_marker is None or recorded_marker.recorded.auto
+        is_ours = recorded_marker is None or recorded_marker.compaction_read.is_automatic
         failed = is_ours and (compaction is None or not compaction.succeeded)
-        self._fit.set_summary_outcome(failed=failed, stopped=stopped)
+        self._fit.set_summary_outcome(failed=failed, was_stopped=was_stopped)
 
-    def _recorded_marker(self, recorded: RecordedCompaction, inputs: StepInputs) -> RecordedMarker:
+    def _recorded_marker(
+        self, compaction: RecordedCompaction, inputs: StepInputs
+    ) -> RecordedMarker:
         messages = self._state.messages()
-        index = next(i for i, message in enumerate(messages) if message.id == recorded.marker_id)
+        index = next(i for i, message in enumerate(messages) if message.id == compaction.marker_id)
         messages_so_far = messages[: index + 1]
         decisions = self._state.decisions
         view = View.of(messages_so_far, decisions, self._recordings.read)
-        request = recorded.request or (self._sent.record if self._sent else None)
+        request = compaction.request or (self._sent.record if self._sent else None)
         policy = self._recordings.policy(request) if request is not None else Policy()
-        return RecordedMarker(recorded, messages[index], view, policy, inputs.model, self._counter)
+        return RecordedMarker(
+            compaction, messages[index], view, policy, inputs.model, self._counter
+        )
 
-    def _inputs_at(self, recorded: RecordedCompaction) -> StepInputs | None:
+    def _inputs_at(self, compaction: RecordedCompaction) -> StepInputs | None:
         """Return the inputs of a request at a marker: those of the neighbouring step."""
-        message = self._state.message(recorded.marker_id)
+        message = self._state.message(compaction.marker_id)
         info = message.info if message is not None else None
-        request = self._recorded_compactions.requests_following.get(recorded.marker_id)
+        request = self._recorded_compactions.requests_following.get(compaction.marker_id)
         if self._sent is not None and (
             request is None
             or (
@@ -334,7 +347,7 @@ class CounterfactualReplay:
             request = self._sent.record
         if request is None or info is None:
             return None
-        request_with_policy = recorded.request or request
+        request_with_policy = compaction.request or request
         policy = self._recordings.policy_for(request_with_policy)
         # The known facts about a model may have changed since the step before.
         model = (
@@ -351,7 +364,7 @@ class CounterfactualReplay:
 
     def _handle_side_request(self, request: StepRequest) -> None:
         """Handle a request that is not a step; ignore it if it would not have been sent."""
-        if request.purpose in BESIDE:
+        if request.purpose in BESIDE_PURPOSES:
             return
         message = self._state.message(request.message_id or "")
         if request.purpose == "compaction" and (message is None or not self._is_adopted):
@@ -381,24 +394,24 @@ class CounterfactualReplay:
             self._recordings.inputs_of(request), time=info.time.created, answer_left_out=None
         )
         cause, self._cause = self._cause_to_shrink(inputs), "size"
-        outcome = self._fit.make(inputs, cause)
+        outcome = self._fit.next_outcome(inputs, cause)
         while isinstance(outcome, SummaryNeeded | ResultsShortened):
             if isinstance(outcome, SummaryNeeded):
                 self._compact(inputs, None, overflow=outcome.overflow)
-            outcome = self._fit.make(inputs)
+            outcome = self._fit.next_outcome(inputs)
 
     def _store_request(self, request: StepRequest) -> None:
         """Store a request that would have been sent: its reported usage calibrates the next request."""
-        other = self._other
-        other.newest_request, other.cache_used_at, other.request_tokens = (
+        simulated = self._simulated
+        simulated.newest_request, simulated.cache_used_at, simulated.request_tokens = (
             request,
             request.facts.now,
             request.tokens,
         )
         estimator = self._recordings.policy_for(request).estimator
         if estimator != request.facts.estimator:
-            other.weights[request.id] = self._recordings.projection(
-                request, self._state, estimator, other.token_counts(estimator)
+            simulated.weights[request.id] = self._recordings.projection(
+                request, self._state, estimator, simulated.token_counts(estimator)
             ).total
 
     def _step(self, seq: int, request: StepRequest) -> Step:
@@ -406,20 +419,20 @@ class CounterfactualReplay:
         inputs = self._recordings.inputs_of(request)
         fitted, written, fits = self._make_fitting_request(request, inputs)
         since = self.recorded_since
-        recorded = self._step_builder.recorded_step(
+        recorded_step = self._step_builder.recorded_step(
             seq, request, self._state.request_items, since.decisions, since.compactions
         )
-        decisions, self._other.new_decisions = tuple(self._other.new_decisions), []
-        step = self._step_builder.simulated_step(recorded, request, fitted, written)
+        decisions, self._simulated.new_decisions = tuple(self._simulated.new_decisions), []
+        step = self._step_builder.simulated_step(recorded_step, request, fitted, written)
         step = replace(
             step, fits=fits, decisions=decisions, compactions=tuple(self.since.compactions)
         )
-        self.recorded.append(recorded)
+        self.recorded_steps.append(recorded_step)
         self._sent = _SentStep(step, request, inputs)
         self._turn = inputs
-        self._other.drop_unused()
+        self._simulated.drop_unused()
         self._store_request(request)
-        self._other.request_tokens = fitted.request.total
+        self._simulated.request_tokens = fitted.request.total
         self.since, self.recorded_since = DecidedSinceStep(), DecidedSinceStep()
         return step
 
@@ -430,7 +443,7 @@ class CounterfactualReplay:
         cause, self._cause = self._cause_to_shrink(inputs), "size"
         fitted_request: tuple[Fitted, ReplayedRequest] | None = None
         while True:
-            outcome = self._fit.make(inputs, cause)
+            outcome = self._fit.next_outcome(inputs, cause)
             match outcome:
                 case FittedRequest():
                     fitted_request = outcome, self._write(request, inputs, outcome)
@@ -451,8 +464,8 @@ class CounterfactualReplay:
     def _write(self, request: StepRequest, inputs: StepInputs, fitted: Fitted) -> ReplayedRequest:
         """Write a request in its provider's format, or as the recorded hook wrote the same request."""
         estimator = request.facts.estimator
-        token_counts = self._other.token_counts(estimator)
-        effective = self._other.with_undo(inputs)
+        token_counts = self._simulated.token_counts(estimator)
+        effective = self._simulated.with_undo(inputs)
         count, messages_so_far = self._counter(estimator), fitted.request.view.messages
         written = self._step_builder.writer.write(
             fitted.request.projection, effective, count, messages_so_far, token_counts
@@ -481,32 +494,36 @@ class CounterfactualReplay:
 
     def _check_answer(self, info: AssistantMessage) -> None:
         """Check whether the context must shrink after an answer, by its usage or because it was refused."""
-        sent = self._sent
-        if sent is None or sent.record.message_id != info.id or info.time.completed is None:
+        sent_requests = self._sent
+        if (
+            sent_requests is None
+            or sent_requests.record.message_id != info.id
+            or info.time.completed is None
+        ):
             return
         if self._answer == info.id:
             # The answer was checked before; this update only added the reason why the turn ended.
             return
         self._answer = info.id
-        policy = sent.inputs.policy
-        recorded = self.recorded[-1]
-        is_same = sent.step.sha256 == recorded.sha256
+        policy = sent_requests.inputs.policy
+        recorded_step = self.recorded_steps[-1]
+        is_same = sent_requests.step.sha256 == recorded_step.sha256
         self._is_in_log = (
-            is_same and self._recordings.policy(sent.record).overflow == policy.overflow
+            is_same and self._recordings.policy(sent_requests.record).overflow == policy.overflow
         )
         usage = info.tokens
         if not is_same:
             usage = self._usage[info.id] = _scaled_usage(
-                info.tokens, sent.step.tokens, recorded.tokens
+                info.tokens, sent_requests.step.tokens, recorded_step.tokens
             )
         if isinstance(info.error, ContextOverflowError) and self._would_be_refused():
             self._cause = "failed" if info.error.compaction_failed else "refused"
-        elif info.error is None and usage_needs_summary(usage, sent.record.model, policy):
+        elif info.error is None and usage_needs_summary(usage, sent_requests.record.model, policy):
             self._cause = "full"
 
 
-def _scaled_usage(usage: Usage, tokens: int, recorded: int) -> Usage:
+def _scaled_usage(usage: Usage, tokens: int, recorded_tokens: int) -> Usage:
     """Return the usage that would have been reported for a request of another size."""
-    prompt = round(usage.prompt * tokens / recorded) if recorded else usage.prompt
+    prompt = round(usage.prompt * tokens / recorded_tokens) if recorded_tokens else usage.prompt
     update = {"input": prompt, "cache_read": 0, "cache_write": 0, "total": None}
     return usage.model_copy(update=update)

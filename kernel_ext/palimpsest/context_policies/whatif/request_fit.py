@@ -28,8 +28,8 @@ Fitted = FittedRequest[MessageRequest]
 class ReplayedFit:
     """Reduces the requests of one replay until they fit; stores the generator that waits for a summary's outcome."""
 
-    def __init__(self, other: SimulatedSession) -> None:
-        self._other = other
+    def __init__(self, simulated: SimulatedSession) -> None:
+        self._simulated = simulated
         self._attempts = FitAttempts()
         self._suspended: Fit[MessageRequest] | None = None
         self._failed = False
@@ -46,15 +46,15 @@ class ReplayedFit:
 
     def may_summarise(self, inputs: StepInputs, cause: Cause) -> bool:
         """Return whether a summary would be requested."""
-        effective = self._other.with_undo(inputs)
-        messages = self._other.messages(inputs.answer_left_out)
+        effective = self._simulated.with_undo(inputs)
+        messages = self._simulated.messages(inputs.answer_left_out)
         return self._attempts.may_summarise(cause, messages, effective.policy)
 
-    def make(
+    def next_outcome(
         self, inputs: StepInputs, cause: Cause = "size"
     ) -> Fitted | SummaryNeeded | ResultsShortened | None:
         """Resume the suspended generator, or start one; returns the next action of the live loop."""
-        request = self._other.request(inputs)
+        request = self._simulated.request(inputs)
         generator = self._suspended
         outcome: FitOutcome[MessageRequest] | None = None
         if generator is None:
@@ -64,16 +64,16 @@ class ReplayedFit:
         self._suspended, self._failed = None, False
         step_outcome = resume_fit(generator, outcome)
         while isinstance(step_outcome, DecisionBatch):
-            self._other.decide(step_outcome.decisions)
+            self._simulated.decide(step_outcome.decisions)
             step_outcome = resume_fit(generator)
         if isinstance(step_outcome, SummaryNeeded | ResultsShortened):
             self._suspended = generator
         return step_outcome
 
-    def set_summary_outcome(self, *, failed: bool, stopped: bool) -> None:
+    def set_summary_outcome(self, *, failed: bool, was_stopped: bool) -> None:
         """Store the outcome of a summary; after a stopped summary nothing is resumed."""
         self._failed = failed
-        if stopped:
+        if was_stopped:
             self._suspended = None
 
     def end_turn(self, inputs: StepInputs | None) -> None:
@@ -81,5 +81,5 @@ class ReplayedFit:
         self._attempts, self._suspended, self._failed = FitAttempts(), None, False
         if inputs is None:
             return
-        for step_outcome in prune_after_turn(self._other.request(inputs)):
-            self._other.decide(step_outcome.decisions)
+        for step_outcome in prune_after_turn(self._simulated.request(inputs)):
+            self._simulated.decide(step_outcome.decisions)

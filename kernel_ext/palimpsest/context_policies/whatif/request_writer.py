@@ -36,18 +36,18 @@ from palimpsest.transcript.provider_profile.older_profiles import profile_at
 class Prefix:
     """The content of a provider's cache after a request: model and tools, then the messages."""
 
-    fixed: tuple[str, str] | None = None
+    fixed_hashes: tuple[str, str] | None = None
     messages: tuple[tuple[str, int], ...] = ()
     """Hash and tokens of each entry."""
     tools_tokens: int = 0
 
-    def shared_tokens(self, before: "Prefix") -> int:
+    def shared_tokens(self, previous: "Prefix") -> int:
         """Return the tokens of the beginning that two requests share."""
-        if self.fixed != before.fixed:
+        if self.fixed_hashes != previous.fixed_hashes:
             return 0
         tokens = 0
         for (own_hash, weight), (earlier_hash, _) in zip(
-            self.messages, before.messages, strict=False
+            self.messages, previous.messages, strict=False
         ):
             if own_hash != earlier_hash:
                 break
@@ -72,8 +72,8 @@ class ReplayedRequest:
     prefix: tuple[tuple[str, int], ...]
     tools_tokens: int
     tokens: int
-    kinds: dict[str, int]
-    marked: bool = True
+    tokens_by_kind: dict[str, int]
+    adds_cache_marks: bool = True
     """Whether cache marks are added; a hook that writes a request sets its own."""
 
     def request(self, recorded: StepRequest, fitted: Fitted, session_id: str) -> ModelRequest:
@@ -82,7 +82,7 @@ class ReplayedRequest:
         max_tokens = answer_tokens(fitted.request.projection.total, fitted.facts, model, overflow)
         mark_positions = (
             cache_mark_positions([message["role"] for message in self.messages], model)
-            if self.marked
+            if self.adds_cache_marks
             else ()
         )
         return ModelRequest(
@@ -125,9 +125,9 @@ class RequestWriter:
             for sha256, message_sent in zip(hashes, written, strict=True)
         )
         tools = tools_tokens(inputs.tools, count)
-        flat = projection.messages
-        blocks = [token_counts.blocks(message) for message in flat]
-        parts = _part_weights(flat, blocks)
+        neutral_messages = projection.messages
+        blocks = [token_counts.blocks(message) for message in neutral_messages]
+        parts = _part_weights(neutral_messages, blocks)
         self._weights = {
             sha256: _weight(message_sent, parts, count)
             for sha256, message_sent in zip(hashes, written, strict=True)
@@ -139,16 +139,16 @@ class RequestWriter:
             prefix=tuple((sha256, self._weights[sha256]) for sha256 in hashes),
             tools_tokens=tools,
             tokens=sum(MESSAGE_TOKENS + sum(weights) for weights in blocks) + tools,
-            kinds=tokens_by_kind(flat, blocks, tools, summaries(messages)),
+            tokens_by_kind=tokens_by_kind(neutral_messages, blocks, tools, summaries(messages)),
         )
 
 
 def _part_weights(
-    flat: NeutralMessages, blocks: Sequence[Sequence[int]]
+    messages: NeutralMessages, blocks: Sequence[Sequence[int]]
 ) -> dict[tuple[bool, str], int]:
     """Return the tokens of each part, with results separate from calls."""
     weights: dict[tuple[bool, str], int] = {}
-    for message, token_counts in zip(flat, blocks, strict=True):
+    for message, token_counts in zip(messages, blocks, strict=True):
         for block, tokens in zip(message.blocks, token_counts, strict=True):
             if block.part_id is not None:
                 key = (isinstance(block, ResultBlock), block.part_id)

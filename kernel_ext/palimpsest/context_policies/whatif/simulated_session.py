@@ -63,26 +63,26 @@ class SimulatedSession:
     _converted_messages: ConvertedMessages = field(default_factory=ConvertedMessages)
     _token_counts: dict[str, TokenCounts] = field(default_factory=dict)
     """The token counts, by estimator."""
-    _hidden: set[str] = field(default_factory=set)
-    _added: dict[str, Messages] = field(default_factory=dict)
+    _hidden_ids: set[str] = field(default_factory=set)
+    _added_messages: dict[str, Messages] = field(default_factory=dict)
     _id_count: int = 0
 
-    def messages(self, without: str | None = None) -> Messages:
+    def messages(self, left_out_id: str | None = None) -> Messages:
         """Return the simulated messages."""
         shown_messages: list[Message] = []
         for message in self.state.messages():
-            if message.id not in self._hidden and message.id != without:
+            if message.id not in self._hidden_ids and message.id != left_out_id:
                 shown_messages.append(message)
-            shown_messages += self._added.get(message.id, ())
+            shown_messages += self._added_messages.get(message.id, ())
         return tuple(shown_messages)
 
     def hide(self, message_ids: Sequence[str]) -> None:
         """Hide recorded messages that would not exist."""
-        self._hidden.update(message_ids)
+        self._hidden_ids.update(message_ids)
 
-    def add(self, after: str, messages: Messages) -> None:
+    def add(self, after_id: str, messages: Messages) -> None:
         """Insert messages after a recorded one, hidden or not."""
-        self._added[after] = (*self._added.get(after, ()), *messages)
+        self._added_messages[after_id] = (*self._added_messages.get(after_id, ()), *messages)
 
     def view(self, messages: Messages) -> View:
         """Return messages as a view for deciders."""
@@ -123,13 +123,13 @@ class SimulatedSession:
 
     def request(self, inputs: StepInputs) -> MessageRequest:
         """Return the request for ``fit``, as the live loop would build it now."""
-        effective = self.with_undo(inputs)
+        effective_inputs = self.with_undo(inputs)
         return MessageRequest(
             view=self.view(self.messages(inputs.answer_left_out)),
-            policy=effective.policy,
-            facts=self.facts(effective, self.request_tokens),
-            count=self._count(effective.policy),
-            project=functools.partial(self._project, effective),
+            policy=effective_inputs.policy,
+            facts=self.facts(effective_inputs, self.request_tokens),
+            count=self._count(effective_inputs.policy),
+            project=functools.partial(self._project, effective_inputs),
             new_id=self.new_id,
         )
 
@@ -139,12 +139,12 @@ class SimulatedSession:
         assert isinstance(state, ToolCompleted)
         if is_shortened_by_tool(state.metadata, policy.truncate):
             return
-        whole = whole_result(part, self.read_blob)
+        whole_output = whole_result(part, self.read_blob)
         decision = truncate(
             self.new_id(),
             part.id,
             part.message_id,
-            state.output if whole is None else whole,
+            state.output if whole_output is None else whole_output,
             policy.truncate,
             self.facts(inputs, 0),
             self._count(policy),
@@ -186,13 +186,17 @@ class SimulatedSession:
 
     def _calibration(self, policy: Policy, model: ModelInfo) -> float:
         """Return the ratio of reported to estimated tokens of the newest request."""
-        newest = self.newest_request
-        if newest is None or newest.model.ref != model.ref or newest.message_id is None:
+        newest_request = self.newest_request
+        if (
+            newest_request is None
+            or newest_request.model.ref != model.ref
+            or newest_request.message_id is None
+        ):
             return 1.0
-        message = self.state.message(newest.message_id)
+        message = self.state.message(newest_request.message_id)
         if message is None or not isinstance(message.info, AssistantMessage):
             return 1.0
-        tokens = newest.tokens
-        if policy.estimator != newest.facts.estimator:
-            tokens = self.weights.get(newest.id, tokens)
-        return usage_ratio(reported_usage(message, message.info, newest.id), tokens)
+        tokens = newest_request.tokens
+        if policy.estimator != newest_request.facts.estimator:
+            tokens = self.weights.get(newest_request.id, tokens)
+        return usage_ratio(reported_usage(message, message.info, newest_request.id), tokens)

@@ -49,8 +49,8 @@ class StepBuilder:
             ),
             tools_tokens=request.kinds.get("tools", 0),
             tokens=request.tokens,
-            kinds=dict(request.kinds),
-            marked=False,
+            tokens_by_kind=dict(request.kinds),
+            adds_cache_marks=False,
         )
 
     def recorded_step(
@@ -78,7 +78,7 @@ class StepBuilder:
             fits=True,
             cached=cached,
             sha256=request.sha256,
-            kinds=dict(request.kinds),
+            tokens_by_kind=dict(request.kinds),
             decisions=tuple(decisions),
             compactions=tuple(compactions),
         )
@@ -97,7 +97,7 @@ class StepBuilder:
             fits=fitted.budget_check.fits,
             cached=cached,
             sha256=written.sha256,
-            kinds=written.kinds,
+            tokens_by_kind=written.tokens_by_kind,
             refused=window_refusal(request.model, written.inputs.policy.guard) or "",
             request=written.request(request, fitted, self._session_id),
         )

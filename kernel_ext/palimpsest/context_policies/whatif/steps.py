@@ -14,12 +14,12 @@ class Compaction:
     """A summary that replaced, or would have replaced, older messages."""
 
     marker_id: str
-    covered: int
+    covered_count: int
     """Messages that the summary covers."""
     tokens_before: int
     """Tokens of the messages, without system prompt and tools."""
     tokens_after: int
-    requested: int
+    requested_tokens: int
     """Input tokens of the requests for the summary; for a placeholder, those of one request with the whole history."""
     stand_in: bool
     """Whether no model wrote this summary: it is a placeholder of the stated size."""
@@ -49,7 +49,7 @@ class Step:
     """Tokens of the prefix shared with the request of the step before."""
     sha256: str
     """Digest of the request; where it is estimated, a value that is equal for requests that show the same."""
-    kinds: Mapping[str, int] = field(default_factory=dict)
+    tokens_by_kind: Mapping[str, int] = field(default_factory=dict)
     """``tokens`` by kind: system, tools, summary, user, assistant, reasoning, output."""
     decisions: tuple[Decision, ...] = ()
     """Decisions since the step before."""
@@ -96,7 +96,7 @@ class Replay:
     @property
     def requested(self) -> int:
         """Input tokens of the requests for summaries, which are paid for too."""
-        return sum(compaction.requested for compaction in self.compactions)
+        return sum(compaction.requested_tokens for compaction in self.compactions)
 
     @property
     def cached(self) -> int:

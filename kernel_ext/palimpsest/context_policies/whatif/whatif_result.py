@@ -18,7 +18,7 @@ from palimpsest.transcript.context_values.policies import Policy
 
 MAX_LINES = 40
 """Maximum steps that are listed in a cell; ``WhatIf.other.steps`` has them all."""
-NAMES = {
+MEASURE_NAMES = {
     "truncate": ("an output cut", "outputs cut"),
     "prune": ("an old output cleared", "old outputs cleared"),
     "recover": ("a long result shortened", "long results shortened"),
@@ -28,13 +28,13 @@ NAMES = {
     "stand-in": ("a stand-in summary", "stand-in summaries"),
 }
 """Names of deciders' actions, by the prefix of their rule: singular and plural."""
-NOTHING = "Every request would have been the recorded one, to the byte."
+NO_DIFFERENCE = "Every request would have been the recorded one, to the byte."
 NOTHING_ESTIMATED = "Every request would have shown what the recorded one showed."
-ESTIMATED = (
+ESTIMATE_NOTE = (
     "Estimated: sizes are those of the session's items, and no request was written anew; `exact=True` does "
     "that for a session that was recorded here."
 )
-COUNTERFACTUAL = (
+COUNTERFACTUAL_NOTE = (
     "Counterfactual: no model was asked. What people and tools said is as recorded, and so are the model's "
     "answers; from step {number} on it was asked something else and might have gone another way."
 )
@@ -63,7 +63,7 @@ class WhatIf(ShownInCell):
     """How well a replay reproduces the recording; exact requests do not show the reads from the cache."""
 
     @property
-    def same(self) -> bool:
+    def is_unchanged(self) -> bool:
         """Whether every request equals the recorded one: to the byte, or in how it shows each item."""
         return self.first_difference is None
 
@@ -79,7 +79,7 @@ class WhatIf(ShownInCell):
     def comparison(self) -> Comparison:
         """Both sides as title, rows and notes, for every renderer."""
         recorded, other, exact, proof = self.recorded, self.other, self.exact, self.proof
-        step_indexes, remaining = _steps_to_show(recorded, other)
+        step_indexes, remaining_count = _steps_to_show(recorded, other)
         lines = _lines(recorded, other)
         return Comparison(
             title=f"{len(recorded.steps):,} steps as recorded, and under {policy_name(other.policy)}",
@@ -87,7 +87,7 @@ class WhatIf(ShownInCell):
             other_title="what if",
             totals=_totals(recorded, other),
             lines=tuple(lines[number] for number in step_indexes),
-            more=remaining,
+            more=remaining_count,
             notes=(
                 *_notes(other, self.first_difference, self.summary_tokens, exact=exact),
                 *rough_words([getattr(other.policy, "estimator", "")]),
@@ -112,17 +112,17 @@ class WhatIf(ShownInCell):
 def _steps_to_show(recorded: Replay, other: Replay) -> tuple[list[int], str]:
     """Return the indexes of the shown steps, first those that differ, and a sentence about the others."""
     pairs = list(zip(recorded.steps, other.steps, strict=True))
-    differing = [
+    differing_steps = [
         index
         for index, (step, simulated_step) in enumerate(pairs)
         if step.sha256 != simulated_step.sha256
     ]
-    shown_steps = set(differing[:MAX_LINES])
-    steps_before = [index - 1 for index in differing if index > 0] if differing else []
+    shown_steps = set(differing_steps[:MAX_LINES])
+    steps_before = [index - 1 for index in differing_steps if index > 0] if differing_steps else []
     for index in [*steps_before, *range(len(pairs))]:
         if len(shown_steps) < MAX_LINES:
             shown_steps.add(index)
-    remaining = len(differing) - len(shown_steps.intersection(differing))
+    remaining = len(differing_steps) - len(shown_steps.intersection(differing_steps))
     same_count = len(pairs) - len(shown_steps) - remaining
     skipped = [f"{same_count:,} that are the same on both sides"] if same_count else []
     skipped += [f"{remaining:,} more that differ"] if remaining else []
@@ -181,21 +181,21 @@ def _lines(recorded: Replay, other: Replay) -> tuple[ComparisonRow, ...]:
 def _action_differences(recorded: Step, other: Step) -> str:
     """Return the actions before a step that only one of both sides has, in words."""
     recorded_actions, simulated_actions = _counted_actions(recorded), _counted_actions(other)
-    words = [
+    phrases = [
         f"without {_counted_name(name, number)}"
         for name, number in sorted((recorded_actions - simulated_actions).items())
     ]
-    words += [
+    phrases += [
         f"with {_counted_name(name, number)}"
         for name, number in sorted((simulated_actions - recorded_actions).items())
     ]
     if not other.fits or other.refused:
-        words.append("would not fit")
-    return "; ".join(words)
+        phrases.append("would not fit")
+    return "; ".join(phrases)
 
 
 def _counted_name(name: str, number: int) -> str:
-    single, many = NAMES.get(name, (name, name))
+    single, many = MEASURE_NAMES.get(name, (name, name))
     return single if number == 1 else f"{number} {many}"
 
 
@@ -207,11 +207,14 @@ def _counted_actions(step: Step) -> Counter[str]:
 
 
 def _notes(
-    other: Replay, first: int | None, summary_tokens: int, *, exact: bool
+    other: Replay, first_different: int | None, summary_tokens: int, *, exact: bool
 ) -> tuple[str, ...]:
-    if first is None:
-        return (NOTHING,) if exact else (NOTHING_ESTIMATED, ESTIMATED)
-    notes = [COUNTERFACTUAL.format(number=first), *(() if exact else (ESTIMATED,))]
+    if first_different is None:
+        return (NO_DIFFERENCE,) if exact else (NOTHING_ESTIMATED, ESTIMATE_NOTE)
+    notes = [
+        COUNTERFACTUAL_NOTE.format(number=first_different),
+        *(() if exact else (ESTIMATE_NOTE,)),
+    ]
     placeholder_count = sum(compaction.stand_in for compaction in other.compactions)
     if placeholder_count:
         summaries = "1 summary" if placeholder_count == 1 else f"{placeholder_count} summaries"

@@ -3,12 +3,14 @@
 The parser is built from the list of operations and from the fields of the requested one: ``--help`` imports none.
 """
 
+import atexit
 import os
 import sys
+import threading
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from palimpsest import __version__
 from palimpsest.frontends import terminal
@@ -110,8 +112,7 @@ def run_command(arguments: Namespace) -> int:
 
     check_conditions = conditions_check(arguments)
     operation = requested_operation(arguments)
-    # What a command makes stays until its end, so that a collection would find nothing, again and again.
-    with terminal_context(arguments) as context, collection_paused():
+    with terminal_context(arguments) as context:
         report = operation.report(operation.run_synchronously(context))
     failures = check_conditions(report.json())
     form: OutputForm = "markdown" if getattr(arguments, "markdown", False) else "text"
@@ -145,6 +146,8 @@ def write_sentences(sentences: Iterable[str]) -> None:
         terminal.write_error(f"palimpsest: {sentence}")
 
 
+# What a command imports and makes stays until its end: a collection would find nothing, again and again.
+@collection_paused()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code and never raises."""
     # Plugins of pydantic watch validation; looking for one reads the metadata of all that is installed.
@@ -172,3 +175,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (IndexError, ValueError, RecursionError, MemoryError) as error:
         write_sentences([f"It cannot be read: {type(error).__name__}."])
     return BAD_INPUT
+
+
+def main_and_exit() -> NoReturn:
+    """Run the command line, and end the process with its exit code."""
+    end_process(main())
+
+
+def end_process(status: int) -> NoReturn:
+    """End the process with an exit code, but without freeing each object first, a tenth of a command's time.
+
+    Exit handlers run, and all output is written. While other threads run, Python waits for them and ends as usual.
+    """
+    if threading.active_count() == 1:
+        atexit._run_exitfuncs()  # noqa: SLF001 - what Python itself calls here
+        try:
+            for stream in (sys.stdout, sys.stderr):
+                if stream is not None:
+                    stream.flush()
+        except (OSError, ValueError):
+            sys.exit(status)  # Python says what could not be written
+        os._exit(status)
+    sys.exit(status)

@@ -37,11 +37,11 @@ async def _no_session(_identifier: str | None) -> NoReturn:
 def terminal_context(arguments: Namespace) -> Iterator[OperationContext]:
     """Yield the context of the parsed command; progress is shown only where standard error is a terminal."""
     shown_at = 0.0
+    is_shown = sys.stderr is not None and sys.stderr.isatty()
 
     def progress(done: int, total: int) -> None:
         nonlocal shown_at
-        now = time.monotonic()
-        if now - shown_at > 0.2 and total > LARGE_BYTES and sys.stderr.isatty():
+        if is_shown and total > LARGE_BYTES and (now := time.monotonic()) - shown_at > 0.2:
             shown_at = now
             terminal.show_progress(f"{min(done / total, 1.0):4.0%} of {total / 1e6:,.0f} MB read ")
 

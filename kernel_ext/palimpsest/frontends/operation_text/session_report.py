@@ -160,4 +160,4 @@ def items_by_kind(review: SessionReview) -> ReportTable:
         TableColumn("peak_tokens", "in the largest request", "count", "estimate"),
         TableColumn("peak_share", "share of its items", "share", "estimate"),
     )
-    return ReportTable("Items by kind", columns, rows, (ruler.words,))
+    return ReportTable("Items by kind", columns, rows, (ruler.sentence,))

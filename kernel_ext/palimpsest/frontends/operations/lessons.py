@@ -103,14 +103,14 @@ class Lessons(Operation):
         return CommandReport(
             "lessons",
             {"written": written},
-            words=[f"Wrote {path}" for path in written],
+            text_lines=[f"Wrote {path}" for path in written],
         )
 
     def _results(self, folder: Path) -> CommandReport:
         from palimpsest.lessons.class_results import class_results
         from palimpsest.review.recorded_sessions.recording import open_recording
 
-        results = class_results(folder, lambda path: next(iter(open_recording(path))))
+        results = class_results(folder, lambda path, session: open_recording(path)[session or 0])
         table = results.table
         values: dict[str, Any] = {"rows": table.records(), "notes": [*table.notes]}
         words = []
@@ -119,4 +119,4 @@ class Lessons(Operation):
             with storage_errors(path):
                 write_atomically(path, results.page.encode())
             words, values["written"] = [f"Wrote {path}"], [str(path)]
-        return CommandReport("lessons", values, [table], words=words)
+        return CommandReport("lessons", values, [table], text_lines=words)

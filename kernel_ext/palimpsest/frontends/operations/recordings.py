@@ -21,6 +21,7 @@ from palimpsest.frontends.operation_base.operation import (
     Unvalidated,
 )
 from palimpsest.frontends.operation_text.command_report import CommandReport
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.transcript.errors import UserError
 
 if TYPE_CHECKING:
@@ -328,10 +329,10 @@ def _checked_link(address: str) -> str:
 def _named_policies(names: Sequence[str]) -> "list[PolicyLike]":
     """Return the policies that ``--policy`` names, each once; ``all`` names every preset."""
     from palimpsest.context_policies.interface.recorded_policy import RECORDED
-    from palimpsest.context_policies.replay.simulation import RAW
+    from palimpsest.context_policies.replay.simulation import RAW_NAME
     from palimpsest.review.timeline_view.chosen_policies import policy_from_words, preset_names
 
-    all_names = (RECORDED, RAW, *preset_names())
+    all_names = (RECORDED, RAW_NAME, *preset_names())
     chosen = [one for name in names for one in (all_names if name == ALL_POLICIES else (name,))]
     return [policy_from_words(name) for name in dict.fromkeys(chosen)]
 
@@ -361,6 +362,7 @@ def _find_session(recording: "Recording[RecordingReview]", session: str) -> "Ses
         return recording[session]
     if not 0 < int(session) <= len(recording):
         raise UserError(
-            f"The recording has no session number {session}; it has {len(recording)} sessions."
+            f"The recording has no session number {session}; "
+            f"it has {counted_noun(len(recording), 'session')}."
         )
     return recording[int(session) - 1]

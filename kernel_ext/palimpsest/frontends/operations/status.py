@@ -111,7 +111,7 @@ def _session_cost(session: KernelSession, snapshot: Snapshot, services: Frontend
     record = snapshot.session
     if record is None or not record.read_only:
         return _cost_text(snapshot)
-    from palimpsest.context_policies.prompt_cache.ruler import money_words
+    from palimpsest.context_policies.prompt_cache.ruler import amount_with_unit
     from palimpsest.review.tables.recorded_words import recorded_words
     from palimpsest.review.tables.request_totals import request_totals
 
@@ -121,7 +121,7 @@ def _session_cost(session: KernelSession, snapshot: Snapshot, services: Frontend
     if not totals.requests:
         return recorded_text or money(None)
     basis: Basis = "fact" if totals.cost_is_fact else "estimate"
-    return f"{money_words(totals.cost, review.price().unit, basis)}{f' ({recorded_text})' if recorded_text else ''}"
+    return f"{amount_with_unit(totals.cost, review.price().unit, basis)}{f' ({recorded_text})' if recorded_text else ''}"
 
 
 def _state_text(snapshot: Snapshot) -> str:
@@ -209,7 +209,7 @@ class SwitchReplay(Operation):
     async def run(self, context: OperationContext) -> str:
         replay = context.services.workspace.replay
         if self.on:
-            replay.switch_replay(context.notebook, on=self.on == "on")
+            replay.switch_replay(context.notebook, is_on=self.on == "on")
         mode = replay.mode(context.notebook)
         if self.on == "off" and mode != "never":
             return REPLAY_SETTING_WINS.format(mode=mode, does=REPLAY_SENTENCES[mode])

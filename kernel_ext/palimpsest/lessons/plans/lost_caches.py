@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from palimpsest.context_policies.prompt_cache.break_causes import BreakCause
-from palimpsest.context_policies.prompt_cache.cache_losses import known_requests
+from palimpsest.context_policies.prompt_cache.cache_losses import reporting_requests
 from palimpsest.lessons.exercise_checks import check_function, is_same
 from palimpsest.lessons.lesson_plan import (
     CheckResult,
@@ -37,9 +37,7 @@ SIGNS = ("pause", "setting", "prompt", "none")
 NO_INSPECTOR = (
     "Hand over the inspector, as lesson.check(view, 'place'), with its cursor at the break."
 )
-NO_REQUEST = (
-    "Choose a request first: click on a track, or write its number into the field below the tracks."
-)
+NO_REQUEST = "Choose a request first: click on a track, or write its number into the field."
 
 
 def session_bill(session: SessionReview) -> float:
@@ -73,7 +71,7 @@ def followers_by_sign(session: SessionReview) -> dict[str, list[bool]]:
     """Return for each sign whether the requests after it lost the cache, of those with reported usage."""
     broken = {found.request for found in session.breaks()}
     followers: dict[str, list[bool]] = {name: [] for name in SIGNS}
-    for before, request in pairwise(known_requests(session.timeline)):
+    for before, request in pairwise(reporting_requests(session.timeline)):
         for sign in signs_between(before, request):
             followers[sign].append(request.index in broken)
     return followers
@@ -92,12 +90,12 @@ def avoidable_break(session: SessionReview) -> CacheBreak:
     )
 
 
-def _losses_surprise(sessions: LessonSessions, truth: float) -> str:
+def _losses_surprise(sessions: LessonSessions, _truth: float) -> str:
     breaks = sessions["pi"].breaks()
     empty = sum(not found.read for found in breaks)
     return (
-        f"{truth:.0f} of the {breaks.followers} requests that could have read from the cache lost it, and {empty} of these "
-        "read nothing at all."
+        f"{empty} of the {breaks.followers} requests that could have read from the cache read nothing of it, and had "
+        "everything written anew."
     )
 
 
@@ -143,8 +141,8 @@ def check_place(sessions: LessonSessions, answer: Any) -> CheckResult:
 def _wrong_place(number: int, found: CacheBreak | None) -> str:
     if found is None:
         return (
-            f"Request {number} did not lose the cache. Break before and Next break, below the tracks, lead from break to "
-            "break; the tab Cost lists them all."
+            f"Request {number} did not lose the cache. Break before and Next break lead from break to break, and the list "
+            "of cache breaks has them all."
         )
     if found.cause not in AVOIDABLE:
         return (
@@ -228,7 +226,7 @@ LOST_CACHES = LessonPlan(
             "Move the cursor to the dearest break that somebody could have avoided, and hand over the inspector.",
             (
                 "A break without a known cause cannot be avoided on purpose. Which of these have a cause?",
-                "The tab Cost lists the breaks with their causes and costs; session.breaks() is the same table.",
+                "The list of cache breaks names each one's cause and cost; session.breaks() is the same table.",
                 "Of the eight breaks after a pause or a change of the effort take the one that lost the most tokens.",
             ),
             check_place,

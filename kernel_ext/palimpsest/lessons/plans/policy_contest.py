@@ -192,12 +192,12 @@ POLICY_CONTEST = LessonPlan(
                     "cost? Look at those that take whole turns out."
                 ),
                 (
-                    "Seldom and much at once is kind to the cache. pi.compact has the numbers `window` (when it acts) and `keep` "
-                    "(what stays); session.sweep('pi.compact window=64000', keep=[2_000, 5_000, 20_000]) tries several."
+                    "Seldom and much at once is kind to the cache. pi.compact has the numbers `window` (when it acts) and `keep_tokens` "
+                    "(what stays); session.sweep('pi.compact window=64000', keep_tokens=[2_000, 5_000, 20_000]) tries several."
                 ),
                 (
                     "Where what stays is nearly as much as what lets it act, it acts again at the next request. Leave it room: a "
-                    "window of 64,000 to 100,000, and a keep well below 20,000."
+                    "window of 64,000 to 100,000, and a keep_tokens well below 20,000."
                 ),
             ),
             check_contest,

@@ -12,7 +12,13 @@ from palimpsest.context.visible_messages import marker, marker_of
 from palimpsest.loop.context_management.compaction import SummaryOptions, write_marker
 from palimpsest.loop.model_requests.engine_messages import write_engine_message
 from palimpsest.processor.session_log import SessionLog
-from palimpsest.transcript.context_values.decisions import ANOTHER, OLDER, REDO, UNDO, Decision
+from palimpsest.transcript.context_values.decisions import (
+    ANOTHER,
+    OLDER_SUMMARY_KEY,
+    REDO,
+    UNDO,
+    Decision,
+)
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.session_record.events import DecisionMade
 
@@ -49,20 +55,20 @@ def use_older_summary(log: SessionLog, user: UserMessage) -> None:
     synthetic message continues the turn.
     """
     view = log.view()
-    older, newer = summary_set_aside(view), unused_summary(view)
-    if older is None:
+    older_summary, newer_summary = summary_set_aside(view), unused_summary(view)
+    if older_summary is None:
         return
     restoration = Decision(
         id=log.ids.new("dec"),
         action="keep",
         rule=REDO,
-        message_id=older.message_id,
-        tokens_before=older.tokens_before,
-        tokens_after=older.tokens_after,
+        message_id=older_summary.message_id,
+        tokens_before=older_summary.tokens_before,
+        tokens_after=older_summary.tokens_after,
     )
-    if newer is not None:
-        numbers: dict[str, Any] = {ANOTHER: True, OLDER: older.message_id}
-        log.append(DecisionMade(decision=_set_aside_decision(log, newer, numbers)))
+    if newer_summary is not None:
+        numbers: dict[str, Any] = {ANOTHER: True, OLDER_SUMMARY_KEY: older_summary.message_id}
+        log.append(DecisionMade(decision=_set_aside_decision(log, newer_summary, numbers)))
     log.append(DecisionMade(decision=restoration))
     if marker_of(view.messages, user) is not None:
         write_engine_message(log, user, OLDER_USED)

@@ -116,8 +116,8 @@ async def run_compaction(run_context: RunContext, setup: StepSetup, user: UserMe
         raise ValueError("A compaction needs its marker.")
     setup = await with_compacting_hooks(requests, setup, part)
     state = run_context.turn.compactions
-    state.counted = setup.policy.recovery.counted
-    before = state.copy_when_idle(
+    state.counted_outcomes = setup.policy.recovery.counted
+    messages_before_run = state.copy_when_idle(
         lambda: history_snapshot(
             log, setup, messages_before(log.state.messages(), user.id), "pre-compaction"
         )
@@ -132,7 +132,7 @@ async def run_compaction(run_context: RunContext, setup: StepSetup, user: UserMe
             log.append(SessionCompacted(message_id=user.id), sync=True)
             outcome = _continue_turn(log, setup, user, part, plan)
         else:
-            roll_back(log, state, setup, user.id, part, before, error)
+            roll_back(log, state, setup, user.id, part, messages_before_run, error)
             outcome = _outcome_of(error)
     finally:
         _record_compacting_since(log, None)
@@ -158,19 +158,25 @@ async def _summarise(
     requests, log = run_context.requests, run_context.requests.log
     show_marker_again(log, part)
     plan = _plan(log, setup, marker_id, part)
-    before = messages_tokens(requests, setup, messages_before(log.state.messages(), marker_id))
+    tokens_before = messages_tokens(
+        requests, setup, messages_before(log.state.messages(), marker_id)
+    )
     writer = SummaryWriter(requests, setup, marker_id)
     write_notices(requests, writer.message)
     error: ErrorValue | None = None
     try:
         await writer.write()
-        rejected = await check_summary(run_context.tools, setup, writer.message, before)
-        if rejected is not None and rejected.missing_contents and run_context.turn.may_write_again:
-            await writer.write_again(rejected.missing_contents)
-            rejected = await check_summary(run_context.tools, setup, writer.message, before)
-        if rejected is not None:
+        rejection = await check_summary(run_context.tools, setup, writer.message, tokens_before)
+        if (
+            rejection is not None
+            and rejection.missing_contents
+            and run_context.turn.may_write_again
+        ):
+            await writer.write_again(rejection.missing_contents)
+            rejection = await check_summary(run_context.tools, setup, writer.message, tokens_before)
+        if rejection is not None:
             messages = log.state.messages()
-            problem = with_refused_window(rejected.problem, setup, messages, marker_id)
+            problem = with_refused_window(rejection.problem, setup, messages, marker_id)
             error = UnknownError(message=problem, explained=True)
     except Aborted:
         error = AbortedError(message=requests.abort.reason or "Stopped.")
@@ -289,7 +295,7 @@ def _record_compacting_since(log: SessionLog, compacting: int | None) -> None:
 
 
 async def check_summary(
-    tools: RunTools, setup: StepSetup, message: AssistantMessage, before: int
+    tools: RunTools, setup: StepSetup, message: AssistantMessage, tokens_before: int
 ) -> RejectedSummary | None:
     """Return why a summary is rejected; for a good one, journal its report and return None.
 
@@ -297,7 +303,7 @@ async def check_summary(
     a while to find, so that is done in another thread.
     """
     info, policy, count = setup.info, setup.policy, setup.count
-    rejected = rejected_summary(tools.log.view(), message, policy, info, count, before)
+    rejected = rejected_summary(tools.log.view(), message, policy, info, count, tokens_before)
     if rejected is not None:
         return rejected
     await _write_kernel_variables(tools, message.parent_id)
@@ -307,7 +313,7 @@ async def check_summary(
     view = dataclasses.replace(view, texts={**view.texts, **earlier.texts})
     name = tools.log.ids.new("dec")
     report = await asyncio.to_thread(
-        summary_report, view, message, policy, info, count, before, name
+        summary_report, view, message, policy, info, count, tokens_before, name
     )
     if isinstance(report, RejectedSummary):
         return report

@@ -27,7 +27,7 @@ from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import CompactionPart, Part, StepStartPart, TextPart
 from palimpsest.transcript.session_record.events import DecisionMade
 
-RULE: OwnRule = "compact/aside"
+ASIDE_RULE: OwnRule = "compact/aside"
 
 
 def history_snapshot(
@@ -44,7 +44,7 @@ def history_snapshot(
 def show_marker_again(log: SessionLog, part: CompactionPart) -> None:
     """Restore the marker of a failed compaction, before that is tried again."""
     hidden = effective_reductions(log.state.decisions).get(part.id)
-    if hidden is not None and hidden.rule == RULE:
+    if hidden is not None and hidden.rule == ASIDE_RULE:
         _record_decision(log, "restore", part, {})
 
 
@@ -60,7 +60,7 @@ def roll_back(
     """Drop the messages that a failed compaction added, so that the model sees those from before it."""
     if not setup.policy.compact.judge:
         return
-    late = compaction_timed_out(
+    late_error = compaction_timed_out(
         timed_out=state.is_late
         or (isinstance(error, ApiError) and bool((error.metadata or {}).get(TIMED_OUT))),
         in_flight=state.in_flight,
@@ -74,10 +74,10 @@ def roll_back(
     current = history_snapshot(log, setup, log.state.messages(), "current")
     answerable = functools.partial(_can_be_answered, setup)
     chosen_snapshot = choose_snapshot(
-        current, before, recovery, timed_out=late, answerable=answerable
+        current, before, recovery, timed_out=late_error, answerable=answerable
     )
     snapshot = _snapshot_before(chosen_snapshot, marker_id)
-    numbers = {"source": snapshot.source, "timed_out": late}
+    numbers = {"source": snapshot.source, "timed_out": late_error}
     kept_ids = {message.id for message in snapshot.messages}
     for message in current.messages:
         if message.id not in kept_ids:
@@ -118,7 +118,7 @@ def _record_decision(
     decision = Decision(
         id=log.ids.new("dec"),
         action=action,
-        rule=RULE,
+        rule=ASIDE_RULE,
         message_id=part.message_id,
         part_id=part.id,
         numbers=numbers,

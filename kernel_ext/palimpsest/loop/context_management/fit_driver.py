@@ -41,7 +41,7 @@ from palimpsest.transcript.provider_profile.request_limits import RequestLimits
 
 Fitted = FittedRequest[MessageRequest]
 
-SHORTENED = (
+SHORTENED_NOTICE = (
     "Long tool outputs were shortened, because the conversation no longer fits the context window. Go on "
     "with what was asked; where something left out matters, read a narrower piece of it again."
 )
@@ -85,29 +85,31 @@ class FitDriver:
         )
 
     def rebuild_within(
-        self, setup: StepSetup, refused: Assembled, learned: RequestLimits
+        self, setup: StepSetup, refused_request: Assembled, learned: RequestLimits
     ) -> Assembled | None:
         """Rebuild a refused request within limits that its provider named; None where nothing exceeds them."""
         request = dataclasses.replace(
-            self._request(setup), learned_limits=learned, project=lambda _view: refused.projection
+            self._request(setup),
+            learned_limits=learned,
+            project=lambda _view: refused_request.projection,
         )
         decisions, _ = request.within_limits()
         if not decisions:
             return None
-        write_decisions(self._requests.log, DecisionBatch(decisions, refused.record.facts))
-        return self.rebuild(setup, refused)
+        write_decisions(self._requests.log, DecisionBatch(decisions, refused_request.record.facts))
+        return self.rebuild(setup, refused_request)
 
-    def rebuild(self, setup: StepSetup, refused: Assembled) -> Assembled:
+    def rebuild(self, setup: StepSetup, refused_request: Assembled) -> Assembled:
         """Rebuild a refused request from the session and the setup as they are now."""
         assembly = assembly_of(self._requests, setup)
-        record = refused.record
+        record = refused_request.record
         facts = record.facts.model_copy(update={"used_tokens": assembly.projection.total})
         return record_request(
             self._requests,
             setup,
             assembly,
             facts,
-            refused.budget_check,
+            refused_request.budget_check,
             record.message_id or "",
             record.parameters,
         )
@@ -137,7 +139,7 @@ class FitDriver:
         if self._suspended_fit is None:
             # An earlier kernel requested the summary.
             return self._start(setup, user, "failed") is not None
-        return self._resume_fit(setup, user, failed=True) is not None
+        return self._resume_fit(setup, user, has_failed=True) is not None
 
     def _start(
         self, setup: StepSetup, user: UserMessage, cause: Cause
@@ -146,11 +148,11 @@ class FitDriver:
         return self._drive(fit, None, user)
 
     def _resume_fit(
-        self, setup: StepSetup, user: UserMessage, *, failed: bool = False
+        self, setup: StepSetup, user: UserMessage, *, has_failed: bool = False
     ) -> Fitted | SummaryNeeded | ResultsShortened | None:
         fit, self._suspended_fit = self._suspended_fit, None
         assert fit is not None
-        outcome = FitOutcome(self._request(setup), summary_failed=failed)
+        outcome = FitOutcome(self._request(setup), summary_failed=has_failed)
         return self._drive(fit, outcome, user)
 
     @collection_paused()
@@ -170,7 +172,7 @@ class FitDriver:
             case SummaryNeeded(overflow=overflow):
                 write_marker(self._requests.log, user, auto=True, overflow=overflow)
             case ResultsShortened():
-                write_engine_message(self._requests.log, user, SHORTENED)
+                write_engine_message(self._requests.log, user, SHORTENED_NOTICE)
             case FittedRequest() | None:
                 pass
         return event

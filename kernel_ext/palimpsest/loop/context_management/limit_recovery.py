@@ -47,30 +47,34 @@ class LimitRecovery:
     tried_limits: set[LimitKind] = field(default_factory=set)
 
     async def within_named_limit(
-        self, error: ErrorValue, refused: Assembled
+        self, error: ErrorValue, refused_request: Assembled
     ) -> tuple[Assembled, str] | None:
         """Return a request within the limit that an error names, with a sentence for the user; None without such a limit."""
         limit = _named_limit(error)
-        is_rewritten_by_hook = refused.record.opaque is not None
+        is_rewritten_by_hook = refused_request.record.opaque is not None
         if limit is None or limit.kind in self.tried_limits or is_rewritten_by_hook:
             return None
         if self.setup.policy.overflow.refusals != KEEPS_LIMITS:
             return None
         self.tried_limits.add(limit.kind)
         if limit.kind == "tools":
-            return await self._with_fewer_tools(limit, refused)
-        return self._with_less_of_pictures(limit, refused)
+            return await self._with_fewer_tools(limit, refused_request)
+        return self._with_less_of_pictures(limit, refused_request)
 
     def _with_less_of_pictures(
-        self, provider_limit: NamedLimit, refused: Assembled
+        self, provider_limit: NamedLimit, refused_request: Assembled
     ) -> tuple[Assembled, str] | None:
         requests, info = self.requests, self.setup.info
-        pictures = tuple(sent_pictures(requests.log.view(), refused.projection.messages, info))
-        learned = learned_from(provider_limit, pictures, _bytes(refused)) if pictures else None
+        pictures = tuple(
+            sent_pictures(requests.log.view(), refused_request.projection.messages, info)
+        )
+        learned = (
+            learned_from(provider_limit, pictures, _bytes(refused_request)) if pictures else None
+        )
         if learned is None:
             return None
         decisions_before = len(requests.log.state.decisions)
-        assembled = self.fit_driver.rebuild_within(self.setup, refused, learned)
+        assembled = self.fit_driver.rebuild_within(self.setup, refused_request, learned)
         if assembled is None:
             return None
         done = _changes_sentence(requests.log.state.decisions[decisions_before:])
@@ -78,23 +82,23 @@ class LimitRecovery:
         return assembled, PICTURES_TOLD.format(model=info.ref.id, limit=limit, done=done)
 
     async def _with_fewer_tools(
-        self, limit: NamedLimit, refused: Assembled
+        self, limit: NamedLimit, refused_request: Assembled
     ) -> tuple[Assembled, str] | None:
         requests, info = self.requests, self.setup.info
-        most = limit.maximum_below(len(self.setup.specs))
+        max_tools = limit.maximum_below(len(self.setup.specs))
         decision = Decision(
             id=requests.log.ids.new("dec"),
             action="keep",
             rule=TOOLS_RULE,
-            numbers={"most": most, "model": info.ref.id},
+            numbers={"most": max_tools, "model": info.ref.id},
         )
-        requests.log.append(DecisionMade(decision=decision, facts=refused.record.facts))
+        requests.log.append(DecisionMade(decision=decision, facts=refused_request.record.facts))
         setup = await requests.setup(self.user)
         if len(setup.specs) >= len(self.setup.specs):
             return None
         self.setup = setup
-        return self.fit_driver.rebuild(setup, refused), TOOLS_TOLD.format(
-            model=info.ref.id, most=most
+        return self.fit_driver.rebuild(setup, refused_request), TOOLS_TOLD.format(
+            model=info.ref.id, most=max_tools
         )
 
 
@@ -114,21 +118,27 @@ def learned_from(
                 request_bytes=min(limit.maximum_below(request_bytes), pictures_bytes)
             )
         case "picture_bytes":
-            largest = max(picture.bytes for picture in pictures)
-            return RequestLimits(picture_bytes=limit.maximum_below(largest))
+            largest_bytes = max(picture.bytes for picture in pictures)
+            return RequestLimits(picture_bytes=limit.maximum_below(largest_bytes))
         case "pixels":
-            largest = max(picture.pixels for picture in pictures)
-            return RequestLimits(pixels=_smaller_limit(limit, largest)) if largest else None
+            largest_bytes = max(picture.pixels for picture in pictures)
+            return (
+                RequestLimits(pixels=_smaller_limit(limit, largest_bytes))
+                if largest_bytes
+                else None
+            )
         case "side":
-            largest = max(picture.longer_side for picture in pictures)
-            return RequestLimits(side=_smaller_limit(limit, largest)) if largest else None
+            largest_bytes = max(picture.longer_side for picture in pictures)
+            return (
+                RequestLimits(side=_smaller_limit(limit, largest_bytes)) if largest_bytes else None
+            )
         case "tools":
             return None
 
 
-def _smaller_limit(limit: NamedLimit, largest: int) -> int:
+def _smaller_limit(limit: NamedLimit, largest_bytes: int) -> int:
     """Return the named limit, or a pixel less than a picture that kept it and was refused."""
-    return min(limit.maximum_below(largest + 1), largest - 1)
+    return min(limit.maximum_below(largest_bytes + 1), largest_bytes - 1)
 
 
 def _named_limit(error: ErrorValue) -> NamedLimit | None:
@@ -146,8 +156,8 @@ def _named_limit(error: ErrorValue) -> NamedLimit | None:
     return named_limit(error_text, status)
 
 
-def _bytes(refused: Assembled) -> int:
-    request = refused.request
+def _bytes(refused_request: Assembled) -> int:
+    request = refused_request.request
     tools = sum(len(json.dumps(tool.parameters)) for tool in request.tools)
     return tools + len(json.dumps(request.messages))
 

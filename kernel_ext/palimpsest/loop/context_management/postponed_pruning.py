@@ -36,15 +36,15 @@ def prune_postponed(log: SessionLog, postponed: PostponedPruning, setup: StepSet
 
 
 def postponed_batches(
-    log: SessionLog, until: str, setup: StepSetup, view: View, new_id: Callable[[], str]
+    log: SessionLog, until_message: str, setup: StepSetup, view: View, new_id: Callable[[], str]
 ) -> Iterator[DecisionBatch]:
     """Yield the postponed decisions about a view; nothing where the turn is gone.
 
-    ``until`` is the id of the newest message of that turn.
+    ``until_message`` is the id of the newest message of that turn.
     """
     ids = [message.id for message in view.messages]
-    if until not in ids:
+    if until_message not in ids:
         return
-    ended = dataclasses.replace(view, messages=view.messages[: ids.index(until) + 1])
+    ended = dataclasses.replace(view, messages=view.messages[: ids.index(until_message) + 1])
     project = functools.partial(project_request, setup=setup)
     yield from pruning(message_request(log, setup, project, ended, new_id))

@@ -78,12 +78,12 @@ async def propose_step(
     attempts: FitAttempts,
     cause: Cause = "size",
     *,
-    last: bool = False,
+    is_last_step: bool = False,
 ) -> ProposedRequest:
     """Return the request that a step would send now; ``cause`` says why the context must shrink first.
 
     ``postponed_message_id`` is the newest message of a turn whose pruning waits for this
-    request; empty for none. ``last`` is whether this is the last step of its turn.
+    request; empty for none. ``is_last_step`` is whether this is the last step of its turn.
     """
     view = requests.log.view()
     new_id = functools.partial(next, _proposed_ids())
@@ -102,7 +102,7 @@ async def propose_step(
     update = {
         "numbers": _numbers(setup.policy),
         "hooked": requests.hooks.has_hook("request"),
-        "last": last,
+        "last": is_last_step,
         "policy_problem": requests.log.clean(own_policy.problem),
         "again": cause != "size",
         "new_summary": summary,

@@ -13,7 +13,7 @@ from typing import Any
 
 from palimpsest.context.budget.window_guard import too_many_tools, window_refusal
 from palimpsest.context.compaction.stage_selection import StageSelector
-from palimpsest.context.compaction.stages import DRAFT, REJECTED, StageProgress, SummaryStage
+from palimpsest.context.compaction.stages import DRAFT, REJECTED_KEY, StageProgress, SummaryStage
 from palimpsest.context.compaction.summary_request import SYSTEM
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
 from palimpsest.loop.context_management.request_proposals import propose_summary
@@ -114,16 +114,16 @@ class SummaryWriter:
                 return
         await self._write(_summary_setup(self._setup, None))
 
-    async def write_again(self, lacks: Sequence[str]) -> None:
+    async def write_again(self, defects: Sequence[str]) -> None:
         """Request the summary once more, naming its defects; raises as ``write`` does."""
         assert self._summary_setup is not None
         for part in self._answer_texts():
-            metadata = {**(part.metadata or {}), REJECTED: list(lacks)}
+            metadata = {**(part.metadata or {}), REJECTED_KEY: list(defects)}
             rejected_part = part.model_copy(update={"ignored": True, "metadata": metadata})
             self._log.append(PartUpdated(part=rejected_part))
-        numbers = {**self._newest_numbers, "lacks": list(lacks)}
+        numbers = {**self._newest_numbers, "lacks": list(defects)}
         await self._decide_contents(self._summary_setup, numbers, lambda: numbers)
-        await self._request(self._summary_setup, last=True)
+        await self._request(self._summary_setup, is_last=True)
 
     def close(self, error: ErrorValue | None) -> None:
         """End the message: as a good summary, or with an error."""
@@ -177,32 +177,34 @@ class SummaryWriter:
                 contents.numbers,
                 lambda: self._stage_selector(summary_setup).whole_history(self._log.view()).numbers,
             )
-            await self._request(summary_setup, last=True)
+            await self._request(summary_setup, is_last=True)
         elif summary_setup.policy.compact.stages > 1:
             await self._write_in_parts(summary_setup, contents.result_chars)
         else:
             raise _too_long(summary_setup, contents.tokens, contents.limit)
 
     async def _write_in_parts(self, summary_setup: StepSetup, result_chars: int) -> None:
-        parts = self._stage_selector(summary_setup).stage_progress(self._log.view(), result_chars)
+        progress = self._stage_selector(summary_setup).stage_progress(
+            self._log.view(), result_chars
+        )
         while True:
             # Each answer's usage recalibrates our estimate.
             selector = self._stage_selector(summary_setup)
-            numbers = selector.next_stage_numbers(self._log.view(), result_chars, parts)
+            numbers = selector.next_stage_numbers(self._log.view(), result_chars, progress)
             if numbers is None or SummaryStage.from_numbers(numbers) is None:
-                raise _too_long(summary_setup, parts.total, selector.limit)
-            remaining = functools.partial(
-                self._current_stage_numbers, summary_setup, result_chars, parts, numbers
+                raise _too_long(summary_setup, progress.total, selector.limit)
+            remaining_stages = functools.partial(
+                self._current_stage_numbers, summary_setup, result_chars, progress, numbers
             )
             stage = SummaryStage.from_numbers(
-                await self._decide_contents(summary_setup, numbers, remaining)
+                await self._decide_contents(summary_setup, numbers, remaining_stages)
             )
             assert stage is not None
-            request_id = await self._request(summary_setup, last=stage.is_final)
+            request_id = await self._request(summary_setup, is_last=stage.is_final)
             if stage.is_final:
                 return
             self._keep_draft(summary_setup, request_id)
-            parts = parts.after_request(stage, request_id)
+            progress = progress.after_request(stage, request_id)
 
     def _stage_selector(self, summary_setup: StepSetup) -> StageSelector:
         """Return the selector of the next request's contents."""
@@ -220,11 +222,11 @@ class SummaryWriter:
         summary_setup: StepSetup,
         result_chars: int,
         parts: StageProgress,
-        before: dict[str, Any],
+        numbers_before: dict[str, Any],
     ) -> dict[str, Any]:
-        """Return the next stage's contents now; ``before`` where they no longer fit."""
+        """Return the next stage's contents now; ``numbers_before`` where they no longer fit."""
         selector = self._stage_selector(summary_setup)
-        return selector.next_stage_numbers(self._log.view(), result_chars, parts) or before
+        return selector.next_stage_numbers(self._log.view(), result_chars, parts) or numbers_before
 
     async def _decide_contents(
         self,
@@ -254,7 +256,7 @@ class SummaryWriter:
 
     # One request
 
-    async def _request(self, summary_setup: StepSetup, *, last: bool) -> str:
+    async def _request(self, summary_setup: StepSetup, *, is_last: bool) -> str:
         """Send the decided request and stream its answer; returns the request's id."""
         requests, self._summary_setup = self._requests, summary_setup
         assembled = build_request(
@@ -275,7 +277,7 @@ class SummaryWriter:
         seconds = summary_setup.policy.recovery.compaction_seconds
         try:
             async with asyncio.timeout(seconds):
-                finished = await stream_answer(
+                step_finished = await stream_answer(
                     requests, summary_setup.model, assembled, self._processor
                 )
         except ModelFailed as failure:
@@ -289,21 +291,21 @@ class SummaryWriter:
             raise ModelFailed(error) from None
         called_tools = self._processor.requested_tools()
         self._processor.take_tool_calls()
-        self._processor.handle(finished)
-        self._add_usage(finished, last=last)
+        self._processor.handle(step_finished)
+        self._add_usage(step_finished, is_last=is_last)
         # Where summaries are judged, a text beside a call is judged like any other.
         if called_tools and not (summary_setup.policy.compact.judge and self._has_text()):
             message = CALLED.format(tool=called_tools[0])
             raise ModelFailed(UnknownError(message=message, explained=True))
         return assembled.record.id
 
-    def _add_usage(self, finished: StepFinished, *, last: bool) -> None:
+    def _add_usage(self, step_finished: StepFinished, *, is_last: bool) -> None:
         """Add up tokens and cost; only the last request sets the summary's finish reason."""
         cost = self.message.cost
-        if finished.cost is not None:
-            cost = (cost or 0.0) + finished.cost
-        finish = finished.reason if last else None
-        self._update(tokens=self.message.tokens.plus(finished.usage), cost=cost, finish=finish)
+        if step_finished.cost is not None:
+            cost = (cost or 0.0) + step_finished.cost
+        finish = step_finished.reason if is_last else None
+        self._update(tokens=self.message.tokens.plus(step_finished.usage), cost=cost, finish=finish)
 
     def _keep_draft(self, summary_setup: StepSetup, request_id: str) -> None:
         """Mark the text of a stage as a draft, which only the next request contains."""

@@ -48,12 +48,12 @@ def usage_cost(usage: Usage, cost: float | None) -> Spent:
 
 def with_usage(session: SessionInfo, spent: Spent) -> dict[str, Any]:
     """Return the changed fields of a session's record; requests of unknown price are counted separately."""
-    changed: dict[str, Any] = {"tokens": session.tokens.plus(spent.tokens)}
+    changed_fields: dict[str, Any] = {"tokens": session.tokens.plus(spent.tokens)}
     if spent.cost is not None:
-        changed["cost"] = (session.cost or 0.0) + spent.cost
+        changed_fields["cost"] = (session.cost or 0.0) + spent.cost
     if spent.unpriced:
-        changed["unpriced"] = (session.unpriced or 0) + spent.unpriced
-    return changed
+        changed_fields["unpriced"] = (session.unpriced or 0) + spent.unpriced
+    return changed_fields
 
 
 def output_cutter(log: SessionLog, setup: StepSetup, facts: Facts) -> Truncate:
@@ -89,13 +89,13 @@ async def stream_answer(
         try:
             return await _stream(requests, model, assembled, processor)
         except ModelFailed as failure:
-            repaired = None
+            repaired_call = None
             if repair_refusal is not None:
-                repaired = await repair_refusal(failure.error, assembled)
-            if repaired is None:
+                repaired_call = await repair_refusal(failure.error, assembled)
+            if repaired_call is None:
                 await wait_before_retry(requests, processor, failure, attempt)
                 continue
-        assembled, sentence = repaired
+        assembled, sentence = repaired_call
         write_resent(requests.log, processor, sentence, attempt)
         requests.log.append(StepRequested(request=assembled.record), sync=True)
         processor.begin_again(assembled.record.id)
@@ -105,14 +105,14 @@ async def _stream(
     requests: RequestServices, model: Model, assembled: Assembled, processor: StreamProcessor
 ) -> StepFinished:
     loop = asyncio.get_running_loop()
-    reading = asyncio.create_task(_process_stream(model, assembled.request, processor))
+    reading_task = asyncio.create_task(_process_stream(model, assembled.request, processor))
 
     def stop() -> None:
-        loop.call_soon_threadsafe(reading.cancel)
+        loop.call_soon_threadsafe(reading_task.cancel)
 
     unregister = requests.abort.on_abort(stop)
     try:
-        return await reading
+        return await reading_task
     except asyncio.CancelledError:
         if requests.abort.is_set():
             raise Aborted(requests.abort.reason) from None
@@ -124,21 +124,21 @@ async def _stream(
 async def _process_stream(
     model: Model, request: ModelRequest, processor: StreamProcessor
 ) -> StepFinished:
-    finished: StepFinished | None = None
+    step_finished: StepFinished | None = None
     stream = model.stream(request)
     try:
         async for event in stream:
             if isinstance(event, StepFinished):
-                finished = event
+                step_finished = event
             elif not isinstance(event, StepStarted):
                 processor.handle(event)
     finally:
         close = getattr(stream, "aclose", None)
         if close is not None:
             await close()
-    if finished is None:
+    if step_finished is None:
         raise ModelFailed(UnknownError(message="The model's answer ended without a real end."))
-    return finished
+    return step_finished
 
 
 def write_window_notice(log: SessionLog, setup: StepSetup, message: AssistantMessage) -> None:

@@ -11,8 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from palimpsest.context.budget.request_tokens import MESSAGE_TOKENS, check_budget
-from palimpsest.context.compaction.summary_request import ABOVE, RULES, TEMPLATE
-from palimpsest.context.reduction.applied_decisions import CLEARED
+from palimpsest.context.compaction.summary_request import (
+    INSTRUCTION_ABOVE,
+    TEMPLATE,
+    TEMPLATE_RULES,
+)
+from palimpsest.context.reduction.applied_decisions import CLEARED_TEXT
 from palimpsest.context.reduction.truncation import truncate
 from palimpsest.context.request_assembly.fit import DecisionBatch
 from palimpsest.context.visible_messages import View, whole_output
@@ -142,7 +146,7 @@ def _reduction_decision(
         return "only what a tool call returned can be cleared or truncated"
     full_output = whole_output(part, view.texts)
     if hook_answer.action == "clear":
-        text = hook_answer.text or CLEARED
+        text = hook_answer.text or CLEARED_TEXT
         numbers = {"text": text} if hook_answer.text else {}
         update = {
             "numbers": numbers,
@@ -171,7 +175,11 @@ async def with_compacting_hooks(
         return setup
     policy = setup.policy.compact
     # Where the conversation itself is sent, the policy's prompt is the whole instruction.
-    own_prompt = [TEMPLATE, RULES] if policy.serialize else [ABOVE, TEMPLATE, RULES]
+    own_prompt = (
+        [TEMPLATE, TEMPLATE_RULES]
+        if policy.serialize
+        else [INSTRUCTION_ABOVE, TEMPLATE, TEMPLATE_RULES]
+    )
     instructions = answer.prompt or policy.prompt or "\n\n".join(own_prompt)
     prompt = "\n\n".join([instructions, *answer.context])
     compact = setup.policy.compact.model_copy(update={"prompt": prompt})
@@ -189,8 +197,8 @@ async def with_request_hooks(
     rule, changed = answer
     messages = redacted_value(changed, requests.log.clean)
     record = assembled.record
-    weights = [MESSAGE_TOKENS + setup.count(prompt_text((message,))) for message in messages]
-    tokens = sum(weights) + assembled.projection.tools_tokens
+    message_tokens = [MESSAGE_TOKENS + setup.count(prompt_text((message,))) for message in messages]
+    tokens = sum(message_tokens) + assembled.projection.tools_tokens
     budget_check = check_budget(tokens, record.facts)
     if not budget_check.fits:
         requests.hooks.note_skipped(rule, "its messages do not fit into the model's window")
@@ -199,7 +207,7 @@ async def with_request_hooks(
     blob = requests.log.blobs.put_blob(_json(messages), JSON)
     items = tuple(
         ContextItem(role=str(message["role"]), sha256=sha256, tokens=weight)
-        for message, sha256, weight in zip(messages, hashes, weights, strict=True)
+        for message, sha256, weight in zip(messages, hashes, message_tokens, strict=True)
     )
     update = {
         "opaque": blob,
@@ -209,7 +217,7 @@ async def with_request_hooks(
         "marks": (),
         "sha256": request_hash(hashes),
         "tokens": tokens,
-        "kinds": _tokens_by_kind(messages, weights, assembled),
+        "kinds": _tokens_by_kind(messages, message_tokens, assembled),
     }
     return dataclasses.replace(
         assembled,
@@ -220,14 +228,14 @@ async def with_request_hooks(
 
 
 def _tokens_by_kind(
-    messages: Sequence[Mapping[str, Any]], weights: Sequence[int], assembled: Assembled
+    messages: Sequence[Mapping[str, Any]], block_tokens: Sequence[int], assembled: Assembled
 ) -> dict[str, int]:
     names = {"system": "system", "assistant": "assistant", "tool": "output"}
-    kinds = {"tools": assembled.projection.tools_tokens}
-    for message, weight in zip(messages, weights, strict=True):
+    tokens_by_kind = {"tools": assembled.projection.tools_tokens}
+    for message, weight in zip(messages, block_tokens, strict=True):
         kind = names.get(str(message["role"]), OPAQUE_KIND)
-        kinds[kind] = kinds.get(kind, 0) + weight
-    return {kind: tokens for kind, tokens in kinds.items() if tokens}
+        tokens_by_kind[kind] = tokens_by_kind.get(kind, 0) + weight
+    return {kind: tokens for kind, tokens in tokens_by_kind.items() if tokens}
 
 
 def _json(value: Any) -> bytes:

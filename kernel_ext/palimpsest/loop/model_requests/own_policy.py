@@ -26,12 +26,12 @@ async def run_own_policy(requests: RequestServices, setup: StepSetup, stage: Pol
     """Journal the decisions of the user's own policy about later requests."""
     facts = facts_for(requests.log, setup)
     new_id = functools.partial(requests.log.ids.new, "dec")
-    decided = await stage.decide(
+    decided_events = await stage.decide(
         _policy_moment(requests.log, setup, requests.log.view(), facts, new_id)
     )
     requests.policy_notices.extend(stage.take_notices())
-    if decided:
-        write_decisions(requests.log, DecisionBatch(tuple(decided), facts))
+    if decided_events:
+        write_decisions(requests.log, DecisionBatch(tuple(decided_events), facts))
 
 
 async def propose_own_policy(

@@ -17,24 +17,24 @@ HEAD_CHARS = 40
 
 
 def shrink_picture(
-    blobs: Store, picture: SentPicture, side: int, max_bytes: int | None
+    blobs: Store, picture: SentPicture, max_side: int, max_bytes: int | None
 ) -> ShrunkPicture | None:
     """Return a stored version of a picture that fits; None where none can be made or stored.
 
-    ``side`` is in pixels, 0 where unknown; ``max_bytes`` counts the version as Base64 in a ``data:`` url.
+    ``max_side`` is in pixels, 0 where unknown; ``max_bytes`` counts the version as Base64 in a ``data:`` url.
     """
     try:
         content = base64.b64decode(picture.url.partition(",")[2])
     except (binascii.Error, ValueError):
         return None
     room = None if max_bytes is None else (max_bytes - HEAD_CHARS) * 3 // 4
-    image = smaller_image(content, side or SHRUNK_SIDE_PIXELS, room)
+    image = smaller_image(content, max_side or SHRUNK_SIDE_PIXELS, room)
     if image is None:
         return None
     mime, small, size = image
     try:
-        stored = blobs.put_blob(small, mime)
+        blob = blobs.put_blob(small, mime)
     except StorageFailed:
         return None
     length = len(f"data:{mime};base64,") + len(base64.b64encode(small))
-    return ShrunkPicture(f"blob:{stored.sha256}", mime, size, length)
+    return ShrunkPicture(f"blob:{blob.sha256}", mime, size, length)

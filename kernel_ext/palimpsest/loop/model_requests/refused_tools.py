@@ -24,7 +24,7 @@ from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelInfo, ToolSpec
 
-ABOUT = "refused-tool"
+REFUSED_TOOL_SUBJECT = "refused-tool"
 """The subject of the notice about a tool that was left out."""
 REFUSALS = frozenset({400, 422})
 """HTTP statuses of refusals because of a request's content."""
@@ -51,7 +51,7 @@ LEFT_OUT = (
     "again without it. The provider said: {said}"
 )
 
-REFUSED = "{model} refused in this session, so that they are left out: {names}."
+REFUSED_TOOLS_SENTENCE = "{model} refused in this session, so that they are left out: {names}."
 
 
 def refused_tool(error: ErrorValue, specs: Sequence[ToolSpec], info: ModelInfo) -> str | None:
@@ -81,55 +81,58 @@ def without_refused_tool(
 ) -> StepSetup | None:
     """Leave out the tool that a refusal names, with a notice; None where it names none that may be left out."""
     name = refused_tool(error, setup.specs, setup.info)
-    refused = requests.refused_tools
+    refused_names = requests.refused_tools
     is_required = setup.wants_structured and setup.specs and setup.specs[-1].name == name
     if (
         name is None
         or is_required
-        or len(refused) >= MAX_OMITTED_TOOLS
+        or len(refused_names) >= MAX_OMITTED_TOOLS
         or not isinstance(error, ApiError)
     ):
         return None
     spec = next(known_spec for known_spec in setup.specs if known_spec.name == name)
-    refused.add((setup.info.ref.provider, spec.model_dump_json()))
+    refused_names.add((setup.info.ref.provider, spec.model_dump_json()))
     error_text = " ".join(_error_text(error).split())[:MAX_ERROR_CHARS]
     words = LEFT_OUT.format(model=setup.info.ref.id, tool=name, said=error_text)
-    requests.log.write_notice(message, ABOUT, words)
-    return dataclasses.replace(setup, specs=accepted_tools(setup.specs, setup.info, refused))
+    requests.log.write_notice(message, REFUSED_TOOL_SUBJECT, words)
+    return dataclasses.replace(setup, specs=accepted_tools(setup.specs, setup.info, refused_names))
 
 
 def accepted_tools(
-    specs: tuple[ToolSpec, ...], info: ModelInfo, refused: set[tuple[str, str]]
+    specs: tuple[ToolSpec, ...], info: ModelInfo, refused_names: set[tuple[str, str]]
 ) -> tuple[ToolSpec, ...]:
     """Return the tools that the model's provider has not refused in this form."""
     provider = info.ref.provider
-    return tuple(spec for spec in specs if (provider, spec.model_dump_json()) not in refused)
+    return tuple(spec for spec in specs if (provider, spec.model_dump_json()) not in refused_names)
 
 
-def refused_tools_sentence(info: ModelInfo, refused: set[tuple[str, str]]) -> str:
+def refused_tools_sentence(info: ModelInfo, refused_names: set[tuple[str, str]]) -> str:
     """Return a sentence about the tools that the model's provider refused; empty where it refused none."""
     provider = info.ref.provider
     names = sorted(
         ToolSpec.model_validate_json(spec).name
-        for tool_provider, spec in refused
+        for tool_provider, spec in refused_names
         if tool_provider == provider
     )
-    return REFUSED.format(model=info.ref.id, names=", ".join(names)) if names else ""
+    return REFUSED_TOOLS_SENTENCE.format(model=info.ref.id, names=", ".join(names)) if names else ""
 
 
 def request_again(
-    requests: RequestServices, setup: StepSetup, message: AssistantMessage, before: Assembled
+    requests: RequestServices,
+    setup: StepSetup,
+    message: AssistantMessage,
+    refused_request: Assembled,
 ) -> Assembled:
     """Build the same request with the tools of ``setup``; ``message`` is its still empty answer."""
     messages = tuple(
         earlier for earlier in requests.log.state.messages() if earlier.id != message.id
     )
     assembly = assembly_of_view(requests.log.view(messages), setup)
-    total = assembly.projection.total
-    facts = facts_for(requests.log, setup, total)
-    parameters = dict(before.request.parameters)
+    total_tokens = assembly.projection.total
+    facts = facts_for(requests.log, setup, total_tokens)
+    parameters = dict(refused_request.request.parameters)
     if not setup.specs:
         parameters.pop("tool_choice", None)
     return record_request(
-        requests, setup, assembly, facts, check_budget(total, facts), message.id, parameters
+        requests, setup, assembly, facts, check_budget(total_tokens, facts), message.id, parameters
     )

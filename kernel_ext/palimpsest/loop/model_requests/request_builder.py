@@ -102,14 +102,14 @@ def build_request(
     For the purpose ``compaction``, ``marker_id`` names the marker that requests the summary.
     """
     assembly = assembly_of(requests, setup, marker_id)
-    total = assembly.projection.total
-    facts = facts_for(requests.log, setup, total)
+    total_tokens = assembly.projection.total
+    facts = facts_for(requests.log, setup, total_tokens)
     return record_request(
         requests,
         setup,
         assembly,
         facts,
-        check_budget(total, facts),
+        check_budget(total_tokens, facts),
         message_id,
         parameters,
         purpose,
@@ -144,7 +144,7 @@ def record_request(
     """Return a request ready to be journaled and sent, and whether it fits."""
     projection, items = assembly.projection, assembly.items
     cache_marks = cache_mark_positions([message["role"] for message in assembly.bodies], setup.info)
-    same = _same_items(requests.log.state.items, items)
+    same_count = _same_items(requests.log.state.items, items)
     max_answer_tokens = answer_tokens(projection.total, facts, setup.info, setup.policy.overflow)
     parameters = {"max_tokens": max_answer_tokens} | parameters
     step_request = StepRequest(
@@ -158,8 +158,8 @@ def record_request(
         facts=facts,
         system=_store_value(requests, "system", setup.system),
         tools=_store_value(requests, "tools", setup.specs),
-        same=same,
-        items=items[same:],
+        same=same_count,
+        items=items[same_count:],
         marks=cache_marks,
         sha256=request_hash(assembly.hashes),
         tokens=projection.total,
@@ -247,14 +247,14 @@ def json_bytes(value: Any) -> bytes:
     return joined_surrogates(text).encode()
 
 
-def _same_items(before: Sequence[ContextItem], now: Sequence[ContextItem]) -> int:
-    same = 0
-    for old, new in zip(before, now, strict=False):
+def _same_items(items_before: Sequence[ContextItem], now: Sequence[ContextItem]) -> int:
+    same_count = 0
+    for old, new in zip(items_before, now, strict=False):
         # An item counted by another policy's estimator differs, and is recorded again with all later items.
         if old is not new and (old.sha256, old.tokens) != (new.sha256, new.tokens):
             break
-        same += 1
-    return same
+        same_count += 1
+    return same_count
 
 
 def message_request(

@@ -44,14 +44,14 @@ def too_large_error(
     info: ModelInfo,
     tools: int = 0,
     pins: Mapping[str, int] | None = None,
-    failed: str = "",
+    failed_sentence: str = "",
     *,
     system: int = 0,
     prompt: int = 0,
 ) -> ContextOverflowError:
     """Return an error about a request that does not fit, with the reason and one piece of advice.
 
-    ``tools`` are the tokens of tool descriptions, ``pins`` those of pinned parts by id; ``failed`` is the
+    ``tools`` are the tokens of tool descriptions, ``pins`` those of pinned parts by id; ``failed_sentence`` is the
     reason why no summary could be made in this turn. ``system`` and ``prompt`` are the tokens of the system
     prompt and of the newest prompt, which a new session would have too.
     """
@@ -78,8 +78,8 @@ def too_large_error(
             f"What is pinned takes about {pinned_tokens:,} of it: take the largest pin off with "
             f"%agent unpin {short_id(largest)}, and ask again."
         )
-    elif failed:
-        advice = f"No summary could make room for it: {failed}"
+    elif failed_sentence:
+        advice = f"No summary could make room for it: {failed_sentence}"
     return ContextOverflowError(
         message=(
             f"This request needs about {route.tokens:,} tokens, and {info.ref.id} leaves "
@@ -95,12 +95,12 @@ def suspected_overflow(
     error: ErrorValue,
     route: BudgetCheck,
     policy: OverflowPolicy,
-    before: Messages,
+    messages_before: Messages,
     prompt_id: str,
 ) -> ErrorValue:
     """Return the error as a suspected overflow, where it may be one and a summary may help.
 
-    ``before`` are the messages before the refused answer to the prompt. Providers word this refusal in ever new
+    ``messages_before`` are the messages before the refused answer to the prompt. Providers word this refusal in ever new
     ways, and without a summary every later turn would fail in the same way; so one is tried once in a turn.
     """
     if isinstance(error, ApiError):
@@ -109,8 +109,8 @@ def suspected_overflow(
         status, body, is_final = None, None, bool(error.explained)
     else:
         return error
-    was_tried = any(_was_suspected(message.info) for message in turn_of(before, prompt_id))
-    if is_final or was_tried or not (policy.auto and has_history_to_summarise(before)):
+    was_tried = any(_was_suspected(message.info) for message in turn_of(messages_before, prompt_id))
+    if is_final or was_tried or not (policy.auto and has_history_to_summarise(messages_before)):
         return error
     # Only the server's own message: the error also has its address and our advice.
     error_text = (read_body(body).message if body else "") or error.message
@@ -155,10 +155,12 @@ async def wait_before_retry(
     requests.log.append(SessionStatus(status=Busy()))
 
 
-def write_resent(log: SessionLog, processor: StreamProcessor, words: str, attempt: int) -> None:
+def write_resent(
+    log: SessionLog, processor: StreamProcessor, explanation: str, attempt: int
+) -> None:
     """Note in an answer that its request was sent again at once, in another way."""
     processor.discard_attempt(attempt)
-    now, error = log.clock(), ApiError(message=words, retryable=True)
+    now, error = log.clock(), ApiError(message=explanation, retryable=True)
     log.append(_retry_part(log, processor, attempt, error, Span(start=now, end=now)))
 
 

@@ -74,15 +74,15 @@ async def run_side_request(
 
 async def _stream_answer(setup: StepSetup, request: ModelRequest) -> SideAnswer:
     texts: list[str] = []
-    finished: StepFinished | None = None
+    step_finished: StepFinished | None = None
     async for event in setup.model.stream(request):
         if isinstance(event, TextDelta):
             texts.append(event.text)
         elif isinstance(event, StepFinished):
-            finished = event
-    if finished is None:
+            step_finished = event
+    if step_finished is None:
         raise ModelFailed(UnknownError(message="The answer ended without a real end."))
-    return SideAnswer("".join(texts), finished.usage, finished.cost)
+    return SideAnswer("".join(texts), step_finished.usage, step_finished.cost)
 
 
 def _request(

@@ -16,7 +16,7 @@ from palimpsest.transcript.errors import Aborted
 
 T = TypeVar("T")
 
-CLOSED = "The session was closed during a compaction; open it again to go on."
+CLOSED_SENTENCE = "The session was closed during a compaction; open it again to go on."
 CLOSED_BEFORE = (
     "The session is closed, so there is no compaction to wait for; open it again to go on."
 )
@@ -29,8 +29,8 @@ class CompactionState:
     compaction runs and no answer is to be retried, and raise ``Aborted`` when the session is closed.
     """
 
-    def __init__(self, counted: Literal["ends", "results"] = "results") -> None:
-        self.counted = counted
+    def __init__(self, counted_outcomes: Literal["ends", "results"] = "results") -> None:
+        self.counted_outcomes = counted_outcomes
         """The compactions that are counted: all that ended without a retry, or all that produced a summary."""
         self.is_late = False
         """Whether the turn has reached its time limit."""
@@ -57,7 +57,7 @@ class CompactionState:
         """Note that a compaction ended, whether with a summary, and whether an answer is retried."""
         self.in_flight = False
         self._ended_event.set()
-        counts = summary and not aborted if self.counted == "results" else not retries
+        counts = summary and not aborted if self.counted_outcomes == "results" else not retries
         self.count += counts
         if retries:
             self.retries += 1
@@ -121,7 +121,7 @@ class CompactionState:
         event.clear()
         await event.wait()
         if self._is_closed and self.active:
-            raise Aborted(CLOSED)
+            raise Aborted(CLOSED_SENTENCE)
 
     def _settle_if_idle(self) -> None:
         if not self.active:
@@ -154,7 +154,7 @@ def is_answerable(message: NeutralMessage) -> bool:
 
 def choose_snapshot(
     current: MessagesSnapshot[T],
-    before: MessagesSnapshot[T] | None,
+    snapshot: MessagesSnapshot[T] | None,
     policy: RecoveryPolicy,
     *,
     timed_out: bool,
@@ -164,12 +164,12 @@ def choose_snapshot(
     if not timed_out:
         return current
     if policy.snapshot == "whole":
-        return before if before is not None else current
+        return snapshot if snapshot is not None else current
     answerable_messages = (
-        _up_to_answerable(before.messages, answerable) if before is not None else ()
+        _up_to_answerable(snapshot.messages, answerable) if snapshot is not None else ()
     )
-    if before is not None and answerable_messages:
-        return MessagesSnapshot(answerable_messages, before.session_id, before.source)
+    if snapshot is not None and answerable_messages:
+        return MessagesSnapshot(answerable_messages, snapshot.session_id, snapshot.source)
     return MessagesSnapshot(
         _up_to_answerable(current.messages, answerable), current.session_id, current.source
     )

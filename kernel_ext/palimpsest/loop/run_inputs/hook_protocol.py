@@ -35,7 +35,7 @@ class Hooks(Protocol):
     ) -> tuple[str, tuple[dict[str, Any], ...]] | None:
         """Return the rule of the last hook that changed a request's messages, and the messages; else None."""
 
-    def note_skipped(self, rule: str, why: str) -> None:
+    def note_skipped(self, rule: str, reason: str) -> None:
         """Note that the answer of a hook could not be used."""
 
     def take_notices(self) -> tuple[tuple[str, str], ...]:

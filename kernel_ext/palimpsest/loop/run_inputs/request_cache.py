@@ -50,11 +50,11 @@ class RequestCache:
         """Whether the newest request is known."""
         return self._newest_request is not None
 
-    def stored_blob(self, name: str, value: object, keep: Callable[[], BlobRef]) -> BlobRef:
+    def stored_blob(self, name: str, value: object, store_value: Callable[[], BlobRef]) -> BlobRef:
         """Return the blob that stores a value; it is stored again only when it changed."""
         known = self._stored_blobs.get(name)
         if known is None or (known[0] is not value and known[0] != value):
-            known = self._stored_blobs[name] = (value, keep())
+            known = self._stored_blobs[name] = (value, store_value())
         return known[1]
 
     def assembly(
@@ -62,13 +62,13 @@ class RequestCache:
         messages: Messages,
         decisions: tuple[Decision, ...],
         terms: RequestTerms,
-        read: Read,
-        recorded: Callable[[], Recorded] = dict,
+        read_text: Read,
+        recorded_items: Callable[[], Recorded] = dict,
         tools: Callable[[], int | None] = lambda: None,
     ) -> Assembly | None:
         """Return the request of a session; None where it must be assembled from the whole session.
 
-        ``recorded`` returns the tokens of the newest request's messages, where it was for the same
+        ``recorded_items`` returns the tokens of the newest request's messages, where it was for the same
         model and estimator: a session that is opened again is not counted again.
         """
         newest_request, self._newest_request = self._newest_request, None
@@ -76,9 +76,9 @@ class RequestCache:
             self._resting_requests = max(0, self._resting_requests - 1)
             return None
         if newest_request is None or not newest_request.can_continue(terms, decisions):
-            newest_request = _CachedRequest(terms, recorded(), tools())
+            newest_request = _CachedRequest(terms, recorded_items(), tools())
         try:
-            assembly = newest_request.assembly(messages, decisions, read)
+            assembly = newest_request.assembly(messages, decisions, read_text)
         except NotIncremental:
             self._resting_requests = RESTING_REQUESTS
             return None
@@ -89,9 +89,9 @@ class RequestCache:
 class _CachedRequest:
     """A session as it was at its newest request, and the chunks of that request."""
 
-    def __init__(self, terms: RequestTerms, recorded: Recorded, tools: int | None) -> None:
+    def __init__(self, terms: RequestTerms, recorded_items: Recorded, tools: int | None) -> None:
         self._terms = terms
-        self._chunks = RequestChunks(terms, recorded, tools)
+        self._chunks = RequestChunks(terms, recorded_items, tools)
         self._messages: Messages = ()
         self._folded: Messages = ()
         self._names: dict[str, int] = {}
@@ -114,25 +114,27 @@ class _CachedRequest:
         return unchanged and self._terms == terms
 
     def assembly(
-        self, messages: Messages, decisions: tuple[Decision, ...], read: Read
+        self, messages: Messages, decisions: tuple[Decision, ...], read_text: Read
     ) -> Assembly | None:
         """Return the request of the session as it is now."""
         unchanged = same_until(self._messages, messages)
         names = self._index_decisions(decisions)
-        visible = self._folded_messages(messages, decisions, unchanged, decided=bool(names))
-        names |= self._prompts(visible, decisions)
+        visible_messages = self._folded_messages(
+            messages, decisions, unchanged, has_decisions=bool(names)
+        )
+        names |= self._prompts(visible_messages, decisions)
         unchanged_count = min(
             (self._names[name] for name in names if name in self._names),
             default=len(self._folded),
         )
         unchanged_count = self._chunks.keep_first(
-            min(unchanged_count, same_until(self._folded, visible))
+            min(unchanged_count, same_until(self._folded, visible_messages))
         )
         self._remove_messages(unchanged_count)
-        self._folded = visible
+        self._folded = visible_messages
         self._index_pins(messages, unchanged)
         self._messages = messages
-        self._index_messages(visible[unchanged_count:], unchanged_count, read)
+        self._index_messages(visible_messages[unchanged_count:], unchanged_count, read_text)
         if not self._all_pins_shown():
             raise NotIncremental
         return self._chunks.assembly()
@@ -157,28 +159,33 @@ class _CachedRequest:
         return names
 
     def _folded_messages(
-        self, messages: Messages, decisions: tuple[Decision, ...], unchanged: int, *, decided: bool
+        self,
+        messages: Messages,
+        decisions: tuple[Decision, ...],
+        unchanged_count: int,
+        *,
+        has_decisions: bool,
     ) -> Messages:
         """Return the folded messages; where only plain messages changed, replace those at the end."""
-        before, now = self._messages[unchanged:], messages[unchanged:]
-        replaced = now[: len(before)]
+        messages_before, messages_now = self._messages[unchanged_count:], messages[unchanged_count:]
+        replaced = messages_now[: len(messages_before)]
         if (
             self._messages
-            and not decided
-            and [message.id for message in before] == [message.id for message in replaced]
-            and all(map(is_plain, before))
-            and all(map(is_plain, now))
+            and not has_decisions
+            and [message.id for message in messages_before] == [message.id for message in replaced]
+            and all(map(is_plain, messages_before))
+            and all(map(is_plain, messages_now))
         ):
-            end = len(self._folded) - len(before)
-            if end >= 0 and all(map(is_, self._folded[end:], before)):
-                return self._folded[:end] + now
+            end = len(self._folded) - len(messages_before)
+            if end >= 0 and all(map(is_, self._folded[end:], messages_before)):
+                return self._folded[:end] + messages_now
         return View(messages, decisions).folded_messages(self._terms.policy.compact)
 
-    def _prompts(self, shown: Messages, decisions: tuple[Decision, ...]) -> set[str]:
+    def _prompts(self, visible_messages: Messages, decisions: tuple[Decision, ...]) -> set[str]:
         """Return the prompts that became, or no longer are, the newest, where any part is dropped."""
         if not self._has_drops:
             return set()
-        newest = newest_visible_prompt(shown, EffectiveDecisions(decisions))
+        newest = newest_visible_prompt(visible_messages, EffectiveDecisions(decisions))
         before = self._newest_prompt_id
         self._newest_prompt_id = newest.id if newest is not None else None
         return {message for message in (before, self._newest_prompt_id) if message is not None} - (
@@ -190,10 +197,10 @@ class _CachedRequest:
             for name in _names_of(message):
                 self._names.pop(name, None)
 
-    def _index_pins(self, messages: Messages, unchanged: int) -> None:
-        while self._marked_pinned and self._marked_pinned[-1][0] >= unchanged:
+    def _index_pins(self, messages: Messages, unchanged_count: int) -> None:
+        while self._marked_pinned and self._marked_pinned[-1][0] >= unchanged_count:
             self._marked_pinned.pop()
-        for index in range(unchanged, len(messages)):
+        for index in range(unchanged_count, len(messages)):
             for part in messages[index].parts:
                 if is_marked_pinned(part):
                     self._marked_pinned.append((index, part.id))
@@ -205,11 +212,11 @@ class _CachedRequest:
             part_id in shown for _, part_id in self._marked_pinned
         )
 
-    def _index_messages(self, messages: Messages, start: int, read: Read) -> None:
+    def _index_messages(self, messages: Messages, first_index: int, read_text: Read) -> None:
         if not messages:
             return
         names = self._names
-        for index, message in enumerate(messages, start):
+        for index, message in enumerate(messages, first_index):
             own_names = _names_of(message)
             before = len(names)
             names.update(dict.fromkeys(own_names, index))
@@ -219,13 +226,13 @@ class _CachedRequest:
             (
                 entry
                 for name, entries in self._decisions_by_id.items()
-                if names.get(name, -1) >= start
+                if names.get(name, -1) >= first_index
                 for entry in entries
             ),
             key=lambda entry: entry[0],
         )
         decisions = tuple(decision for _, decision in related_decisions)
-        view = View(messages, decisions, read_texts(messages, read, decisions))
+        view = View(messages, decisions, read_texts(messages, read_text, decisions))
         # Without decisions and stored texts, messages are shown as they are journaled.
         applied = apply_decisions(messages, view) if decisions or view.texts else messages
         for begin, end in _chunk_spans(messages):
@@ -244,18 +251,19 @@ def is_plain(message: Message) -> bool:
     )
 
 
-def same_until(before: Messages, now: Messages) -> int:
+def same_until(messages_before: Messages, messages_now: Messages) -> int:
     """Return how many messages at the beginning are the same."""
-    most = min(len(before), len(now))
-    start = max(0, most - NEWEST_MESSAGES)
-    if before[:start] != now[:start]:
+    shorter_length = min(len(messages_before), len(messages_now))
+    start = max(0, shorter_length - NEWEST_MESSAGES)
+    if messages_before[:start] != messages_now[:start]:
         start = 0
     changed = (
         index
-        for index in range(start, most)
-        if before[index] is not now[index] and before[index] != now[index]
+        for index in range(start, shorter_length)
+        if messages_before[index] is not messages_now[index]
+        and messages_before[index] != messages_now[index]
     )
-    return next(changed, most)
+    return next(changed, shorter_length)
 
 
 def _names_of(message: Message) -> list[str]:
@@ -264,9 +272,9 @@ def _names_of(message: Message) -> list[str]:
 
 def _chunk_spans(messages: Messages) -> Iterator[tuple[int, int]]:
     """Yield the span of each chunk: some turns, or the rest of a turn."""
-    begin = 0
+    span_start = 0
     for index, message in enumerate(messages):
-        if index - begin >= CHUNK_MESSAGES and isinstance(message.info, UserMessage):
-            yield begin, index
-            begin = index
-    yield begin, len(messages)
+        if index - span_start >= CHUNK_MESSAGES and isinstance(message.info, UserMessage):
+            yield span_start, index
+            span_start = index
+    yield span_start, len(messages)

@@ -18,7 +18,7 @@ from palimpsest.context.budget.request_tokens import (
     tools_tokens,
 )
 from palimpsest.context.conversion.part_conversion import neutral_messages
-from palimpsest.context.message_repair.rule_order import CLOSING, repaired_in_order
+from palimpsest.context.message_repair.rule_order import CLOSING_TEXT, repaired_in_order
 from palimpsest.context.request_assembly.projection import (
     Projection,
     reaches_model,
@@ -49,13 +49,13 @@ from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelInfo, ToolSpec
 
 LEAD_ID = "palimpsest-lead"
-LEAD: NeutralMessages = (
+LEAD_MESSAGES: NeutralMessages = (
     NeutralMessage(role="user", blocks=(TextBlock(text="lead"),)),
     NeutralMessage(role="assistant", blocks=(CallBlock(call_id=LEAD_ID, tool="lead", input={}),)),
     NeutralMessage(role="tool", blocks=(ResultBlock(call_id=LEAD_ID, tool="lead", text="lead"),)),
 )
 """Stands for the messages before a chunk, so that it is not repaired as the beginning of a request."""
-CLOSING_MESSAGE = NeutralMessage(role="user", blocks=(TextBlock(text=CLOSING),))
+CLOSING_MESSAGE = NeutralMessage(role="user", blocks=(TextBlock(text=CLOSING_TEXT),))
 """The message that the rules append after a final answer; at the end of a chunk it is removed again."""
 
 
@@ -92,11 +92,15 @@ def assemble_request(
 ) -> Assembly:
     """Convert a whole projection of a session to its provider's format."""
     tools = projection.tools_tokens
-    written = write_messages(
+    written_messages = write_messages(
         projection.messages, model, count, summaries(messages), tools_tokens=tools
     )
     return Assembly(
-        projection, written.bodies, written.hashes, written.items, written.tokens_by_kind
+        projection,
+        written_messages.bodies,
+        written_messages.hashes,
+        written_messages.items,
+        written_messages.tokens_by_kind,
     )
 
 
@@ -107,7 +111,7 @@ def write_messages(
     summary_ids: Set[str],
     *,
     tools_tokens: int = 0,
-    recorded: Recorded | None = None,
+    recorded_rows: Recorded | None = None,
 ) -> WrittenMessages:
     """Convert neutral messages; ``summary_ids`` are the ids of summary messages.
 
@@ -115,18 +119,18 @@ def write_messages(
     """
     provider = provider_messages(messages, model)
     hashes = tuple(message_hash(written.body) for written in provider)
-    known = _recorded_items(provider, hashes, recorded) if recorded else {}
+    known_items = _recorded_items(provider, hashes, recorded_rows) if recorded_rows else {}
     items = [
-        _recorded_item(written, sha256, known)
+        _recorded_item(written, sha256, known_items)
         for written, sha256 in zip(provider, hashes, strict=True)
     ]
-    unrecorded = {
+    unrecorded_ids = {
         part
         for written, item in zip(provider, items, strict=True)
         if not item
         for part in written.part_ids
     }
-    weights = tuple(_weights(message, known, unrecorded, count) for message in messages)
+    weights = tuple(_weights(message, known_items, unrecorded_ids, count) for message in messages)
     if None in items:
         by_part = _by_part(messages, weights)
         items = [
@@ -148,12 +152,12 @@ def recorded_items(items: Iterable[ContextItem]) -> Recorded:
 
 
 def _recorded_items(
-    provider: Sequence[ProviderMessage], hashes: Sequence[str], recorded: Recorded
+    provider: Sequence[ProviderMessage], hashes: Sequence[str], recorded_rows: Recorded
 ) -> Recorded:
     """Return the records of exactly these messages, by role and parts."""
     items = {}
     for message, sha256 in zip(provider, hashes, strict=True):
-        item = recorded.get((sha256, message.part_ids))
+        item = recorded_rows.get((sha256, message.part_ids))
         role = str(message.body["role"])
         if item is not None and item.role == role and item.message_id == message.message_id:
             items[role, message.part_ids] = item
@@ -161,7 +165,7 @@ def _recorded_items(
 
 
 def _weights(
-    message: NeutralMessage, known: Recorded, unrecorded: Set[str], count: Count
+    message: NeutralMessage, known_items: Recorded, unrecorded_ids: Set[str], count: Count
 ) -> tuple[int, ...]:
     """Return the tokens of each block.
 
@@ -169,23 +173,23 @@ def _weights(
     parts, such as a picture of a result, which some providers get in a user message.
     """
     blocks = message.blocks
-    if known and len(blocks) == 1 and _is_plain(blocks[0]):
-        item = known.get((message.role, (str(blocks[0].part_id),)))
+    if known_items and len(blocks) == 1 and _is_plain(blocks[0]):
+        item = known_items.get((message.role, (str(blocks[0].part_id),)))
         if item is not None:
             return (item.tokens - MESSAGE_TOKENS,)
-    elif known and all(map(_is_plain, blocks)):
+    elif known_items and all(map(_is_plain, blocks)):
         parts = tuple(str(block.part_id) for block in blocks)
         if message.role == "tool":
-            each = [known.get((message.role, (part,))) for part in parts]
+            each = [known_items.get((message.role, (part,))) for part in parts]
             weights = tuple(item.tokens - MESSAGE_TOKENS for item in each if item is not None)
             if len(weights) == len(blocks):
                 return weights
         elif (
-            (message.role, parts) in known
+            (message.role, parts) in known_items
             and len(set(parts)) == len(parts)
-            and unrecorded.isdisjoint(parts)
+            and unrecorded_ids.isdisjoint(parts)
         ):
-            total = known[message.role, parts].tokens - MESSAGE_TOKENS
+            total = known_items[message.role, parts].tokens - MESSAGE_TOKENS
             return (total, *(0 for _ in parts[1:]))
     return tuple(block_tokens(block, count) for block in blocks)
 
@@ -212,9 +216,11 @@ def _by_part(
     return chunks
 
 
-def _recorded_item(message: ProviderMessage, sha256: str, known: Recorded) -> ContextItem | None:
+def _recorded_item(
+    message: ProviderMessage, sha256: str, known_items: Recorded
+) -> ContextItem | None:
     """Return the record of exactly this message."""
-    same = known.get((str(message.body["role"]), message.part_ids))
+    same = known_items.get((str(message.body["role"]), message.part_ids))
     return same if same is not None and same.sha256 == sha256 else None
 
 
@@ -278,30 +284,36 @@ class Chunk:
 class RequestChunks:
     """The stack of a request's chunks, the newest on top."""
 
-    def __init__(self, terms: RequestTerms, recorded: Recorded, tools: int | None = None) -> None:
+    def __init__(
+        self, terms: RequestTerms, recorded_rows: Recorded, tools: int | None = None
+    ) -> None:
         """Begin with the system prompt; ``tools`` are the tokens of the tools, where those are known."""
         self.sent_part_ids: set[str] = set()
         """Ids of the parts whose content is sent, at least in part."""
         self._terms = terms
-        self._recorded = recorded
+        self._recorded = recorded_rows
         self._target = profile(terms.model.ref)
         self._chunks: list[Chunk] = []
         self._calls: set[str] = {LEAD_ID}
         self._message_count = 0
         self._tools_tokens = tools_tokens(terms.tools, terms.count) if tools is None else tools
-        first = system_messages(terms.system)
+        first_messages = system_messages(terms.system)
         # A user message follows, or a provider's placeholder for an empty conversation would be appended.
-        written = write_messages(first + LEAD[:1], terms.model, terms.count, frozenset())
-        self._system_count = len(first)
-        self._sent_system_count = len(written.bodies) - 1
-        self._neutral_messages: list[NeutralMessage] = list(first)
-        self._tokens: list[int] = list(written.tokens[:-1])
-        self._bodies: list[Body] = list(written.bodies[:-1])
-        self._hashes: list[str] = list(written.hashes[:-1])
-        self._context_items: list[ContextItem] = list(written.items[:-1])
+        written_messages = write_messages(
+            first_messages + LEAD_MESSAGES[:1], terms.model, terms.count, frozenset()
+        )
+        self._system_count = len(first_messages)
+        self._sent_system_count = len(written_messages.bodies) - 1
+        self._neutral_messages: list[NeutralMessage] = list(first_messages)
+        self._tokens: list[int] = list(written_messages.tokens[:-1])
+        self._bodies: list[Body] = list(written_messages.bodies[:-1])
+        self._hashes: list[str] = list(written_messages.hashes[:-1])
+        self._context_items: list[ContextItem] = list(written_messages.items[:-1])
         weights = [(tokens - MESSAGE_TOKENS,) for tokens in self._tokens]
         self._tokens_by_kind = dict.fromkeys(REQUEST_KINDS, 0)
-        self._tokens_by_kind |= tokens_by_kind(first, weights, self._tools_tokens, frozenset())
+        self._tokens_by_kind |= tokens_by_kind(
+            first_messages, weights, self._tools_tokens, frozenset()
+        )
 
     def keep_first(self, count: int) -> int:
         """Remove chunks until at most the first ``count`` messages are left; return their number.
@@ -317,31 +329,42 @@ class RequestChunks:
 
     def put(self, messages: Messages, applied: Messages) -> None:
         """Add messages on top, with decisions applied in ``applied``; raises NotIncremental."""
-        flat = neutral_messages(applied, self._terms.model.ref, self._terms.policy.convert)
-        calls = self._call_ids(flat)
-        cleaned = self._repair(flat)
+        new_messages = neutral_messages(applied, self._terms.model.ref, self._terms.policy.convert)
+        call_ids = self._call_ids(new_messages)
+        repaired_messages = self._repair(new_messages)
         terms = self._terms
-        written = write_messages(
-            cleaned, terms.model, terms.count, summaries(messages), recorded=self._recorded
+        written_messages = write_messages(
+            repaired_messages,
+            terms.model,
+            terms.count,
+            summaries(messages),
+            recorded_rows=self._recorded,
         )
-        sent_ids = {call["id"] for body in written.bodies for call in body.get("tool_calls", ())}
+        sent_ids = {
+            call["id"] for body in written_messages.bodies for call in body.get("tool_calls", ())
+        }
         if sent_ids != {
-            block.call_id for message in cleaned for block in message.blocks if block.type == "call"
+            block.call_id
+            for message in repaired_messages
+            for block in message.blocks
+            if block.type == "call"
         }:
             raise NotIncremental
-        if self._chunks and not self._may_follow(cleaned, written):
+        if self._chunks and not self._may_follow(repaired_messages, written_messages):
             previous = self._pop_chunk()
             self.put(previous.messages + messages, previous.decided_messages + applied)
             return
-        visible = tuple(
+        visible_ids = tuple(
             {
                 b.part_id
-                for message in flat
+                for message in new_messages
                 for b in message.blocks
                 if b.part_id and reaches_model(b)
             }
         )
-        self._push_chunk(Chunk(messages, applied, cleaned, written, calls, visible))
+        self._push_chunk(
+            Chunk(messages, applied, repaired_messages, written_messages, call_ids, visible_ids)
+        )
 
     def assembly(self) -> Assembly | None:
         """Return the whole request; None where a closing message must be appended."""
@@ -377,21 +400,21 @@ class RequestChunks:
             self._tokens_by_kind[kind] = self._tokens_by_kind.get(kind, 0) + tokens
 
     def _pop_chunk(self) -> Chunk:
-        piece = self._chunks.pop()
-        self._message_count -= len(piece.messages)
-        self._calls.difference_update(piece.call_ids)
-        self.sent_part_ids.difference_update(piece.sent_part_ids)
-        del self._neutral_messages[len(self._neutral_messages) - len(piece.neutral_messages) :]
-        del self._tokens[len(self._tokens) - len(piece.neutral_messages) :]
-        sent = len(self._bodies) - len(piece.written_messages.bodies)
+        chunk = self._chunks.pop()
+        self._message_count -= len(chunk.messages)
+        self._calls.difference_update(chunk.call_ids)
+        self.sent_part_ids.difference_update(chunk.sent_part_ids)
+        del self._neutral_messages[len(self._neutral_messages) - len(chunk.neutral_messages) :]
+        del self._tokens[len(self._tokens) - len(chunk.neutral_messages) :]
+        sent = len(self._bodies) - len(chunk.written_messages.bodies)
         del self._bodies[sent:], self._hashes[sent:], self._context_items[sent:]
-        for kind, tokens in piece.written_messages.tokens_by_kind.items():
+        for kind, tokens in chunk.written_messages.tokens_by_kind.items():
             self._tokens_by_kind[kind] -= tokens
-        return piece
+        return chunk
 
-    def _call_ids(self, flat: NeutralMessages) -> tuple[str, ...]:
+    def _call_ids(self, new_messages: NeutralMessages) -> tuple[str, ...]:
         """Return the ids of the calls; raises NotIncremental unless they are unique, with results here."""
-        blocks = [block for message in flat for block in message.blocks]
+        blocks = [block for message in new_messages for block in message.blocks]
         calls = tuple(block.call_id for block in blocks if block.type == "call")
         results = {block.call_id for block in blocks if block.type == "result"}
         call_ids = set(calls)
@@ -400,37 +423,43 @@ class RequestChunks:
             or not results <= call_ids
             or not call_ids.isdisjoint(self._calls)
             or any(not call.strip() for call in calls)
-            or (any(map(holds_native, flat)) and not are_paired(flat))
+            or (any(map(holds_native, new_messages)) and not are_paired(new_messages))
         ):
             raise NotIncremental
         return calls
 
-    def _repair(self, flat: NeutralMessages) -> NeutralMessages:
-        if not flat:
-            return flat
-        lead = LEAD if len(self._neutral_messages) > self._system_count else ()
+    def _repair(self, new_messages: NeutralMessages) -> NeutralMessages:
+        if not new_messages:
+            return new_messages
+        lead_messages = LEAD_MESSAGES if len(self._neutral_messages) > self._system_count else ()
         rule = self._terms.policy.hygiene.rule
-        repaired = repaired_in_order(lead + flat, lambda messages: messages, rule, self._target)
-        if repaired[: len(lead)] != lead:
+        repaired_with_lead = repaired_in_order(
+            lead_messages + new_messages, lambda messages: messages, rule, self._target
+        )
+        if repaired_with_lead[: len(lead_messages)] != lead_messages:
             raise NotIncremental
-        if repaired and repaired[-1] == CLOSING_MESSAGE:
-            repaired = repaired[:-1]
-        return repaired[len(lead) :]
+        if repaired_with_lead and repaired_with_lead[-1] == CLOSING_MESSAGE:
+            repaired_with_lead = repaired_with_lead[:-1]
+        return repaired_with_lead[len(lead_messages) :]
 
-    def _may_follow(self, flat: NeutralMessages, written: WrittenMessages) -> bool:
+    def _may_follow(self, new_messages: NeutralMessages, written_messages: WrittenMessages) -> bool:
         """Return whether the messages can follow the top chunk without a merge or a message between them."""
-        if not flat:
+        if not new_messages:
             return True
-        first = flat[0].role
+        first = new_messages[0].role
         if self._ends_with_role(first) and (
             (first == "assistant" and self._target.merges_answers)
             or (first == "user" and self._target.merges_questions)
         ):
             return False
-        if not self._target.needs_answer_after_results or not written.bodies or not self._bodies:
+        if (
+            not self._target.needs_answer_after_results
+            or not written_messages.bodies
+            or not self._bodies
+        ):
             return True
         is_after_result = self._bodies[-1]["role"] == "tool"
-        return not is_after_result or bool(written.bodies[0]["role"] != "user")
+        return not is_after_result or bool(written_messages.bodies[0]["role"] != "user")
 
     def _ends_with_role(self, role: str) -> bool:
         return (

@@ -106,22 +106,26 @@ async def _events(
     for event in joiner.end_stream(tap.finish):
         yield event
     joiner.is_refused = joiner.is_refused or tap.is_refused
-    used = _usage(request, joiner, tap)
+    usage_event = _usage(request, joiner, tap)
     yield StepFinished(
         reason=joiner.reason(tap.finish),
-        usage=used,
-        cost=used.cost(request.model.price),
+        usage=usage_event,
+        cost=usage_event.cost(request.model.price),
         metadata={"provider_finish": tap.finish}
         | ({LISTED_AS: request.model.listed_as} if request.model.listed_as else {}),
     )
 
 
 def _usage(request: ModelRequest, joiner: StreamJoiner, tap: StreamTap) -> Usage:
-    reported = usage.normalise_usage(tap.usage)
+    reported_usage = usage.normalise_usage(tap.usage)
     wrote = joiner.written_text
-    thought = "".join(joiner.reasoning)
-    was_silent = reported is not None and not reported.output + reported.reasoning
-    if reported is not None and reported.prompt and not (was_silent and (wrote or thought)):
-        return reported
+    reasoning_text = "".join(joiner.reasoning)
+    was_silent = reported_usage is not None and not reported_usage.output + reported_usage.reasoning
+    if (
+        reported_usage is not None
+        and reported_usage.prompt
+        and not (was_silent and (wrote or reasoning_text))
+    ):
+        return reported_usage
     prompt = prompt_text(request.messages, request.tools)
-    return usage.estimate(prompt, wrote, thought, counter(DEFAULT_ESTIMATOR), reported)
+    return usage.estimate(prompt, wrote, reasoning_text, counter(DEFAULT_ESTIMATOR), reported_usage)

@@ -128,11 +128,11 @@ class LitellmLoader:
         """Return litellm, blocking the thread until it is imported."""
         return self.preload().result(timeout)
 
-    def _load(self, loaded: Future[Any], openai: bool) -> None:  # noqa: FBT001 - a thread's argument
+    def _load(self, module_future: Future[Any], openai: bool) -> None:  # noqa: FBT001 - a thread's argument
         try:
-            loaded.set_result(self._import())
+            module_future.set_result(self._import())
         except BaseException as error:  # noqa: BLE001 - ``get`` and ``wait_for_litellm`` raise it
-            loaded.set_exception(error)
+            module_future.set_exception(error)
         else:
             _import_late(openai)
             self._warmed_up.add(openai)
@@ -280,14 +280,14 @@ class LitellmModel:
 
     def _server_arguments(self, request: ModelRequest, litellm: Any) -> dict[str, Any]:
         """Return the arguments for a server that is not the provider's own: address, format and key."""
-        ref, base = request.model.ref, request.model.api_base
+        ref, base_url = request.model.ref, request.model.api_base
         providers = {str(getattr(item, "value", item)) for item in litellm.provider_list}
         is_unknown = ref.provider not in providers
-        if base is None:
+        if base_url is None:
             if is_unknown:
                 raise ModelFailed(UnknownError(message=no_provider(ref.provider, ref.id)))
             return {}
-        server_arguments: dict[str, Any] = {"api_base": base}
+        server_arguments: dict[str, Any] = {"api_base": base_url}
         if is_unknown:
             server_arguments["model"] = f"openai/{ref.name}"
             # Without this key, the server would be sent the user's key for OpenAI.

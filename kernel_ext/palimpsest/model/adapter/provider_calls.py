@@ -25,7 +25,7 @@ from palimpsest.model.interface import (
 )
 from palimpsest.transcript.provider_calls import (
     DIALECT,
-    NATIVE,
+    NATIVE_KEY,
     RESPONSES,
     responses_item,
     result_error,
@@ -40,9 +40,9 @@ SEARCH = "web_search"
 GOOGLE_SEARCH = "google_search"
 URL_CONTEXT = "url_context"
 CODE_EXECUTION = "code_execution"
-ADDED = frozenset({"annotations", "citations", "executed_tools"})
+ADDED_FIELDS = frozenset({"annotations", "citations", "executed_tools"})
 """Fields that servers add to the deltas of OpenAI's chunks."""
-FAILED = "The provider could not run it: {why}"
+FAILED_OUTPUT = "The provider could not run it: {why}"
 
 
 class ProviderCalls:
@@ -85,24 +85,24 @@ class ProviderCalls:
         if not isinstance(chunk, dict):
             self._chat(chunk)
             return chunk
-        kind = event_kind(chunk)
-        if kind.startswith("content_block_"):
-            return None if self._anthropic(kind, chunk) else chunk
-        if kind.startswith("response."):
-            self._responses(kind, chunk)
+        event_type = event_kind(chunk)
+        if event_type.startswith("content_block_"):
+            return None if self._anthropic(event_type, chunk) else chunk
+        if event_type.startswith("response."):
+            self._responses(event_type, chunk)
         elif isinstance(chunk.get("candidates"), list):
             self._gemini(chunk)
         elif isinstance(chunk.get("choices"), list):
             self._chat(chunk)
         return chunk
 
-    def end_calls(self, more: Iterable[str] = ()) -> None:
+    def end_calls(self, call_ids: Iterable[str] = ()) -> None:
         """End the open calls at the real end of an answer; a result that did not arrive is not reported.
 
-        ``more`` are calls that turned out to be the provider's, by id.
+        ``call_ids`` are calls that turned out to be the provider's, by id.
         """
         self._events, self._events_after_text = self._events + self._events_after_text, []
-        self._open_calls |= dict.fromkeys(more, SEARCH)
+        self._open_calls |= dict.fromkeys(call_ids, SEARCH)
         sources = sources_text(self._sources.items())
         searches = [call_id for call_id, tool in self._open_calls.items() if "search" in tool]
         if self._sources and not searches:
@@ -129,7 +129,7 @@ class ProviderCalls:
         is_begun: bool = False,
     ) -> str:
         identifier = identifier or f"provider_{uuid4().hex}"
-        metadata: Json = {DIALECT: dialect} | ({NATIVE: [native]} if native is not None else {})
+        metadata: Json = {DIALECT: dialect} | ({NATIVE_KEY: [native]} if native is not None else {})
         called = ToolCalled(identifier, tool, inputs, provider_executed=True, metadata=metadata)
         self._events += (
             [called]
@@ -141,14 +141,16 @@ class ProviderCalls:
 
     def _add_result(self, identifier: str, text: str, native: Json | None = None) -> None:
         tool = self._open_calls.pop(identifier, "")
-        metadata = {NATIVE: [native]} if native is not None else {}
+        metadata = {NATIVE_KEY: [native]} if native is not None else {}
         returned = {"title": tool, "output": text, "metadata": metadata}
         self._events.append(ToolReturned(identifier, returned))
 
     def _failure(self, identifier: str, error: str, native: Json | None = None) -> None:
         self._open_calls.pop(identifier, None)
-        metadata = {NATIVE: [native]} if native is not None else {}
-        self._events.append(ToolErred(identifier, FAILED.format(why=error), metadata=metadata))
+        metadata = {NATIVE_KEY: [native]} if native is not None else {}
+        self._events.append(
+            ToolErred(identifier, FAILED_OUTPUT.format(why=error), metadata=metadata)
+        )
 
     def _cite(self, url: Any, title: Any = "") -> None:
         if isinstance(url, str) and url:
@@ -158,38 +160,38 @@ class ProviderCalls:
 
     # Anthropic
 
-    def _anthropic(self, kind: str, chunk: Json) -> bool:
+    def _anthropic(self, event_type: str, chunk: Json) -> bool:
         """Read an event of a block; returns whether the block is a provider's own call or result."""
         block = chunk.get("content_block")
-        if kind == "content_block_start" and isinstance(block, dict):
+        if event_type == "content_block_start" and isinstance(block, dict):
             return self._begin_block(block)
         if self._block is None:
             return False
         is_text = self._block.get("type") == "text"
-        if kind == "content_block_delta":
+        if event_type == "content_block_delta":
             self._add_input(chunk.get("delta") or {}, is_text=is_text)
-        elif kind == "content_block_stop":
+        elif event_type == "content_block_stop":
             self._finish(is_text=is_text)
         return not is_text
 
     def _begin_block(self, block: Json) -> bool:
-        kind = str(block.get("type") or "")
+        event_type = str(block.get("type") or "")
         if self._block is not None and "id" in self._block:
             self._finish(is_text=False)  # some proxies leave out the end of a block
         self._block, self._text_pieces = None, []
-        if kind == "text":
+        if event_type == "text":
             self._block, self._text_pieces = dict(block), [block.get("text") or ""]
-        elif kind.endswith("_tool_use") and isinstance(block.get("id"), str):
+        elif event_type.endswith("_tool_use") and isinstance(block.get("id"), str):
             self._block = dict(block)
             self._events.append(
                 ToolInputStarted(
-                    block["id"], str(block.get("name") or kind), provider_executed=True
+                    block["id"], str(block.get("name") or event_type), provider_executed=True
                 )
             )
             return True
-        elif kind.endswith("_tool_result") and isinstance(block.get("tool_use_id"), str):
+        elif event_type.endswith("_tool_result") and isinstance(block.get("tool_use_id"), str):
             self._block = dict(block)
-            self._on_result(kind, block["tool_use_id"], block)
+            self._on_result(event_type, block["tool_use_id"], block)
             return True
         return False
 
@@ -215,7 +217,7 @@ class ProviderCalls:
             block["input"] = block.get("input") or {} if parsed is None else parsed
             tool = str(block.get("name") or block["type"])
             self._events.append(ToolInputEnded(block["id"]))
-            metadata = {DIALECT: "anthropic", NATIVE: [block]}
+            metadata = {DIALECT: "anthropic", NATIVE_KEY: [block]}
             self._events.append(
                 ToolCalled(
                     block["id"], tool, block["input"], provider_executed=True, metadata=metadata
@@ -223,14 +225,14 @@ class ProviderCalls:
             )
             self._open_calls[block["id"]] = tool
 
-    def _on_result(self, kind: str, identifier: str, block: Json) -> None:
+    def _on_result(self, event_type: str, identifier: str, block: Json) -> None:
         if identifier in self._finished_ids:
             return
         self._finished_ids.add(identifier)
         if identifier not in self._open_calls:
             # The call is in the answer before, which ended because of another call.
-            metadata = {DIALECT: "anthropic", NATIVE: []}
-            tool = kind.removesuffix("_tool_result")
+            metadata = {DIALECT: "anthropic", NATIVE_KEY: []}
+            tool = event_type.removesuffix("_tool_result")
             self._events += [
                 ToolInputStarted(identifier, tool, provider_executed=True),
                 ToolCalled(identifier, tool, {}, provider_executed=True, metadata=metadata),
@@ -250,13 +252,13 @@ class ProviderCalls:
         for candidate in objects(chunk.get("candidates"))[:1]:
             content = candidate.get("content")
             parts = content.get("parts") if isinstance(content, dict) else None
-            before, self._events = self._events, []
+            events_before, self._events = self._events, []
             for part in objects(parts):
                 self._gemini_part(part)
             if _ends_with_google_calls(parts):
-                self._events, self._events_after_text = before, self._events
+                self._events, self._events_after_text = events_before, self._events
             else:
-                self._events = before + self._events
+                self._events = events_before + self._events
             if isinstance(content, dict) and isinstance(parts, list):
                 content["parts"] = [part for part in parts if not _is_run_by_google(part)]
             grounding = candidate.get("groundingMetadata")
@@ -308,7 +310,7 @@ class ProviderCalls:
         first = choices[0] if isinstance(choices, list) and choices else None
         for place in ("delta", "message"):
             message = field(first, place)
-            if message is None or (isinstance(message, dict) and ADDED.isdisjoint(message)):
+            if message is None or (isinstance(message, dict) and ADDED_FIELDS.isdisjoint(message)):
                 continue
             self._cite_all(field(message, "annotations"))
             self._cite_all(field(message, "citations"))
@@ -340,14 +342,14 @@ class ProviderCalls:
             called, "\n\n".join(text for text in (result_text(output), results) if text)
         )
 
-    def _responses(self, kind: str, chunk: Json) -> None:
-        if kind == "response.output_text.annotation.added":
+    def _responses(self, event_type: str, chunk: Json) -> None:
+        if event_type == "response.output_text.annotation.added":
             self._cite_all([chunk.get("annotation")])
-        elif kind == "response.output_item.added":
+        elif event_type == "response.output_item.added":
             self._responses_began(chunk.get("item"))
-        elif kind == "response.output_item.done":
+        elif event_type == "response.output_item.done":
             self._responses_item(chunk.get("item"))
-        elif kind in {"response.completed", "response.incomplete"}:
+        elif event_type in {"response.completed", "response.incomplete"}:
             # The end of an answer repeats its items; some servers send them only there.
             for item in objects(field(chunk, "response", "output")):
                 self._responses_item(item)

@@ -107,24 +107,24 @@ class StreamTap:
         stream.completion_stream = self._tapped_stream(stream.completion_stream)
         return False
 
-    def _tapped_stream(self, raw: Any) -> Any:
-        if not hasattr(raw, "__aiter__"):
-            return raw
+    def _tapped_stream(self, raw_stream: Any) -> Any:
+        if not hasattr(raw_stream, "__aiter__"):
+            return raw_stream
         self._is_attached = True
-        self._raw_stream = raw
-        response = getattr(raw, "response", None)
+        self._raw_stream = raw_stream
+        response = getattr(raw_stream, "response", None)
         if response is not None and hasattr(response, "aiter_bytes"):
             pieces = response.aiter_bytes
             response.aiter_bytes = lambda: checked_bytes(pieces(), response, self.mark_end)
-        if hasattr(getattr(raw, "streaming_response", None), "aclose"):
-            raw.streaming_response = checked_lines(raw.streaming_response)
-        if hasattr(raw, "chunk_parser"):
+        if hasattr(getattr(raw_stream, "streaming_response", None), "aclose"):
+            raw_stream.streaming_response = checked_lines(raw_stream.streaming_response)
+        if hasattr(raw_stream, "chunk_parser"):
             self._reads_before_parsing = True
-            raw.chunk_parser = self._tapped_parser(raw.chunk_parser)
-        if hasattr(raw, "reasoning_content_chunks"):
+            raw_stream.chunk_parser = self._tapped_parser(raw_stream.chunk_parser)
+        if hasattr(raw_stream, "reasoning_content_chunks"):
             # Anthropic's reader would count the thinking with a tokenizer of its own: 27 MB.
-            raw.reasoning_content_chunks = DiscardingList()
-        self._iterator = raw.__aiter__()
+            raw_stream.reasoning_content_chunks = DiscardingList()
+        self._iterator = raw_stream.__aiter__()
         return self
 
     def _tapped_parser(self, parse: Callable[..., Any]) -> Callable[..., Any]:

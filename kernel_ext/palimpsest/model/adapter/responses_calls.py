@@ -57,18 +57,18 @@ class ResponsesCalls:
 
     def read_chunk(self, chunk: Any) -> bool:
         """Read an event; returns whether it is only about a call, so that litellm must not get it."""
-        kind = event_kind(chunk)
-        if kind in {"response.output_item.added", "response.output_item.done"}:
+        event_type = event_kind(chunk)
+        if event_type in {"response.output_item.added", "response.output_item.done"}:
             item = chunk.get("item")
             if not _is_call(item):
                 return False
-            self._add_item(item, chunk.get("output_index"), is_whole=kind.endswith("done"))
+            self._add_item(item, chunk.get("output_index"), is_whole=event_type.endswith("done"))
             return True
-        if kind in {"response.completed", "response.incomplete"}:
+        if event_type in {"response.completed", "response.incomplete"}:
             answer = chunk.get("response")
             self._take_final_calls(answer.get("output") if isinstance(answer, dict) else None)
             return False
-        name, _, event_part = kind.removeprefix("response.").rpartition(".")
+        name, _, event_part = event_type.removeprefix("response.").rpartition(".")
         if name not in DELTAS or event_part not in {"delta", "done"}:
             return False
         if event_part == "delta":
@@ -169,17 +169,17 @@ class ResponsesCalls:
         # A server with new ids at the end of an answer repeats its calls in the same order.
         is_renamed = not any(_is_same(call, item) for call in open_calls for item in items)
         for item in items:
-            matching = next(
+            matching_call = next(
                 (other for other in open_calls if is_renamed or _is_same(other, item)), None
             )
-            if matching is None:
+            if matching_call is None:
                 self._add_item({**item, "status": "completed"}, None, is_whole=True)
                 continue
-            open_calls.remove(matching)
-            matching.name = matching.name or _text(item.get("name"))
-            self._pass_on(matching, at_last=True)
-            if not matching.is_whole:
-                self._add(matching, item.get(ITEMS[item["type"]]), is_whole=True)
+            open_calls.remove(matching_call)
+            matching_call.name = matching_call.name or _text(item.get("name"))
+            self._pass_on(matching_call, at_last=True)
+            if not matching_call.is_whole:
+                self._add(matching_call, item.get(ITEMS[item["type"]]), is_whole=True)
         for call in open_calls:
             self._pass_on(call, at_last=True)
 
@@ -194,20 +194,20 @@ class ResponsesText:
 
     def read_chunk(self, chunk: Any) -> str:
         """Return the text of an event that litellm's translation leaves out."""
-        kind = event_kind(chunk)
-        if kind in {"response.output_text.delta", "response.refusal.delta"}:
+        event_type = event_kind(chunk)
+        if event_type in {"response.output_text.delta", "response.refusal.delta"}:
             text = _text(chunk.get("delta"))
             self._item_has_text = self._item_has_text or bool(text)
             self._has_text = self._has_text or bool(text)
-            if kind == "response.output_text.delta":
+            if event_type == "response.output_text.delta":
                 return ""
             self.is_refused = self.is_refused or bool(text)
             return text
-        if kind == "response.output_item.done" and _is_message(chunk.get("item")):
+        if event_type == "response.output_item.done" and _is_message(chunk.get("item")):
             text = "" if self._item_has_text else self._whole_text([chunk["item"]])
             self._has_text, self._item_has_text = self._has_text or bool(text), False
             return text
-        if kind in {"response.completed", "response.incomplete"} and not self._has_text:
+        if event_type in {"response.completed", "response.incomplete"} and not self._has_text:
             answer = chunk.get("response")
             return self._whole_text(answer.get("output") if isinstance(answer, dict) else None)
         return ""
@@ -235,9 +235,9 @@ def _is_same(call: ResponsesCall, item: Json) -> bool:
 
 def event_kind(chunk: Any) -> str:
     """Return the type of an event, which may be a member of litellm's enumeration; empty where it has none."""
-    kind = chunk.get("type") if isinstance(chunk, dict) else None
-    kind = getattr(kind, "value", kind)
-    return kind if isinstance(kind, str) else ""
+    event_type = chunk.get("type") if isinstance(chunk, dict) else None
+    event_type = getattr(event_type, "value", event_type)
+    return event_type if isinstance(event_type, str) else ""
 
 
 def _is_call(item: Any) -> bool:

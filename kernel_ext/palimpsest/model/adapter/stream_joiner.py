@@ -27,7 +27,7 @@ from palimpsest.model.interface import (
     ToolInputEnded,
     ToolInputStarted,
 )
-from palimpsest.transcript.provider_calls import DIALECT, NATIVE
+from palimpsest.transcript.provider_calls import DIALECT, NATIVE_KEY
 
 FINISHES = {
     "stop": "stop",
@@ -97,15 +97,15 @@ class ThinkTags:
             yield from self._release_text(len(self._held_text))
 
     def _inside_tag(self) -> Iterator[tuple[bool, str]]:
-        thought, closed, answer = self._held_text.partition(CLOSES)
-        if closed:
-            yield from self._release_text(len(thought))
-            self._position, self._held_text, self._has_begun = "after", answer, False
+        thought_text, end_tag, answer_text = self._held_text.partition(CLOSES)
+        if end_tag:
+            yield from self._release_text(len(thought_text))
+            self._position, self._held_text, self._has_begun = "after", answer_text, False
             return
         held_chars = next(
-            (n for n in range(len(CLOSES) - 1, 0, -1) if thought.endswith(CLOSES[:n])), 0
+            (n for n in range(len(CLOSES) - 1, 0, -1) if thought_text.endswith(CLOSES[:n])), 0
         )
-        yield from self._release_text(len(thought) - held_chars)
+        yield from self._release_text(len(thought_text) - held_chars)
 
     def _release_text(self, length: int) -> Iterator[tuple[bool, str]]:
         """Yield this many characters, without the empty lines around tags."""
@@ -286,7 +286,7 @@ class StreamJoiner:
         is_complete = "".join(block["text"] for block in blocks) == "".join(self._block_text)
         if not is_complete or not any(block.get("citations") for block in blocks):
             return None
-        return {DIALECT: "anthropic", NATIVE: [block for block in blocks if block["text"]]}
+        return {DIALECT: "anthropic", NATIVE_KEY: [block for block in blocks if block["text"]]}
 
     def _add_reasoning(self, text: str, blocks: Any) -> Iterator[StreamEvent]:
         yield from self._end_text()
@@ -327,20 +327,20 @@ class StreamJoiner:
         self._reasoning_id, self._thinking, self._open_thinking = None, [], None
 
     def _call(self, piece: Any) -> Iterator[StreamEvent]:
-        newest = self._calls.calls[-1] if self._calls.calls else None
-        joined = self._calls.add_piece(piece)
-        call = joined.call
+        newest_call = self._calls.calls[-1] if self._calls.calls else None
+        joined_piece = self._calls.add_piece(piece)
+        call = joined_piece.call
         kind = getattr(piece, "type", None)
         if isinstance(kind, str) and kind not in CLIENT_CALL_TYPES:
             self._server_call_ids.add(call.id)
-        if joined.is_new:
+        if joined_piece.is_new:
             yield from self._end_reasoning()
             yield from self._end_text()
-            if newest is not None:
-                yield from self._end_call(newest)
+            if newest_call is not None:
+                yield from self._end_call(newest_call)
             yield ToolInputStarted(call.id, self._names.get(call.tool, call.tool))
-        if joined.text:
-            yield ToolInputDelta(call.id, joined.text)
+        if joined_piece.text:
+            yield ToolInputDelta(call.id, joined_piece.text)
 
     def _end_call(self, call: StreamedCall) -> Iterator[StreamEvent]:
         if not call.is_ended:

@@ -89,12 +89,12 @@ class StreamedCalls:
     ) -> StreamedCall | None:
         """Return the call that a piece continues; None where it begins a new one."""
         at_index = self._by_index.get(index)
-        known = self._by_id.get(identifier) if identifier else None
+        known_call = self._by_id.get(identifier) if identifier else None
         if at_index is not None and identifier and at_index.sent_id == identifier:
             return at_index
         # A new index with a name begins another call, even where a server gives all calls the same id.
-        if known is not None and (at_index is not None or not name):
-            return known
+        if known_call is not None and (at_index is not None or not name):
+            return known_call
         if not name:
             # Some servers make an id for each chunk; others raise the index, and send an id only at the beginning.
             newest = self.calls[-1] if self.calls and not identifier else None
@@ -116,13 +116,13 @@ def input_text(pieces: Sequence[str]) -> str:
     Servers send an empty input first, the whole input again at the end, or in each chunk all that was
     written so far. A repeated input counts only where it is one JSON value; otherwise the pieces are just joined.
     """
-    joined = "".join(pieces)
-    if _is_json(joined):
-        return joined
-    for candidate in (_last_of_equal(joined), _cumulative(pieces)):
+    joined_text = "".join(pieces)
+    if _is_json(joined_text):
+        return joined_text
+    for candidate in (_last_of_equal(joined_text), _cumulative(pieces)):
         if candidate is not None and _is_json(candidate):
             return candidate
-    return joined
+    return joined_text
 
 
 def _last_of_equal(joined: str) -> str | None:
@@ -131,11 +131,11 @@ def _last_of_equal(joined: str) -> str | None:
     text = joined.strip()
     while position < len(text):
         try:
-            _, end = decoder.raw_decode(text, position)
+            _, value_end = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
             return None
-        objects.add(text[position:end])
-        position = end + len(text[end:]) - len(text[end:].lstrip())
+        objects.add(text[position:value_end])
+        position = value_end + len(text[value_end:]) - len(text[value_end:].lstrip())
     inputs = objects - NO_INPUT
     return inputs.pop() if len(inputs) == 1 else None
 
@@ -172,23 +172,25 @@ def json_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def tool_called(identifier: str, tool: str, raw: str) -> ToolCalled:
+def tool_called(identifier: str, tool: str, raw_input: str) -> ToolCalled:
     """Parse the input of a complete call; input that cannot be parsed becomes a problem, not an error."""
-    if not raw.strip():
-        return ToolCalled(identifier, tool, {}, raw)
+    if not raw_input.strip():
+        return ToolCalled(identifier, tool, {}, raw_input)
     try:
-        value = json.loads(raw)
+        value = json.loads(raw_input)
         if isinstance(value, str):
             value = _unwrap_json(value)
         # Some servers send null for a call without input.
         value = {} if value is None else value
     except ValueError as error:
         return ToolCalled(
-            identifier, tool, {}, raw, problem=f"The input is no valid JSON: {error}."
+            identifier, tool, {}, raw_input, problem=f"The input is no valid JSON: {error}."
         )
     except RecursionError:
-        return ToolCalled(identifier, tool, {}, raw, problem="The input is nested too deeply.")
-    return ToolCalled(identifier, tool, value, raw)
+        return ToolCalled(
+            identifier, tool, {}, raw_input, problem="The input is nested too deeply."
+        )
+    return ToolCalled(identifier, tool, value, raw_input)
 
 
 def _unwrap_json(value: str) -> Any:

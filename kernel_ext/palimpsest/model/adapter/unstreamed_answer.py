@@ -27,9 +27,9 @@ IGNORED_LINES = (b":", b"id:", b"retry:")
 """Beginnings of lines without content of the answer."""
 
 
-def is_stream(head: bytes) -> bool:
+def is_stream(first_bytes: bytes) -> bool:
     """Return whether the first bytes of an answer are enough to show that it is an event stream."""
-    text = head.decode("utf-8", "ignore").lstrip(BYTE_ORDER_MARK).lstrip()
+    text = first_bytes.decode("utf-8", "ignore").lstrip(BYTE_ORDER_MARK).lstrip()
     return begins_stream(text) and (len(text) >= RECOGNISABLE_CHARS or "\n" in text)
 
 
@@ -43,42 +43,42 @@ def begins_stream(text: str) -> bool:
 
 
 async def checked_bytes(
-    pieces: AsyncIterable[bytes], response: Any = None, on_end: Callable[[], None] = lambda: None
+    chunks: AsyncIterable[bytes], response: Any = None, on_end: Callable[[], None] = lambda: None
 ) -> AsyncGenerator[bytes, None]:
     """Yield the bytes of a stream; raises NotAStream for anything else.
 
     ``on_end`` is called when the stream's end marker arrives.
     """
-    head = b""
-    tail = b""
+    first_bytes = b""
+    last_bytes = b""
     is_a_stream = False
-    async for piece in pieces:
-        tail = (tail + piece)[-TAIL_BYTES:]
-        if END_MARKER.search(tail):
+    async for chunk in chunks:
+        last_bytes = (last_bytes + chunk)[-TAIL_BYTES:]
+        if END_MARKER.search(last_bytes):
             on_end()
-        head += piece
-        is_a_stream = is_a_stream or is_stream(head)
+        first_bytes += chunk
+        is_a_stream = is_a_stream or is_stream(first_bytes)
         if is_a_stream:
-            lines, head = _complete_lines(head)
+            lines, first_bytes = _complete_lines(first_bytes)
             yield lines
-        elif len(head) > MAX_EVENT_BYTES:
+        elif len(first_bytes) > MAX_EVENT_BYTES:
             break
     if is_a_stream:
-        yield head
+        yield first_bytes
         return
-    text = head.decode("utf-8", "replace")
+    text = first_bytes.decode("utf-8", "replace")
     if text.strip():
         for line in stream_lines(text, response):
             yield f"{line}\n".encode()
 
 
-def _complete_lines(received: bytes) -> tuple[bytes, bytes]:
+def _complete_lines(received_bytes: bytes) -> tuple[bytes, bytes]:
     """Return the complete lines, and the incomplete rest.
 
     Event ids, retry delays and comments are left out: after an id, OpenAI's client takes each empty
     line as an event without data, and fails.
     """
-    whole, end, rest = received.rpartition(b"\n")
+    whole, end, rest = received_bytes.rpartition(b"\n")
     lines = (line for line in whole.split(b"\n") if not line.startswith(IGNORED_LINES))
     return (b"\n".join(lines) + end if end else b""), rest
 

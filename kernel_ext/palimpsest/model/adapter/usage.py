@@ -94,9 +94,9 @@ def normalise_usage(report: Any) -> Usage | None:
     )
     hour_cache_tokens = field(report, *HOUR_CACHE_PATH)
     reasoning = _count(field(report, "completion_tokens_details", "reasoning_tokens"))
-    total = _count(field(report, "total_tokens"))
+    total_tokens = _count(field(report, "total_tokens"))
     is_reasoning_separate = reasoning and (
-        reasoning > completion or total == prompt + completion + reasoning
+        reasoning > completion or total_tokens == prompt + completion + reasoning
     )
     return Usage(
         input=max(0, prompt - cache_read - cache_write),
@@ -108,7 +108,7 @@ def normalise_usage(report: Any) -> Usage | None:
         if hour_cache_tokens is not None
         else None,
         service_tier=priced_tier(field(report, "service_tier")),
-        total=total or None,
+        total=total_tokens or None,
     )
 
 
@@ -129,10 +129,10 @@ def estimate(
     text: str,
     reasoning: str,
     count: Callable[[str], int],
-    reported: Usage | None = None,
+    reported_usage: Usage | None = None,
 ) -> Usage:
     """Add our own token counts for the prompt, the answer, or both, where the provider reported none."""
-    usage = reported if reported is not None else Usage()
+    usage = reported_usage if reported_usage is not None else Usage()
     update: dict[str, int | bool | None] = {"estimated": True}
     if not usage.prompt:
         update |= {"input": count(prompt), "total": None}
@@ -144,35 +144,35 @@ def estimate(
 def usage_as_openai(usage: dict[str, Any]) -> dict[str, Any]:
     """Return Anthropic's usage report in OpenAI's form, whose prompt includes cached tokens."""
     rounds = [item for item in usage.get("iterations") or () if isinstance(item, dict)]
-    read, write = (
+    cache_read, cache_write = (
         _sum(name, rounds or [usage])
         for name in ("cache_read_input_tokens", "cache_creation_input_tokens")
     )
-    prompt = _sum_of(_sum("input_tokens", rounds or [usage]), read, write)
+    prompt = _sum_of(_sum("input_tokens", rounds or [usage]), cache_read, cache_write)
     completion = _sum("output_tokens", rounds or [usage])
     hours = [
         field(usage_round, "cache_creation", "ephemeral_1h_input_tokens")
         for usage_round in rounds or [usage]
     ]
-    thoughts = [
+    reasoning_counts = [
         field(usage_round, "output_tokens_details", "thinking_tokens")
         for usage_round in rounds or [usage]
     ]
     known = [count for count in hours if count is not None]
     hour = _sum_of(*known) if known else field(usage, "cache_creation", "ephemeral_1h_input_tokens")
-    thought = None if None in thoughts else _sum_of(*thoughts)
-    if isinstance(thought, int) and isinstance(completion, int):
-        thought = min(max(0, thought), completion)
+    reasoning_tokens = None if None in reasoning_counts else _sum_of(*reasoning_counts)
+    if isinstance(reasoning_tokens, int) and isinstance(completion, int):
+        reasoning_tokens = min(max(0, reasoning_tokens), completion)
     return {
         "prompt_tokens": prompt,
         "completion_tokens": completion,
         "total_tokens": _sum_of(prompt, completion),
-        "cache_read_input_tokens": read,
-        "cache_creation_input_tokens": write,
+        "cache_read_input_tokens": cache_read,
+        "cache_creation_input_tokens": cache_write,
         "prompt_tokens_details": {
             "cache_creation_token_details": {"ephemeral_1h_input_tokens": hour}
         },
-        "completion_tokens_details": {"reasoning_tokens": thought},
+        "completion_tokens_details": {"reasoning_tokens": reasoning_tokens},
         "service_tier": usage.get("service_tier"),
     }
 

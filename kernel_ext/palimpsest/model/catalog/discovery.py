@@ -117,18 +117,18 @@ def known_models(
     """Return the available models: configured, with a key, local, and rehearsal."""
     models: dict[str, KnownModel] = {}
 
-    def add(model_id: str, because: str) -> None:
+    def add(model_id: str, reason: str) -> None:
         if model_id not in models:
             models[model_id] = KnownModel(
-                model_info(model_id, overrides, environment=environment), because
+                model_info(model_id, overrides, environment=environment), reason
             )
 
     for model_id in overrides or {}:
         if "/" in model_id:
             add(model_id, "configured")
-    base = base_of(COMPATIBLE, environment)
-    for name in local.served_models(base, environment).names if base is not None else ():
-        add(f"{COMPATIBLE}/{name}", f"listed by {address(base)}")
+    base_url = base_of(COMPATIBLE, environment)
+    for name in local.served_models(base_url, environment).names if base_url is not None else ():
+        add(f"{COMPATIBLE}/{name}", f"listed by {address(base_url)}")
     for provider in KEY_VARIABLES:
         if has_key(provider, environment) and base_of(provider, environment) is None:
             default = DEFAULT_MODELS.get(provider)
@@ -151,20 +151,20 @@ def _served_model(environment: Mapping[str, str]) -> ModelRef | None:
     The server is queried for its models, with its key, unless ``OPENAI_MODEL`` names one.
     Raises ConfigError where it lists none: otherwise another provider would answer in its place.
     """
-    base = base_of(COMPATIBLE, environment)
-    if base is None:
+    base_url = base_of(COMPATIBLE, environment)
+    if base_url is None:
         return None
     model_name = environment.get(SERVED_MODEL_VARIABLE, "").strip()
     if model_name:
         return ModelRef(provider=COMPATIBLE, name=model_name)
-    listed = local.served_models(base, environment)
-    if listed.names:
-        return ModelRef(provider=COMPATIBLE, name=listed.names[0])
+    local_models = local.served_models(base_url, environment)
+    if local_models.names:
+        return ModelRef(provider=COMPATIBLE, name=local_models.names[0])
     problem, advice = _missing_text(
-        listed.missing_reason, "Start it", f"Set {key_variable(COMPATIBLE)} to its key"
+        local_models.missing_reason, "Start it", f"Set {key_variable(COMPATIBLE)} to its key"
     )
     raise ConfigError(
-        f"The server at {address(base)}, which {variable_of(COMPATIBLE, environment)} names, {problem}. {advice}, set "
+        f"The server at {address(base_url)}, which {variable_of(COMPATIBLE, environment)} names, {problem}. {advice}, set "
         f"{SERVED_MODEL_VARIABLE} to the name of a model, or choose another model with --model."
     )
 
@@ -189,13 +189,13 @@ def _address_in(settings: Any) -> str | None:
     return str(address) if address else None
 
 
-def _no_local_model(listed: LocalModels, environment: Mapping[str, str]) -> str:
+def _no_local_model(local_models: LocalModels, environment: Mapping[str, str]) -> str:
     """Return why the Ollama that the environment names has no model for an agent, with advice."""
     variable = local.address_variable(environment)
     problem, advice = _missing_text(
-        listed.missing_reason, f"Start it, unset {variable}", "Set the key it wants"
+        local_models.missing_reason, f"Start it, unset {variable}", "Set the key it wants"
     )
-    if not listed.missing_reason:
+    if not local_models.missing_reason:
         problem = f"has no model that calls tools and reads more than {MIN_WINDOW:,} tokens"
         advice = "Pull one, such as with `ollama pull qwen3`"
     return (
@@ -204,14 +204,14 @@ def _no_local_model(listed: LocalModels, environment: Mapping[str, str]) -> str:
     )
 
 
-def _missing_text(missing: local.Missing, start: str, key: str) -> tuple[str, str]:
+def _missing_text(missing_reason: local.Missing, start_advice: str, key: str) -> tuple[str, str]:
     """Return why a server's models are not known, and the first advice, as parts of a sentence."""
-    match missing:
+    match missing_reason:
         case "silent":
-            return "does not answer", start
+            return "does not answer", start_advice
         case "refused":
             return "wants a key, or another one", key
         case "other":
             return "does not list its models", "Check the address"
         case "":
-            return "lists no model that can chat", start
+            return "lists no model that can chat", start_advice

@@ -17,7 +17,13 @@ from typing import Any
 
 from palimpsest.import_guard import package_folder
 from palimpsest.model.catalog.long_prompt_prices import long_prompt_prices
-from palimpsest.model.providers import FAMILIES, NUMBERED, PUBLISHED, ROUTED, ROUTES
+from palimpsest.model.providers import (
+    FAMILIES,
+    NUMBERED_PROVIDERS,
+    PUBLISHER_PROVIDER,
+    ROUTED,
+    ROUTES,
+)
 from palimpsest.transcript.values import SERVICE_TIERS, ModelRef, Price, PriceTier, ServicePrice
 
 TABLE_FILE = "model_prices_and_context_window_backup.json"
@@ -51,11 +57,11 @@ def list_name() -> str:
         made = entry(COPY_ORIGIN) or {}
         return f"the list of prices of litellm {made['litellm']}, copied on {made['date']}"
     try:
-        known = f"litellm {version('litellm')}'s list of prices"
+        default_name = f"litellm {version('litellm')}'s list of prices"
         day = datetime.fromtimestamp(file.stat().st_mtime, UTC).date()
     except (PackageNotFoundError, OSError, ValueError, OverflowError):
         return "litellm's list of prices"
-    return f"{known}, on this disk since {day.isoformat()}"
+    return f"{default_name}, on this disk since {day.isoformat()}"
 
 
 def _table_text() -> str:
@@ -81,16 +87,16 @@ def entry(key: str) -> dict[str, Any] | None:
 def _read_entry(key: str) -> dict[str, Any] | None:
     """Find one entry in the bytes of the table, most of which are neither decoded nor looked at otherwise."""
     content, name = path().read_bytes(), f'"{key}": {{'.encode("utf-8", "surrogatepass")
-    place = content.rfind(name)
-    while place >= 0:
-        indent = content[content.rfind(b"\n", 0, place) + 1 : place]
+    name_index = content.rfind(name)
+    while name_index >= 0:
+        indent = content[content.rfind(b"\n", 0, name_index) + 1 : name_index]
         if len(indent) <= MAX_INDENT and not indent.strip(b" "):
-            begin = place + len(name) - 1
+            entry_start = name_index + len(name) - 1
             try:
-                return _object_in(content[begin : begin + ENTRY_BYTES])
+                return _object_in(content[entry_start : entry_start + ENTRY_BYTES])
             except ValueError:  # it is longer
-                return _object_in(content[begin:])
-        place = content.rfind(name, 0, place + len(name) - 1)
+                return _object_in(content[entry_start:])
+        name_index = content.rfind(name, 0, name_index + len(name) - 1)
     return None
 
 
@@ -178,20 +184,20 @@ def _spellings(ref: ModelRef) -> Iterator[str]:
             yield base
             name = base
         yield name.rpartition(":")[0]
-    elif ref.provider == PUBLISHED:
+    elif ref.provider == PUBLISHER_PROVIDER:
         yield from (f"meta/{ref.name}", f"{ref.id}@latest", f"{ref.name}@latest")
-    copied = NUMBER if ref.provider in NUMBERED else DATED
+    copied = NUMBER if ref.provider in NUMBERED_PROVIDERS else DATED
     short = copied.sub("", ref.name)
     yield from (f"{ref.provider}/{short}", short, f"{ref.provider}/{ref.id}")
 
 
 def _is_of_provider(facts: dict[str, Any], provider: str) -> bool:
     """Return whether an entry is about a provider's model; some providers have several names."""
-    stated = facts.get("litellm_provider")
-    if stated is None or stated == provider:
+    stated_provider = facts.get("litellm_provider")
+    if stated_provider is None or stated_provider == provider:
         return True
     family = next((prefix for prefix in FAMILIES if provider.startswith(prefix)), None)
-    return family is not None and str(stated).startswith(family)
+    return family is not None and str(stated_provider).startswith(family)
 
 
 def provider_of(name: str) -> str | None:
@@ -260,8 +266,10 @@ def _tier_price(facts: dict[str, Any], service: str) -> Price:
     for name in facts:
         match = LONG_PROMPT.match(name)
         if match:
-            above = f"_above_{match[1]}k_tokens"
-            tiers.append(PriceTier(above=int(match[1]) * 1000, price=_rates(facts, above, service)))
+            suffix = f"_above_{match[1]}k_tokens"
+            tiers.append(
+                PriceTier(above=int(match[1]) * 1000, price=_rates(facts, suffix, service))
+            )
     ordered = tuple(sorted(tiers, key=lambda tier: tier.above))
     return _rates(facts, "", service).model_copy(update={"tiers": ordered})
 
@@ -269,45 +277,45 @@ def _tier_price(facts: dict[str, Any], service: str) -> Price:
 INPUT = "input_cost_per_token"
 
 
-def _rates(facts: dict[str, Any], above: str, service: str) -> Price:
+def _rates(facts: dict[str, Any], suffix: str, service: str) -> Price:
     return Price(
-        input=_rate(facts, INPUT, above, service),
-        output=_rate(facts, "output_cost_per_token", above, service),
-        cache_read=_rate(facts, "cache_read_input_token_cost", above, service),
-        cache_write=_rate(facts, "cache_creation_input_token_cost", above, service),
-        cache_write_hour=_rate(facts, "cache_creation_input_token_cost_above_1hr", above, service),
+        input=_rate(facts, INPUT, suffix, service),
+        output=_rate(facts, "output_cost_per_token", suffix, service),
+        cache_read=_rate(facts, "cache_read_input_token_cost", suffix, service),
+        cache_write=_rate(facts, "cache_creation_input_token_cost", suffix, service),
+        cache_write_hour=_rate(facts, "cache_creation_input_token_cost_above_1hr", suffix, service),
     )
 
 
-def _rate(facts: dict[str, Any], name: str, above: str, service: str) -> float | None:
+def _rate(facts: dict[str, Any], name: str, suffix: str, service: str) -> float | None:
     """Return a price of an entry in dollars per million tokens; None where it has none."""
-    value = _price_value(facts, name, above, service)
+    value = _price_value(facts, name, suffix, service)
     return None if value is None else round(value * MILLION, 6)
 
 
-def _price_value(facts: dict[str, Any], name: str, above: str, service: str) -> float | None:
+def _price_value(facts: dict[str, Any], name: str, suffix: str, service: str) -> float | None:
     """Return a price in an entry; where it is missing, computed in proportion to other prices there.
 
     For a long prompt in a batch the list mostly has one price for each, and for the cache often only the plain price:
     providers charge reads and writes as multiples of the input.
     """
-    exact = _number(facts, f"{name}{above}{service}")
-    if exact is not None or not (above or service):
+    exact = _number(facts, f"{name}{suffix}{service}")
+    if exact is not None or not (suffix or service):
         return exact
-    if above and service:
+    if suffix and service:
         long_price, tier = (
-            _price_value(facts, name, above, ""),
+            _price_value(facts, name, suffix, ""),
             _price_value(facts, name, "", service),
         )
-        plain = _number(facts, name)
-        if long_price is not None and tier is not None and plain:
-            return long_price * tier / plain
+        base_price = _number(facts, name)
+        if long_price is not None and tier is not None and base_price:
+            return long_price * tier / base_price
         return tier
-    plain, plain_input = _number(facts, name), _number(facts, INPUT)
-    dearer_input = _number(facts, f"{INPUT}{above}{service}")
-    if plain is None or not plain_input or dearer_input is None or name.startswith("output"):
-        return plain
-    return plain * dearer_input / plain_input
+    base_price, plain_input = _number(facts, name), _number(facts, INPUT)
+    dearer_input = _number(facts, f"{INPUT}{suffix}{service}")
+    if base_price is None or not plain_input or dearer_input is None or name.startswith("output"):
+        return base_price
+    return base_price * dearer_input / plain_input
 
 
 def _number(facts: dict[str, Any], name: str) -> float | None:

@@ -133,15 +133,15 @@ def _timeout(address: str) -> float:
     return TIMEOUT_SECONDS if is_loopback(address) else REMOTE_SECONDS
 
 
-def _is_chat_model(listed: dict[str, Any]) -> bool:
+def _is_chat_model(entry: dict[str, Any]) -> bool:
     """Return whether a listed model can chat, by its type where the server names one, else by its name."""
-    kind = listed.get("type")
+    kind = entry.get("type")
     if isinstance(kind, str) and kind != "model":
         return kind in CHAT_TYPES
-    abilities = listed.get("capabilities")
+    abilities = entry.get("capabilities")
     if isinstance(abilities, dict) and abilities.get("completion_chat") is False:
         return False
-    return not NO_CHAT.search(str(listed.get("id") or listed.get("name")))
+    return not NO_CHAT.search(str(entry.get("id") or entry.get("name")))
 
 
 def _model(address: str, name: str, timeout: float) -> LocalModel | None:

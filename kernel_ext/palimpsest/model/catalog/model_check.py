@@ -43,11 +43,11 @@ def check_effort(variant: str, ref: ModelRef | None = None) -> None:
     """
     if _accepts_effort(variant, ref):
         return
-    known = [effort for effort in EFFORTS if _accepts_effort(effort, ref)]
+    known_names = [effort for effort in EFFORTS if _accepts_effort(effort, ref)]
     of_model = f" of {ref.id}" if ref is not None and variant in EFFORTS else ""
     raise ConfigError(
-        f"There is no variant {variant!r}{of_model}{_likely_name(variant, known)} The reasoning efforts are "
-        f"{', '.join(known)}: choose one with --variant."
+        f"There is no variant {variant!r}{of_model}{_likely_name(variant, known_names)} The reasoning efforts are "
+        f"{', '.join(known_names)}: choose one with --variant."
     )
 
 
@@ -64,7 +64,7 @@ def _accepts_effort(variant: str, ref: ModelRef | None) -> bool:
     return stated is not False or variant not in OPTIONAL_EFFORTS
 
 
-def check_model(info: ModelInfo, trusted_ids: Collection[str], listed: Listed) -> None:
+def check_model(info: ModelInfo, trusted_ids: Collection[str], listed_models: Listed) -> None:
     """Raise ConfigError for a model that is known not to exist.
 
     ``trusted_ids`` are the models that the settings name, which are accepted unchecked.
@@ -75,9 +75,9 @@ def check_model(info: ModelInfo, trusted_ids: Collection[str], listed: Listed) -
     if info.api_base is None and ref.provider not in providers():
         raise ConfigError(no_provider(ref))
     if info.api_base is not None:
-        known = listed(info)
-        if known and ref.name not in known and f"{ref.name}:latest" not in known:
-            hint, offered = _likely_name(ref.name, known), ", ".join(known[:8])
+        known_names = listed_models(info)
+        if known_names and ref.name not in known_names and f"{ref.name}:latest" not in known_names:
+            hint, offered = _likely_name(ref.name, known_names), ", ".join(known_names[:8])
             raise ConfigError(
                 f"The server at {info.api_base} has no model {ref.name!r}{hint} It offers {offered}."
             )
@@ -98,13 +98,13 @@ def no_provider(ref: ModelRef) -> str:
     )
 
 
-def closest_name(name: str, known: Collection[str]) -> str | None:
+def closest_name(name: str, known_names: Collection[str]) -> str | None:
     """Return the known name closest to a misspelt one, if only letters differ.
 
     >>> closest_name("claude-sonet-4-5", ["claude-sonnet-4-5"]), closest_name("gpt-5.2", ["gpt-5.1"])
     ('claude-sonnet-4-5', None)
     """
-    for candidate in difflib.get_close_matches(name, known, 8, TYPING_ERROR_SIMILARITY):
+    for candidate in difflib.get_close_matches(name, known_names, 8, TYPING_ERROR_SIMILARITY):
         if DIGITS.findall(candidate) == DIGITS.findall(name):
             return candidate
     return None
@@ -137,6 +137,6 @@ def providers() -> frozenset[str]:
     return frozenset(names)
 
 
-def _likely_name(name: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name, known, 1)
+def _likely_name(name: str, known_names: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name, known_names, 1)
     return f"; did you mean {close[0]!r}?" if close else "."

@@ -91,8 +91,8 @@ def model_info(
     if holds_address(model_id) and model_id not in trusted_ids:
         raise ConfigError(NAMED_ADDRESS.format(name=model_id))
     settings = _settings(ref, model_id, overrides or {})
-    base = settings.get("api_base") or base_of(ref.provider, variables)
-    return _overridden(_facts(ref, base, variables), settings)
+    base_url = settings.get("api_base") or base_of(ref.provider, variables)
+    return _overridden(_facts(ref, base_url, variables), settings)
 
 
 def base_of(provider: str, environment: Mapping[str, str]) -> str | None:
@@ -105,7 +105,7 @@ def base_of(provider: str, environment: Mapping[str, str]) -> str | None:
     return environment[variable].strip().rstrip("/") if variable is not None else None
 
 
-def _facts(ref: ModelRef, base: str | None, environment: Mapping[str, str]) -> ModelInfo:
+def _facts(ref: ModelRef, base_url: str | None, environment: Mapping[str, str]) -> ModelInfo:
     if ref.provider == REHEARSAL.provider:
         return ModelInfo(
             ref=ref,
@@ -116,32 +116,32 @@ def _facts(ref: ModelRef, base: str | None, environment: Mapping[str, str]) -> M
             caching=True,
         )
     if ref.provider in OLLAMA_PROVIDERS:
-        return _local_info(ref, base, environment)
-    return _listed_info(ref, base)
+        return _local_info(ref, base_url, environment)
+    return _listed_info(ref, base_url)
 
 
 @lru_cache(maxsize=256)
-def _listed_info(ref: ModelRef, base: str | None) -> ModelInfo:
+def _listed_info(ref: ModelRef, base_url: str | None) -> ModelInfo:
     """Return the facts of litellm's table; cached, since every step of a turn needs them."""
     facts = litellm_table.find_model(ref)
     if facts is not None:
-        return _from_table(ref, facts, base)
+        return _from_table(ref, facts, base_url)
     match = meant_model(ref)
     if match.key is not None and (
         match.facts.get("litellm_provider") in EXCLUSIVE_MAKERS
-        or not (ref.provider in LOCAL_PROVIDERS or is_loopback(base))
+        or not (ref.provider in LOCAL_PROVIDERS or is_loopback(base_url))
     ):
-        return _from_table(ref, match.facts, base).model_copy(update={"listed_as": match.key})
+        return _from_table(ref, match.facts, base_url).model_copy(update={"listed_as": match.key})
     return ModelInfo(
         ref=ref,
         window=ASSUMED_WINDOW,
         window_assumed=True,
         output_limit=ASSUMED_OUTPUT,
-        api_base=base,
+        api_base=base_url,
     )
 
 
-def _local_info(ref: ModelRef, base: str | None, environment: Mapping[str, str]) -> ModelInfo:
+def _local_info(ref: ModelRef, base_url: str | None, environment: Mapping[str, str]) -> ModelInfo:
     from palimpsest.model.catalog import local_servers as local
 
     models = {model.name: model for model in local.models(environment).models}
@@ -152,13 +152,13 @@ def _local_info(ref: ModelRef, base: str | None, environment: Mapping[str, str])
         window=window,
         window_assumed=model is None,
         output_limit=window // 4,
-        price=FREE if is_loopback(base) else Price(),
+        price=FREE if is_loopback(base_url) else Price(),
         tools=model.tools if model else True,
-        api_base=base,
+        api_base=base_url,
     )
 
 
-def _from_table(ref: ModelRef, facts: dict[str, Any], base: str | None) -> ModelInfo:
+def _from_table(ref: ModelRef, facts: dict[str, Any], base_url: str | None) -> ModelInfo:
     input_limit = _limit(facts, "max_input_tokens", "max_tokens")
     output_limit = _limit(facts, "max_output_tokens") or ASSUMED_OUTPUT
     window = input_limit or ASSUMED_WINDOW
@@ -180,7 +180,7 @@ def _from_table(ref: ModelRef, facts: dict[str, Any], base: str | None) -> Model
         vision=bool(facts.get("supports_vision")),
         reasoning=bool(facts.get("supports_reasoning")),
         caching=bool(facts.get("supports_prompt_caching")),
-        api_base=base,
+        api_base=base_url,
     )
 
 

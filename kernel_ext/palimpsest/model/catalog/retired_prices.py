@@ -13,27 +13,27 @@ tenth, batches at half, and Sonnet 4's prompts above 200,000 tokens at twice the
 
 
 def _claude(
-    input_: float, output: float, *, write: float, read: float, long: bool = False
+    input_: float, output: float, *, write: float, read_price: float, has_long_tier: bool = False
 ) -> Price:
     def scaled(reads: float, writes: float) -> Price:
         return Price(
             input=reads * input_,
             output=writes * output,
-            cache_read=reads * read,
+            cache_read=reads * read_price,
             cache_write=reads * write,
             cache_write_hour=reads * 2 * input_,
         )
 
-    tiers = (PriceTier(above=200_000, price=scaled(2, 1.5)),) if long else ()
+    tiers = (PriceTier(above=200_000, price=scaled(2, 1.5)),) if has_long_tier else ()
     services = (ServicePrice(service_tier="batch", price=scaled(0.5, 0.5)),)
     return scaled(1, 1).model_copy(update={"tiers": tiers, "services": services})
 
 
-_OPUS = _claude(15, 75, write=18.75, read=1.5)
-_SONNET = _claude(3, 15, write=3.75, read=0.3)
-_SONNET_LONG = _claude(3, 15, write=3.75, read=0.3, long=True)
-_HAIKU = _claude(0.8, 4, write=1, read=0.08)
-_HAIKU_3 = _claude(0.25, 1.25, write=0.3, read=0.03)
+_OPUS = _claude(15, 75, write=18.75, read_price=1.5)
+_SONNET = _claude(3, 15, write=3.75, read_price=0.3)
+_SONNET_LONG = _claude(3, 15, write=3.75, read_price=0.3, has_long_tier=True)
+_HAIKU = _claude(0.8, 4, write=1, read_price=0.08)
+_HAIKU_3 = _claude(0.25, 1.25, write=0.3, read_price=0.03)
 
 RETIRED_PRICES = {
     "claude-opus-4-1": _OPUS,

@@ -13,7 +13,7 @@ from palimpsest.model.direct.supported_models import is_denied, model_facts
 from palimpsest.model.direct.tool_rules import anthropic_tool
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.native_blocks import NATIVE_ITEM
-from palimpsest.model.wire.provider_messages import MARK, can_think, sendable_messages
+from palimpsest.model.wire.provider_messages import CACHE_MARK_FIELD, can_think, sendable_messages
 from palimpsest.model.wire.tool_call_text import SIGNATURE
 from palimpsest.model.wire.tool_schema import tool_definition
 from palimpsest.transcript.provider_profile.profile import as_words, profile
@@ -21,7 +21,7 @@ from palimpsest.transcript.values import ModelRef
 
 Body = dict[str, Any]
 
-EMPTY = "[System: Empty message content sanitised to satisfy protocol]"
+EMPTY_TEXT = "[System: Empty message content sanitised to satisfy protocol]"
 """Replaces an empty text, which Anthropic refuses."""
 UNUSED_TOOL: Body = {
     "name": "dummy_tool",
@@ -68,27 +68,27 @@ def anthropic_body(request: ModelRequest) -> Body:
 
 def accepted_parameters(ref: ModelRef, parameters: Body) -> Body:
     """Return the request's parameters that a model accepts, in Anthropic's form."""
-    taken: Body = {"max_tokens": parameters["max_tokens"]}
+    accepted: Body = {"max_tokens": parameters["max_tokens"]}
     for name in ("temperature", "top_p"):
         value = parameters.get(name)
         is_free = not is_denied(ref.name, "supports_sampling_params")
         is_free = is_free and not any(series in ref.name.lower() for series in WITHOUT_SAMPLING)
         if value is not None and (is_free or (name == "temperature" and value == 1)):
-            taken[name] = value
+            accepted[name] = value
     choice = _choice(parameters.get("tool_choice"))
     if choice is not None:
         is_forced = choice["type"] in ("any", "tool")
         refused = is_forced and is_denied(ref.name, "supports_forced_tool_use")
-        taken["tool_choice"] = {"type": "auto"} if refused else choice
+        accepted["tool_choice"] = {"type": "auto"} if refused else choice
     effort = parameters.get("reasoning_effort")
     if effort in EFFORTS:
         if model_facts(ref).get("supports_adaptive_thinking") is True:
             # Without it Anthropic leaves the thinking out of the answer.
-            taken["thinking"] = {"type": "adaptive", "display": "summarized"}
-            taken["output_config"] = {"effort": EFFORTS[effort]}
+            accepted["thinking"] = {"type": "adaptive", "display": "summarized"}
+            accepted["output_config"] = {"effort": EFFORTS[effort]}
         else:
-            taken["thinking"] = {"type": "enabled", "budget_tokens": THINKING_TOKENS[effort]}
-    return taken
+            accepted["thinking"] = {"type": "enabled", "budget_tokens": THINKING_TOKENS[effort]}
+    return accepted
 
 
 def _choice(choice: Any) -> Body | None:
@@ -113,23 +113,23 @@ def _system(messages: Sequence[Body]) -> Iterator[Body]:
 
 def _merged_messages(messages: Sequence[Body]) -> list[Body]:
     """Merge consecutive messages of one side, so that the sides alternate."""
-    merged: list[Body] = []
+    merged_list: list[Body] = []
     called: set[str] = set()
     for message in messages:
         role = "assistant" if message["role"] == "assistant" else "user"
-        if not merged or merged[-1]["role"] != role:
-            merged.append({"role": role, "content": []})
+        if not merged_list or merged_list[-1]["role"] != role:
+            merged_list.append({"role": role, "content": []})
             called = set()
-        merged[-1]["content"] += (
+        merged_list[-1]["content"] += (
             _answer_messages(message, called) if role == "assistant" else _question(message)
         )
-    merged = [turn for turn in merged if turn["content"]]
-    if merged and merged[-1]["role"] == "assistant":
-        merged[-1]["content"] = [
+    merged_list = [turn for turn in merged_list if turn["content"]]
+    if merged_list and merged_list[-1]["role"] == "assistant":
+        merged_list[-1]["content"] = [
             {**block, "text": block["text"].rstrip()} if block["type"] == "text" else block
-            for block in merged[-1]["content"]
+            for block in merged_list[-1]["content"]
         ]
-    return merged
+    return merged_list
 
 
 def _question(message: Body) -> Iterator[Body]:
@@ -146,12 +146,12 @@ def _question(message: Body) -> Iterator[Body]:
     elif isinstance(content, list):
         for block in content:
             yield _block(
-                {**block, "text": block["text"] if block["text"].strip() else EMPTY}
+                {**block, "text": block["text"] if block["text"].strip() else EMPTY_TEXT}
                 if block["type"] == "text"
                 else block
             )
     else:
-        text = content if content and content.strip() else EMPTY
+        text = content if content and content.strip() else EMPTY_TEXT
         yield _with_mark({"type": "text", "text": text}, message)
 
 
@@ -165,7 +165,7 @@ def _answer_messages(message: Body, called: set[str]) -> Iterator[Body]:
             elif block.get("text"):
                 yield _block(block)
     elif isinstance(content, str):
-        text = content if content.strip() else EMPTY
+        text = content if content.strip() else EMPTY_TEXT
         yield _with_mark({"type": "text", "text": text}, message)
     for call in message.get("tool_calls") or ():
         identifier = _id(call["id"])
@@ -205,10 +205,10 @@ def _data_url(url: str) -> tuple[str, str]:
     return head.removeprefix("data:").partition(";")[0], data
 
 
-def _source(kind: str, data: str) -> Body:
-    return {"type": "base64", "media_type": kind, "data": data}
+def _source(source_type: str, data: str) -> Body:
+    return {"type": "base64", "media_type": source_type, "data": data}
 
 
 def _with_mark(block: Body, item: Body) -> Body:
-    mark = item.get(MARK)
-    return {**block, MARK: mark} if isinstance(mark, dict) else block
+    mark = item.get(CACHE_MARK_FIELD)
+    return {**block, CACHE_MARK_FIELD: mark} if isinstance(mark, dict) else block

@@ -12,9 +12,9 @@ from palimpsest.model.adapter.usage import usage_as_openai
 from palimpsest.model.direct.deltas import CallPiece, Delta, Function
 from palimpsest.model.errors.exception_details import StreamedError
 
-NOTHING = Delta()
+EMPTY_DELTA = Delta()
 """An empty delta, with which a tool run of the provider is reported at once."""
-TYPES = frozenset(
+EVENT_TYPES = frozenset(
     {"message_start", "message_delta", "message_stop", "ping", "error"}
     | {"content_block_start", "content_block_delta", "content_block_stop"}
 )
@@ -36,32 +36,32 @@ class AnthropicEvents:
         Raises StreamedError for an error that the server sent in its stream, and KeyError or TypeError for an event
         that is not in the format.
         """
-        kind = event.get("type") if isinstance(event, dict) else None
-        if kind is None and isinstance(event, dict) and event.get("error"):
-            kind = "error"
-        if kind not in TYPES:
+        event_type = event.get("type") if isinstance(event, dict) else None
+        if event_type is None and isinstance(event, dict) and event.get("error"):
+            event_type = "error"
+        if event_type not in EVENT_TYPES:
             raise TypeError("An event is of no known type.")
-        if kind == "error":
+        if event_type == "error":
             raise StreamedError(event.get("error") or event)
-        if kind.startswith("content_block_"):
+        if event_type.startswith("content_block_"):
             if self._stream_tap.provider_calls.read_chunk(event) is None:
-                return NOTHING
-            return self._block(kind, event)
-        if kind == "message_start":
+                return EMPTY_DELTA
+            return self._block(event_type, event)
+        if event_type == "message_start":
             self._report(event["message"].get("usage"))
-        elif kind == "message_delta":
+        elif event_type == "message_delta":
             finish = event["delta"].get("stop_reason")
             self._stream_tap.finish = str(finish) if finish else self._stream_tap.finish
             self._report(event.get("usage"))
-        elif kind == "message_stop":
+        elif event_type == "message_stop":
             self._stream_tap.is_exhausted = True
         return None
 
-    def _block(self, kind: str, event: dict[str, Any]) -> Delta | None:
+    def _block(self, block_type: str, event: dict[str, Any]) -> Delta | None:
         index = event.get("index")
-        if kind == "content_block_stop":
+        if block_type == "content_block_stop":
             return None  # some proxies send the input after it
-        if kind == "content_block_start":
+        if block_type == "content_block_start":
             return self._start(index, event["content_block"])
         delta = event["delta"]
         if "text" in delta:
@@ -103,12 +103,12 @@ class AnthropicEvents:
 
 
 def _thinking(delta: dict[str, Any]) -> Delta | None:
-    thought, signature = delta.get("thinking"), delta.get("signature")
-    if isinstance(thought, str) and thought:
-        block = {"type": "thinking", "thinking": thought}
+    thinking_text, signature = delta.get("thinking"), delta.get("signature")
+    if isinstance(thinking_text, str) and thinking_text:
+        block = {"type": "thinking", "thinking": thinking_text}
         if isinstance(signature, str) and signature:
             block["signature"] = signature
-        return Delta(reasoning_content=thought, thinking_blocks=[block])
+        return Delta(reasoning_content=thinking_text, thinking_blocks=[block])
     if isinstance(signature, str) and signature:
         block = {"type": "thinking", "thinking": "", "signature": signature}
         return Delta(reasoning_content="", thinking_blocks=[block])

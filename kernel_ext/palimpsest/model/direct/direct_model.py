@@ -126,38 +126,38 @@ class DirectModel:
         """Yield None once the request was accepted, then the deltas."""
         ref = request.model.ref
         provider = direct_provider(ref.provider) or DirectProvider()
-        base = base_url(provider, request.model.api_base, os.environ)
-        if base is None:
+        base_address = base_url(provider, request.model.api_base, os.environ)
+        if base_address is None:
             raise ModelFailed(UnknownError(message=no_provider(ref.provider, ref.id)))
         headers = request_headers(ref.provider, provider, request.model.api_base)
         body = anthropic_body(request) if provider.format == "anthropic" else openai_body(request)
         clients = await _clients()
-        posted = clients.post(
-            endpoint(base, ENDPOINTS[provider.format]),
+        request_context = clients.post(
+            endpoint(base_address, ENDPOINTS[provider.format]),
             headers,
             _encoded_body(body),
-            read_timeout(base, self._read_timeout),
+            read_timeout(base_address, self._read_timeout),
         )
         read = (
             AnthropicEvents(tap).delta
             if provider.format == "anthropic"
             else lambda chunk: openai_delta(chunk, tap)
         )
-        async with posted as answer:
+        async with request_context as answer:
             yield None
-            begun = False
+            has_begun = False
             values = stream_values(answer.byte_pieces, answer.response, tap.mark_end)
             try:
                 async with aclosing(values), aclosing(yielding_to_others(values)) as paced:
                     async for value in paced:
                         delta = read(value)
                         if delta is not None:
-                            begun = True
+                            has_begun = True
                             yield delta
                         if tap.is_exhausted:
                             break
             except Exception as error:
-                raise AnswerInterrupted(error, is_pre_first_chunk=not begun) from error
+                raise AnswerInterrupted(error, is_pre_first_chunk=not has_begun) from error
             if tap.is_exhausted or tap.is_done:
                 await answer.read_rest()
             else:
@@ -179,16 +179,16 @@ def _loaded_clients() -> Any:
     return module if hasattr(module, "posted") else None
 
 
-def endpoint(base: str, path: str) -> str:
+def endpoint(base_address: str, path: str) -> str:
     """Return the address of a request.
 
     >>> endpoint("http://localhost:8000/v1/?a=1", "/chat/completions")
     'http://localhost:8000/v1/chat/completions?a=1'
     """
     try:
-        parts = urlsplit(base.strip())
+        parts = urlsplit(base_address.strip())
     except ValueError:
-        return base.rstrip("/") + path
+        return base_address.rstrip("/") + path
     folder = parts.path.rstrip("/")
     full_path = folder if folder.endswith(path) else folder + path
     return urlunsplit(parts._replace(path=full_path))

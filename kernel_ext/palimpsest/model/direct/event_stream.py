@@ -14,40 +14,44 @@ BYTE_MARK = BYTE_ORDER_MARK.encode()
 
 
 async def stream_values(
-    pieces: AsyncIterable[bytes], response: Any = None, done: Callable[[], None] = lambda: None
+    chunks: AsyncIterable[bytes], response: Any = None, on_done: Callable[[], None] = lambda: None
 ) -> AsyncGenerator[Any, None]:
-    """Yield the JSON value of each event of an answer; ``done`` is called at the end marker.
+    """Yield the JSON value of each event of an answer; ``on_done`` is called at the end marker.
 
     Raises NotAStream for an answer that is none, with ``response`` and its text, and ValueError for an event that
     cannot be read.
     """
     decoder = EventDecoder()
-    head = b""
-    passing = False
-    async for piece in pieces:
-        head += piece
-        if not passing:
-            passing = is_stream(head)
-            if not passing and len(head) > MAX_EVENT_BYTES:
+    first_bytes = b""
+    is_event_stream = False
+    async for piece in chunks:
+        first_bytes += piece
+        if not is_event_stream:
+            is_event_stream = is_stream(first_bytes)
+            if not is_event_stream and len(first_bytes) > MAX_EVENT_BYTES:
                 break
-            head = head.removeprefix(BYTE_MARK).lstrip() if passing else head
-        if not passing:
+            first_bytes = (
+                first_bytes.removeprefix(BYTE_MARK).lstrip() if is_event_stream else first_bytes
+            )
+        if not is_event_stream:
             continue
-        complete, head = head, b""
+        complete, first_bytes = first_bytes, b""
         for value in decoder.decode_piece(complete):
             yield value
         if decoder.is_done:
-            done()
+            on_done()
             return
-    for value in decoder.decode_rest() if passing else _unstreamed(head, response, decoder):
+    for value in (
+        decoder.decode_rest() if is_event_stream else _unstreamed(first_bytes, response, decoder)
+    ):
         yield value
     if decoder.is_done:
-        done()
+        on_done()
 
 
-def _unstreamed(head: bytes, response: Any, decoder: EventDecoder) -> Iterator[Any]:
+def _unstreamed(first_bytes: bytes, response: Any, decoder: EventDecoder) -> Iterator[Any]:
     """Yield the values of an answer that was sent at once."""
-    text = head.decode("utf-8", "replace")
+    text = first_bytes.decode("utf-8", "replace")
     if text.strip():
         for line in stream_lines(text, response):
             yield from decoder.decode_piece(f"{line}\n".encode())

@@ -63,24 +63,24 @@ class StreamedResponse:
 class BorrowedClient:
     """The HTTP client of one running request."""
 
-    def __init__(self, client: httpx.AsyncClient, *, secure: bool) -> None:
+    def __init__(self, client: httpx.AsyncClient, *, is_secure: bool) -> None:
         self.client = client
-        self.secure = secure
+        self.is_secure = is_secure
 
     async def renew_client(self) -> None:
         """Replace the client by one that checks certificates, after a redirect from http to https."""
         await self.client.aclose()
-        self.client, self.secure = await _client(secure=True), True
+        self.client, self.is_secure = await _client(is_secure=True), True
 
     async def end_request(self, *, is_whole: bool) -> None:
         """Keep the client for the next request, or close it with its connection."""
         clients = _kept.setdefault(asyncio.get_running_loop(), {})
-        waiting = clients.setdefault(_client_key(secure=self.secure), [])
-        if not is_whole or len(waiting) >= MAX_IDLE_CLIENTS:
+        idle_clients = clients.setdefault(_client_key(is_secure=self.is_secure), [])
+        if not is_whole or len(idle_clients) >= MAX_IDLE_CLIENTS:
             await self.client.aclose()
             return
         self.client.cookies.clear()
-        waiting.append(self.client)
+        idle_clients.append(self.client)
 
 
 @asynccontextmanager
@@ -91,8 +91,8 @@ async def post(
 
     Raises httpx's exceptions where no answer came, and HTTPStatusError with the body for an error response.
     """
-    secure = url.lower().startswith("https:")
-    lease = BorrowedClient(await _client(secure=secure), secure=secure)
+    is_secure = url.lower().startswith("https:")
+    lease = BorrowedClient(await _client(is_secure=is_secure), is_secure=is_secure)
     answer: StreamedResponse | None = None
     try:
         request = lease.client.build_request(
@@ -118,19 +118,19 @@ async def _send(lease: BorrowedClient, request: httpx.Request) -> httpx.Response
     while True:
         response = await lease.client.send(request, stream=True)
         response.history = list(history)
-        following = response.next_request
-        if following is None:
+        next_request = response.next_request
+        if next_request is None:
             return response
         await response.aclose()
         if len(history) >= MAX_REDIRECTS:
             raise httpx.TooManyRedirects("Too many redirects.", request=request)
         history.append(response)
-        if _origin(following.url) != _origin(request.url):
+        if _origin(next_request.url) != _origin(request.url):
             for name in KEYS:
-                following.headers.pop(name, None)
-        if following.url.scheme == "https" and not lease.secure:
+                next_request.headers.pop(name, None)
+        if next_request.url.scheme == "https" and not lease.is_secure:
             await lease.renew_client()
-        request = following
+        request = next_request
 
 
 def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
@@ -161,15 +161,17 @@ async def _refusal(answer: StreamedResponse) -> httpx.HTTPStatusError:
     )
 
 
-async def _client(*, secure: bool) -> httpx.AsyncClient:
-    waiting = _kept.setdefault(asyncio.get_running_loop(), {}).get(_client_key(secure=secure))
-    if waiting:
-        return waiting.pop()
-    if not secure:
+async def _client(*, is_secure: bool) -> httpx.AsyncClient:
+    idle_clients = _kept.setdefault(asyncio.get_running_loop(), {}).get(
+        _client_key(is_secure=is_secure)
+    )
+    if idle_clients:
+        return idle_clients.pop()
+    if not is_secure:
         return _new_client(verify=False)
     # Reading all certificates takes 20 ms.
     loop = asyncio.get_running_loop()
-    verify = await loop.run_in_executor(None, _certificates, *_client_key(secure=True)[-4:])
+    verify = await loop.run_in_executor(None, _certificates, *_client_key(is_secure=True)[-4:])
     return _new_client(verify=verify, http2=find_spec("h2") is not None)
 
 
@@ -180,9 +182,9 @@ def _new_client(*, verify: ssl.SSLContext | bool, http2: bool = False) -> httpx.
     return httpx.AsyncClient(verify=verify, http2=http2, limits=limits)
 
 
-def _client_key(*, secure: bool) -> tuple[str | None, ...]:
+def _client_key(*, is_secure: bool) -> tuple[str | None, ...]:
     """Return the key of a client within one event loop, with the certificates' variables last."""
-    return (str(secure), *(os.environ.get(name) for name in VARIABLES))
+    return (str(is_secure), *(os.environ.get(name) for name in VARIABLES))
 
 
 class UnreadableCertificates(Exception):

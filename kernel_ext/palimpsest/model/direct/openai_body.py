@@ -23,7 +23,7 @@ from palimpsest.model.direct.tool_rules import (
 )
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import (
-    MARK,
+    CACHE_MARK_FIELD,
     can_think,
     sendable_messages,
     without_marks,
@@ -97,15 +97,15 @@ def accepted_parameters(name: str, parameters: Mapping[str, Any]) -> Body:
     """
     if is_thinking_series(name):
         return _series_parameters(name, parameters)
-    taken = dict(parameters)
+    accepted = dict(parameters)
     if _is_o_series(name):
-        taken["max_completion_tokens"] = taken.pop("max_tokens")
-        taken.pop("top_p", None)
-        if taken.get("temperature") != 1:
-            taken.pop("temperature", None)
+        accepted["max_completion_tokens"] = accepted.pop("max_tokens")
+        accepted.pop("top_p", None)
+        if accepted.get("temperature") != 1:
+            accepted.pop("temperature", None)
     elif is_listed(name):
-        taken.pop("reasoning_effort", None)
-    return taken
+        accepted.pop("reasoning_effort", None)
+    return accepted
 
 
 def is_thinking_series(name: str) -> bool:
@@ -132,21 +132,21 @@ def _facts(name: str) -> dict[str, Any]:
 
 
 def _series_parameters(name: str, parameters: Mapping[str, Any]) -> Body:
-    facts, taken = _facts(name), dict(parameters)
-    taken["max_completion_tokens"] = taken.pop("max_tokens")
+    facts, accepted = _facts(name), dict(parameters)
+    accepted["max_completion_tokens"] = accepted.pop("max_tokens")
     if facts.get("supports_tool_choice") is not True:
-        taken.pop("tool_choice", None)
-    effort = taken.get("reasoning_effort")
+        accepted.pop("tool_choice", None)
+    effort = accepted.get("reasoning_effort")
     if effort is not None and _is_refused(facts, str(effort)):
-        taken.pop("reasoning_effort")
+        accepted.pop("reasoning_effort")
         effort = None
     can_be_off = facts.get("supports_none_reasoning_effort") is True
     thinks = (effort or facts.get("default_reasoning_effort")) != "none"
     if not can_be_off or thinks:
-        taken.pop("top_p", None)
-        if taken.get("temperature") != 1:
-            taken.pop("temperature", None)
-    return taken
+        accepted.pop("top_p", None)
+        if accepted.get("temperature") != 1:
+            accepted.pop("temperature", None)
+    return accepted
 
 
 def _is_refused(facts: Mapping[str, Any], effort: str) -> bool:
@@ -158,7 +158,7 @@ def _is_refused(facts: Mapping[str, Any], effort: str) -> bool:
 
 def _message(message: Body, ref: ModelRef) -> Body:
     """Return a message with cache marks where its server accepts them, and plain ids of calls."""
-    if MARK in message or isinstance(message.get("content"), list):
+    if CACHE_MARK_FIELD in message or isinstance(message.get("content"), list):
         takes_marks = ref.provider == "openrouter" and any(
             series in ref.name.lower() for series in MARKED_MODELS
         )
@@ -181,16 +181,18 @@ def _answer_message(message: Body) -> Body:
 
 
 def _marked_inside(message: Body) -> Body:
-    mark = message.get(MARK)
-    if mark is None:
+    cache_mark = message.get(CACHE_MARK_FIELD)
+    if cache_mark is None:
         return message
-    bare = {name: value for name, value in message.items() if name != MARK}
-    content = bare.get("content")
+    unmarked = {name: value for name, value in message.items() if name != CACHE_MARK_FIELD}
+    content = unmarked.get("content")
     if isinstance(content, list):
-        blocks = [*content[:-1], {**content[-1], MARK: mark}] if content else content
+        blocks = (
+            [*content[:-1], {**content[-1], CACHE_MARK_FIELD: cache_mark}] if content else content
+        )
     else:
-        blocks = [{"type": "text", "text": content, MARK: mark}]
-    return {**bare, "content": blocks}
+        blocks = [{"type": "text", "text": content, CACHE_MARK_FIELD: cache_mark}]
+    return {**unmarked, "content": blocks}
 
 
 def _tool(tool: Body, provider: str, is_openai_form: bool) -> Body:  # noqa: FBT001 - one of two forms

@@ -46,7 +46,7 @@ def openai_delta(chunk: Any, tap: StreamTap) -> Delta | None:
 
 def _delta(delta: dict[str, Any]) -> Delta:
     calls = delta.get("tool_calls")
-    older = delta.get("function_call")
+    old_call = delta.get("function_call")
     reasoning = delta.get("reasoning_content") or delta.get("reasoning")
     content = delta.get("content")
     if isinstance(content, list):
@@ -57,25 +57,25 @@ def _delta(delta: dict[str, Any]) -> Delta:
         reasoning_content=reasoning,
         thinking_blocks=_blocks(delta.get("thinking_blocks")),
         tool_calls=[_piece(call) for call in _as_list(calls)] if calls else None,
-        function_call=_function(older) if isinstance(older, dict) else None,
+        function_call=_function(old_call) if isinstance(old_call, dict) else None,
         refusal=delta.get("refusal"),
     )
 
 
 def _parts(content: list[Any]) -> tuple[str, str]:
     """Return the text and the thinking in a content that some servers send as a list of parts."""
-    text, thought = [], []
+    answer_texts, thinking_texts = [], []
     for part in content:
         if not isinstance(part, dict):
             continue
-        inner = part.get("thinking")
-        if isinstance(inner, list):
-            thought.append(_parts(inner)[0])
-        elif isinstance(inner, str):
-            thought.append(inner)
+        thinking_part = part.get("thinking")
+        if isinstance(thinking_part, list):
+            thinking_texts.append(_parts(thinking_part)[0])
+        elif isinstance(thinking_part, str):
+            thinking_texts.append(thinking_part)
         elif isinstance(part.get("text"), str):
-            text.append(part["text"])
-    return "".join(text), "".join(thought)
+            answer_texts.append(part["text"])
+    return "".join(answer_texts), "".join(thinking_texts)
 
 
 def _blocks(blocks: Any) -> Any:

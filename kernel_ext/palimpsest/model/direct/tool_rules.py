@@ -31,20 +31,20 @@ def without_odd_patterns(schema: Any) -> Any:
         return [without_odd_patterns(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    changed: Json = {}
+    changed_schema: Json = {}
     for key, value in schema.items():
         if key == "pattern" and isinstance(value, str) and not _is_pattern(value):
             continue
         if key in NAMED_SCHEMAS and isinstance(value, dict):
             is_pattern_map = key == "patternProperties"
-            changed[key] = {
+            changed_schema[key] = {
                 name: without_odd_patterns(inner)
                 for name, inner in value.items()
                 if not is_pattern_map or _is_pattern(name)
             }
         else:
-            changed[key] = without_odd_patterns(value) if key in SCHEMAS else value
-    return changed
+            changed_schema[key] = without_odd_patterns(value) if key in SCHEMAS else value
+    return changed_schema
 
 
 @lru_cache(maxsize=512)

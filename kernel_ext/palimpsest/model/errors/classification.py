@@ -92,13 +92,13 @@ def classify(
     if type(exception).__name__ in {"CancelledError", "AbortError"}:
         return AbortedError()
     url = details.url or api_base
-    where = server_name(provider, url)
+    server = server_name(provider, url)
     if details.redirected_from is not None:
-        where = f"{address(details.redirected_from)} leads to {where}, which"
+        server = f"{address(details.redirected_from)} leads to {server}, which"
     if details.has_answer:
         reason = None
     else:
-        reason = connection_failure(details.causes, where, address(api_base), url)
+        reason = connection_failure(details.causes, server, address(api_base), url)
     if reason is not None and not (reason.may_be_midway and details.mid_stream):
         return ApiError(
             message=reason.message,
@@ -118,11 +118,11 @@ def classify(
     if details.status is None and not _is_connection(details) and not is_transient(details.message):
         return UnknownError(message=details.message)
     code = refusal_code(details.message, details.code, refusals)
-    passing = _is_retryable(details, code, refusals)
+    is_passing = _is_retryable(details, code, refusals)
     return ApiError(
-        message=_error_text(details, provider, where, code, passing=passing),
+        message=_error_text(details, provider, server, code, is_passing=is_passing),
         status=details.status,
-        retryable=passing,
+        retryable=is_passing,
         headers=details.headers or None,
         response_body=details.message if details.has_unreadable_event else details.body,
         metadata={"code": code} if code else None,
@@ -148,17 +148,17 @@ def overflow_error(
     )
 
 
-def ended_early(where: str | None = None) -> ApiError:
+def ended_early(server: str | None = None) -> ApiError:
     """Return the error of a stream that ended without a real finish."""
-    heading = f"The stream from {where} ended early" if where else "The stream ended early"
+    heading = f"The stream from {server} ended early" if server else "The stream ended early"
     message = f"{heading}: the provider sent no end of the answer. {WAIT}"
     return ApiError(message=message, retryable=True)
 
 
-def ended_badly(where: str, finish: str, detail: str) -> ApiError:
+def ended_badly(server: str, finish: str, detail: str) -> ApiError:
     """Return the error of an answer that the provider itself reported as failed."""
     reason = f"{finish!r}: {detail}" if detail else repr(finish)
-    message = f"{sentence(f'{where} ended the answer with {reason}')} {WAIT}"
+    message = f"{sentence(f'{server} ended the answer with {reason}')} {WAIT}"
     return ApiError(message=message, retryable=True)
 
 
@@ -192,16 +192,21 @@ def _is_retryable(details: ExceptionDetails, code: str | None, refusals: Refusal
 
 
 def _error_text(
-    details: ExceptionDetails, provider: str, where: str, code: str | None, *, passing: bool
+    details: ExceptionDetails, provider: str, server: str, code: str | None, *, is_passing: bool
 ) -> str:
     if details.was_silent and not details.has_answer:
-        return silent_sentence(provider, where)
+        return silent_sentence(provider, server)
     if code in {"insufficient_quota", "budget_exceeded", NO_CREDIT}:
-        return money_sentence(provider, where, details.message, code)
+        return money_sentence(provider, server, details.message, code)
     if details.has_unreadable_event:
-        return unreadable_sentence(provider, where)
+        return unreadable_sentence(provider, server)
     if details.mid_stream and details.status is None:
-        return broken_off(where, details.message, connection=details.is_broken_connection)
+        return broken_off(server, details.message, connection=details.is_broken_connection)
     return refusal_text(
-        where, details.status, details.message, details.code, page=details.page, passing=passing
+        server,
+        details.status,
+        details.message,
+        details.code,
+        page=details.page,
+        is_passing=is_passing,
     )

@@ -40,19 +40,19 @@ class ConnectionFailure:
 
 def causes_of(exception: BaseException) -> Iterator[BaseException]:
     """Yield an exception and all its causes, contexts and wrapped exceptions, the outermost first."""
-    visited: set[int] = set()
-    waiting: list[BaseException | None] = [exception]
-    while waiting:
-        current = waiting.pop(0)
-        if current is None or id(current) in visited:
+    visited_ids: set[int] = set()
+    unvisited: list[BaseException | None] = [exception]
+    while unvisited:
+        current = unvisited.pop(0)
+        if current is None or id(current) in visited_ids:
             continue
-        visited.add(id(current))
+        visited_ids.add(id(current))
         yield current
         inner = getattr(current, "original_exception", None)
-        waiting.append(inner if isinstance(inner, BaseException) else None)
-        waiting += [current.__cause__, current.__context__]
+        unvisited.append(inner if isinstance(inner, BaseException) else None)
+        unvisited += [current.__cause__, current.__context__]
         if isinstance(current, BaseExceptionGroup):
-            waiting += current.exceptions
+            unvisited += current.exceptions
 
 
 def connection_failure(
@@ -93,12 +93,12 @@ def connection_failure(
 def _tls_failure(
     causes: Sequence[BaseException], names: set[str], shown_address: str, request_url: str | None
 ) -> ConnectionFailure | None:
-    untrusted = next(
+    untrusted_cause = next(
         (cause for cause in causes if isinstance(cause, ssl.SSLCertVerificationError)), None
     )
-    if untrusted is not None:
+    if untrusted_cause is not None:
         message = (
-            f"The certificate of {shown_address} is not trusted ({untrusted.verify_message}). Set SSL_CERT_FILE to the file "
+            f"The certificate of {shown_address} is not trusted ({untrusted_cause.verify_message}). Set SSL_CERT_FILE to the file "
             "of your organisation's certificates before the kernel starts."
         )
         return ConnectionFailure("certificate", message, is_temporary=False)

@@ -116,8 +116,10 @@ class ExceptionDetails:
 def read_exception(exception: BaseException) -> ExceptionDetails:
     """Read status, code, message and headers from an exception and its causes."""
     causes = tuple(causes_of(exception))
-    wrapped = tuple(_wrapped_errors(exception))
-    unwrapped_error = wrapped[-1] if type(exception).__name__ in INTERRUPTED_CLASSES else exception
+    wrapped_errors = tuple(_wrapped_errors(exception))
+    unwrapped_error = (
+        wrapped_errors[-1] if type(exception).__name__ in INTERRUPTED_CLASSES else exception
+    )
     mid_stream = unwrapped_error is not exception and not getattr(
         exception, "is_pre_first_chunk", False
     )
@@ -135,7 +137,10 @@ def read_exception(exception: BaseException) -> ExceptionDetails:
     class_name = "" if response is not None else type(unwrapped_error).__name__
     return ExceptionDetails(
         classes=frozenset(
-            base.__name__ for error in wrapped for base in type(error).__mro__ if base is not object
+            base.__name__
+            for error in wrapped_errors
+            for base in type(error).__mro__
+            if base is not object
         ),
         causes=causes,
         has_answer=response is not None or not_a_stream is not None,

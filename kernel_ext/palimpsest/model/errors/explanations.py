@@ -45,33 +45,33 @@ def sentence(text: str) -> str:
 
 
 def refusal_text(
-    where: str,
+    server: str,
     status: int | None,
     server_message: str,
     code: str | None,
     *,
     page: bool,
-    passing: bool = False,
+    is_passing: bool = False,
 ) -> str:
-    """Return the sentences about a refused request; ``passing`` where waiting may help."""
-    heading = f"{where} answered {status}" if status is not None else f"{where} answered"
+    """Return the sentences about a refused request; ``is_passing`` where waiting may help."""
+    heading = f"{server} answered {status}" if status is not None else f"{server} answered"
     is_unknown_model = (
         code in UNKNOWN_MODEL_CODES or UNKNOWN_MODEL_WORDS.search(server_message) is not None
     )
-    do = (
+    advice = (
         WAIT
-        if passing and status is None
-        else refusal_advice(status, page=page, unknown=is_unknown_model)
+        if is_passing and status is None
+        else refusal_advice(status, page=page, is_unknown=is_unknown_model)
     )
-    return f"{sentence(f'{heading}: {server_message}' if server_message else heading)} {do}"
+    return f"{sentence(f'{heading}: {server_message}' if server_message else heading)} {advice}"
 
 
-def refusal_advice(status: int | None, *, page: bool = False, unknown: bool = False) -> str:
-    """Return the advice about a refusal; ``unknown`` where the server lacks the model."""
-    busy = status is not None and (status == BUSY or status >= SERVER_ERROR)
-    if page and not busy and status != FORBIDDEN:
+def refusal_advice(status: int | None, *, page: bool = False, is_unknown: bool = False) -> str:
+    """Return the advice about a refusal; ``is_unknown`` where the server lacks the model."""
+    is_busy = status is not None and (status == BUSY or status >= SERVER_ERROR)
+    if page and not is_busy and status != FORBIDDEN:
         return "Check the address in api_base, which ends in /v1 for most servers: no model server answers there."
-    if unknown and not busy:
+    if is_unknown and not is_busy:
         return UNKNOWN_MODEL
     match status:
         case 404:
@@ -80,7 +80,7 @@ def refusal_advice(status: int | None, *, page: bool = False, unknown: bool = Fa
             return "Check the address in api_base: requests for a chat belong to another one."
         case 403:
             return "Ask who runs the server to let your key use this model, or choose another model with --model."
-        case _ if busy:
+        case _ if is_busy:
             return WAIT
         case _:
             return "Change what it names in your settings, or choose another model with --model."
@@ -89,22 +89,22 @@ def refusal_advice(status: int | None, *, page: bool = False, unknown: bool = Fa
 UNKNOWN_MODEL = "Check the model's name: %agent models lists what can be used."
 
 
-def auth_sentence(provider: str, detail: str = "", where: str | None = None) -> str:
+def auth_sentence(provider: str, detail: str = "", server: str | None = None) -> str:
     """Return the sentence about missing or wrong credentials, with the environment variables to set."""
-    server_said = f" ({where or provider} said: {detail})" if detail else ""
+    server_said = f" ({server or provider} said: {detail})" if detail else ""
     return f"The provider {provider!r} wants {wanted_credentials(provider)} before the kernel starts, and restart the kernel.{server_said}"
 
 
-def money_sentence(provider: str, where: str, server_message: str, code: str | None) -> str:
+def money_sentence(provider: str, server: str, server_message: str, code: str | None) -> str:
     """Return the sentence about an account without credit or quota."""
     if code == NO_CREDIT:
         return (
             f"The account at {provider!r} has no credit left. Add some there, or choose another model"
-            f" with --model. ({where} said: {server_message})"
+            f" with --model. ({server} said: {server_message})"
         )
     return (
         f"The account at {provider!r} has no quota left. Raise it there, or choose another model with --model. "
-        f"({where} said: {server_message})"
+        f"({server} said: {server_message})"
     )
 
 
@@ -114,16 +114,16 @@ def silent_sentence(provider: str, where: str) -> str:
     return f"{server} said nothing for too long, so the request was given up. {WAIT}"
 
 
-def broken_off(where: str, server_message: str, *, connection: bool) -> str:
+def broken_off(server: str, server_message: str, *, connection: bool) -> str:
     """Return the sentence about an incomplete answer: the connection broke, or the server stopped."""
     if connection:
-        return f"{sentence(f'The connection to {where} broke in the middle of the answer: {server_message}')} {WAIT}"
-    return f"{sentence(f'{where} broke the answer off: {server_message}')} {WAIT}"
+        return f"{sentence(f'The connection to {server} broke in the middle of the answer: {server_message}')} {WAIT}"
+    return f"{sentence(f'{server} broke the answer off: {server_message}')} {WAIT}"
 
 
-def unreadable_sentence(provider: str, where: str) -> str:
+def unreadable_sentence(provider: str, server: str) -> str:
     """Return the sentence about a stream in another format."""
     return (
-        f"{where} sent a stream that cannot be read as one of {provider!r}. Check that the server at this address speaks "
+        f"{server} sent a stream that cannot be read as one of {provider!r}. Check that the server at this address speaks "
         "that format, or choose another model with --model."
     )

@@ -41,7 +41,7 @@ XML_SENTENCE = lazy_pattern(r"<Message>(.*?)</Message>", re.IGNORECASE | re.DOTA
 CLASS_PREFIX = lazy_pattern(r"^(?:(?:litellm\.)?[A-Z]\w*(?:Error|Timeout|Exception)\s*:\s*)+")
 PROVIDER_PREFIX = lazy_pattern(r"^[A-Za-z]\w*(?:Exception|Error)\s*-\s*")
 STATUS_PREFIX = lazy_pattern(r"^Error code: \d+ - ")
-ADVICE = lazy_pattern(
+LITELLM_ADVICE = lazy_pattern(
     r"\.? Handle with `litellm\.\w+`\.?|\.? ?Received Model Group=.*|\n?Available Model Group Fallbacks=.*"
     r"|\s*LiteLLM Retried: \d+ times.*|\s*LiteLLM: model group .*|\s*model=\S+\. context_window_fallbacks=.*|\s*Traceback \(most recent call last\):\n.*",
     re.DOTALL,
@@ -104,7 +104,7 @@ def unwrap_message(text: str) -> str:
         before = text
         for prefix in (CLASS_PREFIX, PROVIDER_PREFIX, STATUS_PREFIX):
             text = prefix.sub("", text)
-    text = OBJECT.sub("", ADVICE.sub("", text)).strip()
+    text = OBJECT.sub("", LITELLM_ADVICE.sub("", text)).strip()
     match = BYTES.match(text)
     if match:
         try:
@@ -116,13 +116,15 @@ def unwrap_message(text: str) -> str:
 
 def parse_object(text: str) -> dict[str, Any] | None:
     """Return the first object in a text, written as JSON, as a line of a stream or as a Python dict; else None."""
-    for start in sorted({place for opener in ("{", "[{") if (place := text.find(opener)) >= 0}):
+    for object_start in sorted(
+        {place for opener in ("{", "[{") if (place := text.find(opener)) >= 0}
+    ):
         value: Any = None
         try:
-            value, _ = json.JSONDecoder().raw_decode(text, start)
+            value, _ = json.JSONDecoder().raw_decode(text, object_start)
         except (ValueError, RecursionError):
             try:
-                value = ast.literal_eval(text[start:].strip())
+                value = ast.literal_eval(text[object_start:].strip())
             except (ValueError, SyntaxError, MemoryError, RecursionError):
                 continue
         if isinstance(value, list):
@@ -133,11 +135,11 @@ def parse_object(text: str) -> dict[str, Any] | None:
 
 
 def _from_value(value: dict[str, Any], depth: int) -> ErrorBody:
-    inner = value.get("error", value.get("fault"))
-    if isinstance(inner, list):
-        inner = next((item for item in inner if isinstance(item, dict)), inner)
-    if isinstance(inner, dict) and inner:
-        inner_body = _from_object(inner, depth)
+    error_value = value.get("error", value.get("fault"))
+    if isinstance(error_value, list):
+        error_value = next((item for item in error_value if isinstance(item, dict)), error_value)
+    if isinstance(error_value, dict) and error_value:
+        inner_body = _from_object(error_value, depth)
         outer = _code(value)
         if inner_body.code or outer == "error":
             return inner_body
@@ -228,6 +230,6 @@ def _plain_text(text: str) -> str:
     return " ".join(html.unescape(TAG.sub(" ", text)).split())
 
 
-def _excerpt(text: str, longest: int = MAX_SENTENCE_CHARS) -> str:
+def _excerpt(text: str, max_chars: int = MAX_SENTENCE_CHARS) -> str:
     text = text.strip()
-    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
+    return text if len(text) <= max_chars else f"{text[: max_chars - 1].rstrip()}…"

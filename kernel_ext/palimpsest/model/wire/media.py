@@ -34,16 +34,23 @@ def media(block: MediaBlock, model: ModelInfo, target: ProviderProfile) -> dict[
     label, data = _parsed_data_url(block.url)
     if not data:
         return _text_block(f"[{name} ({block.mime}) was empty or could not be sent.]")
-    declared = label or block.mime
-    if model.vision and declared in target.pictures | target.documents:
+    declared_type = label or block.mime
+    if model.vision and declared_type in target.pictures | target.documents:
         content = _content(data)
-        kind = next((kind for kind, begins in _BEGINNINGS if begins(content)), None)
-        if kind in target.pictures:
-            return {"type": "image_url", "image_url": {"url": _url(kind, data)}}
-        if kind in target.documents:
-            return {"type": "file", "file": {"filename": name, "file_data": _url(kind, data)}}
-        if kind is None:
-            return _text_block(f"[{name} ({declared}) is damaged and was left out. Tell the user.]")
+        recognised_type = next(
+            (recognised_type for recognised_type, begins in _BEGINNINGS if begins(content)), None
+        )
+        if recognised_type in target.pictures:
+            return {"type": "image_url", "image_url": {"url": _url(recognised_type, data)}}
+        if recognised_type in target.documents:
+            return {
+                "type": "file",
+                "file": {"filename": name, "file_data": _url(recognised_type, data)},
+            }
+        if recognised_type is None:
+            return _text_block(
+                f"[{name} ({declared_type}) is damaged and was left out. Tell the user.]"
+            )
     note = f"[{name} ({block.mime}) was left out: {model.ref.id} cannot read it. Tell the user.]"
     return _text_block(note)
 
@@ -68,5 +75,5 @@ def _content(data: str) -> bytes:
         return b""
 
 
-def _url(kind: str, data: str) -> str:
-    return f"data:{kind};base64,{data}"
+def _url(media_type: str, data: str) -> str:
+    return f"data:{media_type};base64,{data}"

@@ -58,13 +58,13 @@ def whole_blocks(messages: NeutralMessages, target: ProviderProfile) -> NeutralM
             update={
                 "blocks": tuple(
                     block
-                    if not is_native(block) or is_accepted(block, is_continued=at == continued)
+                    if not is_native(block) or is_accepted(block, is_continued=index == continued)
                     else block.model_copy(update={"metadata": without_native(block.metadata)})
                     for block in message.blocks
                 )
             }
         )
-        for at, message in enumerate(messages)
+        for index, message in enumerate(messages)
     )
 
 
@@ -75,10 +75,10 @@ def are_paired(messages: NeutralMessages) -> bool:
 
 def _continued_answer(messages: NeutralMessages) -> int:
     """Return the position of the answer that the provider will continue, whose calls it may still run; else -1."""
-    for at in range(len(messages) - 1, -1, -1):
-        if messages[at].role == "assistant":
-            return at
-        if messages[at].role != "tool":
+    for index in range(len(messages) - 1, -1, -1):
+        if messages[index].role == "assistant":
+            return index
+        if messages[index].role != "tool":
             return -1
     return -1
 
@@ -96,25 +96,25 @@ def _ids(messages: NeutralMessages, name: str) -> set[str]:
 
 
 def native_content(
-    message: NeutralMessage, target: ProviderProfile, signed: list[Body]
+    message: NeutralMessage, target: ProviderProfile, native_blocks: list[Body]
 ) -> list[Body]:
     """Return the content of an answer with the provider's own blocks, in their order.
 
-    ``signed`` are the thinking blocks of the answer that may be sent back; where the wire has them in the content, they
+    ``native_blocks`` are the thinking blocks of the answer that may be sent back; where the wire has them in the content, they
     keep their place.
     """
     is_inline = target.wire == "anthropic"
     return [
         item
         for block in message.blocks
-        for item in _block_items(block, signed if is_inline else [])
+        for item in _block_items(block, native_blocks if is_inline else [])
     ]
 
 
-def _block_items(block: Any, signed: list[Body]) -> Iterator[Body]:
+def _block_items(block: Any, native_blocks: list[Body]) -> Iterator[Body]:
     if isinstance(block, ReasoningBlock):
         for thinking in (block.metadata or {}).get("thinking_blocks", ()):
-            if thinking in signed:
+            if thinking in native_blocks:
                 yield {"type": NATIVE_ITEM, "block": thinking}
     elif is_native(block):
         for native in native_of(block.metadata):

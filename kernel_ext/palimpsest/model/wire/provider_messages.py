@@ -37,7 +37,7 @@ from palimpsest.transcript.strings.surrogates import joined_surrogates
 from palimpsest.transcript.values import ModelInfo, ToolSpec
 
 SEPARATOR = "\n\n"
-MARK = "cache_control"
+CACHE_MARK_FIELD = "cache_control"
 CACHE_MARK = {"type": "ephemeral"}
 MARKED_FOR = CACHE_MARK.get("ttl", "")
 """The cache lifetime that a mark requests, such as ``1h``; empty for the provider's default."""
@@ -126,16 +126,18 @@ class _WireWriter:
         text = _text_of(message)
         if not text.strip():
             return
-        last = self._messages[-1] if self._messages else None
+        last_message = self._messages[-1] if self._messages else None
         if (
-            last is not None
-            and last.body["role"] == "system"
+            last_message is not None
+            and last_message.body["role"] == "system"
             and self._target.leading_role == "system"
         ):
             # Chat templates of local models refuse a second system message.
-            body = {"role": "system", "content": last.body["content"] + SEPARATOR + text}
+            body = {"role": "system", "content": last_message.body["content"] + SEPARATOR + text}
             parts = tuple(b.part_id for b in message.blocks if b.part_id is not None)
-            self._messages[-1] = ProviderMessage(body, last.message_id, last.part_ids + parts)
+            self._messages[-1] = ProviderMessage(
+                body, last_message.message_id, last_message.part_ids + parts
+            )
             return
         self._put_message({"role": "system", "content": text}, message, message.blocks)
 
@@ -248,7 +250,7 @@ def thinking(message: NeutralMessage, target: ProviderProfile) -> Body:
         text = joined_surrogates(SEPARATOR.join(block.text for block in blocks if block.text))
         has_field = any((block.metadata or {}).get("field") for block in blocks)
         return {target.thinking_field: text} if text or has_field else {}
-    signed = [
+    signed_blocks = [
         item
         for block in blocks
         if (block.metadata or {}).get("family", target.family) == target.family
@@ -257,7 +259,7 @@ def thinking(message: NeutralMessage, target: ProviderProfile) -> Body:
         # A signed block cannot be repaired, so it is dropped.
         and json_value(item) == item
     ]
-    return {"thinking_blocks": signed} if signed else {}
+    return {"thinking_blocks": signed_blocks} if signed_blocks else {}
 
 
 def can_think(messages: Sequence[Body], model: ModelInfo) -> bool:
@@ -285,53 +287,57 @@ def _text_of(message: NeutralMessage) -> str:
     return joined_surrogates(SEPARATOR.join(texts))
 
 
-def with_marks(messages: Sequence[Body], marks: Iterable[int]) -> tuple[Body, ...]:
+def with_marks(messages: Sequence[Body], mark_positions: Iterable[int]) -> tuple[Body, ...]:
     """Return the messages with a cache mark at these positions; in a list of blocks the last one has the mark."""
-    marked = list(messages)
-    for at in set(marks):
-        if 0 <= at < len(marked):
-            marked[at] = _with_cache_mark(marked[at])
-    return tuple(marked)
+    marked_messages = list(messages)
+    for index in set(mark_positions):
+        if 0 <= index < len(marked_messages):
+            marked_messages[index] = _with_cache_mark(marked_messages[index])
+    return tuple(marked_messages)
 
 
 def _with_cache_mark(message: Body) -> Body:
     content = message.get("content")
     if isinstance(content, list) and content:
-        return {**message, "content": [*content[:-1], {**content[-1], MARK: CACHE_MARK}]}
-    return {**message, MARK: CACHE_MARK}
+        return {
+            **message,
+            "content": [*content[:-1], {**content[-1], CACHE_MARK_FIELD: CACHE_MARK}],
+        }
+    return {**message, CACHE_MARK_FIELD: CACHE_MARK}
 
 
 def without_marks(message: Body) -> Body:
     """Return the message without its cache mark."""
     content = message.get("content")
-    if not isinstance(content, list) and MARK not in message:
+    if not isinstance(content, list) and CACHE_MARK_FIELD not in message:
         return message
-    unmarked = {name: value for name, value in message.items() if name != MARK}
+    unmarked_messages = {name: value for name, value in message.items() if name != CACHE_MARK_FIELD}
     if isinstance(content, list):
-        unmarked["content"] = [
-            {name: value for name, value in block.items() if name != MARK} for block in content
+        unmarked_messages["content"] = [
+            {name: value for name, value in block.items() if name != CACHE_MARK_FIELD}
+            for block in content
         ]
-    return unmarked
+    return unmarked_messages
 
 
 def sendable_messages(messages: Iterable[Body], model: ModelInfo) -> tuple[Body, ...]:
     """Return messages without the fields that this model's servers refuse, and with cache marks under their name."""
     target = profile(model.ref)
-    refused = set() if target.keeps_signatures else {"thinking_blocks"}
+    refused_fields = set() if target.keeps_signatures else {"thinking_blocks"}
     if target.thinking_field != THINKING_FIELD:
-        refused.add(THINKING_FIELD)
-    marked = (_marked_for(message, target.cache_marks) for message in messages)
+        refused_fields.add(THINKING_FIELD)
+    marked_messages = (_marked_for(message, target.cache_marks) for message in messages)
     return tuple(
         dict(message)
-        if refused.isdisjoint(message)
-        else {name: value for name, value in message.items() if name not in refused}
-        for message in marked
+        if refused_fields.isdisjoint(message)
+        else {name: value for name, value in message.items() if name not in refused_fields}
+        for message in marked_messages
     )
 
 
 def _marked_for(message: Body, field: CacheMarks) -> Body:
     """Return a message with its cache mark under the server's name, or without the mark."""
-    if field == MARK:
+    if field == CACHE_MARK_FIELD:
         return message
     unmarked = without_marks(message)
     return unmarked if field == "none" or unmarked == message else {**unmarked, field: CACHE_MARK}

@@ -15,8 +15,8 @@ from palimpsest.transcript.values import ToolSpec
 
 Schema = dict[str, Any]
 
-TYPES = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
-JSON_TYPES: Mapping[str, str] = {
+JSON_TYPES = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
+TYPE_ALIASES: Mapping[str, str] = {
     "str": "string", "text": "string", "char": "string", "date": "string", "datetime": "string", "file": "string",
     "int": "integer", "int32": "integer", "int64": "integer", "long": "integer",
     "float": "number", "double": "number", "decimal": "number",
@@ -80,20 +80,20 @@ def with_plain_names(schema: Any, accepted_name: re.Pattern[str]) -> Any:
         return schema
     # The keys of these mappings are names of properties, which must not be read as keywords.
     schema_maps = {
-        key: inner
-        for key, inner in schema.items()
-        if key in SCHEMA_MAPS and isinstance(inner, dict)
+        key: value
+        for key, value in schema.items()
+        if key in SCHEMA_MAPS and isinstance(value, dict)
     }
-    kept = {
-        key: inner
+    kept_fields = {
+        key: value
         if key in ("enum", "const", "default", "examples")
-        else with_plain_names(inner, accepted_name)
-        for key, inner in schema.items()
+        else with_plain_names(value, accepted_name)
+        for key, value in schema.items()
         if key not in schema_maps
     }
     for key, schemas in schema_maps.items():
-        kept[key] = {
-            name: with_plain_names(inner, accepted_name) for name, inner in schemas.items()
+        kept_fields[key] = {
+            name: with_plain_names(value, accepted_name) for name, value in schemas.items()
         }
     refused_names = [
         property_name
@@ -102,44 +102,46 @@ def with_plain_names(schema: Any, accepted_name: re.Pattern[str]) -> Any:
     ]
     if refused_names:
         for property_name in refused_names:
-            del kept["properties"][property_name]
-        required_names = kept.pop("required", ())
+            del kept_fields["properties"][property_name]
+        required_names = kept_fields.pop("required", ())
         required = []
         if isinstance(required_names, list):
             required = [
                 property_name
                 for property_name in required_names
-                if property_name in kept["properties"]
+                if property_name in kept_fields["properties"]
             ]
-        kept |= {"required": required} if required else {}
+        kept_fields |= {"required": required} if required else {}
         names_text = ", ".join(
             json.dumps(property_name, ensure_ascii=False) for property_name in refused_names
         )
-        kept["description"] = f"{kept.get('description', '')} It also takes {names_text}.".strip()
+        kept_fields["description"] = (
+            f"{kept_fields.get('description', '')} It also takes {names_text}.".strip()
+        )
     # In the order of the original keys.
-    return {key: kept[key] for key in sorted(kept, key=[*schema, *kept].index)}
+    return {key: kept_fields[key] for key in sorted(kept_fields, key=[*schema, *kept_fields].index)}
 
 
-def _one_object(top: Schema, branches: list[Any]) -> Schema:
+def _one_object(schema: Schema, branches: list[Any]) -> Schema:
     """Return an object schema with the properties of all alternatives.
 
     A property is required if every alternative requires it.
     """
-    properties = dict(top.get("properties") or {})
+    properties = dict(schema.get("properties") or {})
     for branch in branches:
         for name, property_schema in _properties(branch).items():
             properties.setdefault(name, property_schema)
-    required_names = set(_required_names(top)) | {
-        name for branch in top.get("allOf", ()) for name in _required_names(branch)
+    required_names = set(_required_names(schema)) | {
+        name for branch in schema.get("allOf", ()) for name in _required_names(branch)
     }
     for key in ("anyOf", "oneOf"):
-        choices = [set(_required_names(branch)) for branch in top.get(key, ())]
+        choices = [set(_required_names(branch)) for branch in schema.get(key, ())]
         required_names |= set.intersection(*choices) if choices else set()
-    merged = {key: value for key, value in top.items() if key not in NOT_AT_TOP}
-    merged |= {"type": "object", "properties": properties}
-    merged.pop("required", None)
+    merged_schema = {key: value for key, value in schema.items() if key not in NOT_AT_TOP}
+    merged_schema |= {"type": "object", "properties": properties}
+    merged_schema.pop("required", None)
     required = [name for name in properties if name in required_names]
-    return merged | ({"required": required} if required else {})
+    return merged_schema | ({"required": required} if required else {})
 
 
 def _properties(schema: Any) -> Schema:
@@ -234,7 +236,7 @@ def _repaired_type(value: Any) -> Any:
 def _known_type(name: str) -> str:
     """Return the JSON type that a type's name means; empty for an unknown name."""
     lower = name.strip().lower()
-    return lower if lower in TYPES else JSON_TYPES.get(lower, "")
+    return lower if lower in JSON_TYPES else TYPE_ALIASES.get(lower, "")
 
 
 def _is_number(value: Any) -> bool:
@@ -291,9 +293,9 @@ def _shorten_enumeration(repaired: Schema) -> None:
         del repaired["default"]
 
 
-def _has_json_type(value: Any, kind: Any) -> bool:
-    kinds = kind if isinstance(kind, list) else [kind]
-    if kind is None or value is None:
+def _has_json_type(value: Any, type_value: Any) -> bool:
+    type_names = type_value if isinstance(type_value, list) else [type_value]
+    if type_value is None or value is None:
         return True
     python_types: dict[str, Any] = {
         "object": dict, "array": list, "string": str, "number": int | float, "integer": int, "boolean": bool,
@@ -301,7 +303,7 @@ def _has_json_type(value: Any, kind: Any) -> bool:
     }  # fmt: skip
     return any(
         isinstance(value, python_types[name]) and (name == "boolean" or not isinstance(value, bool))
-        for name in kinds
+        for name in type_names
     )
 
 

@@ -15,19 +15,19 @@ from palimpsest.transcript.context_values.neutral_messages import (
 
 def sequential_calls(messages: NeutralMessages) -> NeutralMessages:
     """Return the messages with identical calls of an answer in separate steps."""
-    out: list[NeutralMessage] = []
+    split_messages: list[NeutralMessage] = []
     held_messages: list[NeutralMessage] = []
     for message in messages:
         if message.role == "tool" and held_messages:
-            out += _with_results(held_messages, message)
+            split_messages += _with_results(held_messages, message)
             held_messages = []
             continue
-        out += held_messages
+        split_messages += held_messages
         held_messages = _split_answer(message) if message.role == "assistant" else []
         if len(held_messages) < 2:
-            out.append(message)
+            split_messages.append(message)
             held_messages = []
-    return (*out, *held_messages)
+    return (*split_messages, *held_messages)
 
 
 def _split_answer(message: NeutralMessage) -> list[NeutralMessage]:
@@ -52,7 +52,7 @@ def _split_answer(message: NeutralMessage) -> list[NeutralMessage]:
 
 
 def _with_results(answers: list[NeutralMessage], results: NeutralMessage) -> list[NeutralMessage]:
-    out: list[NeutralMessage] = []
+    split_messages: list[NeutralMessage] = []
     for answer in answers:
         call_ids = {block.call_id for block in answer.blocks if isinstance(block, CallBlock)}
         tool_results = tuple(
@@ -60,5 +60,5 @@ def _with_results(answers: list[NeutralMessage], results: NeutralMessage) -> lis
             for block in results.blocks
             if isinstance(block, ResultBlock) and block.call_id in call_ids
         )
-        out += [answer, results.model_copy(update={"blocks": tool_results})]
-    return out
+        split_messages += [answer, results.model_copy(update={"blocks": tool_results})]
+    return split_messages

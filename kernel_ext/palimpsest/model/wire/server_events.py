@@ -35,45 +35,45 @@ class EventDecoder:
         self.is_done = False
         """Whether the end marker arrived."""
 
-    def decode_piece(self, piece: bytes) -> Iterator[Any]:
+    def decode_piece(self, chunk: bytes) -> Iterator[Any]:
         """Yield the values that a piece completes; raises ValueError for an event that is no JSON."""
-        if b"\n" not in piece and b"\r" not in piece:
-            self._keep_piece(piece)
+        if b"\n" not in chunk and b"\r" not in chunk:
+            self._keep_piece(chunk)
             return
-        buffered = b"".join((*self._rest_pieces, piece)) if self._rest_pieces else piece
+        text_bytes = b"".join((*self._rest_pieces, chunk)) if self._rest_pieces else chunk
         self._rest_pieces, self._held_bytes = [], 0
-        if b"\r" in buffered:
+        if b"\r" in text_bytes:
             # The LF of a CRLF may come with the next piece.
-            tail = b"\r" if buffered.endswith(b"\r") else b""
-            lines = END_OF_LINE.split(buffered[: len(buffered) - len(tail)])
+            tail = b"\r" if text_bytes.endswith(b"\r") else b""
+            lines = END_OF_LINE.split(text_bytes[: len(text_bytes) - len(tail)])
             lines[-1] += tail
         else:
-            lines = buffered.split(b"\n")
-        last = lines.pop()
+            lines = text_bytes.split(b"\n")
+        unfinished_line = lines.pop()
         for line in lines:
             yield from self._line(line)
             if self.is_done:
                 return
-        if last:
-            self._keep_piece(last)
+        if unfinished_line:
+            self._keep_piece(unfinished_line)
 
     def decode_rest(self) -> Iterator[Any]:
         """Yield the event that the end of the bytes completes; an event that was cut off is dropped."""
-        rest = b"".join(self._rest_pieces).rstrip(b"\r")
+        last_line = b"".join(self._rest_pieces).rstrip(b"\r")
         self._rest_pieces = []
         if self.is_done:
             return
         try:
-            values = [*self._line(rest), *self._line(b"")]
+            values = [*self._line(last_line), *self._line(b"")]
         except ValueError:
             return
         yield from values
 
-    def _keep_piece(self, piece: bytes) -> None:
-        self._held_bytes += len(piece)
+    def _keep_piece(self, chunk: bytes) -> None:
+        self._held_bytes += len(chunk)
         if self._held_bytes > MAX_EVENT_BYTES:
             raise StreamTooLong("An event of the stream is too long.")
-        self._rest_pieces.append(piece)
+        self._rest_pieces.append(chunk)
 
     def _line(self, line: bytes) -> Iterator[Any]:
         if line.startswith(b"data:"):

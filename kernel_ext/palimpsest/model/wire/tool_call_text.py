@@ -89,18 +89,18 @@ def tool_name(name: str, target: ProviderProfile) -> str:
 
 def allowed_ids(messages: NeutralMessages, target: ProviderProfile) -> Callable[[str], str]:
     """Return a function that writes call ids as the provider requires, with different ids for different calls."""
-    rewritten: dict[str, str] = {}
+    new_ids: dict[str, str] = {}
     taken_ids: set[str] = set()
     for message in messages:
         for block in message.blocks:
-            if (block.type == "call" or block.type == "result") and block.call_id not in rewritten:
-                new = _allowed_id(block.call_id, target.id_rule)
-                received = _received_id(new, target)
-                if received in taken_ids or (new and not received):
-                    new = received = _allowed_id(_id_hash(block.call_id), target.id_rule)
+            if (block.type == "call" or block.type == "result") and block.call_id not in new_ids:
+                new_id = _allowed_id(block.call_id, target.id_rule)
+                received = _received_id(new_id, target)
+                if received in taken_ids or (new_id and not received):
+                    new_id = received = _allowed_id(_id_hash(block.call_id), target.id_rule)
                 taken_ids.add(received)
-                rewritten[block.call_id] = new
-    return rewritten.__getitem__
+                new_ids[block.call_id] = new_id
+    return new_ids.__getitem__
 
 
 def _received_id(identifier: str, target: ProviderProfile) -> str:

@@ -61,8 +61,8 @@ class SameSpec:
 
 
 @lru_cache(maxsize=512)
-def _parameters(same: SameSpec, subset: SchemaSubset, plain_names: bool) -> dict[str, Any]:  # noqa: FBT001
-    return in_subset(copy.deepcopy(same.spec.parameters), subset, plain_names=plain_names)
+def _parameters(spec: SameSpec, subset: SchemaSubset, plain_names: bool) -> dict[str, Any]:  # noqa: FBT001
+    return in_subset(copy.deepcopy(spec.spec.parameters), subset, plain_names=plain_names)
 
 
 def in_subset(
@@ -73,14 +73,14 @@ def in_subset(
     With ``plain_names`` the provider accepts only letters, digits, dots, dashes and underscores in the names of
     properties.
     """
-    repaired: dict[str, Any] = with_plain_names(
+    reduced_schema: dict[str, Any] = with_plain_names(
         repaired_schema(schema), PLAIN_NAMES if plain_names else ANY_NAMES
     )
     match subset:
         case "json_schema":
-            return repaired
+            return reduced_schema
         case "openapi":
-            return _openapi(repaired)
+            return _openapi(reduced_schema)
         case _:
             assert_never(subset)
 
@@ -89,25 +89,25 @@ def _openapi(schema: Mapping[str, Any]) -> dict[str, Any]:
     choices = schema.get("anyOf") or schema.get("oneOf")
     if choices:
         return {"anyOf": [_openapi(choice) for choice in choices if isinstance(choice, Mapping)]}
-    reduced = {name: value for name, value in schema.items() if name in OPENAPI_FIELDS}
-    reduced |= _typed(schema)
-    reduced |= _with_inner(reduced)
-    if not isinstance(reduced.get("items", {}), Mapping):
-        del reduced["items"]
+    known_fields = {name: value for name, value in schema.items() if name in OPENAPI_FIELDS}
+    known_fields |= _typed(schema)
+    known_fields |= _with_inner(known_fields)
+    if not isinstance(known_fields.get("items", {}), Mapping):
+        del known_fields["items"]
     if "const" in schema:
-        reduced["enum"] = [schema["const"]]
-    if reduced.get("type") != "string" or not all(
-        isinstance(choice, str) for choice in reduced.get("enum", ())
+        known_fields["enum"] = [schema["const"]]
+    if known_fields.get("type") != "string" or not all(
+        isinstance(choice, str) for choice in known_fields.get("enum", ())
     ):
-        reduced.pop("enum", None)
-    if reduced.get("type") == "string" and reduced.get("format") not in STRING_FORMATS:
-        reduced.pop("format", None)
-    if not reduced.get("properties"):
-        reduced.pop("properties", None)
-    if "required" in reduced:
-        properties = reduced.get("properties", {})
-        reduced["required"] = [name for name in reduced["required"] if name in properties]
-    return reduced
+        known_fields.pop("enum", None)
+    if known_fields.get("type") == "string" and known_fields.get("format") not in STRING_FORMATS:
+        known_fields.pop("format", None)
+    if not known_fields.get("properties"):
+        known_fields.pop("properties", None)
+    if "required" in known_fields:
+        properties = known_fields.get("properties", {})
+        known_fields["required"] = [name for name in known_fields["required"] if name in properties]
+    return known_fields
 
 
 def _typed(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,17 +122,19 @@ def _typed(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def _with_inner(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return the inner schemas of a schema, each in the subset."""
-    inner: dict[str, Any] = {}
+    inner_schemas: dict[str, Any] = {}
     properties = schema.get("properties")
     if isinstance(properties, Mapping):
-        inner["properties"] = {
+        inner_schemas["properties"] = {
             name: _openapi(inner_schema)
             for name, inner_schema in properties.items()
             if isinstance(inner_schema, Mapping)
         }
     if schema.get("type") == "array":
         items = schema.get("items")
-        inner["items"] = _openapi(items) if isinstance(items, Mapping) else {"type": "string"}
+        inner_schemas["items"] = (
+            _openapi(items) if isinstance(items, Mapping) else {"type": "string"}
+        )
     elif isinstance(schema.get("items"), Mapping):
-        inner["items"] = _openapi(schema["items"])
-    return inner
+        inner_schemas["items"] = _openapi(schema["items"])
+    return inner_schemas

@@ -4,7 +4,7 @@ A field with its default value is not hashed, so that a field added in a later v
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache, partial
 from json import JSONEncoder
@@ -12,9 +12,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from palimpsest.recordings.reading.reading_budget import values_of
 from palimpsest.recordings.reading.recorded import Recorded
-
-_ENCODER = JSONEncoder(sort_keys=True, ensure_ascii=False, default=repr)
 
 
 class RunningHash:
@@ -26,7 +25,7 @@ class RunningHash:
 
     def add(self, value: Recorded) -> int:
         """Add the next value to the hash, and return the value's size in bytes."""
-        content = _ENCODER.encode(_plain_value(value))
+        content = _ENCODER.encode(value)
         encoded = content.encode("utf-8", "surrogatepass")
         self._hash.update(len(encoded).to_bytes(8, "big"))
         self._hash.update(encoded)
@@ -40,37 +39,38 @@ class RunningHash:
 
 
 def _plain_value(value: Any) -> Any:
-    """Return a value of a recording with its dataclasses as objects; what an object holds stays as it is."""
+    """Return a value that JSON does not know as one that it knows: a dataclass or a model as an object, others in words."""
     kind: Any = type(value)
     return _plain_form(kind)(value)
 
 
+_ENCODER = JSONEncoder(sort_keys=True, ensure_ascii=False, default=_plain_value)
+
+
 @cache
-def _plain_form(kind: type) -> Callable[[Any], Any]:
+def _plain_form(value_type: type) -> Callable[[Any], Any]:
     """Return the function that makes values of a type plain."""
-    if is_dataclass(kind):
-        return partial(_plain_dataclass, [(field.name, field.default) for field in fields(kind)])
-    if issubclass(kind, BaseModel):
-        return _plain_model
-    return _plain_items if issubclass(kind, tuple | list) else _as_it_is
+    if is_dataclass(value_type):
+        names, defaults = zip(
+            *((field.name, field.default) for field in fields(value_type)), strict=True
+        )
+        return partial(_plain_dataclass, values_of(value_type), names, defaults)
+    return _plain_model if issubclass(value_type, BaseModel) else repr
 
 
-def _plain_dataclass(defaults: Sequence[tuple[str, Any]], value: Any) -> dict[str, Any]:
-    plain: dict[str, Any] = {"": type(value).__name__}
-    for name, default in defaults:
-        field_value = getattr(value, name)
-        if default is MISSING or field_value != default:
-            plain[name] = _plain_value(field_value)
-    return plain
+def _plain_dataclass(
+    field_values: Callable[[Any], Sequence[Any]],
+    names: Sequence[str],
+    defaults: Sequence[Any],
+    value: Any,
+) -> dict[str, Any]:
+    plain = {
+        name: field_value
+        for name, default, field_value in zip(names, defaults, field_values(value), strict=True)
+        if field_value is not default and (default is MISSING or field_value != default)
+    }
+    return {"": type(value).__name__, **plain}
 
 
 def _plain_model(value: BaseModel) -> Any:
     return value.model_dump(mode="json", exclude_defaults=True)
-
-
-def _plain_items(value: Iterable[Any]) -> list[Any]:
-    return [_plain_value(inner) for inner in value]
-
-
-def _as_it_is(value: Any) -> Any:
-    return value

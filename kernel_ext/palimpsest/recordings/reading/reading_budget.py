@@ -4,11 +4,12 @@ A small file can refer to the same text a million times, or repeat the same mess
 importer yields is counted, in every format; the values before the limit are kept.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from pydantic import BaseModel
@@ -33,9 +34,10 @@ TOO_MUCH = (
     "made it."
 )
 _WITHOUT_TEXT = frozenset({int, float, bool, type(None)})
-_BUDGET: ContextVar[Callable[[int], None] | None] = ContextVar("_BUDGET", default=None)
+_LISTS = (list, tuple)
+_SPEND_BUDGET: ContextVar[Callable[[int], None] | None] = ContextVar("_SPEND_BUDGET", default=None)
 
-_TOTAL: ContextVar[list[int] | None] = ContextVar("_TOTAL", default=None)
+_SPENT_BYTES: ContextVar[list[int] | None] = ContextVar("_SPENT_BYTES", default=None)
 
 
 class MakesTooMuch(UserError):
@@ -43,40 +45,40 @@ class MakesTooMuch(UserError):
 
 
 @contextmanager
-def reading(size: int) -> Iterator[None]:
+def reading_within_budget(size: int) -> Iterator[None]:
     """Limit the work on a recording while the block runs; ``size`` is its size on the disk in bytes."""
-    remaining = limit = FREE_BYTES + BUDGET_PER_BYTE * size
+    bytes_left = limit = FREE_BYTES + BUDGET_PER_BYTE * size
 
     def spend_bytes(total_size: int) -> None:
-        nonlocal remaining
-        remaining -= total_size
-        if remaining < 0:
+        nonlocal bytes_left
+        bytes_left -= total_size
+        if bytes_left < 0:
             kilobytes, megabytes = max(1, size // 1_000), max(1, limit // 1_000_000)
             raise MakesTooMuch(TOO_MUCH.format(size=kilobytes, most=megabytes))
 
-    token = _BUDGET.set(spend_bytes)
+    token = _SPEND_BUDGET.set(spend_bytes)
     try:
         yield
     finally:
-        _BUDGET.reset(token)
+        _SPEND_BUDGET.reset(token)
 
 
 @contextmanager
 def counting() -> Iterator[Callable[[], int]]:
     """Count the bytes that recordings come to while the block runs; the yielded function returns how many so far."""
     total = [0]
-    token = _TOTAL.set(total)
+    token = _SPENT_BYTES.set(total)
     try:
         yield lambda: total[0]
     finally:
-        _TOTAL.reset(token)
+        _SPENT_BYTES.reset(token)
 
 
 def spend(size: int) -> None:
     """Subtract bytes from the budget of the current recording, if there is one; raises MakesTooMuch."""
-    if (total := _TOTAL.get()) is not None:
+    if (total := _SPENT_BYTES.get()) is not None:
         total[0] += size
-    if (spend_bytes := _BUDGET.get()) is not None:
+    if (spend_bytes := _SPEND_BUDGET.get()) is not None:
         spend_bytes(size)
 
 
@@ -85,27 +87,31 @@ def value_bytes(value: Any) -> int:
     size, open_values = VALUE_BYTES + PART_BYTES * len(getattr(value, "parts", ())), [value]
     while open_values:
         inner = open_values.pop()
+        kind: Any = type(inner)
+        if kind in _WITHOUT_TEXT:
+            continue
         if isinstance(inner, str):
             size += len(inner)
-        elif type(inner) in _WITHOUT_TEXT:
-            continue
         elif isinstance(inner, dict):
             size += LOOK_BYTES * len(inner) + sum(
                 [len(key) for key in inner if isinstance(key, str)]
             )
             open_values.extend(inner.values())
-        elif isinstance(inner, list | tuple):
+        elif isinstance(inner, _LISTS):
             size += LOOK_BYTES * len(inner)
             open_values.extend(inner)
         else:
-            kind: Any = type(inner)
-            open_values.extend([getattr(inner, name) for name in _field_names(kind)])
+            open_values.extend(values_of(kind)(inner))
     return size
 
 
 @cache
-def _field_names(kind: type) -> tuple[str, ...]:
-    """Return the names of the fields of a dataclass or a model; none of any other type."""
+def values_of(kind: type) -> Callable[[Any], Sequence[Any]]:
+    """Return a function that returns the fields of a dataclass or a model in their order; none of any other type."""
     if issubclass(kind, BaseModel):
-        return tuple(kind.model_fields)
-    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+        names = tuple(kind.model_fields)
+    else:
+        names = tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda value: [getattr(value, name) for name in names]

@@ -1,11 +1,11 @@
 """The requests of a timeline: added when they are recorded, completed when their answers are known."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from palimpsest.recordings.import_journal.message_parts import UNKNOWN
+from palimpsest.recordings.import_journal.message_parts import UNKNOWN_NAME
 from palimpsest.recordings.timeline.message_items import ItemList
 from palimpsest.transcript.errors import ContextOverflowError
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo
@@ -22,7 +22,12 @@ from palimpsest.transcript.values import ModelRef
 class _BegunRequest:
     """A request whose answer may still come."""
 
-    request: TimelineRequest
+    id: str
+    """Id of the answer's message."""
+    items: int
+    """Number of items that existed when it was sent."""
+    fields: dict[str, Any]
+    """The fields of the request but for the items of its answer."""
     finished: TimelineRequest | None = None
     """The request with the items of its answer, as it was last returned."""
 
@@ -38,37 +43,37 @@ class RequestList:
 
     def remove_newest(self, message_id: str) -> None:
         """Remove the newest request if its answer was this message, which is requested again."""
-        if self._requests and self._requests[-1].request.id == message_id:
+        if self._requests and self._requests[-1].id == message_id:
             self._requests.pop()
 
-    def begin(
+    def begin_request(
         self,
         info: MessageInfo,
         items: ItemList,
         *,
-        started: int | None = None,
+        started_ms: int | None = None,
         has_time: bool = True,
         **fields: Any,
     ) -> None:
         """Add a request that may show all items so far; ``fields`` are further fields of the request."""
         index, count = len(self._requests), len(items.items)
-        request = TimelineRequest(
-            index=index,
-            id=info.id,
-            turn=items.turn,
-            items=count,
-            answer=(count, count),
-            started=(info.time.created if started is None else started) if has_time else None,
-            model=_known_model(info.model),
-            effort=info.model.variant or "",
-            **fields,
-        )
-        self._requests.append(_BegunRequest(request))
+        fields |= {
+            "index": index,
+            "id": info.id,
+            "turn": items.turn,
+            "items": count,
+            "started": (info.time.created if started_ms is None else started_ms)
+            if has_time
+            else None,
+            "model": _known_model(info.model),
+            "effort": info.model.variant or "",
+        }
+        self._requests.append(_BegunRequest(info.id, count, fields))
 
     def set_answer(self, info: AssistantMessage) -> None:
         """Add usage, cost, status and end of a request's answer."""
         for entry in reversed(self._requests):
-            if entry.request.id == info.id:
+            if entry.id == info.id:
                 break
         else:
             return
@@ -76,52 +81,51 @@ class RequestList:
         status: RequestStatus = "ok"
         if info.error is not None:
             status = "aborted" if info.error.type == "aborted" else "refused"
-        request = entry.request
-        cost = info.cost
-        if cost is None and usage is not None and request.price is not None:
-            cost = usage.cost(request.price)
-        ended = info.time.completed if request.started is not None else None
+        fields = entry.fields
+        cost, price = info.cost, fields.get("price")
+        if cost is None and usage is not None and price is not None:
+            cost = usage.cost(price)
         entry.finished = None
-        entry.request = replace(
-            request,
-            usage=usage,
-            cost=cost,
-            listed=cost is not None and (info.cost is None or request.listed),
-            status=status,
-            ended=ended,
-            assumed=info.tokens if info.tokens.estimated else None,
-            overflowed=isinstance(info.error, ContextOverflowError),
-        )
+        entry.fields = {
+            **fields,
+            "usage": usage,
+            "cost": cost,
+            "listed": cost is not None and (info.cost is None or fields.get("listed", False)),
+            "status": status,
+            "ended": info.time.completed if fields["started"] is not None else None,
+            "assumed": info.tokens if info.tokens.estimated else None,
+            "overflowed": isinstance(info.error, ContextOverflowError),
+        }
 
     def finished_requests(self, items: ItemList) -> Iterable[TimelineRequest]:
         """Yield the requests with the items of their answers."""
         answers = items.answers
         for entry in self._requests:
-            answer = answers.get(entry.request.id, (entry.request.items, entry.request.items))
+            answer = answers.get(entry.id, (entry.items, entry.items))
             if entry.finished is None or entry.finished.answer != answer:
-                entry.finished = replace(entry.request, answer=answer)
+                entry.finished = TimelineRequest(**entry.fields, answer=answer)
             yield entry.finished
 
 
 def context_changes(requests: Iterable[TimelineRequest]) -> Iterable[TimelineEvent]:
     """Yield the changes of model and reasoning effort between requests."""
     settings: tuple[EventKind, ...] = ("model", "effort")
-    for before, request in pairwise(requests):
+    for previous, request in pairwise(requests):
         changed = next(
             (
                 setting
                 for setting in settings
-                if getattr(before, setting) != getattr(request, setting)
+                if getattr(previous, setting) != getattr(request, setting)
             ),
             None,
         )
         if changed is not None:
-            numbers = {"from": getattr(before, changed), "to": getattr(request, changed)}
+            numbers = {"from": getattr(previous, changed), "to": getattr(request, changed)}
             yield TimelineEvent(request.index, changed, "", numbers)
 
 
 def _known_model(model: ModelRef) -> str:
     """Return a model's id; empty for ``unknown``, which an importer writes where no model is recorded."""
-    if model.provider != UNKNOWN:
+    if model.provider != UNKNOWN_NAME:
         return model.id
-    return "" if model.name == UNKNOWN else model.name
+    return "" if model.name == UNKNOWN_NAME else model.name

@@ -5,10 +5,10 @@ from itertools import pairwise
 
 from palimpsest.context_policies.interface.policy import Probe
 from palimpsest.context_policies.interface.recorded_policy import RECORDED
-from palimpsest.context_policies.items.measured import MEASURES
+from palimpsest.context_policies.items.measured import SIZE_SIGNALS
 from palimpsest.context_policies.prompt_cache.cache_walk import RequestSize
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile
-from palimpsest.context_policies.replay.simulation import RAW, Simulation
+from palimpsest.context_policies.replay.simulation import RAW_NAME, Simulation
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.review.comparison.forgetting import find_forgotten
 from palimpsest.review.prices.listed_limits import listed_limits
@@ -27,28 +27,30 @@ def policy_figures(
     """Return the figures of a replay."""
     sizes = simulation.sizes
     costs = request_costs(simulation, price)
-    total = sum(costs["total"])
+    input_sum = sum(costs["total"])
     peak = max(costs["total"], default=0.0)
-    read = sum(costs["read"])
+    read_sum = sum(costs["read"])
     breaking_sizes = [size for size in sizes if size.first_changed is not None and size.read]
     over_count = requests_over(simulation)
-    newest = simulation.probes[-1].probe if simulation.probes else None
+    newest_probe = simulation.probes[-1].probe if simulation.probes else None
     return PolicyFigures(
-        name=simulation.policy,
+        name=simulation.policy_name,
         requests=len(sizes),
-        input=total,
+        input=input_sum,
         peak=peak,
         over=over_count,
-        cached=read / total if total else 0.0,
+        cached=read_sum / input_sum if input_sum else 0.0,
         breaks=len(breaking_sizes),
         break_tokens=_tokens_written_anew(sizes),
-        rewrite=(total - read) / peak if peak else 0.0,
+        rewrite=(input_sum - read_sum) / peak if peak else 0.0,
         cost=sum(costs["cost"]),
         summaries=sum(costs["summaries"]),
         cost_uncached=sum(costs["cost_uncached"]),
-        fired=len(simulation.fired),
-        first_fired=simulation.fired[0] if simulation.fired else None,
-        distance=newest.value / newest.threshold if newest and newest.threshold else None,
+        fired=len(simulation.firing_requests),
+        first_fired=simulation.firing_requests[0] if simulation.firing_requests else None,
+        distance=newest_probe.value / newest_probe.threshold
+        if newest_probe and newest_probe.threshold
+        else None,
         verdict=f"{_too_large_sentence(over_count, simulation)}{verdict(simulation)}",
         facts_until=simulation.facts_until,
         **find_forgotten(simulation, references, price)._asdict(),
@@ -110,19 +112,27 @@ def _tokens_written_anew(sizes: tuple[RequestSize, ...]) -> float:
 def verdict(simulation: Simulation) -> str:
     """Return a sentence with numbers on how often the policy acted, or why it never did."""
     timeline = simulation.timeline
-    if simulation.keeping is not None:
-        return simulation.keeping.sentence
-    if simulation.fired:
-        first = simulation.fired[0]
-        times = "once" if len(simulation.fired) == 1 else f"{len(simulation.fired)} times"
+    if simulation.cache_policy is not None:
+        return simulation.cache_policy.sentence
+    if simulation.firing_requests:
+        first = simulation.firing_requests[0]
+        times = (
+            "once"
+            if len(simulation.firing_requests) == 1
+            else f"{len(simulation.firing_requests)} times"
+        )
         where = f"request {first + 1}{_turn(timeline, first)}"
         return f"Acted {times}, first before {where} of {len(timeline.requests)}{_measured_by(simulation)}."
-    if simulation.idle:
-        return _without_effect(simulation.idle)
+    if simulation.ineffective_counts:
+        return _without_effect(simulation.ineffective_counts)
     if not simulation.probes:
-        if simulation.policy == RECORDED:
+        if simulation.policy_name == RECORDED:
             return "Nothing was cleared, cut or summarised."
-        if simulation.policy != RAW and timeline.requests and not simulation.decision_count:
+        if (
+            simulation.policy_name != RAW_NAME
+            and timeline.requests
+            and not simulation.decision_count
+        ):
             return "Never asked: it decides when a turn has ended, and no request came after one."
         return "It has nothing to decide."
     last = simulation.probes[-1]
@@ -135,15 +145,15 @@ def verdict(simulation: Simulation) -> str:
 def _measured_by(simulation: Simulation) -> str:
     """Return the name of the token count that the rule's threshold uses; empty where the rule has none."""
     signals = [probe.probe.signal for probe in simulation.probes]
-    signal_used = next((signal for signal in reversed(signals) if signal in MEASURES), "")
+    signal_used = next((signal for signal in reversed(signals) if signal in SIZE_SIGNALS), "")
     return f", by {signal_used}" if signal_used else ""
 
 
-def _without_effect(idle: Mapping[str, int]) -> str:
+def _without_effect(ineffective_counts: Mapping[str, int]) -> str:
     """Return a sentence on decisions that changed nothing, with the reasons, the most frequent first."""
-    total = sum(idle.values())
+    total = sum(ineffective_counts.values())
     times = "once" if total == 1 else f"{total:,} times"
-    sorted_reasons = sorted(idle.items(), key=lambda entry: (-entry[1], entry[0]))
+    sorted_reasons = sorted(ineffective_counts.items(), key=lambda entry: (-entry[1], entry[0]))
     reasons = ", ".join(
         why if len(sorted_reasons) == 1 else f"{why} ({count:,})" for why, count in sorted_reasons
     )
@@ -152,13 +162,15 @@ def _without_effect(idle: Mapping[str, int]) -> str:
 
 def _condition(probe: Probe) -> str:
     """Return a phrase on how near a probe came to its threshold, after the earlier conditions that were met."""
-    before = "" if probe.passed_before is None else f"{_condition(probe.passed_before)}, but "
+    earlier_condition = (
+        "" if probe.passed_before is None else f"{_condition(probe.passed_before)}, but "
+    )
     value, threshold = _distinct_numbers(probe.value, probe.threshold)
     if not probe.threshold:
         shown_value = "no" if not probe.value else value
-        return f"{before}there were {shown_value} {probe.signal}"
+        return f"{earlier_condition}there were {shown_value} {probe.signal}"
     unit = "" if probe.unit in probe.signal else f" {probe.unit}"
-    text = f"{before}{probe.signal} reached {value} of {threshold}{unit}"
+    text = f"{earlier_condition}{probe.signal} reached {value} of {threshold}{unit}"
     if probe.is_passed:
         return text
     if probe.value == probe.threshold:

@@ -9,7 +9,12 @@ from dataclasses import replace
 from itertools import islice
 
 from palimpsest.context_policies.prompt_cache.cache_lifetime import keeps_an_hour
-from palimpsest.context_policies.prompt_cache.ruler import GIVEN, UNITS, PriceProfile, rates_of
+from palimpsest.context_policies.prompt_cache.ruler import (
+    GIVEN_SOURCE,
+    UNIT_PRICES,
+    PriceProfile,
+    rates_of,
+)
 from palimpsest.review.prices.given_prices import UNIT_WORD, GivenPrices, given_prices
 from palimpsest.review.prices.offline_prices import offline_price, offline_source
 from palimpsest.transcript.errors import UserError
@@ -22,7 +27,7 @@ COMPARED_COSTS = 20
 MAX_APART = 0.01
 """Share by which recorded costs may differ and still match the prices, since programs round."""
 OWN_PRICES = "the settings"
-NAMELESS = "a model without a name"
+NAMELESS_MODEL = "a model without a name"
 BY_COSTS = (
     "the recorded costs (a read at a tenth, a write at 1.25 times and output at 5 times the input)"
 )
@@ -40,21 +45,21 @@ def profile_of(
         return price
     given = given_prices(price or "")
     if given.for_all == UNIT_WORD:
-        return UNITS
+        return UNIT_PRICES
     if given.for_all:
         return _for_all(given, price_of, writes_hour=keeps_an_hour(timeline.requests))
-    priced, unknown = _by_model(timeline, timeline.requests, price_of, given)
-    if not priced:
-        return replace(UNITS)
+    profiles, unpriced_models = _by_model(timeline, timeline.requests, price_of, given)
+    if not profiles:
+        return replace(UNIT_PRICES)
     return replace(
-        priced[0],
-        other_models=tuple(priced[1:]),
-        unknown=tuple(unknown),
-        recorded=not unknown
-        and any(profile.recorded for profile in priced)
-        and all(_is_at(profile, timeline.requests) for profile in priced),
+        profiles[0],
+        other_models=tuple(profiles[1:]),
+        unpriced_models=tuple(unpriced_models),
+        matches_recorded=not unpriced_models
+        and any(profile.matches_recorded for profile in profiles)
+        and all(_is_at(profile, timeline.requests) for profile in profiles),
         of_session=True,
-        unused=bool(given.of_models) and not any(profile.is_given for profile in priced),
+        all_unused=bool(given.of_models) and not any(profile.is_given for profile in profiles),
     )
 
 
@@ -64,7 +69,7 @@ def _for_all(given: GivenPrices, price_of: PriceOf, *, writes_hour: bool) -> Pri
     known_price = price_of(given.for_all) if given_price is None else given_price
     profile = None
     if known_price is not None:
-        source = GIVEN if given_price is not None else None
+        source = GIVEN_SOURCE if given_price is not None else None
         profile = _listed_profile(
             known_price, given.for_all, writes_hour=writes_hour, source=source
         )
@@ -83,7 +88,7 @@ def with_models_of(
     if profile.unit != "USD" or not profile.of_session:
         return profile
     known_models = {priced.name for priced in (profile, *profile.other_models)}
-    newly_priced, unknown = _by_model(
+    newly_priced, unpriced_models = _by_model(
         timeline,
         [request for request in timeline.requests if request.model not in known_models],
         price_of,
@@ -92,12 +97,12 @@ def with_models_of(
     return replace(
         profile,
         other_models=(*profile.other_models, *newly_priced),
-        unknown=(
-            *profile.unknown,
-            *(model for model in unknown if model not in profile.unknown),
+        unpriced_models=(
+            *profile.unpriced_models,
+            *(model for model in unpriced_models if model not in profile.unpriced_models),
         ),
-        recorded=profile.recorded
-        and not unknown
+        matches_recorded=profile.matches_recorded
+        and not unpriced_models
         and all(_is_at(price, timeline.requests) for price in newly_priced),
     )
 
@@ -113,14 +118,14 @@ def _by_model(
     for request in requests:
         by_model.setdefault(request.model, []).append(request)
     profiles: list[PriceProfile] = []
-    unknown: list[str] = []
+    unpriced_models: list[str] = []
     for model, model_requests in sorted(by_model.items(), key=lambda entry: -len(entry[1])):
         profile = _of_model(timeline, model, model_requests, price_of, given)
         if profile is not None:
             profiles.append(profile)
         else:
-            unknown.append(model or NAMELESS)
-    return profiles, unknown
+            unpriced_models.append(model or NAMELESS_MODEL)
+    return profiles, unpriced_models
 
 
 def _of_model(
@@ -134,16 +139,16 @@ def _of_model(
     writes_hour = keeps_an_hour(requests)
     given_price = given.price_of(model)
     if given_price is not None:
-        profile = _listed_profile(given_price, model, writes_hour=writes_hour, source=GIVEN)
+        profile = _listed_profile(given_price, model, writes_hour=writes_hour, source=GIVEN_SOURCE)
         if profile is not None:
-            return replace(profile, is_given=True, recorded=_is_recorded(requests, profile))
+            return replace(profile, is_given=True, matches_recorded=_is_recorded(requests, profile))
     recorded_price = next((request.price for request in requests if request.price), None)
     for price in (recorded_price, price_of(model)):
         profile = (
             _listed_profile(price, model, writes_hour=writes_hour) if price is not None else None
         )
         if profile is not None and profile.input > 0:
-            return replace(profile, recorded=_is_recorded(requests, profile))
+            return replace(profile, matches_recorded=_is_recorded(requests, profile))
     return _by_costs(timeline, model, requests)
 
 
@@ -154,7 +159,9 @@ def _by_costs(
     costs = [
         (
             request.cost,
-            UNITS.cost_of(request) if request.usage is not None else _by_items(timeline, request),
+            UNIT_PRICES.cost_of(request)
+            if request.usage is not None
+            else _by_items(timeline, request),
         )
         for request in requests
         if request.cost and not request.listed
@@ -166,10 +173,10 @@ def _by_costs(
         return None
     factor = sum(cost for cost, _ in costs if cost) / units
     return PriceProfile(
-        factor * UNITS.input,
-        factor * UNITS.output,
-        factor * UNITS.read,
-        factor * UNITS.write,
+        factor * UNIT_PRICES.input,
+        factor * UNIT_PRICES.output,
+        factor * UNIT_PRICES.read,
+        factor * UNIT_PRICES.write,
         name=model,
         source=BY_COSTS,
     )
@@ -178,14 +185,14 @@ def _by_costs(
 def _by_items(timeline: Timeline, request: TimelineRequest) -> float:
     """Return an estimate of a request's cost in units: its new items written, the older ones read."""
     weights = timeline.weights()
-    first, end = request.answer
+    first_item, end = request.answer
     before = timeline.requests[request.index - 1].items if request.index else 0
     read, written, output = (
         sum(weights[:before]),
         sum(weights[before : request.items]),
-        sum(weights[first:end]),
+        sum(weights[first_item:end]),
     )
-    return UNITS.cost(0, read, written, output, terms=request.terms)
+    return UNIT_PRICES.cost(0, read, written, output, terms=request.terms)
 
 
 def _listed_profile(
@@ -204,14 +211,14 @@ def _listed_profile(
 
 def _is_at(profile: PriceProfile, requests: Sequence[TimelineRequest]) -> bool:
     """Return whether the recorded costs of a model's requests match its prices; True without reported usage."""
-    return profile.recorded or all(
+    return profile.matches_recorded or all(
         request.reported is None for request in requests if request.model == profile.name
     )
 
 
 def _is_recorded(requests: Sequence[TimelineRequest], profile: PriceProfile) -> bool:
     """Return whether the costs that a session recorded for a model match these prices."""
-    recorded = islice(
+    recorded_costs = islice(
         (
             (request.cost, request)
             for request in requests
@@ -220,7 +227,7 @@ def _is_recorded(requests: Sequence[TimelineRequest], profile: PriceProfile) -> 
         COMPARED_COSTS,
     )
     reported_costs = computed = 0.0
-    for cost, request in recorded:
+    for cost, request in recorded_costs:
         reported_costs += cost
         computed += profile.cost_of(request)
     return reported_costs > 0 and abs(reported_costs - computed) <= MAX_APART * reported_costs

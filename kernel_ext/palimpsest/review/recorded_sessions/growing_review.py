@@ -49,8 +49,8 @@ class GrowingReview:
 
     def review(self) -> RecordingReview:
         """Return the review of the whole log so far; raises NotFound."""
-        growing = self._growing(self._session_id)
-        timeline = growing.newest_timeline()
+        growing_timeline = self._growing_timeline(self._session_id)
+        timeline = growing_timeline.newest_timeline()
         self._ruler = stable_ruler(
             self._ruler, session_ruler(timeline, lambda: self._section_tokens)
         )
@@ -60,7 +60,9 @@ class GrowingReview:
             self._price_of,
             SentRequests(self._store, self._session_id),
             self._children_of,
-            references_of=partial(self._references.at, settled=growing.settled_items),
+            references_of=partial(
+                self._references.references_until, settled=growing_timeline.settled_items
+            ),
             ruler=self._ruler,
             problems=self._problems,
             note_files=self._note_files,
@@ -72,7 +74,7 @@ class GrowingReview:
         sent = SentRequests(self._store, self._session_id)
         return tokens_beside(sent.system, sent.tools_text)
 
-    def _growing(self, session_id: str) -> GrowingTimeline:
+    def _growing_timeline(self, session_id: str) -> GrowingTimeline:
         timeline = self._timelines.get(session_id)
         if timeline is None:
             timeline = GrowingTimeline(self._store, session_id, counter, self._price_of)
@@ -81,7 +83,7 @@ class GrowingReview:
 
     def _children_of(self, parent: str) -> Sequence[Timeline]:
         return [
-            self._growing(session.id).newest_timeline()
+            self._growing_timeline(session.id).newest_timeline()
             for session in self._store.list()
             if session.parent_id == parent
         ]
@@ -89,8 +91,8 @@ class GrowingReview:
 
 def stable_ruler(ruler: Ruler | None, fitted: Ruler) -> Ruler:
     """Return the earlier ruler, unless the newly fitted ruler differs from it by more than the tolerance."""
-    if ruler is None or (ruler.measured, ruler.estimator) != (fitted.measured, fitted.estimator):
+    if ruler is None or (ruler.is_fitted, ruler.estimator) != (fitted.is_fitted, fitted.estimator):
         return fitted
     factor_change = abs(fitted.factor - ruler.factor) / ruler.factor
-    unseen = abs(fitted.unseen - ruler.unseen) / max(ruler.unseen, 1_000.0)
+    unseen = abs(fitted.unseen_tokens - ruler.unseen_tokens) / max(ruler.unseen_tokens, 1_000.0)
     return fitted if max(factor_change, unseen) > RULER_TOLERANCE else ruler

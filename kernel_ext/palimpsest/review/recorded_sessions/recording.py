@@ -21,6 +21,7 @@ from palimpsest.recordings.formats.built_in import REGISTRY
 from palimpsest.recordings.import_journal.importer_errors import errors_folder
 from palimpsest.recordings.import_journal.journal_writer import size_of
 from palimpsest.recordings.reading.reading_budget import counting
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.review.prices.offline_prices import offline_price
 from palimpsest.review.prices.price_file import PriceWords, price_words
 from palimpsest.review.prices.prices import PriceOf
@@ -102,6 +103,10 @@ class Recording(Sequence[Reviewing]):
         if isinstance(place, slice):
             return [self._review(session_id) for session_id in self.ids[place]]
         if isinstance(place, int):
+            if not -len(self) <= place < len(self):
+                raise IndexError(
+                    f"The recording has no session {place}; {self._count_words()}, counted from 0."
+                )
             return self._review(self.ids[place])
         if place not in self.ids:
             raise NotFound(f"The recording has no session {place!r}; it has {', '.join(self.ids)}.")
@@ -118,9 +123,7 @@ class Recording(Sequence[Reviewing]):
         from palimpsest.review.recorded_sessions.session_answers import SessionAnswers
 
         if not self.ids or (session and session not in self.ids):
-            raise NotFound(
-                f"The recording has no session {session!r}; it has {len(self)} sessions."
-            )
+            raise NotFound(f"The recording has no session {session!r}; {self._count_words()}.")
         return SessionAnswers(
             self._store,
             session or self.ids[0],
@@ -129,6 +132,9 @@ class Recording(Sequence[Reviewing]):
             problems_of=self._problems_of,
             note_files=self.note_files,
         )
+
+    def _count_words(self) -> str:
+        return f"it has {counted_noun(len(self), 'session')}"
 
     @collection_paused()
     def _review(self, session_id: str) -> Reviewing:
@@ -173,7 +179,7 @@ def open_recording(
     lifetime: str | float | None = None,
     control: ImportControl | None = None,
     review: ReviewMaker[RecordingReview] = RecordingReview,
-    alone: bool = False,
+    without_subagents: bool = False,
     captured: str | Path | None = None,
 ) -> Recording[RecordingReview]:
     """Open the sessions of a recording, of a folder of recordings, or of a project, for review.
@@ -181,7 +187,7 @@ def open_recording(
     The path may be any recording that can be imported (docs/import.md), or a project (a folder with ``.palimpsest``), of
     which all sessions are read, or only ``session``. Nothing is written next to it. ``price`` and ``lifetime`` hold for all
     sessions: ``price`` is a model's id, ``units``, ``MODEL=in/out/read/write`` or a price file, or a list of these, and
-    ``lifetime`` is the seconds for which the cache keeps a prefix. ``review`` makes the review of a timeline. With ``alone``
+    ``lifetime`` is the seconds for which the cache keeps a prefix. ``review`` makes the review of a timeline. With ``without_subagents``
     other recordings are not searched for subagents, and a fork has only its own requests. ``captured`` is a capture of the
     recording's requests (HAR, claude-tap), with which it is joined. Raises UserError with one sentence.
     """
@@ -204,11 +210,13 @@ def open_recording(
         project = project_store(root, session)
         ids = [session] if session else [info.id for info in project.list()]
         notes = project_notes(project.layout)
-        return make_recording(project, ids, reads_log=True, own_only=alone, note_files=notes)
+        return make_recording(
+            project, ids, reads_log=True, own_only=without_subagents, note_files=notes
+        )
     reading = _Reading(
         target,
         control or ImportControl(),
-        alone,
+        without_subagents,
         None if captured is None else home_path(captured),
     )
     store, report, remove = _import_into_memory(reading) or _import_into_folder(reading)
@@ -231,7 +239,7 @@ class _Reading:
 
     path: Path
     control: ImportControl
-    alone: bool
+    without_subagents: bool
     captured: Path | None
 
     def import_into(self, store: Store, control: ImportControl) -> ImportReport:
@@ -241,7 +249,7 @@ class _Reading:
             self.path,
             lambda: time.time_ns() // 1_000_000,
             control,
-            alone=self.alone,
+            without_subagents=self.without_subagents,
             errors_in=errors_folder,
             captured=self.captured,
         )

@@ -5,7 +5,7 @@ They are shown beside the sum over the requests and are not added to it: a recor
 
 from collections.abc import Iterator
 
-from palimpsest.context_policies.prompt_cache.ruler import money_words
+from palimpsest.context_policies.prompt_cache.ruler import amount_with_unit
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.transcript.timeline import RecordedTotals
 
@@ -18,7 +18,7 @@ def recorded_words(totals: RecordedTotals) -> str:
 
 def _parts(totals: RecordedTotals) -> Iterator[str]:
     if totals.cost is not None:
-        yield f"{money_words(totals.cost, 'USD')} spent"
+        yield f"{amount_with_unit(totals.cost, 'USD')} spent"
     if totals.input is not None:
         yield f"{totals.input:,} tokens sent"
     if totals.cached is not None:

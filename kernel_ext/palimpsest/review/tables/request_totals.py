@@ -89,18 +89,18 @@ def session_costs(
     is_known = any(reported is not None for reported in timeline.reported)
     sizes = () if is_known else _estimated_sizes(timeline, ruler)
 
-    def cost(at: int, _: Sequence[RequestCost | None]) -> RequestCost | None:
-        cost_of_request = request_cost(timeline.requests[at], profile)
+    def cost(index: int, _: Sequence[RequestCost | None]) -> RequestCost | None:
+        cost_of_request = request_cost(timeline.requests[index], profile)
         if cost_of_request is not None or is_known:
             return cost_of_request
-        size = sizes[at]
+        size = sizes[index]
         return RequestCost(
             profile.cost(0, size.read, size.written, size.output, terms=size.terms), "estimate"
         )
 
     grown: GrownRows[RequestCost | None] = timeline.earlier.setdefault("cost rows", GrownRows())
     lists = (timeline.requests,) if is_known else (timeline.requests, sizes)
-    return grown.grown_rows(cost, *lists, about=profile)
+    return grown.grown_rows(cost, *lists, subject=profile)
 
 
 def request_cost(request: TimelineRequest, profile: PriceProfile) -> RequestCost | None:
@@ -115,7 +115,7 @@ def request_cost(request: TimelineRequest, profile: PriceProfile) -> RequestCost
     cost = profile.cost_of(request)
     listed_cost = request.cost if request.listed and profile.of_session else None
     # Precedence: a given price, then the list price of the day when the request was sent, then today's list price.
-    if listed_cost and profile.unit == "USD" and not profile.of(request.model).is_given:
+    if listed_cost and profile.unit == "USD" and not profile.profile_of(request.model).is_given:
         cost = listed_cost
     return RequestCost(cost, "estimate")
 

@@ -7,9 +7,9 @@ from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.interface.recorded_policy import RECORDED
 from palimpsest.context_policies.own_policies.custom import CustomPolicy
 from palimpsest.context_policies.registry import get, presets
-from palimpsest.context_policies.replay.simulation import RAW
+from palimpsest.context_policies.replay.simulation import RAW_NAME
 from palimpsest.review.session_review import PolicyLike, listed_policies
-from palimpsest.review.tables.inspector_place import MAX_NAME_CHARS
+from palimpsest.review.tables.question_limits import MAX_NAME_CHARS
 from palimpsest.transcript.errors import UserError
 
 ChosenPolicies = Mapping[str, str | ContextPolicy | None]
@@ -31,8 +31,8 @@ def chosen_policies(policies: Sequence[PolicyLike] | PolicyLike) -> ChosenPolici
     chosen: dict[str, str | ContextPolicy | None] = {}
     for given in listed_policies(policies):
         policy = policy_from_words(given)
-        name = policy or RAW if policy is None or isinstance(policy, str) else policy.name
-        if name in (RAW, RECORDED) and isinstance(policy, CustomPolicy):
+        name = policy or RAW_NAME if policy is None or isinstance(policy, str) else policy.name
+        if name in (RAW_NAME, RECORDED) and isinstance(policy, CustomPolicy):
             raise UserError(
                 f"Every session has a track {name!r} of its own; give your policy another name: palimpsest.policy(name=...)."
             )
@@ -50,4 +50,4 @@ def policy_from_words(policy: PolicyLike) -> str | ContextPolicy | None:
     ``raw`` and ``recorded`` are returned as names, since they depend on the session. Raises UserError.
     """
     name = policy.strip() if isinstance(policy, str) else policy
-    return name if name is None or name in (RAW, RECORDED) else get(name)
+    return name if name is None or name in (RAW_NAME, RECORDED) else get(name)

@@ -9,7 +9,11 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, ValidationError
 
 from palimpsest.review.request_contents.lost_word import LostWord
-from palimpsest.review.tables.inspector_place import MAX_NAME_CHARS, MAX_PRICES_CHARS
+from palimpsest.review.tables.question_limits import (
+    MAX_NAME_CHARS,
+    MAX_PRICES_CHARS,
+    refusal_words,
+)
 from palimpsest.review.timeline_view.comparison_values import SessionComparison
 from palimpsest.review.timeline_view.view_patch import ViewPatch
 from palimpsest.review.timeline_view.view_values import (
@@ -169,7 +173,9 @@ def checked_query(query: type[Query], **fields: Any) -> Query:
     except ValidationError as error:
         problem = error.errors()[0]
         name = str(problem["loc"][0])
-        raise UserError(f"{fields.get(name)!r:.60} is no {name}: {problem['msg']}.") from None
+        raise UserError(
+            f"{fields.get(name)!r:.60} is no {name}: {refusal_words(problem)}."
+        ) from None
 
 
 class ItemText(Value):

@@ -122,7 +122,7 @@ def window_layers(view: TimelineView) -> tuple[tuple[str, ...], tuple[tuple[int,
         for row in tokens_by_kind
     ]
     named_layers = [
-        (UNSEEN, tuple(round(scale_at.unseen) for scale_at in scales)),
+        (UNSEEN, tuple(round(scale_at.unseen_tokens) for scale_at in scales)),
         *zip((*view.kinds, PLACEHOLDER), sums, strict=True),
     ]
     layers = [(name, row) for name, row in named_layers if any(count > 0 for count in row)]
@@ -170,7 +170,7 @@ def _breaks(view: TimelineView) -> ReportTable:
             "cost",
             "cost, USD" if unit == "usd" else "cost, units",
             unit,
-            "fact" if view.price.recorded else "estimate",
+            "fact" if view.price.matches_recorded else "estimate",
         ),
         TableColumn("avoided_by", "avoided by", "text"),
     )

@@ -111,12 +111,10 @@ class MemoryStore:
         """Yield the records after a sequence number, those of the fork's parent first."""
         with self.lock:
             records = self._records(session_id)
+        if after:
+            records = tuple(record for record in records if record.seq > after)
         return iter(
-            [
-                record
-                for record in records
-                if record.seq > after and (not only or record.event.type in only)
-            ]
+            [record for record in records if record.event.type in only] if only else records
         )
 
     def stream(self, session_id: str) -> Iterator[Record]:
@@ -132,7 +130,7 @@ class MemoryStore:
         """Return the same state as ``load``: in memory a checkpoint saves no time."""
         return self.load(session_id)
 
-    def open_messages(self, session_id: str, before: str = "", count: int = 0) -> State:  # noqa: ARG002
+    def open_messages(self, session_id: str, before_id: str = "", count: int = 0) -> State:  # noqa: ARG002
         """Return the state after all records: in memory reading fewer messages saves no time."""
         return self.load(session_id)
 

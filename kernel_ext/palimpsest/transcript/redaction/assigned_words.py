@@ -26,7 +26,12 @@ _ASSIGNED = lazy_pattern(
 )
 _PASSWORD_WORDS = ("pass", "pwd", "secret")
 """Of these one is in every name that ``_PASSWORD`` matches."""
-_CAPITALS = lazy_pattern(rf"[A-Z](?:[^\Wa-z]|[.-]){{1,60}}(?:\*\*|[\"'\]`])?{_COLOUR}=")
+_PASSWORD_SIGN = lazy_pattern(
+    rf"(?:word|wd|phrase|code|secret|pass)(?:\*\*|[\"'\]`])?{_COLOUR}[ \t]{{0,40}}+[=:]",
+    re.IGNORECASE,
+)
+"""Matches the end of every name that ``_PASSWORD`` matches, and the sign after it."""
+_CAPITALS = lazy_pattern(rf"[A-Z][A-Z0-9_.\x80-\U0010ffff-]{{1,60}}+(?:\*\*|[\"'\]`])?{_COLOUR}=")
 """Matches a name without small letters before ``=``, the only other name whose value may be hidden."""
 _VALUE = lazy_pattern(r"[^\s\"'`\\][^\r\n\"'`\\]{0,2000}+")
 _BLOCK = lazy_pattern(
@@ -80,7 +85,9 @@ def _may_assign(text: str) -> bool:
     if "=" not in text and ":" not in text:
         return False
     folded = text.casefold()
-    return any(map(folded.__contains__, _PASSWORD_WORDS)) or _CAPITALS.search(text) is not None
+    if any(map(folded.__contains__, _PASSWORD_WORDS)) and _PASSWORD_SIGN.search(text) is not None:
+        return True
+    return "=" in text and _CAPITALS.search(text) is not None
 
 
 def _is_secret_name(name: str, *, is_without_space: bool) -> bool:
@@ -117,9 +124,9 @@ def hide_in_growing_output(text: str) -> str:
 
 def hide_assigned_passwords(text: str) -> str:
     """Return an output with ``[redacted]`` for each password of several words; a second call changes nothing."""
-    pieces, position = [], 0
+    kept_pieces, position = [], 0
     for begin, end in assigned_spans(text):
         if begin >= position:
-            pieces += [text[position:begin], "[redacted]"]
+            kept_pieces += [text[position:begin], "[redacted]"]
             position = end
-    return "".join([*pieces, text[position:]]) if pieces else text
+    return "".join([*kept_pieces, text[position:]]) if kept_pieces else text

@@ -31,11 +31,11 @@ class NamedForm:
     """Characters before the end of the hint that ``pattern_before`` searches; its group 1, if any, belongs to the secret."""
     required_words: tuple[str, ...] = ()
     """Of these one is in all that ``pattern_before`` matches; empty where nothing but the hint is sure to be there."""
-    in_run: bool = False
-    """Whether name and value are one run of the characters that tokens consist of."""
+    run_part: str = ""
+    """Where name and value are one run of the characters that tokens consist of: a pattern that matches in each such run."""
 
 
-NAMES = lazy_pattern(
+SECRET_NAMES = lazy_pattern(
     r"(?:(?:api|access|secret|account|shared[_-]?access)[_-]?key|private[_-]?key[_-]?password"
     r"|(?:access|auth|refresh|private|session)[_-]?token|client[_-]?secret|secret"
     r"|password|passwd|passphrase)\Z"
@@ -87,7 +87,7 @@ _SECRET_WORD = (
     rf"""((?<=["']){_WORDS}(?=\\{{0,3}}["'])|[^{_ONE_WORD}]{{3,200}}+)"""
 )
 
-NAMED = (
+NAMED_FORMS = (
     NamedForm(
         "quoted words of a password",
         _PASSWORDS,
@@ -175,7 +175,7 @@ NAMED = (
         lazy_pattern(r"(?<![0-9])[0-9]{6,12}:\Z"),
         lazy_pattern(r"(?=[0-9a-z_-]{0,34}[A-Z])(?=[0-9A-Z_-]{0,34}[a-z])([A-Za-z0-9_-]{30,46}+)(?![A-Za-z0-9_-])"),
         lazy_pattern(r"([A-Za-z0-9_-]{0,46}+)\Z"),
-        in_run=True,
+        run_part="[0-9]{6}:",
     ),
     NamedForm(
         "Mailgun, Mailchimp",
@@ -184,19 +184,19 @@ NAMED = (
         lazy_pattern(r"([0-9a-f]{8}-[0-9a-f]{8}|us[0-9]{1,2})(?![0-9A-Za-z-])"),
         lazy_pattern(r"([0-9a-f-]{0,17}+|us?[0-9]{0,2})\Z"),
         chars_before=40,
-        in_run=True,
+        run_part="[0-9A-Fa-f]{32}-",
     ),
     NamedForm(
         "quoted value of a name",
         _NAME_ENDS,
-        NAMES,
+        SECRET_NAMES,
         lazy_pattern(rf"""{_GAP}{_QUOTE}{PLACEHOLDER}([^{_ONE_WORD}]{{8,400}}+)(?=\\{{0,3}}["'])"""),
         lazy_pattern(rf"""{_GAP}{_QUOTE}{PLACEHOLDER}([^{_ONE_WORD}]{{0,400}}+\\{{0,3}})\Z"""),
     ),
     NamedForm(
         "bare value of a name",
         _NAME_ENDS,
-        NAMES,
+        SECRET_NAMES,
         lazy_pattern(rf"{_GAP}(?:{_QUOTE})?{CODE}({_LOOSE}{{12,4000}}+)(?![(\[])"),
         lazy_pattern(rf"{_GAP}(?:{_QUOTE})?({_LOOSE}*+)\Z"),
     ),

@@ -7,12 +7,17 @@ until that is decided, and so is the first half of a pair; all other text is rel
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
 from palimpsest.lazy_patterns import lazy_pattern
-from palimpsest.transcript.redaction.named_forms import NAMED, NamedForm
-from palimpsest.transcript.redaction.token_forms import LETTERS_DIGITS, TOKENS, WORD, TokenForm
+from palimpsest.transcript.redaction.named_forms import NAMED_FORMS, NamedForm
+from palimpsest.transcript.redaction.token_forms import (
+    LETTERS_DIGITS,
+    TOKEN_CHARS,
+    TOKENS,
+    TokenForm,
+)
 from palimpsest.transcript.strings.surrogates import joined_surrogates, open_surrogate
 
 MAX_GROWING = 16_384
@@ -51,7 +56,11 @@ HEADS = tuple((head, form.body) for form in TOKENS for head in form.beginnings)
 
 RUN_CHARS = "".join(
     sorted(
-        {*WORD, ":", *"".join(form.body_characters + "".join(form.beginnings) for form in TOKENS)}
+        {
+            *TOKEN_CHARS,
+            ":",
+            *"".join(form.body_characters + "".join(form.beginnings) for form in TOKENS),
+        }
     )
 )
 """The characters of which tokens consist, their fixed letters included."""
@@ -60,9 +69,33 @@ MIN_RUN_CHARS = 14
 """Minimum characters of a token: most texts have no run of so many, so that no token is searched in them."""
 _RUN = lazy_pattern(rf"[{re.escape(RUN_CHARS)}]{{{MIN_RUN_CHARS},}}+")
 
-NAMED_IN_RUN = tuple(form for form in NAMED if form.in_run)
-NAMED_ELSEWHERE = tuple(form for form in NAMED if not form.in_run)
-_HINTS = tuple(dict.fromkeys(hint for form in NAMED_ELSEWHERE for hint in form.name_endings))
+NAMED_IN_RUN = tuple(form for form in NAMED_FORMS if form.run_part)
+NAMED_ELSEWHERE = tuple(form for form in NAMED_FORMS if not form.run_part)
+_HINTS = frozenset(hint for form in NAMED_ELSEWHERE for hint in form.name_endings)
+_HINTS_BY_PART = tuple(
+    (part, tuple(hint for hint in _HINTS if part in hint))
+    for part in sorted(_HINTS)
+    if not any(other in part for other in _HINTS - {part})
+)
+"""The hints by a part that they have in common: few texts have the parts, and fewer the hints."""
+
+
+def _begins_with_one_of(words: Collection[str]) -> str:
+    """Return a pattern of texts that begin with one of some words, their common beginnings written once."""
+    if not words or "" in words:
+        return ""
+    rests: dict[str, list[str]] = {}
+    for word in words:
+        rests.setdefault(word[0], []).append(word[1:])
+    ways = [re.escape(first) + _begins_with_one_of(rest) for first, rest in rests.items()]
+    return ways[0] if len(ways) == 1 else f"(?:{'|'.join(ways)})"
+
+
+_SUSPECT = lazy_pattern(
+    rf"(?:(?<![A-Za-z0-9])|(?<=\A[nrtbf])){_begins_with_one_of([head for head, _ in HEADS])}"
+    rf"|{'|'.join(form.run_part for form in NAMED_IN_RUN)}"
+)
+"""Matches in every run that holds a token; the letter of an escaped line break may come before it."""
 
 Span = tuple[int, int]
 
@@ -78,7 +111,8 @@ def secret_spans(text: str) -> list[Span]:
         return []
     spans: list[Span] = []
     lowered = _lower_case(text)
-    if runs := " ".join(_RUN.findall(text)):
+    if any(map(_is_suspect, found_runs := _RUN.findall(text))):
+        runs = " ".join(found_runs)
         for head, body in HEADS:
             if head in runs:
                 spans.extend(_token_spans(text, head, body))
@@ -86,7 +120,13 @@ def secret_spans(text: str) -> list[Span]:
         for form in NAMED_IN_RUN:
             if any(map(runs.__contains__, form.name_endings)):
                 spans.extend(_named_spans(text, lowered, form, form.secret_pattern))
-    hints = frozenset([hint for hint in _HINTS if hint in lowered])
+    hints = {
+        hint
+        for part, hints_with_part in _HINTS_BY_PART
+        if part in lowered
+        for hint in hints_with_part
+        if hint in lowered
+    }
     for form in NAMED_ELSEWHERE if hints else ():
         if not hints.isdisjoint(form.name_endings) and (
             not form.required_words or any(map(lowered.__contains__, form.required_words))
@@ -95,6 +135,19 @@ def secret_spans(text: str) -> list[Span]:
     if _BEGIN in text:
         spans.extend(match.span() for match in _PEM.finditer(text))
     return merged_spans(spans) if spans else spans
+
+
+def _is_suspect(run: str) -> bool:
+    """Return whether a run of the characters of tokens may hold one."""
+    return (_is_suspect_path if len(run) <= MAX_REMEMBERED_CHARS else _has_suspect_part)(run)
+
+
+def _has_suspect_part(run: str) -> bool:
+    return _SUSPECT.search(run) is not None
+
+
+# Paths and names recur in the outputs of a session.
+_is_suspect_path = lru_cache(maxsize=4_096)(_has_suspect_part)
 
 
 def unfinished_secret_start(text: str) -> int:
@@ -106,7 +159,7 @@ def unfinished_secret_start(text: str) -> int:
     # A secret with a name has at most MAX_NAMED_CHARS characters, its name included.
     tail = text[-MAX_NAMED_CHARS:]
     lowered = _lower_case(tail)
-    for named_form in NAMED:
+    for named_form in NAMED_FORMS:
         for begin, _ in _named_spans(tail, lowered, named_form, named_form.open_pattern):
             first = min(first, len(text) - len(tail) + begin)
     return min(first, _pem_growing(text, window))

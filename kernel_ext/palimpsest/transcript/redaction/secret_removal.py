@@ -12,15 +12,20 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cache, lru_cache, partial
-from typing import Any
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
 from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.transcript.parts import TextPart, ToolCompleted, ToolFailed, ToolRunning
 from palimpsest.transcript.redaction.assigned_words import hide_assigned_passwords
-from palimpsest.transcript.redaction.held_secrets import HELD, MIN_SECRET_CHARS, is_worth_hiding
-from palimpsest.transcript.redaction.named_forms import CODE, NAMES, PLACEHOLDER
+from palimpsest.transcript.redaction.held_secrets import (
+    HELD_SECRETS,
+    MIN_SECRET_CHARS,
+    is_worth_hiding,
+)
+from palimpsest.transcript.redaction.named_forms import CODE, PLACEHOLDER, SECRET_NAMES
 from palimpsest.transcript.redaction.secret_names import is_secret_name
 from palimpsest.transcript.redaction.secret_patterns import REDACTED, scrub, secret_spans
 from palimpsest.transcript.session_record.events import Checkpoint, Event, StepRequested
@@ -77,7 +82,7 @@ def _is_passphrase(value: str) -> bool:
 
 def secret_values(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Collect the values to hide from an environment and from the settings in effect, longest first."""
-    return _known_secrets(tuple(environment.items()), frozenset(HELD))
+    return _known_secrets(tuple(environment.items()), frozenset(HELD_SECRETS))
 
 
 @lru_cache(maxsize=4)
@@ -113,11 +118,11 @@ class KernelSecrets:
         self._now = now
         self._read_at: float | None = None
         self._secret_values: tuple[str, ...] = ()
-        self._held_count = len(HELD)
+        self._held_count = len(HELD_SECRETS)
 
     def __call__(self) -> tuple[str, ...]:
         """Return the values, longest first."""
-        now, held_count = self._now(), len(HELD)
+        now, held_count = self._now(), len(HELD_SECRETS)
         is_outdated = self._read_at is None or now - self._read_at > FRESH_SECONDS
         if is_outdated or held_count != self._held_count:
             self._read_at, self._held_count = now, held_count
@@ -150,7 +155,12 @@ def is_secret_field(name: object, value: str) -> bool:
     """Return whether a field's name marks its value as a secret, by the same names as in a text."""
     if not isinstance(name, str) or len(name) > 60 or len(value) < 8 or len(value) > 400:
         return False
-    return NAMES.search(name.lower()) is not None and _FIELD.fullmatch(value) is not None
+    return _is_secret_field_name(name) and _FIELD.fullmatch(value) is not None
+
+
+@lru_cache(maxsize=512)
+def _is_secret_field_name(name: str) -> bool:
+    return SECRET_NAMES.search(name.lower()) is not None
 
 
 def redacted_event(event: Event, scrub: Scrub) -> Event:
@@ -180,6 +190,8 @@ def redacted_value(value: Any, scrub: Scrub) -> Any:
         return texts.setdefault(joined, joined)
 
     joined = _redacted_value(value, stored_text)
+    if not texts:
+        return joined
     changed = {text: redacted for text in texts if (redacted := scrub(text)) != text}
     return _redacted_value(joined, lambda text: changed.get(text, text)) if changed else joined
 
@@ -191,7 +203,7 @@ def _joined_surrogates(value: Any) -> Any:
 
 def _redacted_value(value: Any, scrub: Scrub) -> Any:
     kind: Any = type(value)
-    return _redaction_of(kind)(value, scrub)
+    return value if kind in TEXTLESS_TYPES else _redaction_of(kind)(value, scrub)
 
 
 def _same_value(value: Any, _scrub: Scrub) -> Any:
@@ -212,26 +224,48 @@ def _clean_items(value: list[Any] | tuple[Any, ...], scrub: Scrub) -> list[Any] 
 
 
 def _model(value: BaseModel, scrub: Scrub) -> BaseModel:
+    rules, fields, extra = _text_fields(type(value)), value.__dict__, value.__pydantic_extra__
+    if extra:
+        rules += tuple((name, _is_unredacted(name), False) for name in extra)
+        fields = {**fields, **extra}
     update: dict[str, Any] = {}
-    output_fields = _output_fields(type(value))
-    for name, field_value in _fields(value):
-        if type(field_value) in TEXTLESS_TYPES:
+    for name, is_unredacted, is_output in rules:
+        field_value: Any = fields.get(name)
+        field_kind: Any = type(field_value)
+        if field_kind in TEXTLESS_TYPES:
             continue
         new: Any
-        if _is_unredacted(name):
-            if type(field_value) is str and field_value.isascii():
+        if is_unredacted:
+            if field_kind is str and field_value.isascii():
                 continue
             new = with_joined_surrogates(field_value)
         else:
-            is_output = name in output_fields
             cleaned = _without_assigned(value, name, field_value) if is_output else field_value
             if name == "metadata":
                 new = _redacted_metadata(cleaned, scrub)
             else:
-                new = _redacted_value(cleaned, scrub)
+                new = _redaction_of(field_kind)(cleaned, scrub)
         if new is not field_value:
             update[name] = new
     return value.model_copy(update=update) if update else value
+
+
+@cache
+def _text_fields(kind: type[BaseModel]) -> tuple[tuple[str, bool, bool], ...]:
+    """Return the fields of a type that may hold text: their names, whether they stay unchanged, whether they hold output."""
+    outputs = _output_fields(kind)
+    return tuple(
+        (name, _is_unredacted(name), name in outputs)
+        for name, field in kind.model_fields.items()
+        if not _is_textless(field.annotation)
+    )
+
+
+def _is_textless(annotation: Any) -> bool:
+    """Return whether values of a type hold no text but the words that the type lists."""
+    if get_origin(annotation) in (Union, UnionType):
+        return all(map(_is_textless, get_args(annotation)))
+    return annotation in TEXTLESS_TYPES or get_origin(annotation) is Literal
 
 
 @lru_cache(maxsize=512)
@@ -252,7 +286,6 @@ def _without_assigned(value: BaseModel, name: str, field_value: Any) -> Any:
     return field_value if hidden == field_value else hidden
 
 
-@cache
 def _output_fields(kind: type[BaseModel]) -> frozenset[str]:
     """Return the fields that hold output; the input of a call is none: the user must see the code that runs."""
     if issubclass(kind, ToolCompleted | ToolFailed | ToolRunning):
@@ -260,23 +293,20 @@ def _output_fields(kind: type[BaseModel]) -> frozenset[str]:
     return frozenset({"text"} if issubclass(kind, TextPart) else ())
 
 
-def _fields(value: BaseModel) -> Iterable[tuple[str, Any]]:
-    extra = value.__pydantic_extra__
-    return [*value.__dict__.items(), *extra.items()] if extra else value.__dict__.items()
-
-
 def _mapping(value: Mapping[str, Any], scrub: Scrub) -> Mapping[str, Any]:
     update: dict[str, Any] = {}
     for name, entry in value.items():
+        if type(entry) in TEXTLESS_TYPES:
+            continue
         if isinstance(entry, str) and is_secret_field(name, entry):
             new: Any = REDACTED
         else:
             new = _joined_surrogates(entry) if name in OPAQUE else _redacted_value(entry, scrub)
         if new is not entry:
             update[name] = new
-    names = {name: _clean_name(name, scrub) for name in value}
-    if any(new is not old for old, new in names.items()):
-        return {names[name]: update.get(name, entry) for name, entry in value.items()}
+    changed = {name: new for name in value if (new := _clean_name(name, scrub)) is not name}
+    if changed:
+        return {changed.get(name, name): update.get(name, entry) for name, entry in value.items()}
     return {**value, **update} if update else value
 
 

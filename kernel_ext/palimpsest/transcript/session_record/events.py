@@ -7,7 +7,7 @@ A record is an event with its place: version, sequence number and time. Names fo
 import json
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter
 from pydantic_core import PydanticSerializationError
 
 from palimpsest.transcript.context_values.decisions import Decision, Facts, StepRequest
@@ -250,7 +250,7 @@ Event = Annotated[
     SessionEvent | MessageEvent | WaitingEvent | ContextEvent, Field(discriminator="type")
 ]
 
-EVENT_ADAPTER: TypeAdapter[Event] = TypeAdapter(Event)
+EVENT_ADAPTER: TypeAdapter[Event] = TypeAdapter(Event, config=ConfigDict(defer_build=True))
 
 OTHER_EVENTS = frozenset(
     kind.model_fields["type"].default
@@ -271,6 +271,17 @@ class Record(Value):
     ts: int
     """Milliseconds since 1970."""
     event: Event
+
+    @classmethod
+    def of_event(cls, event: Event, *, seq: int, ts: int) -> "Record":
+        """Return the record of an event that is one already, without a check, for which the forms of all events are built."""
+        record = cls.__new__(cls)
+        fields = {"v": RECORD_VERSION, "seq": seq, "ts": ts, "event": event}
+        object.__setattr__(record, "__dict__", fields)
+        object.__setattr__(record, "__pydantic_fields_set__", {"seq", "ts", "event"})
+        object.__setattr__(record, "__pydantic_extra__", {})
+        object.__setattr__(record, "__pydantic_private__", None)
+        return record
 
     def line(self) -> str:
         """Return the record as one line of JSON, without the newline."""

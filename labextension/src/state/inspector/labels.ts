@@ -106,17 +106,6 @@ export function usdText(value: number, digits = 0): string {
   return `${integer.replace(/\B(?=(\d{3})+$)/g, ',')}.${decimals}`;
 }
 
-/** Returns the prices by which a request's cost was computed: those of its own model where the view has them. */
-export function pricesOfRequest(
-  view: TimelineView,
-  request: number
-): PriceProfile {
-  const model = view.models[view.requests.model[request] ?? -1] ?? '';
-  return (
-    view.price.other_models.find(price => price.name === model) ?? view.price
-  );
-}
-
 /** Returns the models by whose prices the paid requests were computed: "a", "a and b", "a, b and c". */
 export function pricedModels(view: TimelineView): string {
   const paid = new Set(paidModels(view));
@@ -139,8 +128,8 @@ function paidModels(view: TimelineView): string[] {
 
 /** Returns the list that the prices of a view are from, in a sentence; '' where its amounts are facts, or units. */
 export function priceSource(view: TimelineView): string {
-  const { recorded, source, unit } = view.price;
-  return recorded || unit === 'units' ? '' : source;
+  const { matches_recorded: isRecorded, source, unit } = view.price;
+  return isRecorded || unit === 'units' ? '' : source;
 }
 
 /**

@@ -63,14 +63,11 @@ export function subagentSource(
   source: IInspectorSource,
   session: string
 ): IInspectorSource {
-  const { subscribe } = source;
   return {
     ask: query => source.ask({ ...query, subagent: session }),
-    ...(subscribe === undefined
-      ? {}
-      : { subscribe: changed => subscribe(changed) }),
-    get waits() {
+    subscribe: changed => source.subscribe?.(changed) ?? (() => undefined),
+    get waits(): string | undefined {
       return source.waits;
     }
-  } as IInspectorSource;
+  };
 }

@@ -20,7 +20,7 @@ export function KeyList({ onClose }: { onClose: () => void }) {
       </button>
       {keysByPlace(words).map(({ place, keys }) => (
         <section key={place} role="group" aria-label={place}>
-          <h4>{place}</h4>
+          <h3>{place}</h3>
           <dl>
             {keys.map(([names, meaning]) => (
               <div key={meaning}>

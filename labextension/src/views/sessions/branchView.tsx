@@ -105,11 +105,11 @@ function Branches({ table, session }: { table: BranchTable; session: string }) {
             </tr>
             {table.figures
               .filter(({ values }) => values.some(value => value !== ''))
-              .map(({ name, values, differ }) => (
-                <tr key={name} data-differ={differ || undefined}>
+              .map(({ name, values, branches_differ }) => (
+                <tr key={name} data-differ={branches_differ || undefined}>
                   <th scope="row">
                     {name}{' '}
-                    {differ && (
+                    {branches_differ && (
                       <span className="plm-Branches-differ">
                         {words.__('differs')}
                       </span>

@@ -7,11 +7,11 @@ import {
   parsePolicy,
   policyText,
   pricedModels,
-  pricesOfRequest,
   shortName,
   splitName,
   usdText
 } from '../../../src/state/inspector/labels';
+import { pricesOfRequest } from '../../../src/state/inspector/figures/requestCost';
 import { sample } from '../../inspector/samples';
 
 /** What `tests/render/content/test_amounts.py` holds the kernel's words to. */

@@ -1076,6 +1076,45 @@ describe('a request of which nothing was cached', () => {
   });
 });
 
+describe('a policy where the recording lost its cache', () => {
+  it('loses it as well, in the sentence and in the difference alike', async () => {
+    const { tracks } = sample('pi');
+    const track = tracks.find(({ policy }) => policy === LAST_N);
+    const request = 208;
+    expect(track?.taken).toContain(request);
+    await draw(sourceOf('pi'), { request, policy: LAST_N, what_if: true });
+
+    expect(
+      screen.getByRole('group', { name: 'What the request cost' }).textContent
+    ).toContain(
+      'Nothing came from the cache. The cache was lost as in the recording.'
+    );
+    const card = screen.getByRole('group', {
+      name: 'The difference of two requests'
+    });
+    expect(card.textContent).toContain('same, read from cache ~0');
+    expect(card.textContent).toMatch(/same words, written anew ~[1-9]/);
+    expect(card.textContent).toMatch(
+      /The cache breaks here, as in the recording: ~[\d,]+ tokens .*The cause: nothing in the recording explains it\./
+    );
+  });
+
+  it('reads no more than the track does, at each loss of the recording', () => {
+    const { view, tracks } = sample('pi');
+    for (const track of tracks) {
+      const states = new ItemStates(view, track);
+      expect(track.taken.length).toBeGreaterThan(20);
+      for (const request of track.taken) {
+        const change = difference(states, request - 1, request);
+        const paid = writtenAnew(view, change);
+        expect(paid).toMatchObject({ isTaken: true, isBreak: true });
+        expect(paid.read).toBeLessThanOrEqual(track.read[request] ?? 0);
+        expect(paid.read + paid.anew).toBeCloseTo(change.common + change.again);
+      }
+    }
+  });
+});
+
 describe('a recording without reported usage', () => {
   it('tells no break of the cache as a fact', async () => {
     await draw(sourceOf('swe_agent'));

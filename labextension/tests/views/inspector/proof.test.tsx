@@ -85,5 +85,11 @@ describe('the proof', () => {
 
     expect(marks.length).toBeGreaterThan(25);
     expect(screen.getByText('cache break of the recording')).toBeTruthy();
+    await openTab('Cost');
+    const row = screen.getByRole('row', { name: /^lost as in the recording/ });
+    const cells = within(row)
+      .getAllByRole('cell')
+      .map(element => element.textContent);
+    expect(cells).toEqual(['–', '29', '29']);
   });
 });

@@ -150,5 +150,22 @@ describe('a call that started a subagent', () => {
       'The link leads to a subagent, which is not in this report.'
     );
     expect(back()).toBeNull();
+    fireEvent.keyDown(screen.getByRole('grid'), { key: ' ' });
+    await settle();
+    expect(title()).toBe(view.title || view.session);
+  });
+
+  it('of a report has its figures in its row, and no way into it', async () => {
+    const report: IInspectorSource = { ...source(), lacksSubagents: true };
+    await draw({ request: 20, item: CALL }, report);
+    const cell = within(screen.getByRole('grid')).getByRole('gridcell');
+
+    expect(cell.textContent).toContain(
+      'a subagent with 14 requests · 0.12 USD'
+    );
+    expect(cell.textContent).not.toContain('Space');
+    expect(screen.queryByRole('button', { name: 'Open its inspector' })).toBe(
+      null
+    );
   });
 });

@@ -31,6 +31,13 @@ export interface IDifference {
   readonly firstChanged: number | null;
   /** The reported usage of the later request, where the two follow each other in the recording. */
   readonly reported: { read: number; written: number; input: number } | null;
+  /** The cache as the track estimates it for the later request, where the two follow each other; else null. */
+  readonly estimated: {
+    /** Tokens that came from it. */
+    readonly read: number;
+    /** Whether the cache was lost as in the recording. */
+    readonly isTaken: boolean;
+  } | null;
 }
 
 /** Returns the difference of two requests of one track; `to` is the later one. */
@@ -127,7 +134,8 @@ export function difference(
     again,
     fresh,
     firstChanged,
-    reported: reportedOf(view, states, from, to)
+    reported: reportedOf(view, states, from, to),
+    estimated: estimatedOf(states, from, to)
   };
 }
 
@@ -188,4 +196,15 @@ function reportedOf(
     return null;
   }
   return { input, read, written: view.requests.written[to] ?? 0 };
+}
+
+function estimatedOf(
+  { track }: ItemStates,
+  from: number,
+  to: number
+): IDifference['estimated'] {
+  const read = track.read[to];
+  return to !== from + 1 || read === undefined
+    ? null
+    : { read, isTaken: track.taken.includes(to) };
 }

@@ -1,6 +1,7 @@
 /** The cost of one request and its cause: tokens sent, tokens written anew, and the cost with a warm cache. */
 import type {
   BreakView,
+  PriceProfile,
   TimelineView,
   TrackView
 } from '../../../protocol/generated';
@@ -14,6 +15,8 @@ export interface IRequestCost {
   /** The break of the cache at this request, and what the request would have cost without it. */
   readonly broken: BreakView | null;
   readonly warm: number | null;
+  /** Whether an estimate loses the cache here as the recording did. */
+  readonly isTaken: boolean;
   /** The tokens are what the provider reported. */
   readonly isReported: boolean;
   /** The cost was recorded; else it is an estimate, also where the tokens were reported. */
@@ -34,6 +37,7 @@ export function requestCost(
       cost: track.cost[request] ?? null,
       broken: null,
       warm: null,
+      isTaken: track.taken.includes(request),
       isReported: false,
       isFact: false
     };
@@ -48,9 +52,21 @@ export function requestCost(
     broken,
     warm:
       broken === null || cost === null ? null : Math.max(cost - broken.cost, 0),
+    isTaken: false,
     isReported: true,
     isFact: cost !== null && !(view.requests.listed[request] ?? false)
   };
+}
+
+/** Returns the prices by which a request's cost was computed: those of its own model where the view has them. */
+export function pricesOfRequest(
+  view: TimelineView,
+  request: number
+): PriceProfile {
+  const model = view.models[view.requests.model[request] ?? -1] ?? '';
+  return (
+    view.price.other_models.find(price => price.name === model) ?? view.price
+  );
 }
 
 /** Returns the request that cost most; of equal ones the first. */

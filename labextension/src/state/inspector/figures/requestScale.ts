@@ -5,7 +5,7 @@
  */
 import {
   MIN_SCALED_TOKENS,
-  WIDEST,
+  MAX_FACTOR_RATIO,
   type RulerView
 } from '../../../protocol/generated';
 import type { ItemStates } from './itemStates';
@@ -27,7 +27,10 @@ export function requestScale(
   let { factor } = ruler;
   if (tokens >= MIN_SCALED_TOKENS) {
     const exact = (total - ruler.unseen) / tokens;
-    factor = Math.min(Math.max(exact, factor / WIDEST), factor * WIDEST);
+    factor = Math.min(
+      Math.max(exact, factor / MAX_FACTOR_RATIO),
+      factor * MAX_FACTOR_RATIO
+    );
   }
   return total < factor * tokens
     ? { unseen: 0, factor: total / tokens }

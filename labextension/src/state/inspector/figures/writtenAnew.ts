@@ -1,6 +1,7 @@
 /** The tokens that a request had written anew: as reported by the provider, or estimated from the texts. */
 import type { TimelineView } from '../../../protocol/generated';
 import type { IDifference } from './difference';
+import { pricesOfRequest } from './requestCost';
 
 export interface IWrittenAnew {
   /** Tokens that came from the cache, unchanged tokens that were written anew, and new tokens. */
@@ -12,6 +13,8 @@ export interface IWrittenAnew {
   readonly why: string;
   /** Whether cached tokens were not read from the cache; in an estimate: would not be. */
   readonly isBreak: boolean;
+  /** Whether an estimate loses the cache only because the recording did. */
+  readonly isTaken: boolean;
   readonly isFact: boolean;
 }
 
@@ -20,9 +23,9 @@ export function writtenAnew(
   view: TimelineView,
   change: IDifference
 ): IWrittenAnew {
-  const { reported, from, to } = change;
+  const { reported, estimated, from, to } = change;
+  const cacheBreak = view.breaks.find(entry => entry.request === to);
   if (reported !== null) {
-    const cacheBreak = view.breaks.find(entry => entry.request === to);
     const before = Math.min(view.requests.reported[from] ?? 0, reported.input);
     // Where nothing is cached, what only grew sends the words of the request before again, and pays for them.
     const isGrown = reported.read < 1 && change.firstChanged === null;
@@ -41,18 +44,23 @@ export function writtenAnew(
       cost: cacheBreak?.cost ?? 0,
       why: cacheBreak?.words ?? '',
       isBreak: cacheBreak !== undefined,
+      isTaken: false,
       isFact: true
     };
   }
-  const { input, read, write } = view.price;
+  const { input, read, write } = pricesOfRequest(view, to);
   const perToken = Math.max((write || input) - read, 0);
+  const isTaken = estimated?.isTaken ?? false;
+  const fromCache = Math.min(estimated?.read ?? change.common, change.common);
+  const anew = change.common - fromCache + change.again;
   return {
-    read: change.common,
-    anew: change.again,
+    read: fromCache,
+    anew,
     fresh: change.fresh,
-    cost: (change.again * perToken) / 1e6,
-    why: '',
-    isBreak: change.again >= 1,
+    cost: (anew * perToken) / 1e6,
+    why: isTaken ? (cacheBreak?.words ?? '') : '',
+    isBreak: isTaken || change.again >= 1,
+    isTaken,
     isFact: false
   };
 }

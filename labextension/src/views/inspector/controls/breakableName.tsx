@@ -1,8 +1,8 @@
 /** The name of a model or a policy, whose lines end where its parts do. */
 import { Fragment } from 'react';
 
-/** A part ends behind a slash, a dot or an underscore. */
-const PARTS = /(?<=[/._])/;
+/** A part ends behind a slash or a dot, and behind an underscore where more than a letter or two follow. */
+const PARTS = /(?<=[/.])|(?<=_)(?=[^/._]{3})/;
 
 /** Draws the name; without room for a part it is broken anywhere. */
 export function BreakableName({ name }: { name: string }) {

@@ -33,7 +33,7 @@ export const BreaksTable = memo(function BreaksTable({
   const { view, range } = useInspectedSession();
   const [isUnfolded, setUnfolded] = useState(false);
   // The tokens are facts; what they cost is one only at prices that the recording holds.
-  const { unit, recorded: isFact } = view.price;
+  const { unit, matches_recorded: isFact } = view.price;
   const price = foreignPrice(view);
   const breaks = useMemo(
     () =>

@@ -27,34 +27,44 @@ export const FiguresTable = memo(function FiguresTable() {
   const columns: {
     name: string;
     figures: PolicyFigures;
+    /** Requests that lose the cache only because the recording did; null for the facts. */
+    taken: number | null;
     isFact: boolean;
   }[] = [
     {
       name: words.__('reported'),
       figures: recorded.track.facts,
+      taken: null,
       isFact: true
     },
     {
       name: words.__('recorded, estimated') + doubt,
       figures: recorded.track.figures,
+      taken: recorded.track.taken.length,
       isFact: false
     },
     {
       name: words.__('%1, estimated', whatIf?.track.policy ?? '') + doubt,
       figures: whatIf?.track.figures,
+      taken: whatIf?.track.taken.length ?? null,
       isFact: false
     }
-  ].flatMap(({ name, figures, isFact }) =>
+  ].flatMap(({ figures, ...column }) =>
     (figures ?? null) === null || figures === undefined
       ? []
-      : [{ name, figures, isFact }]
+      : [{ ...column, figures }]
   );
   const textIfKnown = (
     value: number | null | undefined,
     cellText: (value: number) => string
   ) => (typeof value === 'number' ? cellText(value) : '–');
   const price = (value: number) => money(value, unit, false);
-  const rows: [string, (figures: PolicyFigures) => string, Term?][] = [
+  const isTaken = columns.some(({ taken }) => (taken ?? 0) > 0);
+  const rows: [
+    string,
+    (figures: PolicyFigures, taken: number | null) => string,
+    Term?
+  ][] = [
     [words.__('tokens in'), figures => count(figures.input)],
     [words.__('largest request'), figures => count(figures.peak)],
     [
@@ -63,6 +73,14 @@ export const FiguresTable = memo(function FiguresTable() {
       'read from cache'
     ],
     [words.__('cache breaks'), figures => count(figures.breaks), 'cache break'],
+    ...(isTaken
+      ? [
+          [
+            words.__('lost as in the recording'),
+            (_figures, taken) => textIfKnown(taken, count)
+          ] satisfies (typeof rows)[number]
+        ]
+      : []),
     [
       words.__('written anew'),
       figures => count(figures.break_tokens),
@@ -129,7 +147,7 @@ export const FiguresTable = memo(function FiguresTable() {
                     data-number="true"
                     data-doubtful={!column.isFact && isDoubtful(view)}
                   >
-                    {cellText(column.figures)}
+                    {cellText(column.figures, column.taken)}
                   </td>
                 ))}
               </tr>

@@ -89,7 +89,7 @@ export function glossary(words: IWords): readonly IGlossaryEntry[] {
     'estimate of the recording': [
       words.__('estimate of the recording'),
       words.__(
-        'The session as recorded, counted and priced by the same estimate as a policy, so that the two can be compared. It is not the bill: the line above the tracks says how well it reproduces what was reported.'
+        'The session as recorded, counted and priced by the same estimate as a policy, so that the two can be compared. Where the recording lost the cache for no known cause, both lose it. It is not the bill: the line above the tracks says how well it reproduces what was reported.'
       )
     ],
     'with refetching': [

@@ -31,6 +31,10 @@ export const HEAD_PX = 20;
 export const FOLD_PX = 28;
 /** Where the names of the rows below it begin. */
 const INDENT_PX = 36;
+/** Letters of a call's name beside which its subagent's figures are written. */
+const MIN_CALL_LETTERS = 8;
+/** Between the figures of a row and its squares. */
+const RIGHT_PX = 8;
 /** Letters of a definition's name beside which its tokens are written. */
 const MIN_NAME_LETTERS = 12;
 /** The width of a request's number above wide columns, in CSS pixels. */
@@ -65,6 +69,8 @@ export interface IGridContent {
   readonly chosenRow: number | null;
   /** The cache marks of the request at the cursor. */
   readonly marks: readonly ICacheMark[];
+  /** Whether the rows of calls that started subagents open. */
+  readonly opensSubagents: boolean;
 }
 
 /** Paints into a canvas, at the screen's own resolution. */
@@ -257,13 +263,10 @@ class GridBrush {
         context.fillStyle = text;
         const subagents = subagentsOf(view, item);
         if (subagents.length > 0) {
-          context.fillText('▸', 14, y);
-          this._subagentName(
-            item,
-            subagentFigures(view, subagents),
-            letters,
-            y
-          );
+          if (this._content.opensSubagents) {
+            context.fillText('▸', 14, y);
+          }
+          this._subagentName(item, subagentFigures(view, subagents), letter, y);
         } else if (definitionsOf(view, item).count === 0) {
           context.fillText(rowName(view, item, letters), 16, y);
         } else {
@@ -280,48 +283,64 @@ class GridBrush {
     context.fillRect(names - 2, HEAD_PX, 1, height);
   }
 
-  /** Writes the name of a call that started subagents, and what they sent and cost where there is room for both. */
+  /** Writes the name of a call that started subagents, and at the right what they sent and cost. */
   private _subagentName(
     item: number,
     figures: string,
-    letters: number,
+    letter: number,
     y: number
   ): void {
     const { view } = this._content.states;
-    const room = letters - figures.length - 5;
-    const hasFigures = room >= MIN_NAME_LETTERS;
-    const name = rowName(view, item, hasFigures ? room : letters - 2);
-    this._context.fillText(
-      hasFigures ? `${name} · ${figures}` : name,
+    const room = this._lettersBeside(
       FOLD_PX,
-      y
+      figures,
+      letter,
+      MIN_CALL_LETTERS
     );
+    this._context.fillText(rowName(view, item, room.letters), FOLD_PX, y);
+    this._atRight(room.isShown ? figures : '', y);
   }
 
-  /** Writes a definition's name, and at the right its tokens where there is room for both. */
+  /** Writes a definition's name, and at the right its tokens. */
   private _definitionName(row: number, y: number, letter: number): void {
     const { states, request } = this._content;
-    const context = this._context;
     const { name, tokens } = definitionOfRow(states.view, row);
-    const { factor } = scaleAt(states, request);
-    const number = count(tokens * factor);
-    const right = this._shape.names - 8;
-    const room = Math.floor((right - INDENT_PX) / letter);
-    const hasNumber = room > number.length + MIN_NAME_LETTERS;
-    const letters = hasNumber ? room - number.length - 1 : room;
+    const number = count(tokens * scaleAt(states, request).factor);
+    const room = this._lettersBeside(
+      INDENT_PX,
+      number,
+      letter,
+      MIN_NAME_LETTERS
+    );
     // The end of a name tells it from the others of its server.
     const shown =
-      name.length <= letters
-        ? name
-        : `…${name.slice(1 - Math.max(letters, 3))}`;
-    context.fillText(shown, INDENT_PX, y);
-    if (hasNumber) {
-      context.textAlign = 'right';
-      context.globalAlpha = 0.75;
-      context.fillText(number, right, y);
-      context.globalAlpha = 1;
-      context.textAlign = 'left';
-    }
+      name.length <= room.letters ? name : `…${name.slice(1 - room.letters)}`;
+    this._context.fillText(shown, INDENT_PX, y);
+    this._atRight(room.isShown ? number : '', y);
+  }
+
+  /** Returns how many letters a name has beside figures, which are shown if that leaves it enough of them. */
+  private _lettersBeside(
+    left: number,
+    figures: string,
+    letter: number,
+    min: number
+  ): { letters: number; isShown: boolean } {
+    const room = Math.floor((this._shape.names - RIGHT_PX - left) / letter);
+    const isShown = room - figures.length > min;
+    return {
+      letters: Math.max(isShown ? room - figures.length - 1 : room, 3),
+      isShown
+    };
+  }
+
+  private _atRight(figures: string, y: number): void {
+    const context = this._context;
+    context.textAlign = 'right';
+    context.globalAlpha = 0.75;
+    context.fillText(figures, this._shape.names - RIGHT_PX, y);
+    context.globalAlpha = 1;
+    context.textAlign = 'left';
   }
 
   heads(): void {

@@ -93,6 +93,7 @@ export const ItemGrid = memo(function ItemGrid({
     () => itemRows(shown.states, filter, chosenRange, unfolded),
     [shown.states, filter, chosenRange, unfolded]
   );
+  const opensSubagents = inspection.source.lacksSubagents !== true;
   const marks = useCacheMarks();
   const chosenRow = item === null ? null : rowOf(view, item, definition);
   const range = useMemo(
@@ -133,7 +134,8 @@ export const ItemGrid = memo(function ItemGrid({
         rows,
         request,
         chosenRow,
-        marks
+        marks,
+        opensSubagents
       });
     }
   }, [
@@ -143,6 +145,7 @@ export const ItemGrid = memo(function ItemGrid({
     request,
     chosenRow,
     marks,
+    opensSubagents,
     width,
     names,
     column,
@@ -291,7 +294,7 @@ export const ItemGrid = memo(function ItemGrid({
           rowWords(
             shown.states,
             { row: rowOf(view, item, definition), request },
-            unfolded,
+            { unfolded, opensSubagents },
             words
           ),
           request + 1
@@ -446,7 +449,10 @@ function useUnfoldedItems(
 function rowWords(
   states: ItemStates,
   { row, request }: { row: number; request: number },
-  unfolded: ReadonlySet<string>,
+  {
+    unfolded,
+    opensSubagents
+  }: { unfolded: ReadonlySet<string>; opensSubagents: boolean },
   words: IWords
 ): string {
   const { view } = states;
@@ -462,11 +468,12 @@ function rowWords(
   }
   const subagents = subagentsOf(view, item);
   if (subagents.length > 0) {
-    return words.__(
-      '%1, a subagent with %2, Space opens it',
+    const started = words.__(
+      '%1, a subagent with %2',
       itemLabel(view, item),
       subagentFigures(view, subagents)
     );
+    return opensSubagents ? words.__('%1, Space opens it', started) : started;
   }
   if (held === 0) {
     return itemLabel(view, item);

@@ -50,7 +50,7 @@ function savedWords(balance: IReductionBalance, words: IWords): string {
 
 function costWords(
   { anew, cost, isFact, others, since }: IReductionBalance,
-  { recorded, unit }: TimelineView['price'],
+  { matches_recorded: recorded, unit }: TimelineView['price'],
   words: IWords
 ): string {
   const what =

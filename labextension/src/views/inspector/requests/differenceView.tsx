@@ -148,7 +148,7 @@ function FirstDifference({ change }: { change: IDifference }) {
   const { words } = useHost();
   const { view } = useInspection();
   const paid = writtenAnew(view, change);
-  const { anew, cost, why, isBreak, isFact } = paid;
+  const { anew, cost, why, isBreak, isTaken, isFact } = paid;
   const price = foreignPrice(view, change.to);
   const place =
     change.firstChanged === null ? null : (
@@ -178,12 +178,16 @@ function FirstDifference({ change }: { change: IDifference }) {
   }
   return (
     <p className="plm-Difference-break">
-      <strong>{words.__('The cache breaks here:')}</strong>{' '}
+      <strong>
+        {isTaken
+          ? words.__('The cache breaks here, as in the recording:')
+          : words.__('The cache breaks here:')}
+      </strong>{' '}
       {isFact
         ? words.__(
             '%1 tokens were written anew, %2.',
             count(anew),
-            money(cost, view.price.unit, view.price.recorded)
+            money(cost, view.price.unit, view.price.matches_recorded)
           )
         : words.__(
             '%1 tokens are written anew, %2.',
@@ -239,9 +243,21 @@ function unbrokenWords(
           unread
         );
   }
-  return read < 1
+  if (read < 1) {
+    return change.common < 1
+      ? words.__(
+          'They have no beginning in common that a cache could read: about %1 tokens are new.',
+          unread
+        )
+      : words.__(
+          'Nothing is read from the cache: all of about %1 tokens are paid in full.',
+          unread
+        );
+  }
+  return anew >= 1
     ? words.__(
-        'They have no beginning in common that a cache could read: about %1 tokens are new.',
+        'About %1 tokens are read from the cache, and about %2 are not in it.',
+        count(read),
         unread
       )
     : words.__(

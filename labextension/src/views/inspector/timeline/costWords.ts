@@ -17,13 +17,20 @@ export interface ICostWords {
 /** Returns the words about a request. */
 export function costWords(
   requestCost: IRequestCost,
-  { unit, recorded: isFact }: Pick<PriceProfile, 'unit' | 'recorded'>,
+  {
+    unit,
+    matches_recorded: isFact
+  }: Pick<PriceProfile, 'unit' | 'matches_recorded'>,
   words: IWords
 ): ICostWords {
   const { broken, warm } = requestCost;
   const amount = amountOf(requestCost, unit, words);
   if (broken === null) {
-    return { amount, anew: '', sentences: [cacheSentence(requestCost, words)] };
+    const sentences = [cacheSentence(requestCost, words)];
+    if (requestCost.isTaken) {
+      sentences.push(words.__('The cache was lost as in the recording.'));
+    }
+    return { amount, anew: '', sentences };
   }
   const sentences = [`${broken.words || broken.cause}.`];
   if (warm !== null) {

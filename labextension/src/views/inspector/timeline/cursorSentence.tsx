@@ -2,10 +2,11 @@
 import { memo, useMemo } from 'react';
 import { count } from '../../../state/text/numberFormat';
 import { oneLine } from '../../../state/text/oneLine';
-import { priceSource, pricesOfRequest } from '../../../state/inspector/labels';
+import { priceSource } from '../../../state/inspector/labels';
 import {
   dearest,
   nextOf,
+  pricesOfRequest,
   requestCost
 } from '../../../state/inspector/figures/requestCost';
 import { useHost } from '../../host';
@@ -111,9 +112,9 @@ function Cause({ texts }: { texts: ICostWords }) {
       {texts.anew !== '' && (
         <>
           <span className="plm-CursorSentence-anew">
-            <TermButton term="written anew">{texts.anew}</TermButton>
-          </span>
-          :{' '}
+            {/* The colon is in the button, which a line is broken behind. */}
+            <TermButton term="written anew">{`${texts.anew}:`}</TermButton>
+          </span>{' '}
         </>
       )}
       {texts.sentences.map((sentence, place) => (

@@ -1,0 +1,256 @@
+"""Lesson 8: what a fork, a revert, another beginning and a subagent share with what was sent before."""
+
+from itertools import takewhile
+from typing import Any
+
+from palimpsest.lessons.exercise_checks import (
+    COPIED,
+    NOT_CALLABLE,
+    NOTHING_RETURNED,
+    called,
+    is_same,
+)
+from palimpsest.lessons.lesson_plan import (
+    CheckResult,
+    Exercise,
+    LessonPlan,
+    LessonSessions,
+    Prediction,
+)
+from palimpsest.lessons.prediction_kinds import NumberKind
+from palimpsest.review.session_review import SessionReview
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.timeline import TimelineItem, TimelineRequest
+
+PROJECT = "own_branches"
+PAIRS = (("fork", "edited"), ("work", "fork"))
+"""The sessions that a function is checked with; what the first has in common with the second is counted."""
+NO_CALL = (
+    "Hand over the inspector, as lesson.check(view, 'place'), with its cursor on a row of the grid."
+)
+SUM_SHARE = 0.002
+"""Share by which a sum of tokens may differ, where each was rounded; a short prompt more is wrong."""
+TASK = "task"
+"""The tool that starts a subagent."""
+
+
+def last_request(session: SessionReview) -> int:
+    """Return the number of the last request."""
+    return len(session.timeline.requests)
+
+
+def prompt_tokens(request: TimelineRequest) -> int:
+    """Return the tokens of a request, as reported."""
+    assert request.usage is not None  # our engine reports the usage of each request
+    return request.usage.prompt
+
+
+def new_tokens(request: TimelineRequest) -> int:
+    """Return the tokens of a request that were not read from the cache, as reported."""
+    assert request.usage is not None
+    return request.usage.prompt - request.usage.cache_read
+
+
+def cached_share(request: TimelineRequest) -> float:
+    """Return how much of a request was read from the cache, in per cent."""
+    return 100 * (1 - new_tokens(request) / prompt_tokens(request))
+
+
+def first_own_request(fork: SessionReview, parent: SessionReview) -> TimelineRequest:
+    """Return the first request of a fork that its parent has not made."""
+    made = {request.id for request in parent.timeline.requests}
+    return next(request for request in fork.timeline.requests if request.id not in made)
+
+
+def request_after_revert(session: SessionReview) -> TimelineRequest:
+    """Return the first request after the session's first revert."""
+    event = next(event for event in session.timeline.events if event.kind == "undo")
+    return session.timeline.requests[event.request]
+
+
+def tokens_to_same_place(session: SessionReview) -> int:
+    """Return the tokens of all requests up to the first one of the last prompt that were not read from the cache."""
+    requests = session.timeline.requests
+    first = next(request for request in requests if request.turn == requests[-1].turn)
+    return sum(new_tokens(request) for request in requests[: first.index + 1])
+
+
+def task_call(session: SessionReview) -> TimelineItem:
+    """Return the call that started a subagent."""
+    return next(
+        item for item in session.timeline.items if item.kind == "call" and item.tool == TASK
+    )
+
+
+def growth_by_subagent(session: SessionReview) -> int:
+    """Return by how many tokens the request after a subagent is larger than the one that called it."""
+    requests = session.timeline.requests
+    call = task_call(session).index
+    calling = next(request for request in requests if call < request.answer[1])
+    return prompt_tokens(requests[calling.index + 1]) - prompt_tokens(calling)
+
+
+def shared_prefix(first: SessionReview, second: SessionReview) -> float:
+    """Return the tokens of the blocks with which the last requests of two sessions begin alike, counted in the first."""
+    blocks, others = (session.request(last_request(session)).blocks for session in (first, second))
+    pairs = takewhile(lambda pair: pair[0].text == pair[1].text, zip(blocks, others, strict=False))
+    return sum(block.tokens for block, _ in pairs)
+
+
+def common_blocks(first: SessionReview, second: SessionReview) -> float:
+    """Return the tokens of all blocks of one last request that stand anywhere in the other."""
+    blocks, others = (session.request(last_request(session)).blocks for session in (first, second))
+    texts = {block.text for block in others}
+    return sum(block.tokens for block in blocks if block.text in texts)
+
+
+def _fork_surprise(sessions: LessonSessions, _truth: float) -> str:
+    own = first_own_request(sessions["fork"], sessions["work"])
+    reverted = request_after_revert(sessions["work"])
+    return (
+        f"{prompt_tokens(own) - new_tokens(own):,} of {prompt_tokens(own):,} tokens: only the new prompt is new. A cache knows "
+        "no sessions, it knows beginnings, and a fork begins with what its parent has sent. After the revert it is the same: "
+        f"request {reverted.index + 1} reads {cached_share(reverted):.0f} % from the cache."
+    )
+
+
+def _again_surprise(sessions: LessonSessions, truth: float) -> str:
+    edited = sessions["edited"]
+    own = first_own_request(sessions["fork"], sessions["work"])
+    first = edited.timeline.requests[0]
+    return (
+        f"{truth:,.0f} tokens, {truth / new_tokens(own):,.0f} times as many as the {new_tokens(own):,} of the fork. Its first "
+        f"request still finds {cached_share(first):.0f} % in the cache, since tools and system prompt stand before the prompt. "
+        f"All that follows the changed words is new, and {own.index + 1} requests are made instead of one."
+    )
+
+
+def _subagent_surprise(sessions: LessonSessions, truth: float) -> str:
+    reader = sessions["reader"].timeline.requests
+    largest = max(prompt_tokens(request) for request in reader)
+    total = sum(prompt_tokens(request) for request in reader)
+    return (
+        f"{truth:,.0f} tokens: the call and one sentence. The subagent made {len(reader)} requests of its own, up to "
+        f"{largest:,} tokens, {total:,} in all. It has a window of its own, with a system prompt of its own. What it reads "
+        "does not fill its parent's window, and what it does not say is lost with it."
+    )
+
+
+def check_place(sessions: LessonSessions, answer: Any) -> CheckResult:
+    """Check whether an inspector's cursor is on the call that started the subagent."""
+    place = getattr(answer, "place", None)
+    if place is None or place.item is None:
+        raise UserError(NO_CALL)
+    items = sessions["work"].timeline.items
+    call = task_call(sessions["work"])
+    if place.item == call.index + 1:
+        return CheckResult(
+            passed=True, sentence=f"Right: item {place.item} is the call that started the subagent."
+        )
+    chosen = items[place.item - 1] if place.item <= len(items) else None
+    if chosen is not None and chosen.group and chosen.group == call.group:
+        words = "That is what came back from the subagent. What started it?"
+    elif chosen is not None and chosen.kind == "call":
+        words = f"That call runs {chosen.tool} in the session itself. Look for the call of another tool."
+    else:
+        words = "That is no call of a tool."
+    return CheckResult(passed=False, sentence=f"Item {place.item}: {words}")
+
+
+def _wrong_prefix(value: Any, first: SessionReview, second: SessionReview) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return "Return one number, the tokens."
+    expected = shared_prefix(first, second)
+    if is_same(value, common_blocks(first, second), SUM_SHARE):
+        return "You count blocks that stand somewhere in both. A cache reads a beginning: stop at the first block that differs."
+    if value > expected:
+        return "That is more than they begin with in common. Is the first block that differs counted, too?"
+    return (
+        "That is less than they begin with in common. Compare the blocks of the two last requests one by one, the tools and "
+        "the system prompt, too."
+    )
+
+
+def check_prefix(sessions: LessonSessions, answer: Any) -> CheckResult:
+    """Check a function that returns the tokens with which two sessions begin alike."""
+    if not callable(answer) or isinstance(answer, type):
+        raise UserError(NOT_CALLABLE.format(name="shared_prefix"))
+    for pair in PAIRS:
+        first, second = (sessions[name] for name in pair)
+        value = called(answer, first, second)
+        if value is None:
+            return CheckResult(passed=False, sentence=NOTHING_RETURNED)
+        if not is_same(value, shared_prefix(first, second), SUM_SHARE):
+            is_first = pair == PAIRS[0]
+            sentence = _wrong_prefix(value, first, second) if is_first else COPIED
+            return CheckResult(passed=False, sentence=sentence)
+    return CheckResult(passed=True, sentence=f"Right, for {len(PAIRS)} pairs of sessions.")
+
+
+SHARED_BEGINNINGS = LessonPlan(
+    number=8,
+    title="Revert, fork, resume, subagents",
+    question="A second try: what of it has been paid for already?",
+    notebook="08-revert-fork-resume-subagents",
+    recordings={
+        "work": f"{PROJECT}#ses_ffe74301a97ffffe4RQUfn1qJh",
+        "fork": f"{PROJECT}#ses_ffe743014eadfffcw4fv0TPlun",
+        "edited": f"{PROJECT}#ses_ffe743011cdffffceAOniN2Iqh",
+        "reader": f"{PROJECT}#ses_ffe743015295fffcORID0evTvb",
+    },
+    predictions=(
+        Prediction(
+            "fork",
+            "How much of the fork's first request is read from the cache, in per cent?",
+            NumberKind("%"),
+            lambda sessions: cached_share(first_own_request(sessions["fork"], sessions["work"])),
+            _fork_surprise,
+        ),
+        Prediction(
+            "again",
+            (
+                "With another first prompt, how many tokens are new, in all requests until the plan is asked for? (For the fork "
+                "they are those of the new prompt.)"
+            ),
+            NumberKind("tokens", high=1_000_000),
+            lambda sessions: tokens_to_same_place(sessions["edited"]),
+            _again_surprise,
+        ),
+        Prediction(
+            "subagent",
+            "The subagent reads two files. By how many tokens does the next request of its parent grow?",
+            NumberKind("tokens", high=100_000),
+            lambda sessions: growth_by_subagent(sessions["work"]),
+            _subagent_surprise,
+        ),
+    ),
+    exercises=(
+        Exercise(
+            "place",
+            "Put the inspector's cursor on the call that started the subagent, and hand over the inspector.",
+            (
+                "A subagent is started by a call of a tool, like a read. Look at the rows of the grid that are calls.",
+                "The tool has the name `task`. session.items.to_dataframe() lists the items with their tools.",
+                "It is the item with the kind `call` and the tool `task`: view.place = {'item': its number}.",
+            ),
+            check_place,
+        ),
+        Exercise(
+            "prefix",
+            "Hand over a function that returns how many tokens the last requests of two sessions begin with in common.",
+            (
+                "a.request(len(a.requests.rows)) is the last request of a. Its `blocks` are what was sent, in order.",
+                "zip(blocks of a, blocks of b) gives pairs. Add up the `tokens` of a's block as long as both texts are the same.",
+                "At the first pair whose `text` differs leave the loop with `break`: what follows is not a beginning any more.",
+            ),
+            check_prefix,
+        ),
+    ),
+    hide=("cost", "tracks"),
+    limits=(
+        (
+            "The cache of these sessions is simulated: what a request begins with in common with an earlier one counts as read "
+            "from it. A provider forgets after minutes, and may keep no beginning of a few hundred tokens."
+        ),
+    ),
+)
