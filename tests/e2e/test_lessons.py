@@ -5,19 +5,26 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.jupyterlab import (
     READY,
+    THEMES,
     Lab,
     PageErrors,
+    choose_theme,
     open_notebook,
     photograph,
-    wait_until_drawn,
 )
-from tests.e2e.test_panel import RUN
+from tests.e2e.test_panel import AXE, COMMAND, RUN, VIOLATIONS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 FIRST = "notebooks/01-where-do-the-tokens-go.ipynb"
-
 SCROLL = "place => window.jupyterapp.shell.currentWidget.content.scrollToItem(place)"
+RESTART = """async () => {
+  const { sessionContext } = window.jupyterapp.shell.currentWidget;
+  await sessionContext.session.kernel.restart();
+}"""
+HIDDEN = "Hidden until it is revealed."
+KINDS = "Kinds at request 453"
+"""The legend of the areas, which tells the answer."""
 
 
 class LessonPage:
@@ -42,29 +49,64 @@ class LessonPage:
             self.page.evaluate(RUN, self.places[name])
 
     def predict(self, name: str, value: str) -> Locator:
-        """Type a prediction into a cell's field and press the button."""
+        """Type a prediction into a cell's field, press Tab and then the button that has the focus, and return the cell."""
         cell = self.cell(name)
-        field = cell.locator(".jp-OutputArea").get_by_role("textbox", name="Your prediction")
+        field = cell.get_by_role("textbox", name="Your prediction")
         field.fill(value)
-        cell.get_by_role("button", name="Keep my prediction").click()
+        field.press("Tab")
+        button = cell.get_by_role("button", name="Keep my prediction")
+        expect(button).to_be_focused()
+        button.press("Enter")
         return cell
 
 
-def test_predictions_are_typed_and_the_answers_draw_themselves(
+def inspected(page: Page) -> Locator:
+    """Return the lesson's live inspector."""
+    return page.locator(".plm-InspectedCell .plm-Inspector")
+
+
+def test_predictions_are_typed_and_the_answers_draw_themselves_also_after_a_restart(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
     walked = LessonPage(page, lab, FIRST)
-    walked.run("open", "first-requests", "predict-share", "predict-thumb", "reveal", "look")
-    for cell in ("open", "first-requests", "predict-share", "reveal", "look"):
-        walked.cell(cell)
-        wait_until_drawn(page)
-        photograph(page, f"lesson-1-before-{cell}")
-    walked.predict("predict-share", "40")
-    wait_until_drawn(page)
-    photograph(page, "lesson-1-share")
-    walked.predict("predict-thumb", "10")
-    expect(walked.cell("reveal")).to_contain_text("You predicted 40 %")
-    photograph(page, "lesson-1-revealed")
+    walked.run("open", "predict-share", "predict-thumb", "reveal", "look")
+    answers = walked.cell("reveal")
+    expect(answers).to_contain_text("Predict first")
+    photograph(page, "lesson-1-asks")
+
+    refused = walked.predict("predict-share", "half")
+    expect(refused.get_by_role("status")).to_contain_text("Give a number from 0 to 100 %")
+    kept = walked.predict("predict-share", "40")
+    expect(kept.get_by_role("status")).to_contain_text("You predicted 40 %. It is kept.")
+    expect(kept.get_by_role("textbox", name="Your prediction")).to_be_disabled()
     walked.cell("look")
-    wait_until_drawn(page)
-    photograph(page, "lesson-1-look")
+    kinds = inspected(page).get_by_role("list", name=KINDS)
+    expect(inspected(page).get_by_text(HIDDEN)).to_have_count(2)
+    expect(kinds).to_have_count(0)
+    photograph(page, "lesson-1-hidden")
+    walked.predict("predict-thumb", "10")
+    expect(walked.cell("reveal")).to_contain_text("You predicted 10 %")
+    page.add_script_tag(path=str(AXE))
+    output = kept.locator(".jupyter-widgets").first.element_handle()
+    assert page.evaluate(VIOLATIONS, output) == []
+    photograph(page, "lesson-1-answers")
+    walked.cell("look")
+    expect(kinds).to_be_visible()
+    photograph(page, "lesson-1-revealed")
+
+    # The page is loaded anew, in the dark, and the kernel restarted: what was predicted stands in the file.
+    page.evaluate(COMMAND, "docmanager:save")
+    page.reload()
+    page.locator(".jp-Notebook .jp-Cell").first.wait_for()
+    page.evaluate(READY)
+    choose_theme(page, THEMES[1])
+    page.evaluate(RESTART)
+    page.evaluate(READY)
+    walked.run("open", "predict-share", "predict-thumb", "reveal", "look")
+    expect(walked.cell("predict-share")).to_contain_text("You predicted 40 %. It is kept.")
+    expect(walked.cell("reveal")).to_contain_text("You predicted 10 %")
+    photograph(page, "lesson-1-dark-answers")
+    walked.cell("look")
+    expect(kinds).to_be_visible()
+    photograph(page, "lesson-1-dark-revealed")
+    assert seen.errors == []

@@ -8,6 +8,7 @@ from tests.lessons.lesson_notebook import notebook_cells, run_notebook, tags
 
 from palimpsest.lessons.learner_file import learner_files
 from palimpsest.lessons.lesson_list import LESSONS
+from palimpsest.lessons.lesson_notebooks import SOLUTION_COMMENT
 from palimpsest.lessons.lesson_plan import LessonPlan
 
 EACH_LESSON = pytest.mark.parametrize("plan", LESSONS, ids=lambda plan: plan.notebook)
@@ -57,6 +58,7 @@ def test_a_notebook_has_a_stub_a_check_and_a_folded_solution_for_each_exercise(
     folded = [cell for cell in cells if "solution" in tags(cell)]
     assert all(cell["cell_type"] == "raw" for cell in folded)
     assert all(cell["metadata"]["jupyter"] == {"source_hidden": True} for cell in folded)
+    assert all("".join(cell["source"]).startswith(SOLUTION_COMMENT) for cell in folded)
     assert all(not cell.get("outputs") for cell in cells)
 
 

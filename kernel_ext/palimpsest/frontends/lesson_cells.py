@@ -70,7 +70,8 @@ def prediction_widget(
         words = CHOOSE_IN_INSPECTOR.format(name=prediction.name)
         return LessonText(prediction.question, (words,))
     question = ipywidgets.HTML(
-        f'<strong style="line-height:1.5">{in_html(prediction.question)}</strong>', layout=WIDE
+        f'<div style="line-height:1.5"><strong>{in_html(prediction.question)}</strong></div>',
+        layout=WIDE,
     )
     button = ipywidgets.Button(
         description=KEEP,

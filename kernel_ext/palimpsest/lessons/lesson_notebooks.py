@@ -1,7 +1,8 @@
 """Copy the lessons' notebooks for learners, for teachers, and for two graders, as plain JSON.
 
 A lesson's notebook holds, for each exercise, a cell with the tag ``exercise``, one with ``check``, which is one expression,
-and a folded raw cell with ``solution``. Border: the notebook format (nbformat 4) and the metadata that nbgrader and otter-grader read.
+and a folded raw cell with ``solution``. JupyterLab shows a folded cell's first line, so a solution begins with a comment.
+Border: the notebook format (nbformat 4) and the metadata that nbgrader and otter-grader read.
 """
 
 import json
@@ -21,8 +22,10 @@ NBGRADER_VERSION = 3
 """Version of nbgrader's cell metadata, which its 0.6 to 0.9 read."""
 EXISTS = "{path!r} exists and was left as it is; give another folder, or take that file away first."
 
-SOLUTION_WORDS = "solution-words"
-"""Id of the cell that says where the solutions stand and how to run them."""
+SOLUTION_WORDS = "solution"
+"""How the id of a Markdown cell begins that says where a solution stands and how to run it."""
+SOLUTION_COMMENT = "# Solution\n"
+"""The first line of a solution, which is all that is seen of it while it is folded."""
 ANSWER_ABOVE = "# Write your answer above, and take the two lines below away."
 CLICK_IS_NOT_HANDED_IN = (
     "# A click is not handed in: write what it chose, such as view.place = "
@@ -99,7 +102,8 @@ def cells_for(cells: Iterable[Cell], plan: LessonPlan, audience: NotebookFor) ->
 
 def _solution_cells(cell: Cell, solution: Cell, audience: NotebookFor) -> list[Cell]:
     """Return an exercise with its solution, which the grader takes out of the learners' version."""
-    stub, whole = _source(cell).rstrip(), _source(solution).rstrip()
+    stub = _source(cell).rstrip()
+    whole = _source(solution).removeprefix(SOLUTION_COMMENT).rstrip()
     name = cell["metadata"]["exercise"]
     if whole.startswith("view."):
         stub = f"{stub}\n{CLICK_IS_NOT_HANDED_IN}"
@@ -185,7 +189,8 @@ def _raw_cell(source: str, identifier: str) -> Cell:
 
 
 def _tells_solution(cell: Cell) -> bool:
-    return _has_tag(cell, "solution") or cell["id"] == SOLUTION_WORDS
+    is_word = cell["cell_type"] == "markdown" and cell["id"].startswith(SOLUTION_WORDS)
+    return is_word or _has_tag(cell, "solution")
 
 
 def _has_tag(cell: Cell, tag: str) -> bool:

@@ -173,7 +173,7 @@ CHANGED_MESSAGES = LessonPlan(
                     "neighbour was changed there."
                 ),
                 (
-                    "It is a result of a tool, and one of the first. Click on a square; the card beside the grid says what "
+                    "It is a result of a tool, and one of the first. Click on a square; the card below the grid says what "
                     "became of it, and since which request."
                 ),
                 "The row is the result of `ls -F`. Click on it, then on the request in which the card says *since*.",
@@ -194,5 +194,5 @@ CHANGED_MESSAGES = LessonPlan(
             check_first,
         ),
     ),
-    hide=("grid", "card", "window"),
+    hide=("tracks", "grid", "card", "window"),
 )

@@ -133,5 +133,5 @@ TOKEN_KINDS = LessonPlan(
             check_kinds,
         ),
     ),
-    hide=("window", "totals", "figures"),
+    hide=("tracks", "window", "totals", "figures"),
 )
