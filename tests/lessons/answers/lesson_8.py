@@ -105,6 +105,12 @@ def _subagent_request(sessions: LessonSessions) -> str:
     return f"at request {number}, when the subagent has answered"
 
 
+def _field_book_request(sessions: LessonSessions) -> str:
+    items = sessions["work"].timeline.items
+    read = next(i for i in items if i.kind == "output" and i.label.endswith("fieldbook.md"))
+    return f"at request {read.entered + 1}, when the field book is read"
+
+
 ANSWERS = LessonAnswers(
     predictions={"fork": 30, "again": 100, "subagent": 4_000},
     wrong=(
@@ -127,6 +133,7 @@ ANSWERS = LessonAnswers(
     numbers=(
         ProseNumber("about 7,000 tokens", _plan_size),
         ProseNumber("a minute or two after one another", _pause),
+        ProseNumber("at request 4, when the field book is read", _field_book_request),
         ProseNumber("at request 15, when the subagent has answered", _subagent_request),
         ProseNumber(
             "view = lesson.inspect(request=18,",
