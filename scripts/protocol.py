@@ -53,9 +53,9 @@ OMITTED = {
 CONSTANTS = {
     "PROTOCOL_VERSION": ("palimpsest.frontends.protocol.connection", "PROTOCOL_VERSION"),
     "VIEW_VERSION": ("palimpsest.review.timeline_view.view_values", "VIEW_VERSION"),
-    "STATE_WORDS": ("palimpsest.review.tables.explanation", "STATES"),
+    "STATE_WORDS": ("palimpsest.review.tables.explanation", "STATE_PHRASES"),
     "GONE_STATES": ("palimpsest.transcript.timeline", "GONE_STATES"),
-    "ROLES": ("palimpsest.review.request_contents.request_blocks", "ROLES"),
+    "ROLES": ("palimpsest.review.request_contents.request_blocks", "ROLE_OF_KIND"),
     "MAX_BLOCKS": ("palimpsest.review.timeline_view.view_queries", "MAX_BLOCKS"),
     "EXCERPT_CHARS": ("palimpsest.review.timeline_view.view_queries", "EXCERPT_CHARS"),
     "MAX_SEARCHED": ("palimpsest.review.timeline_view.view_queries", "MAX_SEARCHED"),

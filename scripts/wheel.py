@@ -35,6 +35,7 @@ def missing(wheel: Path, sdist: Path) -> list[str]:
         "the lessons' notebooks in the wheel": "palimpsest/lessons/notebooks/01-",
         "the lessons' recordings in the wheel": "palimpsest/lessons/data/pi_large_session.jsonl.xz",
         "install.json in the wheel": f"{SHARED}/install.json",
+        "the server extension's setting in the wheel": "data/etc/jupyter/jupyter_server_config.d/jupyter-palimpsest.json",
         "the front end's code in the wheel": f"{SHARED}/static/remoteEntry",
         "the loader of widgets' modules in the wheel": "palimpsest/frontends/static/loader.js",
         "the module of session.view() in the wheel": "palimpsest/frontends/static/view.js",

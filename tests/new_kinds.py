@@ -240,7 +240,7 @@ class ExampleAgentImporter:
                     id=recorded_name(path.stem), format=self.name, model=line.text("model")
                 )
             else:
-                gaps, message = stream.read(line)
+                gaps, message = stream.read_message(line)
                 yield from (*gaps, message)
 ''',
     ),

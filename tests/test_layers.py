@@ -43,6 +43,8 @@ HOMES = {
     "ipykernel": {"ipython_extension.py", "frontends/"},
     "ipywidgets": {"ipython_extension.py", "frontends/"},
     "anywidget": {"ipython_extension.py", "frontends/"},
+    "tornado": {"server_extension.py"},
+    "jupyter_server": {"server_extension.py"},
     "mcp": {"tools/mcp/client.py", "tools/mcp/transports.py"},
 }
 
@@ -110,6 +112,7 @@ def test_every_module_imports_only_what_lies_below() -> None:
         ("transcript/ids.py", "def f():\n    import palimpsest.app.wiring"),
         ("session/open_sessions/live_session.py", "from palimpsest.testing import ScriptedModel"),
         ("public/session_object.py", "from palimpsest import testing"),
+        ("frontends/frontend.py", "import tornado.ioloop"),
     ],
 )
 def test_an_import_that_points_upwards_or_strays_is_found(path: str, line: str) -> None:

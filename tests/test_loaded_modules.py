@@ -26,6 +26,8 @@ LIBRARIES = (
 """Libraries that no first answer needs, unless its model does."""
 SHELL = ("IPython", "ipykernel", "ipywidgets", "anywidget", "traitlets.config")
 """What only a kernel needs."""
+SERVER = ("jupyter_server", "palimpsest.server_extension")
+"""What only Jupyter's server needs."""
 REVIEWERS = tuple(
     f"palimpsest.{folder}"
     for folder in ("recordings", "context_policies", "live_policies", "review")
@@ -45,10 +47,12 @@ ANSWERS_OF_A_VIEW = (
     "palimpsest.review.recorded_sessions.branch",
     "palimpsest.review.request_contents",
     "palimpsest.review.request_contents.lost_word",
+    "palimpsest.review.request_contents.tool_definitions",
     "palimpsest.review.session_notes",
     "palimpsest.review.session_notes.note_places",
     "palimpsest.review.tables",
     "palimpsest.review.tables.figures",
+    "palimpsest.review.tables.question_limits",
     "palimpsest.review.timeline_view",
     "palimpsest.review.timeline_view.comparison_values",
     "palimpsest.review.timeline_view.view_patch",
@@ -187,7 +191,7 @@ def test_a_kernel_loads_the_extension_without_review_and_without_what_answers_la
         answered = set(json.loads(kernel.value(f"__import__('json').dumps({LOADED})").strip("'")))
 
     assert "palimpsest.frontends.frontend" in loaded
-    assert modules_of(loaded, *LIBRARIES, "httpx") == []
+    assert modules_of(loaded, *LIBRARIES, "httpx", *SERVER) == []
     assert modules_of(asked, *REVIEWERS, "palimpsest.frontends.operations.sessions") == []
     assert modules_of(answered, *LIBRARIES, "httpx") == []
     assert modules_of(answered, *REVIEWERS) == sorted(ANSWERS_OF_A_VIEW)

@@ -250,7 +250,7 @@ def _opened(root: Path, path: Path) -> Iterator[Figure]:
 
     note = f"{len(made.requests):,} requests"
     yield Figure("review opened", _seconds(first), "s", None, note)
-    ReviewFile(store, session.id, lambda _model: None).keep(made, References.of(made))
+    ReviewFile(store, session.id, lambda _model: None).store_review(made, References.of(made))
     yield Figure("review opened again", _seconds(second), "s", None, note)
 
 

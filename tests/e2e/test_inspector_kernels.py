@@ -15,13 +15,13 @@ from tests.e2e.test_inspector_tab import OPENED, REHEARSED, answers_anew, ask_se
 from tests.e2e.test_panel import RUN, book
 from tests.waiting import eventually
 
+from palimpsest.server_extension import RECORDING_PATH
+
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 PID = "import os, pathlib\n_ = pathlib.Path({file!r}).write_text(str(os.getpid()))"
 AGAIN = "%agent -m rehearsal/rules Hello again."
 RESTARTED = "has restarted: load the agent in it to go on from what is shown"
-OF_RECORDING = "-inspector-"
-"""Stands in the path of the server's session whose kernel reads a recorded file."""
 
 
 def inspected_session(page: Page, lab: Lab, name: str, **more: str) -> tuple[Locator, int]:
@@ -149,7 +149,9 @@ def kernels_of(lab: Lab, path: str) -> list[str]:
     """Return the ids of the kernels that read a recorded file for an inspector."""
     listed = json.loads(ask_server(lab, "api/sessions"))
     return [
-        one["kernel"]["id"] for one in listed if one["path"].startswith(f"{path}{OF_RECORDING}")
+        session["kernel"]["id"]
+        for session in listed
+        if (named := RECORDING_PATH.fullmatch(session["path"])) and named["file"] == path
     ]
 
 
@@ -211,48 +213,6 @@ def test_recorded_files_come_back_with_the_layout_where_they_were_left(
     # The kernels of the page that went have ended with it.
     eventually(lambda: [len(kernels_of(lab, path)) for path in (lines, other)] == [1, 1])
     assert seen.errors == []
-
-
-@pytest.mark.soak  # with each commit labextension/tests/inspector/leftKernels.test.ts has a server's sessions; this adds a server
-@pytest.mark.usefixtures("own_page")
-def test_the_kernel_that_a_killed_browser_left_ends_with_the_start_of_a_page(
-    page: Page, lab: Lab, seen: PageErrors
-) -> None:
-    path = unpacked(lab, "claude_code/compaction_session.jsonl", "left.jsonl")
-    left, newer = [started_for(lab, path, number) for number in (1, 2)]
-    console = started_for(lab, path, 3, type="console")
-    for held in (left, console):
-        page.add_init_script(f"localStorage.setItem('{HELD}{held}', '1')")
-
-    open_notebook(page, lab, book(lab, "beside-left.ipynb", "1"))
-    page.evaluate(READY)
-
-    eventually(lambda: left not in sessions_of(lab))
-    assert {newer, console} <= sessions_of(lab)
-    assert page.evaluate(f"localStorage.getItem('{HELD}{newer}') > 1")
-    for other in (newer, console):
-        ask_server(lab, f"api/sessions/{other}", "DELETE")
-    assert seen.errors == []
-
-
-HELD = "jupyter-palimpsest:recording-held:"
-
-
-def started_for(lab: Lab, path: str, number: int, type: str = "file") -> str:
-    """Start a session as an inspector does for a recorded file, to which no page is connected; return its id."""
-    asked = {
-        "path": f"{path}{OF_RECORDING}{number}",
-        "name": Path(path).name,
-        "type": type,
-        "kernel": {"name": "python3"},
-    }
-    answer = ask_server(lab, "api/sessions", "POST", json.dumps(asked).encode())
-    return str(json.loads(answer)["id"])
-
-
-def sessions_of(lab: Lab) -> set[str]:
-    """Return the ids of the server's sessions."""
-    return {str(session["id"]) for session in json.loads(ask_server(lab, "api/sessions"))}
 
 
 CURRENT = "window.jupyterapp.shell.currentWidget.context?.path"

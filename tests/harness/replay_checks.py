@@ -14,7 +14,7 @@ from palimpsest.store.interface import Store
 def check_log_laws(store: Store, session_id: str) -> WhatIf:
     """Check that the log is rebuilt, decided again and replayed to equal results."""
     again = redecide(store, session_id)
-    assert again.same, again.text
+    assert again.is_same, again.text
     return replayed_as_it_was(store, session_id)
 
 

@@ -24,7 +24,7 @@ from palimpsest.live_policies.live_stage import live_policy
 from palimpsest.model.script import calls, says
 from palimpsest.model.tokenizer import counter
 from palimpsest.recordings.timeline.journal_timeline import timeline_of
-from palimpsest.review.tables.explanation import why
+from palimpsest.review.tables.explanation import explanation
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import open_project_folder
@@ -210,8 +210,10 @@ async def test_a_persons_pins_and_restores_hold(tmp_path: Path) -> None:
     item = next(
         transition.item for transition in timeline.transitions if transition.rule == "user/restore"
     )
-    assert "by the policy newest_two, ~" in why(timeline, item, 6)
-    assert "as the user restored it; from request 6 on it had been" in why(timeline, item, 7)
+    assert "by the policy newest_two, ~" in explanation(timeline, item, 6)
+    assert "as the user restored it; from request 6 on it had been" in explanation(
+        timeline, item, 7
+    )
 
 
 def fails(view: PastView) -> Iterator[Change]:

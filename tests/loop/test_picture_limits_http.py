@@ -74,9 +74,11 @@ class Figures:
         """Return how many decisions about pictures a replay makes again as they were, all of them."""
         session = await self.harness.session()
         found = redecide(self.harness.harness.store, session.id)
-        assert found.same, found.text
+        assert found.is_same, found.text
         return sum(
-            len(occasion.recorded) for occasion in found.occasions if occasion.decider == "limit"
+            len(occasion.recorded_decisions)
+            for occasion in found.occasions
+            if occasion.decider == "limit"
         )
 
     async def media_states(self) -> set[str]:

@@ -10,7 +10,7 @@ from tests.context_policies.pi_session import RULER, SONNET, pi_timeline
 
 from palimpsest.context_policies.prompt_cache.ruler import Ruler, amount_with_unit
 from palimpsest.context_policies.registry import get
-from palimpsest.review.comparison.policy_comparison import REPORTED
+from palimpsest.review.comparison.policy_comparison import REPORTED_NAME
 from palimpsest.review.session_figures import session_figures
 from palimpsest.review.session_review import SessionReview
 from palimpsest.review.tables.links import link_to
@@ -33,7 +33,7 @@ def review() -> SessionReview:
 def test_the_first_row_holds_the_reported_facts() -> None:
     row = review().compare(["raw"]).table.records()[0]
 
-    assert row["policy"] == REPORTED
+    assert row["policy"] == REPORTED_NAME
     assert (row["input"], row["peak"], row["breaks"]) == (47_526_750, 177_604, 37)
     assert round(float(row["cost"] or 0), 4) == 30.3302
     assert round(float(row["cached"] or 0), 4) == 0.9096
@@ -149,7 +149,7 @@ def test_the_result_is_a_table_in_every_form() -> None:
     assert data["schema"] == 1
     assert data["ruler"]["measured"] is True
     assert len(data["rows"]) == 3
-    assert compared.to_dataframe()["policy"].tolist() == [REPORTED, "raw", "opencode.prune"]
+    assert compared.to_dataframe()["policy"].tolist() == [REPORTED_NAME, "raw", "opencode.prune"]
 
 
 def test_money_is_in_units_where_no_price_is_known() -> None:

@@ -37,7 +37,7 @@ CALLS: dict[str, Callable[[Session], object]] = {
     "fork": lambda session: session.fork().id,
     "retitle": lambda session: session.retitle("Anew"),
     "archive": lambda session: session.archive(archived=False),
-    "context": lambda session: session.context().used,
+    "context": lambda session: session.context().used_tokens,
     "requests": lambda session: session.requests(),
     "pin": lambda session: session.pin(session.messages[-1].id),
     "use_policy": lambda session: session.use_policy("default").name,

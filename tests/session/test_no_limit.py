@@ -102,9 +102,9 @@ def test_the_context_is_told_without_a_window() -> None:
         session.prompt("Hello?")
         held = session.context()
 
-    assert (held.window, held.free, held.reserve, held.excess_tokens) == (0, 0, 0, 0)
-    assert held.used > 0
-    assert f"{held.used:,} tokens, no limit" in held.text
+    assert (held.window, held.free_tokens, held.reserve, held.excess_tokens) == (0, 0, 0, 0)
+    assert held.used_tokens > 0
+    assert f"{held.used_tokens:,} tokens, no limit" in held.text
     for words in (held.text, held.markdown, repr(held), STYLE.sub("", held.html)):
         assert "%" not in words
         assert "Free" not in words

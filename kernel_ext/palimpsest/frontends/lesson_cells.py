@@ -25,7 +25,11 @@ CHOOSE_IN_INSPECTOR = (
     "Choose it in the inspector, then run lesson.predict({name!r}, view) with the inspector's variable, or give the "
     "numbers: lesson.predict({name!r}, (request, item))."
 )
+YOURS = "Your prediction"
+"""The label of a field, which a screen reader says; the question stands above it."""
 WIDE = {"width": "auto", "max_width": "52em"}
+WHOLE_LABEL = {"description_width": "initial"}
+AS_WIDE_AS_ITS_WORDS = {"width": "max-content", "max_width": "100%"}
 
 
 class LessonAnswers(ShownInCell):
@@ -65,8 +69,14 @@ def prediction_widget(
     if value is None:
         words = CHOOSE_IN_INSPECTOR.format(name=prediction.name)
         return LessonText(prediction.question, (words,))
-    question = ipywidgets.HTML(f"<strong>{in_html(prediction.question)}</strong>", layout=WIDE)
-    button = ipywidgets.Button(description=KEEP, button_style="primary", layout={"width": "auto"})
+    question = ipywidgets.HTML(
+        f'<strong style="line-height:1.5">{in_html(prediction.question)}</strong>', layout=WIDE
+    )
+    button = ipywidgets.Button(
+        description=KEEP,
+        button_style="primary",
+        layout={"width": "max-content", "align_self": "flex-start"},
+    )
     said = ipywidgets.HTML(layout=WIDE)
     get_value = value
 
@@ -91,12 +101,18 @@ def _controls(
     match kind:
         case NumberKind():
             number = ipywidgets.Text(
-                placeholder=f"{kind.low:,g} to {kind.high:,g}", description=kind.unit or "number"
+                placeholder=f"{kind.low:,g} to {kind.high:,g}",
+                description=f"{YOURS}, in {kind.unit}" if kind.unit else YOURS,
+                style=WHOLE_LABEL,
             )
             return [number], lambda: number.value
         case ChoiceKind():
             choice = ipywidgets.RadioButtons(
-                options=kind.options, value=None, layout={"width": "max-content"}
+                options=kind.options,
+                value=None,
+                description=YOURS,
+                style=WHOLE_LABEL,
+                layout=AS_WIDE_AS_ITS_WORDS,
             )
             return [choice], lambda: choice.value
         case OrderKind():
@@ -106,7 +122,7 @@ def _controls(
                     value=None,
                     description=f"{number}. ({kind.first})" if number == 1 else f"{number}.",
                     style={"description_width": "8em"},
-                    layout={"width": "max-content"},
+                    layout=AS_WIDE_AS_ITS_WORDS,
                 )
                 for number in range(1, len(kind.options) + 1)
             ]

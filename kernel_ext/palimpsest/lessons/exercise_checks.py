@@ -3,8 +3,8 @@
 A function is called with two sessions, so that a number that was copied or printed is not taken for a computation.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
 from inspect import isclass
 from traceback import walk_tb
 from typing import Any
@@ -59,19 +59,39 @@ def check_function(
     ``example`` is the function's name in the notebook; ``wrong`` gets the learner's value and the right one and
     returns a sentence that helps, without the right value.
     """
+    cases = ((sessions[name], partial(truth, sessions[name])) for name in names)
+    passed = f"Right, for {len(names)} session{'s'[: len(names) - 1]}."
+    return check_values(
+        answer, cases, example=example, wrong=wrong, copied=COPIED, passed=passed, within=within
+    )
+
+
+def check_values(
+    answer: Any,
+    cases: Iterable[tuple[Any, Callable[[], Any]]],
+    *,
+    example: str,
+    wrong: Callable[[Any, Any], str],
+    copied: str,
+    passed: str,
+    within: float = NUMBER_SHARE,
+    plain: Callable[[Any], Any] = lambda value: value,
+) -> CheckResult:
+    """Call a learner's function with each case's argument and compare with what its second member returns.
+
+    The first wrong value is told by ``wrong``, one of a later case by ``copied``; ``plain`` makes numbers, texts, lists
+    and mappings of what the function returns, or raises UserError.
+    """
     if not callable(answer) or isclass(answer):
         raise UserError(NOT_CALLABLE.format(name=example))
-    for index, name in enumerate(names):
-        value = called(answer, sessions[name])
+    for index, (argument, truth) in enumerate(cases):
+        value = called(answer, argument)
         if value is None:
             return CheckResult(passed=False, sentence=NOTHING_RETURNED)
-        expected = truth(sessions[name])
+        value, expected = plain(value), truth()
         if not is_same(value, expected, within):
-            sentence = wrong(value, expected) if index == 0 else COPIED
-            return CheckResult(passed=False, sentence=sentence)
-    return CheckResult(
-        passed=True, sentence=f"Right, for {len(names)} session{'s'[: len(names) - 1]}."
-    )
+            return CheckResult(passed=False, sentence=copied if index else wrong(value, expected))
+    return CheckResult(passed=True, sentence=passed)
 
 
 def check_policy(

@@ -1,6 +1,7 @@
 """The files that come with the package for lessons: recordings, unpacked when they are opened, and notebooks."""
 
 import atexit
+import csv
 import lzma
 import shutil
 import zipfile
@@ -9,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from palimpsest.lessons.lesson_plan import SESSION_MARK, LessonPlan
+from palimpsest.render.reports.table import ReportTable, TableColumn
 from palimpsest.review.session_review import SessionReview
 from palimpsest.store.disk import storage_errors, temporary_folder
 from palimpsest.transcript.errors import NotFound
@@ -29,12 +31,13 @@ Opener = Callable[[Path, str], SessionReview]
 
 
 class OpenedSessions:
-    """The recorded sessions of a lesson, opened at their first use."""
+    """The recorded sessions and the tables of a lesson, opened at their first use."""
 
     def __init__(self, plan: LessonPlan, opener: Opener) -> None:
         self._plan = plan
         self._opener = opener
         self._opened: dict[str, SessionReview] = {}
+        self._tables: dict[str, ReportTable] = {}
 
     def __getitem__(self, name: str) -> SessionReview:
         """Return a session by its name; raises NotFound with all names."""
@@ -47,6 +50,34 @@ class OpenedSessions:
             file, _, session = self._plan.recordings[name].partition(SESSION_MARK)
             self._opened[name] = self._opener(recording_path(file), session)
         return self._opened[name]
+
+    def table(self, name: str) -> ReportTable:
+        """Return a table of the lesson by its name; raises NotFound with all names."""
+        if name not in self._plan.tables:
+            known = ", ".join(self._plan.tables) or "none"
+            raise NotFound(
+                f"Lesson {self._plan.number} has no table {name!r:.40}; there is {known}."
+            )
+        if name not in self._tables:
+            self._tables[name] = csv_table(name, recording_path(self._plan.tables[name]))
+        return self._tables[name]
+
+
+def csv_table(title: str, path: Path) -> ReportTable:
+    """Return a file with comma-separated values as a table; numbers become numbers."""
+    with storage_errors(path), path.open(encoding="utf-8", newline="") as file:
+        names, *rows = csv.reader(file)
+    columns = tuple(TableColumn(name, name) for name in names)
+    return ReportTable(title, columns, tuple(tuple(map(_cell, row)) for row in rows))
+
+
+def _cell(text: str) -> int | float | str:
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text
 
 
 def recording_path(name: str) -> Path:

@@ -4,6 +4,8 @@ from palimpsest.lessons.lesson_plan import LessonPlan
 from palimpsest.lessons.plans.changed_messages import CHANGED_MESSAGES
 from palimpsest.lessons.plans.long_results import LONG_RESULTS
 from palimpsest.lessons.plans.lost_caches import LOST_CACHES
+from palimpsest.lessons.plans.own_rule import OWN_RULE
+from palimpsest.lessons.plans.paper_table import PAPER_TABLE
 from palimpsest.lessons.plans.policy_contest import POLICY_CONTEST
 from palimpsest.lessons.plans.shared_beginnings import SHARED_BEGINNINGS
 from palimpsest.lessons.plans.surviving_facts import SURVIVING_FACTS
@@ -17,7 +19,9 @@ LESSONS: tuple[LessonPlan, ...] = (
     LOST_CACHES,
     POLICY_CONTEST,
     SURVIVING_FACTS,
+    OWN_RULE,
     SHARED_BEGINNINGS,
+    PAPER_TABLE,
 )
 
 

@@ -1,7 +1,7 @@
 """Copy the lessons' notebooks for learners, for teachers, and for two graders, as plain JSON.
 
-A lesson's notebook holds, for each exercise, a cell with the tag ``exercise``, one with ``check``, and a folded raw cell with
-``solution``. Border: the notebook format (nbformat 4) and the metadata that nbgrader and otter-grader read.
+A lesson's notebook holds, for each exercise, a cell with the tag ``exercise``, one with ``check``, which is one expression,
+and a folded raw cell with ``solution``. Border: the notebook format (nbformat 4) and the metadata that nbgrader and otter-grader read.
 """
 
 import json
@@ -20,6 +20,25 @@ NotebookFor = Literal["learners", "teachers", "nbgrader", "otter"]
 NBGRADER_VERSION = 3
 """Version of nbgrader's cell metadata, which its 0.6 to 0.9 read."""
 EXISTS = "{path!r} exists and was left as it is; give another folder, or take that file away first."
+
+SOLUTION_WORDS = "solution-words"
+"""Id of the cell that says where the solutions stand and how to run them."""
+ANSWER_ABOVE = "# Write your answer above, and take the two lines below away."
+CLICK_IS_NOT_HANDED_IN = (
+    "# A click is not handed in: write what it chose, such as view.place = "
+    '{"request": 1, "item": 1}'
+)
+OTTER_ASSIGNMENT = """\
+# ASSIGNMENT CONFIG
+name: lesson-{number}
+init_cell: false
+export_cell: false
+generate: true
+requirements:
+  - jupyter-palimpsest
+  - pandas
+"""
+"""Learners' notebooks need no otter; the autograder needs this package."""
 
 Cell = dict[str, Any]
 
@@ -60,7 +79,7 @@ def cells_for(cells: Iterable[Cell], plan: LessonPlan, audience: NotebookFor) ->
     if audience == "teachers":
         return copied
     if audience == "learners":
-        return [cell for cell in copied if not _has_tag(cell, "solution")]
+        return [cell for cell in copied if not _tells_solution(cell)]
     solutions = {
         cell["metadata"]["exercise"]: cell for cell in copied if _has_tag(cell, "solution")
     }
@@ -72,46 +91,80 @@ def cells_for(cells: Iterable[Cell], plan: LessonPlan, audience: NotebookFor) ->
         elif _has_tag(cell, "check"):
             exercise = plan.exercise(cell["metadata"]["exercise"])
             graded += _test_cells(cell, exercise.name, exercise.points, audience)
-        elif not _has_tag(cell, "solution"):
+        elif not _tells_solution(cell):
             graded.append(cell)
-    head = _raw_cell("# ASSIGNMENT CONFIG\ninit_cell: false\nexport_cell: false\n", "assignment")
+    head = _raw_cell(OTTER_ASSIGNMENT.format(number=plan.number), "assignment")
     return [head, *graded] if audience == "otter" else graded
 
 
 def _solution_cells(cell: Cell, solution: Cell, audience: NotebookFor) -> list[Cell]:
     """Return an exercise with its solution, which the grader takes out of the learners' version."""
-    stub, whole = _source(cell), _source(solution)
+    stub, whole = _source(cell).rstrip(), _source(solution).rstrip()
     name = cell["metadata"]["exercise"]
+    if whole.startswith("view."):
+        stub = f"{stub}\n{CLICK_IS_NOT_HANDED_IN}"
     if audience == "nbgrader":
-        cell["source"] = f"### BEGIN SOLUTION\n{whole.rstrip()}\n### END SOLUTION\n"
+        cell["source"] = nbgrader_source(stub, whole)
         cell["metadata"]["nbgrader"] = _nbgrader(name, solution=True)
         return [cell]
+    quotes = "'''" if '"""' in stub else '"""'
     cell["source"] = (
-        f'""" # BEGIN PROMPT\n{stub.rstrip()}\n"""; # END PROMPT\n# BEGIN SOLUTION\n{whole.rstrip()}\n# END SOLUTION'
+        f"r{quotes} # BEGIN PROMPT\n{stub}\n{quotes}; # END PROMPT\n"
+        f"# BEGIN SOLUTION NO PROMPT\n{whole}\n# END SOLUTION"
     )
     return [
-        _raw_cell(f"# BEGIN QUESTION\nname: {name}\n", f"question-{name}"),
+        _raw_cell(f"# BEGIN QUESTION\nname: {name}\ncheck_cell: false\n", f"question-{name}"),
         _raw_cell("# BEGIN SOLUTION\n", f"begin-{name}"),
         cell,
         _raw_cell("# END SOLUTION\n", f"end-{name}"),
     ]
 
 
+def nbgrader_source(stub: str, solution: str) -> str:
+    """Return a cell in which nbgrader finds a solution and leaves what learners begin with.
+
+    nbgrader puts two lines in the place of a solution, which raise an error. Below the head of a function that both have
+    they are its body; else they follow the whole stub, with a word on them.
+    """
+    head, _, body = solution.partition(":\n")
+    if stub == f"{head}:\n    ...":
+        lines = [
+            f"{head}:",
+            "    ### BEGIN SOLUTION",
+            *body.splitlines(),
+            "    ### END SOLUTION",
+        ]
+    else:
+        lines = [
+            stub,
+            "",
+            ANSWER_ABOVE,
+            "### BEGIN SOLUTION",
+            *solution.splitlines(),
+            "### END SOLUTION",
+        ]
+    return "\n".join((*lines, ""))
+
+
 def _test_cells(cell: Cell, name: str, points: int, audience: NotebookFor) -> list[Cell]:
-    """Return the cell that checks an exercise as a test with points."""
-    answer = _source(cell).strip()
+    """Return the cell that checks an exercise, as a test with points.
+
+    With nbgrader it is the test itself. With otter-grader it stays as it is, so that learners need no otter, and a test
+    that calls the same check stands in their notebook's metadata.
+    """
+    test = f"result = {_source(cell).strip()}\nassert result, result.sentence\n"
     if audience == "nbgrader":
-        cell["source"] = f"result = {answer}\nassert result, result.sentence\n"
+        cell["source"] = test
         cell["metadata"]["nbgrader"] = _nbgrader(f"test-{name}", points=points)
         return [cell]
-    cell["source"] = (
-        f'""" # BEGIN TEST CONFIG\npoints: {points}\n""" # END TEST CONFIG\nassert {answer}\n'
-    )
+    tested = deepcopy(cell) | {"id": f"test-{name}"}
+    tested["source"] = f'""" # BEGIN TEST CONFIG\npoints: {points}\n""" # END TEST CONFIG\n{test}'
     return [
         _raw_cell("# BEGIN TESTS\n", f"tests-{name}"),
-        cell,
+        tested,
         _raw_cell("# END TESTS\n", f"end-tests-{name}"),
         _raw_cell("# END QUESTION\n", f"end-question-{name}"),
+        cell,
     ]
 
 
@@ -129,6 +182,10 @@ def _nbgrader(grade_id: str, *, solution: bool = False, points: int = 0) -> Mapp
 
 def _raw_cell(source: str, identifier: str) -> Cell:
     return {"cell_type": "raw", "id": identifier, "metadata": {}, "source": source}
+
+
+def _tells_solution(cell: Cell) -> bool:
+    return _has_tag(cell, "solution") or cell["id"] == SOLUTION_WORDS
 
 
 def _has_tag(cell: Cell, tag: str) -> bool:

@@ -4,10 +4,11 @@ Border: values, and functions that compute from sessions; nothing is shown and n
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from palimpsest.lessons.prediction_kinds import PredictionKind
+from palimpsest.render.reports.table import ReportTable
 from palimpsest.review.session_review import SessionReview
 from palimpsest.transcript.errors import UserError
 
@@ -30,6 +31,9 @@ class LessonSessions(Protocol):
 
     def __getitem__(self, name: str, /) -> SessionReview:
         """Return a session by its name in ``LessonPlan.recordings``."""
+
+    def table(self, name: str, /) -> ReportTable:
+        """Return a table by its name in ``LessonPlan.tables``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,8 @@ class LessonPlan:
     """Names of its sessions, the main one first, and the files in ``data``, with ``#`` and an id for one of several."""
     predictions: tuple[Prediction, ...]
     exercises: tuple[Exercise, ...]
+    tables: Mapping[str, str] = field(default_factory=dict)
+    """Names of its tables, and the files with comma-separated values in ``data``."""
     hide: tuple[str, ...] = ()
     """Parts of the inspector that tell the answer: hidden until all predictions are kept."""
     limits: tuple[str, ...] = SHARED_LIMITS

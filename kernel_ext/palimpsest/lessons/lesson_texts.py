@@ -32,8 +32,8 @@ class LessonText(ShownInCell):
     sentences: tuple[str, ...] = ()
     passed: bool | None = None
     """Whether a check passed; None for what is no check."""
-    heads: frozenset[int] = frozenset()
-    """The indexes of sentences that are titles."""
+    parts: tuple["LessonText", ...] = ()
+    """Texts that were joined to this one, each with its title."""
 
     def __bool__(self) -> bool:
         """Return whether nothing failed."""
@@ -42,14 +42,12 @@ class LessonText(ShownInCell):
     @classmethod
     def joined(cls, texts: Sequence["LessonText"]) -> "LessonText":
         """Return several as one, a line for each sentence."""
-        sentences: list[str] = []
-        heads = set()
-        for text in texts:
-            if text.title:
-                heads.add(len(sentences))
-                sentences.append(text.title)
-            sentences += text.sentences
-        return cls(sentences=tuple(sentences), heads=frozenset(heads))
+        sentences = [
+            sentence
+            for text in texts
+            for sentence in ((text.title,) if text.title else ()) + text.sentences
+        ]
+        return cls(sentences=tuple(sentences), parts=tuple(texts))
 
     @property
     def sentence(self) -> str:
@@ -70,35 +68,33 @@ class LessonText(ShownInCell):
     @property
     def markdown(self) -> str:
         """A bold title and a paragraph for each sentence."""
+        if self.parts:
+            return "\n\n".join(part.markdown for part in self.parts)
         title = f"**{escape_inline(self.title)}**" if self.title else ""
         mark = MARKS[self.passed]
-        body = [
-            f"**{escape_inline(sentence)}**" if index in self.heads else escape_inline(sentence)
-            for index, sentence in enumerate(self.sentences)
-        ]
+        body = [escape_inline(sentence) for sentence in self.sentences]
         return "\n\n".join(part for part in (f"{mark} {title}".strip(), *body) if part)
 
     @property
     def html(self) -> str:
         """An HTML fragment, which a screen reader is told of when it changes."""
+        paragraphs = "".join(part.paragraphs for part in self.parts or (self,))
+        return f'<div role="status" style="max-width:52em;line-height:1.5">{paragraphs}</div>'
+
+    @property
+    def paragraphs(self) -> str:
+        """The title and each sentence as a paragraph of HTML."""
         mark = (
             f'<span aria-hidden="true">{MARKS[self.passed]}</span> ' if MARKS[self.passed] else ""
         )
         title = f"<strong>{in_html(self.title)}</strong>" if self.title else ""
-        body = [
-            f"<strong>{in_html(sentence)}</strong>" if index in self.heads else in_html(sentence)
-            for index, sentence in enumerate(self.sentences)
-        ]
-        first, *rest = [part for part in (title, *body) if part] or [""]
-        paragraphs = "".join(
-            f'<p style="margin:.3em 0">{part}</p>' for part in (mark + first, *rest)
-        )
-        return f'<div role="status" style="max-width:52em;line-height:1.5">{paragraphs}</div>'
+        first, *rest = [part for part in (title, *map(in_html, self.sentences)) if part] or [""]
+        return "".join(f'<p style="margin:.3em 0">{part}</p>' for part in (mark + first, *rest))
 
 
 def lesson_text(plan: LessonPlan, results: LearnerFile) -> LessonText:
     """Return the head of a lesson: title, question, data, and where the results are kept."""
-    sessions = ", ".join(plan.files)
+    sessions = ", ".join(plan.recordings.values())
     place = results.problem or f"Kept in {results.path}, under the name {results.learner}."
     return LessonText(
         f"Lesson {plan.number}: {plan.title}",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from palimpsest.context.visible_messages import View, marker, whole_output
 from palimpsest.loop.run_inputs.policy_stage import PolicyMoment
-from palimpsest.recordings.timeline.item_texts import RESULT, part_text, result_of
+from palimpsest.recordings.timeline.item_texts import RESULT_SUFFIX, part_text, result_of
 from palimpsest.recordings.timeline.message_items import ItemList, with_own_containers
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import CompactionPart, Part, ToolPart
@@ -156,10 +156,10 @@ class LiveItems:
 
 def _text(item_id: str, parts: Mapping[str, Part], view: View) -> str:
     """Return the whole text of an item; empty where it is a section of the system prompt."""
-    part = parts.get(item_id.removesuffix(RESULT).rpartition("/")[2])
+    part = parts.get(item_id.removesuffix(RESULT_SUFFIX).rpartition("/")[2])
     if part is None:
         return ""
-    return output_text(part, view) if item_id.endswith(RESULT) else part_text(part)
+    return output_text(part, view) if item_id.endswith(RESULT_SUFFIX) else part_text(part)
 
 
 def output_text(part: Part, view: View) -> str:

@@ -25,7 +25,7 @@ from palimpsest.lessons.lesson_texts import (
     predict_first,
 )
 from palimpsest.public.recorded_session import RecordedSession, open_recording
-from palimpsest.render.reports.table import ShownInCell
+from palimpsest.render.reports.table import ReportTable, ShownInCell
 from palimpsest.review.session_review import SessionReview
 from palimpsest.transcript.errors import UserError
 
@@ -70,6 +70,13 @@ class Lesson(ShownInCell):
         opened = self.sessions[next(iter(self.plan.recordings))]
         assert isinstance(opened, RecordedSession)  # opened by open_recording
         return opened
+
+    def table(self, name: str) -> ReportTable:
+        """Return a table of the lesson by its name, such as the results of a paper; raises NotFound with all names.
+
+        >>> lesson.table("runs").to_dataframe()
+        """
+        return self.sessions.table(name)
 
     @property
     def _shown_as(self) -> LessonText:

@@ -127,14 +127,14 @@ class RecordedComparison(ShownAsTable):
         """Return of each session the values of its steps, files and end."""
         parting = self.parting
         sides = (
-            (self.first_actions, parting.first),
-            (self.second_actions, parting.second),
+            (self.first_actions, parting.first_step),
+            (self.second_actions, parting.second_step),
         )
         first, second = (
             {
                 "steps": len(actions.steps),
-                "shared_steps": parting.shared,
-                "next_action": None if step is None else step.words(with_texts=self.with_texts),
+                "shared_steps": parting.shared_steps,
+                "next_action": None if step is None else step.phrase(with_texts=self.with_texts),
                 "files_changed": actions.files_of("changed"),
                 "files_read": actions.files_of("read"),
                 "end": actions.end(with_texts=self.with_texts),
@@ -146,10 +146,10 @@ class RecordedComparison(ShownAsTable):
     def figure_rows(self) -> Iterator[tuple[str, tuple[Cell, ...]]]:
         """Yield each row with the key of its figure."""
         for key, title, form in _ROWS:
-            first_value, other = getattr(self.first, key), getattr(self.second, key)
-            is_comparable = key not in _MONEY or self.first.unit == self.second.unit
-            ratio = _ratio(first_value, other) if is_comparable else None
-            unit = f", {self.first.unit}" if key in _MONEY and is_comparable else ""
+            first_value, second_value = getattr(self.first, key), getattr(self.second, key)
+            is_comparable = key not in _MONEY_COLUMNS or self.first.unit == self.second.unit
+            ratio = _ratio(first_value, second_value) if is_comparable else None
+            unit = f", {self.first.unit}" if key in _MONEY_COLUMNS and is_comparable else ""
             texts = (_figure_text(side, key, form) for side in (self.first, self.second))
             yield key, (title + unit, *texts, ratio)
         values = self.action_values()
@@ -166,18 +166,18 @@ class RecordedComparison(ShownAsTable):
             )
         for point, pair in enumerate(zip(self.first_growth, self.second_growth, strict=True)):
             share = 100 * point // (GROWTH_POINTS - 1)
-            words = f"context after {share} % of the requests"
+            title_text = f"context after {share} % of the requests"
             sides = zip(pair, (self.first, self.second), strict=True)
             sizes = (mark_estimate(f"{value:,}", side.basis == "estimate") for value, side in sides)
-            yield "context", (words, *sizes, _ratio(*pair))
-        for key, words, first, second in (
+            yield "context", (title_text, *sizes, _ratio(*pair))
+        for key, title_text, first, second in (
             ("tools", "calls of", self.first.tools, self.second.tools),
             ("causes", "breaks:", self.first.causes, self.second.causes),
         ):
             for name in dict.fromkeys([*first, *second]):
-                first_value, other = first.get(name, 0), second.get(name, 0)
-                ratio = _ratio(first_value, other)
-                yield key, (f"{words} {name}", str(first_value), str(other), ratio)
+                first_value, second_value = first.get(name, 0), second.get(name, 0)
+                ratio = _ratio(first_value, second_value)
+                yield key, (f"{title_text} {name}", str(first_value), str(second_value), ratio)
 
     def _column_titles(self) -> tuple[str, str]:
         """Return the heads of the two columns, which say which is which where both have one title."""
@@ -192,22 +192,22 @@ class RecordedComparison(ShownAsTable):
         both = (self.first, self.second)
         notes = [] if self.is_same_prompt else [OTHER_PROMPT]
         notes += [
-            COPIED_STEPS.format(name=name, steps=counted_noun(actions.copied, "step"))
+            COPIED_STEPS.format(name=name, steps=counted_noun(actions.copied_steps, "step"))
             for name, actions in (("first", self.first_actions), ("second", self.second_actions))
-            if actions.copied
+            if actions.copied_steps
         ]
         notes += [
-            f"{compared.title or compared.session} reported no usage; its tokens and cost are estimates."
-            for compared in both
-            if compared.basis == "estimate"
+            f"{sentence.title or sentence.session} reported no usage; its tokens and cost are estimates."
+            for sentence in both
+            if sentence.basis == "estimate"
         ]
         note_fields = ((side, words) for words in ("clock", "recorded_words") for side in both)
-        notes_found = ((compared, getattr(compared, words)) for compared, words in note_fields)
+        notes_found = ((sentence, getattr(sentence, words)) for sentence, words in note_fields)
         notes += [f"{side.title or side.session}: {words}" for side, words in notes_found if words]
         notes += [
-            compared.price
-            for compared in both
-            if compared.estimates & _MONEY and compared.unit == "USD"
+            sentence.price
+            for sentence in both
+            if sentence.estimates & _MONEY_COLUMNS and sentence.unit == "USD"
         ]
         if self.first.unit != self.second.unit:
             notes.append('Only one of them has a known price; give price="units" to compare costs.')
@@ -217,8 +217,14 @@ class RecordedComparison(ShownAsTable):
         """Return the figures of both sessions as plain values."""
         first, second = self.action_values()
         sides = (
-            (self.first, self.first_growth, self.first_actions, self.parting.first, first),
-            (self.second, self.second_growth, self.second_actions, self.parting.second, second),
+            (self.first, self.first_growth, self.first_actions, self.parting.first_step, first),
+            (
+                self.second,
+                self.second_growth,
+                self.second_actions,
+                self.parting.second_step,
+                second,
+            ),
         )
         return {
             "schema": SCHEMA_VERSION,
@@ -238,7 +244,7 @@ class RecordedComparison(ShownAsTable):
         }
 
 
-_MONEY = frozenset({"cost", "break_cost"})
+_MONEY_COLUMNS = frozenset({"cost", "break_cost"})
 
 
 def compare_recorded(
@@ -285,9 +291,9 @@ def _action_text(value: str | int | None) -> str:
     return f"{value:,}" if isinstance(value, int) else one_line(value or "nothing", ACTION_CHARS)
 
 
-def _ratio(value: Any, other: Any) -> float | None:
-    if isinstance(value, int | float) and isinstance(other, int | float) and value:
-        return other / value
+def _ratio(value: Any, second_value: Any) -> float | None:
+    if isinstance(value, int | float) and isinstance(second_value, int | float) and value:
+        return second_value / value
     return None
 
 

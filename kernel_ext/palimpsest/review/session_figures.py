@@ -105,7 +105,7 @@ def session_figures(review: SessionReview, price: PriceLike = None) -> SessionFi
     reporting = [request for request in timeline.requests if request.reported is not None]
     totals = request_totals(timeline, lambda: review.ruler, profile)
     usages = [request.usage for request in reporting if request.usage is not None]
-    read = sum(usage.cache_read for usage in usages)
+    read_sum = sum(usage.cache_read for usage in usages)
     models = Counter(request.model for request in timeline.requests if request.model)
     recorded_totals = timeline.recorded_totals
     sizes = request_sizes(timeline, lambda: review.ruler)
@@ -123,12 +123,12 @@ def session_figures(review: SessionReview, price: PriceLike = None) -> SessionFi
         basis="fact" if totals.is_fact else "estimate",
         input=totals.input,
         uncached=sum(usage.input for usage in usages) if totals.is_fact else None,
-        cache_read=read if totals.is_fact else None,
+        cache_read=read_sum if totals.is_fact else None,
         cache_write=sum(usage.cache_write for usage in usages) if totals.is_fact else None,
         output=totals.output,
         peak=totals.peak,
         growth=float(growths[len(growths) // 2]) if growths else 0.0,
-        cached=(read / totals.input if totals.input else 0.0) if totals.is_fact else None,
+        cached=(read_sum / totals.input if totals.input else 0.0) if totals.is_fact else None,
         cost=totals.cost,
         cost_basis="fact" if totals.cost_is_fact else "estimate",
         unit=profile.unit,
@@ -161,12 +161,12 @@ def _seconds(timeline: Timeline) -> float | None:
 
 def start_seconds(timeline: Timeline) -> tuple[float | None, ...]:
     """Return the seconds from the first request to the beginning of each; empty where the recording's times are not usable."""
-    started = [request.started for request in timeline.requests]
-    known = [moment for moment in started if moment is not None]
+    start_times = [request.started for request in timeline.requests]
+    known = [moment for moment in start_times if moment is not None]
     if clock_sentence(timeline) or not known or max(known) == min(known):
         return ()
     first = min(known)
-    return tuple(None if moment is None else (moment - first) / 1000 for moment in started)
+    return tuple(None if moment is None else (moment - first) / 1000 for moment in start_times)
 
 
 RECORDED_COLUMNS: tuple[tuple[str, str, Form], ...] = (

@@ -29,7 +29,7 @@ from palimpsest.review.prices.given_prices import (
 from palimpsest.review.prices.listed_limits import ListedLimits, listed_limits
 from palimpsest.review.prices.price_file import PriceWords, price_words
 from palimpsest.review.prices.prices import (
-    NAMELESS,
+    NAMELESS_MODEL,
     PriceOf,
     profile_of,
     with_models_of,
@@ -117,12 +117,12 @@ class SessionReview(NotedSession):
         timeline: Timeline,
         get_policy: GetPolicy,
         price_of: PriceOf,
-        sent: SentRequests | None = None,
+        sent_requests: SentRequests | None = None,
         children_of: ChildrenOf = no_children,
         *,
         references: References | None = None,
         references_of: Callable[[Timeline], References] = References.of,
-        keep: Keep | None = None,
+        keep_review: Keep | None = None,
         ruler: Ruler | None = None,
         problems: Sequence[Problem] = (),
         price: PriceWords | None = None,
@@ -142,13 +142,13 @@ class SessionReview(NotedSession):
         self._get_policy = get_policy
         self._price_of = price_of
         self.note_files = note_files or no_notes()
-        self.sent = sent
+        self.sent = sent_requests
         """The stored requests; None where there is no log."""
         self._references = references
         self._references_of = references_of
-        self._keep = keep
+        self._keep = keep_review
         self._ruler = ruler
-        self._words = price_words(price, lifetime)
+        self._price_text = price_words(price, lifetime)
         self.replays = SimulationCache(timeline)
         """The newest replays, so that the same policy is not replayed again."""
 
@@ -185,23 +185,23 @@ class SessionReview(NotedSession):
         """
         if isinstance(price, PriceProfile):
             return price
-        words = self._words if price is None else price_words(price)
-        if words not in self._profiles:
-            profile = profile_of(self.timeline, words, self._price_of)
-            self._profiles[words] = (
-                profile if profile.unit == "USD" else self._subagent_prices(profile, words)
+        price_text = self._price_text if price is None else price_words(price)
+        if price_text not in self._profiles:
+            profile = profile_of(self.timeline, price_text, self._price_of)
+            self._profiles[price_text] = (
+                profile if profile.unit == "USD" else self._subagent_prices(profile, price_text)
             )
-        return self._profiles[words]
+        return self._profiles[price_text]
 
-    def _subagent_prices(self, units: PriceProfile, words: str | None) -> PriceProfile:
+    def _subagent_prices(self, units: PriceProfile, price_text: str | None) -> PriceProfile:
         """Return the prices of a subagent for a session without prices, so that dollars and units are not mixed."""
-        if given_prices(words or "").for_all or not self.timeline.requests:
+        if given_prices(price_text or "").for_all or not self.timeline.requests:
             return units
         for child in self._children_of(self.timeline.session):
-            child_profile = profile_of(child, words, self._price_of)
+            child_profile = profile_of(child, price_text, self._price_of)
             if child_profile.unit == "USD":
                 model_names = dict.fromkeys(
-                    request.model or NAMELESS for request in self.timeline.requests
+                    request.model or NAMELESS_MODEL for request in self.timeline.requests
                 )
                 unknown = (
                     *model_names,
@@ -227,7 +227,7 @@ class SessionReview(NotedSession):
     def _given_prices(self, price: PriceLike) -> GivenPrices:
         if isinstance(price, PriceProfile):
             return GivenPrices()
-        return given_prices((self._words if price is None else price_words(price)) or "")
+        return given_prices((self._price_text if price is None else price_words(price)) or "")
 
     def listed_limits(self) -> ListedLimits:
         """Return the models' limits from a list, where the recording has none."""
@@ -354,15 +354,18 @@ class SessionReview(NotedSession):
         >>> session.why(1, 1)[-1]
         '.'
         """
-        from palimpsest.review.tables.explanation import why
+        from palimpsest.review.tables.explanation import explanation
 
         try:
             index = self._item(item)
-            timeline, under = self.timeline, ""
+            timeline, policy_text = self.timeline, ""
             if policy != RECORDED:
                 simulation = self._replay_under(policy)
-                timeline, under = simulation.timeline, f"Under {one_line(simulation.policy_name)}: "
-            sentence = why(
+                timeline, policy_text = (
+                    simulation.timeline,
+                    f"Under {one_line(simulation.policy_name)}: ",
+                )
+            sentence = explanation(
                 timeline,
                 index,
                 request - 1,
@@ -371,7 +374,7 @@ class SessionReview(NotedSession):
             )
         except IndexError as error:
             raise UserError(str(error)) from error
-        return f"{under}{sentence}"
+        return f"{policy_text}{sentence}"
 
     def link(
         self,
@@ -643,11 +646,15 @@ def _own_rule_text(own: "OwnRule | None") -> str:
     return "" if own is None else own.sentence_end
 
 
-def _session_ruler_with(timeline: Timeline, sent: SentRequests | None) -> Ruler:
+def _session_ruler_with(timeline: Timeline, sent_requests: SentRequests | None) -> Ruler:
     def sent_beside() -> int:
         from palimpsest.review.request_contents.request_blocks import tokens_beside
 
-        return 0 if sent is None else tokens_beside(sent.system, sent.tools_text)
+        return (
+            0
+            if sent_requests is None
+            else tokens_beside(sent_requests.system, sent_requests.tools_text)
+        )
 
     return session_ruler(timeline, sent_beside)
 

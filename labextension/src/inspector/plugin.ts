@@ -98,11 +98,6 @@ export const inspector: JupyterFrontEndPlugin<void> = {
       addComparedFiles(app, browsers, words);
     }
     followLinks(document, open);
-    void app.restored
-      .then(() => import('./kernels/leftKernels'))
-      .then(({ endLeftKernels }) => {
-        endLeftKernels(app.serviceManager.sessions);
-      });
     void restorer?.restore(tracker, {
       command: INSPECTOR_COMMANDS.inspect,
       args: ({ content }) => ({

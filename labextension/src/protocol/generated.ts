@@ -543,7 +543,7 @@ export interface BranchFigure {
   /** The value of each branch; empty where it has none. */
   values: string[];
   /** Whether the branches differ in this figure, for figures that are worth comparing. */
-  differ: boolean;
+  branches_differ: boolean;
 }
 /** Branches side by side. */
 export interface BranchTable {
@@ -1200,11 +1200,11 @@ export interface ForkedFrom {
 /** A note's place in a timeline; numbers count from 0. */
 export interface FoundPlace {
   /** The place in a few words; numbers in it count from 1. */
-  words: string;
+  text: string;
   /** The request at which the note is marked; None for the whole session, and where the place is not there. */
   request?: number;
   /** The last request of a range. */
-  last?: number;
+  last_request?: number;
   item?: number;
   compaction?: number;
 }

@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 /** The kernel that reads one recorded file: asked again where it died while it started. */
-import type { ServiceManager } from '@jupyterlab/services';
+import type { ServiceManager, Session } from '@jupyterlab/services';
 import { describe, expect, it, vi } from 'vitest';
 import { RecordingKernel } from '../../src/inspector/kernels/recordingKernel';
 import type { LinkRegistry } from '../../src/kernel/linkRegistry';
@@ -30,6 +30,9 @@ function recording(status: string, ...replies: (object | Error)[]) {
     isDisposed: false,
     shutdown: vi.fn(() => Promise.resolve())
   };
+  const started = vi.fn((_: Session.ISessionOptions) =>
+    Promise.resolve(session)
+  );
   const services = {
     ready: Promise.resolve(),
     kernelspecs: { specs: null },
@@ -37,7 +40,7 @@ function recording(status: string, ...replies: (object | Error)[]) {
       fileChanged: signal(),
       get: () => Promise.reject(new Error('not here'))
     },
-    sessions: { startNew: () => Promise.resolve(session) }
+    sessions: { startNew: started }
   };
   const nothing = () => undefined;
   const link = {
@@ -53,13 +56,28 @@ function recording(status: string, ...replies: (object | Error)[]) {
     words,
     'recordings/pi.jsonl'
   );
-  return { made, asked, link };
+  return { made, asked, link, started };
 }
 
 /** A passing test does not wait for it. */
 const LAST_RESORT = { timeout: 120_000 };
 
 describe('the kernel of a recorded file', () => {
+  it('is in a session by whose name the server knows it', async () => {
+    const { made, started } = recording('idle', LOADED);
+    await vi.waitFor(() => {
+      expect(started).toHaveBeenCalled();
+    }, LAST_RESORT);
+
+    // As in tests/servers/test_server_extension.py.
+    expect(started.mock.calls[0]?.[0]).toMatchObject({
+      path: expect.stringMatching(/^recordings\/pi\.jsonl-inspector-\d+$/),
+      name: 'pi.jsonl',
+      type: 'file'
+    });
+    made.dispose();
+  });
+
   it('is asked again where it died while it started, and was restarted', async () => {
     const { made, asked, link } = recording('restarting', CANCELED, LOADED);
     await vi.waitFor(() => {

@@ -203,6 +203,6 @@ async def test_a_live_turn_reminds_and_every_request_is_rebuilt(
     assert all(rebuilt_request.matches for rebuilt_request in rebuilt)
     again = redecide(harness.store, session.id)
     reminders = [occasion for occasion in again.occasions if occasion.decider == "remind"]
-    assert again.same, again.text
+    assert again.is_same, again.text
     expected = {"plain": 0, "once": 1, "until-answered": 2}[rule.steered]
-    assert sum(len(reminder.recorded) for reminder in reminders) == expected
+    assert sum(len(reminder.recorded_decisions) for reminder in reminders) == expected

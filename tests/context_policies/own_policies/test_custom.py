@@ -268,3 +268,23 @@ def test_the_namespace_shows_itself_as_the_table_of_policies() -> None:
     assert policies._repr_markdown_().startswith("**")
     assert "opencode.prune" in str(policies)
     assert "opencode.prune" in list(policies.list().to_dataframe()["policy"])
+
+
+def test_a_view_names_the_files_of_calls_and_results() -> None:
+    timeline = pi_timeline()
+    seen: dict[int, str] = {}
+
+    @palimpsest.policy
+    def looking(view: PastView) -> Iterator[Change]:
+        for index in range(view.count):
+            if view.item(index).tool:
+                seen[index] = view.path(index)
+        return iter(())
+
+    simulate(timeline, looking, RULER)
+
+    items = {index: timeline.items[index] for index in seen}
+    named = {index for index, item in items.items() if item.tool in ("read", "edit", "write")}
+    assert {index for index, path in seen.items() if path} == named
+    assert seen[3] == seen[6] == "packages/coding-agent/docs/theme.md"
+    assert all(seen[index] == items[index].label for index in named)

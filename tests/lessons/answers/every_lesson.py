@@ -7,7 +7,9 @@ from tests.lessons.answers import (
     lesson_4,
     lesson_5,
     lesson_6,
+    lesson_7,
     lesson_8,
+    lesson_9,
 )
 from tests.lessons.answers.handed_in import LessonAnswers
 
@@ -18,5 +20,7 @@ ANSWERS: dict[int, LessonAnswers] = {
     4: lesson_4.ANSWERS,
     5: lesson_5.ANSWERS,
     6: lesson_6.ANSWERS,
+    7: lesson_7.ANSWERS,
     8: lesson_8.ANSWERS,
+    9: lesson_9.ANSWERS,
 }

@@ -71,7 +71,7 @@ class Context:
                 self.messages[f"> {said.call}"] = Shown("tool", said.output, (), said.call)
                 self.whole[said.call] = said.output
             case ReducedRead():
-                text = self.whole[said.call] if said.restored else said.shown
+                text = self.whole[said.call] if said.restored else said.shown_text
                 self.messages[f"> {said.call}"] = Shown("tool", text, (), said.call)
             case RemovedRead():
                 for removed in said.messages:

@@ -81,7 +81,7 @@ class SessionValues:
             case ResultRead():
                 self._result(said)
             case ReducedRead():
-                seen = OutputShown(said.call, said.shown, said.rule, said.restored)
+                seen = OutputShown(said.call, said.shown_text, said.rule, said.restored)
                 self.waiting.append(seen)
             case CompactionRead():
                 self._compaction(said)
@@ -153,7 +153,7 @@ class SessionValues:
             id=f"{said.id}_0",
             session_id="s",
             message_id=said.id,
-            auto=said.auto,
+            auto=said.is_automatic,
             tail_start_id=said.keeps_from,
         )
         self._message(info.model_copy(update={"imported": numbers}), [marker])

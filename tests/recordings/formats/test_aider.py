@@ -18,7 +18,7 @@ from palimpsest.recordings.reading.recorded import (
     Text,
     Thinking,
     TotalsRead,
-    words_of,
+    text_of_parts,
 )
 from palimpsest.recordings.reading.sources import head_of
 from palimpsest.review.recorded_sessions.recording import open_recording
@@ -54,13 +54,13 @@ def history(path: Path, text: str, head: str = HEAD) -> list[Recorded]:
 def spoken(values: list[Recorded]) -> list[str]:
     """Return each message in a line, after ``>`` for the user, ``*`` for the program and ``<`` for a model."""
     return [
-        f"{'<' if message.role == 'assistant' else '*' if message.by_program else '>'} {words_of(message.parts)}"
+        f"{'<' if message.role == 'assistant' else '*' if message.by_program else '>'} {text_of_parts(message.parts)}"
         for message in only(MessageRead, values)
     ]
 
 
 def gaps_of(values: list[Recorded]) -> list[str]:
-    return [gap.what for gap in only(GapRead, values)]
+    return [gap.sentence for gap in only(GapRead, values)]
 
 
 def test_each_session_has_its_model_version_and_time() -> None:
@@ -294,7 +294,7 @@ def test_many_quotes_of_an_answer_take_linear_time(tmp_path: Path) -> None:
         tmp_path / "h.md", f"\n#### Go.  \n\nSee:\n{quotes}\n> Tokens: 9 sent, 3 received.  \n"
     )
 
-    assert len(words_of(requests(values)[0].parts)) == len("See:\n") + len(quotes) - 1
+    assert len(text_of_parts(requests(values)[0].parts)) == len("See:\n") + len(quotes) - 1
 
 
 def test_a_folder_brings_a_history_and_no_other_markdown(tmp_path: Path) -> None:
@@ -305,7 +305,7 @@ def test_a_folder_brings_a_history_and_no_other_markdown(tmp_path: Path) -> None
     contents = REGISTRY.contents(tmp_path)
 
     assert [path.name for path, _ in contents.recordings] == [".aider.chat.history.md"]
-    assert [path.name for path in contents.unknown] == ["old.aider.chat.history.md"]
+    assert [path.name for path in contents.unrecognised_files] == ["old.aider.chat.history.md"]
 
 
 @pytest.mark.parametrize(

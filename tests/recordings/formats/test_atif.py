@@ -88,7 +88,9 @@ def test_copied_steps_are_in_the_context_but_not_in_the_sums() -> None:
     assert [message.usage and message.usage.prompt for message in asked] == [1000, 1100, 400, 450]
     assert [message.effort for message in asked] == [None, None, None, "high"]
     assert [entry for entry in main if isinstance(entry, CompactionRead)] == [
-        CompactionRead("step-4", "Summary so far: a.txt exists.", replaced=("step-2", "step-3")),
+        CompactionRead(
+            "step-4", "Summary so far: a.txt exists.", replaced_messages=("step-2", "step-3")
+        ),
         CompactionRead("step-5", "Handoff: only hello.txt is missing."),
     ]
     calls = [part.id for message in asked for part in message.parts if isinstance(part, Call)]
@@ -98,7 +100,7 @@ def test_copied_steps_are_in_the_context_but_not_in_the_sums() -> None:
         (Text("The file must end with a newline."),),
         (Text("checked"),),
     ]
-    assert [gap.what for gap in main if isinstance(gap, GapRead)] == [
+    assert [gap.sentence for gap in main if isinstance(gap, GapRead)] == [
         "This step stands for 2 requests, whose usage is recorded as one sum."
     ]
 
@@ -300,5 +302,5 @@ def test_a_lone_continuation_says_that_its_beginning_is_elsewhere(tmp_path: Path
         if isinstance(message, MessageRead) and message.role == "assistant"
     ]
     assert [message.usage and message.usage.prompt for message in asked] == [400, 450, 500]
-    gaps = [gap.what for gap in recorded if isinstance(gap, GapRead)]
+    gaps = [gap.sentence for gap in recorded if isinstance(gap, GapRead)]
     assert gaps[0] == "These steps were copied from a trajectory that is not in the recording."

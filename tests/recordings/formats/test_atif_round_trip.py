@@ -168,7 +168,7 @@ def compactions(name: str, keeps_from: str | None) -> st.SearchStrategy[Compacti
         TEXTS,
         keeps_from=st.just(keeps_from),
         created=TIMES,
-        auto=st.booleans(),
+        is_automatic=st.booleans(),
         tokens_before=st.none() | COUNTS,
         tokens_after=st.none() | COUNTS,
         usage=st.none() | USAGES,

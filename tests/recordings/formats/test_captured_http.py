@@ -115,8 +115,8 @@ def test_the_summary_of_claude_code_replaces_what_its_writer_saw() -> None:
     assert compaction.written_by == writer.id
     assert "This session is being continued" in (compaction.summary or "")
     main = [request.id for request in requests(sessions(found)[1][1])]
-    assert main[0] in (compaction.replaced or ())
-    assert main[1] not in (compaction.replaced or ())  # Claude Code kept its last answer
+    assert main[0] in (compaction.replaced_messages or ())
+    assert main[1] not in (compaction.replaced_messages or ())  # Claude Code kept its last answer
 
 
 def test_system_prompt_tools_and_cache_marks_are_those_of_each_body() -> None:
@@ -131,12 +131,12 @@ def test_system_prompt_tools_and_cache_marks_are_those_of_each_body() -> None:
     system: tuple[str, ...] | None = None
     tools: str | None = None
     for request in requests(found):
-        body, sent = bodies[request.id], request.sent
+        body, sent = bodies[request.id], request.captured_request
         assert sent is not None
         system, tools = sent.system or system, sent.tools or tools
         assert list(system or ()) == [block["text"] for block in body["system"]]
         assert json.loads(tools or "") == body["tools"]
-        assert len(sent.marks) == json.dumps(body).count('"cache_control"')
+        assert len(sent.cache_marks) == json.dumps(body).count('"cache_control"')
     first = requests(sessions(found)[1][1])[0]
     assert first.sent is not None
     assert [mark.place for mark in first.sent.marks] == [
@@ -152,7 +152,7 @@ def test_a_har_and_the_lines_of_one_run_tell_the_same() -> None:
 
     def told(found: list[Recorded]) -> list[Any]:
         return [
-            (value.parts, value.usage, value.finish, value.sent)
+            (value.parts, value.usage, value.finish, value.captured_request)
             if isinstance(value, MessageRead)
             else type(value)
             for value in found

@@ -84,7 +84,7 @@ def test_the_result_s_totals_are_those_of_all_requests_with_the_subagents() -> N
     ]
     assert sum(prompts) == 56_515
     told = "The recorded totals count the requests of its subagents, too."
-    assert [gap.what for gap in only(GapRead, found)].count(told) == 1
+    assert [gap.sentence for gap in only(GapRead, found)].count(told) == 1
     with open_recording(STREAM) as recording:
         assert recording[0].timeline.recorded_totals.input == 56_515
         (row,) = recording[0].subagents.table.records()
@@ -137,7 +137,9 @@ def test_events_of_an_answer_are_no_second_count_and_tell_its_length() -> None:
 def test_without_events_a_gap_says_that_lengths_are_those_of_the_beginning() -> None:
     counted = "are those counted when it began"
     gaps = {
-        name: [gap.message for gap in only(GapRead, read(PRINTED / name)) if counted in gap.what]
+        name: [
+            gap.message for gap in only(GapRead, read(PRINTED / name)) if counted in gap.sentence
+        ]
         for name in ("claude.jsonl", "claude_partial.jsonl")
     }
 
@@ -171,7 +173,7 @@ def test_a_boundary_is_a_compaction_with_its_summary_and_what_it_kept() -> None:
 
     assert compaction.summary is not None
     assert "Two files were read." in compaction.summary
-    assert (compaction.auto, compaction.tokens_before) == (False, 21_530)
+    assert (compaction.is_automatic, compaction.tokens_before) == (False, 21_530)
     assert compaction.keeps_from == "msg_5"
     prompts = [message for message in only(MessageRead, found) if message.role == "user"]
     assert [said(prompt) for prompt in prompts if not prompt.by_program] == [
@@ -233,7 +235,7 @@ def test_a_result_alone_is_the_last_answer() -> None:
     assert input_tokens(found) == [None]
     assert only(TotalsRead, found)[0].totals.input == 56_515
     assert "Only the last answer of the session is in the recording." in [
-        gap.what for gap in only(GapRead, found)
+        gap.sentence for gap in only(GapRead, found)
     ]
 
 
@@ -292,7 +294,7 @@ def test_a_stream_that_was_cut_after_its_first_line_is_refused(tmp_path: Path) -
 def test_a_prompt_that_was_not_printed_is_a_gap() -> None:
     told = "The prompt is not in the recording."
     counts = [
-        [gap.what for gap in only(GapRead, read(PRINTED / name))].count(told)
+        [gap.sentence for gap in only(GapRead, read(PRINTED / name))].count(told)
         for name in ("claude.jsonl", "claude_compaction.jsonl")
     ]
 

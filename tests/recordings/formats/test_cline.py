@@ -63,11 +63,11 @@ def test_the_state_of_a_compaction_tells_what_it_replaced() -> None:
     (compacted,) = only(CompactionRead, found)
 
     assert reports == []
-    assert compacted.replaced == ("msg_1", "msg_2", "msg_4")
+    assert compacted.replaced_messages == ("msg_1", "msg_2", "msg_4")
     assert compacted.summary
     assert compacted.summary.startswith("Which of the two files is longer?")
     assert "Earlier context was compacted" in compacted.summary
-    assert not compacted.auto
+    assert not compacted.is_automatic
     assert found.index(compacted) == found.index(requests(found)[3]) - 1
 
 
@@ -83,7 +83,7 @@ def test_a_result_that_the_state_shows_shorter_is_a_reduction(tmp_path: Path) ->
 
     found, _ = recorded(ClineImporter(), folder)
 
-    assert [(reduced.call, reduced.shown) for reduced in only(ReducedRead, found)] == [
+    assert [(reduced.call, reduced.shown_text) for reduced in only(ReducedRead, found)] == [
         ("toolu_1", "line of 1 ...")
     ]
     assert only(CompactionRead, found) == []
@@ -97,8 +97,8 @@ def test_a_summary_among_the_messages_stands_for_what_was_not_recorded(tmp_path:
 
     found, _ = recorded(ClineImporter(), path)
 
-    assert [compaction.replaced for compaction in only(CompactionRead, found)] == [()]
-    assert [gap.what for gap in only(GapRead, found)] == [
+    assert [compaction.replaced_messages for compaction in only(CompactionRead, found)] == [()]
+    assert [gap.sentence for gap in only(GapRead, found)] == [
         "Earlier messages were replaced by a summary before this was recorded."
     ]
 

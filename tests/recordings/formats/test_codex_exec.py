@@ -68,7 +68,7 @@ def test_no_request_gets_tokens_and_the_turn_s_are_a_total() -> None:
     assert only(TotalsRead, found) == [
         TotalsRead(RecordedTotals(input=10_000, cached=1_000, output=80))
     ]
-    gaps = " ".join(gap.what for gap in only(GapRead, found))
+    gaps = " ".join(gap.sentence for gap in only(GapRead, found))
     for told in ("The requests are not recorded", "The prompts, the model", "of the whole thread"):
         assert told in gaps
 

@@ -68,7 +68,7 @@ def test_a_result_that_was_masked_later_keeps_its_whole_output() -> None:
 
     assert only(ResultRead, found)[0].output == "alpha " * 2_000
     assert (masked.call, masked.rule) == ("read-1", "gemini.mask")
-    assert masked.shown.startswith("<tool_output_masked>")
+    assert masked.shown_text.startswith("<tool_output_masked>")
     assert found.index(masked) > found.index(requests(found)[3])
 
 
@@ -77,7 +77,7 @@ def test_a_compression_names_what_it_replaced_and_its_made_up_answer_is_a_gap() 
     (compressed,) = only(CompactionRead, found)
 
     assert compressed.summary == "<state_snapshot>Both files were read.</state_snapshot>"
-    assert compressed.replaced == ("u1", "g1", "g2")
+    assert compressed.replaced_messages == ("u1", "g1", "g2")
     assert [gap.chars for gap in only(GapRead, found)] == [56]
 
 

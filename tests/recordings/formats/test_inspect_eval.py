@@ -86,7 +86,7 @@ def test_a_compaction_by_summary_replaces_all_but_the_question() -> None:
     (compacted,) = only(CompactionRead, found)
 
     assert input_tokens(found) == [300, 1_301, 2_302, 9_309]
-    assert compacted.replaced == tuple(answer.id for answer in answers[:3])
+    assert compacted.replaced_messages == tuple(answer.id for answer in answers[:3])
     assert compacted.summary
     assert "Files a to c were read." in compacted.summary
     assert (compacted.tokens_before, compacted.tokens_after) == (2_871, 275)
@@ -101,7 +101,7 @@ def test_cleared_tool_results_are_reductions_of_the_next_request() -> None:
     calls = [result.call for result in only(ResultRead, found)]
     reductions = only(ReducedRead, found)
 
-    assert [(reduction.call, reduction.shown, reduction.rule) for reduction in reductions] == [
+    assert [(reduction.call, reduction.shown_text, reduction.rule) for reduction in reductions] == [
         (call, "(Tool result removed)", "inspect.edit") for call in calls[:5]
     ]
     assert [sum(found.index(reduction) < found.index(answer) for reduction in reductions)
@@ -164,7 +164,7 @@ def test_a_changed_system_prompt_is_named(tmp_path: Path) -> None:
 
     found, _ = recorded(InspectEvalImporter(), changed(PLAIN, tmp_path / "one.eval", other))
 
-    assert [event.what for event in only(GapRead, found)] == [
+    assert [event.sentence for event in only(GapRead, found)] == [
         "Another system prompt was sent from here on."
     ]
     assert only(CompactionRead, found) == []

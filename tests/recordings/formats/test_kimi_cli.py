@@ -10,7 +10,7 @@ from tests.recordings.formats.imported import bring, origin, said, sums
 from tests.recordings.formats.reading import SAMPLES, input_tokens, only, recorded, requests
 from tests.recordings.formats.recording import requests_of
 
-from palimpsest.recordings.format_parts.kimi_contexts import COMPACTED
+from palimpsest.recordings.format_parts.kimi_contexts import COMPACTED_TEXT
 from palimpsest.recordings.formats.built_in import REGISTRY
 from palimpsest.recordings.formats.kimi_cli import KimiCliImporter
 from palimpsest.recordings.reading.recorded import (
@@ -222,7 +222,7 @@ def test_a_folder_of_sessions_brings_each_once(tmp_path: Path) -> None:
     store, report = bring(tmp_path)
 
     assert [path.name for path, _ in contents.recordings] == [NAME]
-    assert contents.unknown == ()
+    assert contents.unrecognised_files == ()
     assert len(report.sessions) == 2
     assert {sums(store, session.id).requests for session in report.sessions} == {1, 2}
 
@@ -238,7 +238,7 @@ def test_without_the_files_beside_it_the_events_alone_are_read(tmp_path: Path) -
     compaction = only(CompactionRead, found["one"])[0]
     assert (compaction.summary, compaction.keeps_from) == (None, "m4")
     assert "The messages that a compaction kept are not known." in [
-        gap.what for gap in only(GapRead, found["one"])
+        gap.sentence for gap in only(GapRead, found["one"])
     ]
 
 
@@ -265,7 +265,10 @@ def test_a_compaction_is_told_from_another_one_by_what_it_kept(tmp_path: Path) -
     lines = [
         {
             "role": "user",
-            "content": [{"type": "text", "text": COMPACTED}, {"type": "text", "text": "So far."}],
+            "content": [
+                {"type": "text", "text": COMPACTED_TEXT},
+                {"type": "text", "text": "So far."},
+            ],
         },
         {"role": "assistant", "content": "2"},
         {"role": "user", "content": "Three."},
@@ -403,7 +406,7 @@ def test_what_was_sent_between_and_what_failed_is_told(tmp_path: Path) -> None:
         ("stop", Usage(input=10, output=1)),
         ("aborted", None),
     ]
-    assert [gap.what for gap in only(GapRead, values)][3:] == [
+    assert [gap.sentence for gap in only(GapRead, values)][3:] == [
         "An attempt that failed and was sent again is not in the recording.",
         "Requests of side questions (/btw) are not in the recording.",
     ]
@@ -426,7 +429,7 @@ def test_a_compaction_by_command_is_not_automatic(tmp_path: Path) -> None:
 
     (compaction,) = only(CompactionRead, sessions_in(path)["w"])
 
-    assert (compaction.auto, compaction.keeps_from) == (False, "m1")
+    assert (compaction.is_automatic, compaction.keeps_from) == (False, "m1")
 
 
 def test_broken_lines_and_wrong_numbers_cost_only_themselves(tmp_path: Path) -> None:

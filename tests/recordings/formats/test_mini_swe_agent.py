@@ -116,7 +116,7 @@ def test_the_older_form_without_calls_is_read(tmp_path: Path) -> None:
     ]
     assert reports == [("message 5", "It is no JSON object and was left out.")]
     assert "The recording counts 3 requests, but has the answers of 2." in [
-        gap.what for gap in recorded if isinstance(gap, GapRead)
+        gap.sentence for gap in recorded if isinstance(gap, GapRead)
     ]
 
 

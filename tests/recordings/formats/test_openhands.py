@@ -68,9 +68,9 @@ def test_a_condensation_names_exactly_the_messages_that_it_replaced() -> None:
     answers = requests(found)
     (condensed,) = only(CompactionRead, found)
 
-    assert condensed.replaced == tuple(answer.id for answer in answers[:3])
+    assert condensed.replaced_messages == tuple(answer.id for answer in answers[:3])
     assert condensed.summary == "The user greets. Thoughts 1 and 2 were had."
-    assert condensed.auto
+    assert condensed.is_automatic
     assert condensed.usage == Usage(input=900, output=40, reasoning=10, cache_write=100)
     assert found.index(condensed) == found.index(answers[4]) - 1
 
@@ -83,7 +83,7 @@ def test_a_condensation_that_was_asked_for_says_so(tmp_path: Path) -> None:
 
     found, _ = recorded(OpenHandsImporter(), tmp_path / "list.json")
 
-    assert [compaction.auto for compaction in only(CompactionRead, found)] == [False]
+    assert [compaction.is_automatic for compaction in only(CompactionRead, found)] == [False]
     assert len(requests(found)) == 6
 
 
@@ -181,7 +181,7 @@ def test_a_forgotten_result_of_a_call_that_stays_is_a_reduction(tmp_path: Path) 
 
     found, _ = recorded(OpenHandsImporter(), tmp_path / "output.jsonl")
 
-    assert [(reduced.call, reduced.shown) for reduced in only(ReducedRead, found)] == [
+    assert [(reduced.call, reduced.shown_text) for reduced in only(ReducedRead, found)] == [
         ("toolu_one_0", "")
     ]
     assert only(CompactionRead, found) == []

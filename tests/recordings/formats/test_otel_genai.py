@@ -102,12 +102,12 @@ def test_what_changed_between_requests_is_a_reduction(path: Path) -> None:
     answers = requests(found)
     (compacted,) = only(CompactionRead, found)
 
-    assert [(reduced.call, reduced.shown) for reduced in only(ReducedRead, found)] == [
+    assert [(reduced.call, reduced.shown_text) for reduced in only(ReducedRead, found)] == [
         ("call-a", "[cleared]")
     ]
     assert only(ResultRead, found)[0].output == "a holds " + "a " * 800
     assert compacted.summary == "Summary: a and b were read."
-    assert compacted.replaced == ("m1", answers[0].id, answers[1].id)
+    assert compacted.replaced_messages == ("m1", answers[0].id, answers[1].id)
     assert found.index(compacted) < found.index(answers[3])
 
 
@@ -136,7 +136,8 @@ def test_dropped_oldest_messages_are_a_compaction_without_a_summary(tmp_path: Pa
     found, _ = recorded(OtelGenAiImporter(), path)
 
     assert [
-        (compaction.summary, compaction.replaced) for compaction in only(CompactionRead, found)
+        (compaction.summary, compaction.replaced_messages)
+        for compaction in only(CompactionRead, found)
     ] == [("", ("m1", "m2"))]
     assert [gap.message for gap in only(GapRead, found)] == ["m2"]
 
@@ -150,7 +151,7 @@ def test_spans_without_contents_give_usage_and_a_gap(tmp_path: Path) -> None:
 
     assert [begin.id for begin in only(SessionBegin, found)] == ["trace t"]
     assert input_tokens(found) == [10, 100]
-    assert [gap.what[:42] for gap in only(GapRead, found)] == [
+    assert [gap.sentence[:42] for gap in only(GapRead, found)] == [
         "The texts of the messages were not recorde"
     ]
 

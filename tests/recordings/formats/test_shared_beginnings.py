@@ -265,13 +265,13 @@ def test_files_of_other_formats_beside_it_are_not_read_for_their_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    beginning = PiImporter.beginning
+    beginning = PiImporter.session_beginning
 
     def noted(self: PiImporter, path: Path) -> SessionBeginning:
         asked.append(path.name)
         return beginning(self, path)
 
-    monkeypatch.setattr(PiImporter, "beginning", noted)
+    monkeypatch.setattr(PiImporter, "session_beginning", noted)
     written(tmp_path / "a.jsonl", pi("one", "ab"))
     (tmp_path / "events.jsonl").write_text('{"event": "start"}\n' * 1_000)
 

@@ -96,7 +96,7 @@ def test_outputs_are_whole_and_their_elisions_are_named(tmp_path: Path) -> None:
     reduced = [reduction for reduction in recorded if isinstance(reduction, ReducedRead)]
     assert len(reduced) == 8
     assert {reduction.rule for reduction in reduced} == {"last_n_observations"}
-    assert reduced[0].shown == "Old environment output: (7 lines omitted)"
+    assert reduced[0].shown_text == "Old environment output: (7 lines omitted)"
     results = {result.call: result.output for result in recorded if isinstance(result, ResultRead)}
     assert len(results) == 13
     assert results[reduced[0].call].startswith("AUTHORS.rst\t    LICENSE")
@@ -107,7 +107,7 @@ def test_outputs_are_whole_and_their_elisions_are_named(tmp_path: Path) -> None:
     ]
     assert [answer.usage for answer in answers] == [None] * 13
     assert [answer.created for answer in answers] == [None] * 13
-    assert any("no tokens" in gap.what for gap in recorded if isinstance(gap, GapRead))
+    assert any("no tokens" in gap.sentence for gap in recorded if isinstance(gap, GapRead))
 
 
 def traj(**fields: Any) -> Json:
@@ -316,7 +316,7 @@ def test_a_file_without_requests_says_so(tmp_path: Path) -> None:
     recorded, _ = read_all(SweAgentImporter(), path)
 
     assert any(
-        gap.what.startswith("The requests were not recorded")
+        gap.sentence.startswith("The requests were not recorded")
         for gap in recorded
         if isinstance(gap, GapRead)
     )

@@ -188,8 +188,8 @@ def test_what_a_session_sends_again_is_not_written_again() -> None:
 
     assert joined == [
         SessionBegin("s", "pi"),
-        MessageRead("a", "assistant", sent=sent),
-        MessageRead("b", "assistant", sent=SentRead()),
+        MessageRead("a", "assistant", captured_request=sent),
+        MessageRead("b", "assistant", captured_request=SentRead()),
         SessionBegin("t", "pi"),
         GapRead(REQUESTS_NOT_RECORDED),
         MessageRead("x", "assistant"),

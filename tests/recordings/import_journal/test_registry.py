@@ -19,7 +19,7 @@ from tests.sample_size import thinned
 from tests.store.foreign_sessions import sample as opencode_sample
 
 import palimpsest
-from palimpsest.recordings.formats.built_in import BUILT_IN, CLASSES, REGISTRY
+from palimpsest.recordings.formats.built_in import BUILT_IN, IMPORTER_PATHS, REGISTRY
 from palimpsest.recordings.import_journal.registry import ImporterRegistry, installed_importers
 from palimpsest.recordings.reading.compressed_files import PASSED_OVER
 from palimpsest.recordings.reading.importer import Importer
@@ -76,13 +76,13 @@ def test_no_importer_is_imported_behind_the_one_that_recognises_a_recording(
         "print(*[name for name in sys.modules if name.startswith('palimpsest.recordings.')])"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    modules = [f"palimpsest.recordings.{name.rpartition('.')[0]}" for name in CLASSES]
+    modules = [f"palimpsest.recordings.{name.rpartition('.')[0]}" for name in IMPORTER_PATHS]
 
     assert {*modules} & {*ran.stdout.split()} == {*modules[:2]}
 
 
 def test_importers_are_given_by_place_one_by_one_and_together() -> None:
-    assert len(BUILT_IN) == len(CLASSES)
+    assert len(BUILT_IN) == len(IMPORTER_PATHS)
     assert BUILT_IN[0] is next(iter(BUILT_IN))
     assert [*BUILT_IN[:2]] == [BUILT_IN[0], BUILT_IN[1]]
 

@@ -200,7 +200,7 @@ def test_a_compaction_hides_what_it_replaced_and_keeps_its_tail(
     state = built(
         store, tmp_path,
         user("u1", "Old"), answer("a1", "Older"), user("u2", "Kept"), answer("a2", "Kept too"),
-        CompactionRead("k", "Summary", keeps_from="u2", auto=True, tokens_before=900),
+        CompactionRead("k", "Summary", keeps_from="u2", is_automatic=True, tokens_before=900),
         user("u3", "New"),
     )  # fmt: skip
 
@@ -220,7 +220,7 @@ def test_a_compaction_that_names_what_it_replaced_keeps_what_follows(
     state = built(
         store, tmp_path,
         user("u1", "Task"), answer("a1", "One"), answer("a2", "Two"), answer("a3", "Three"),
-        CompactionRead("k", "Summary", replaced=("a1", "a2")), user("u2", "Next"),
+        CompactionRead("k", "Summary", replaced_messages=("a1", "a2")), user("u2", "Next"),
     )  # fmt: skip
 
     assert shown(state, store) == ["Summary", "Three", "Next"]

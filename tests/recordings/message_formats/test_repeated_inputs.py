@@ -82,8 +82,8 @@ def test_a_new_message_in_the_place_of_others_is_their_summary() -> None:
     found = asked(inputs, user("sum"), calls("d"), result("d"), answer=calls("e"))
     later = asked(inputs, user("sum of sums"), calls("e"), answer=calls("f"))
 
-    assert found[0] == CompactionRead("c2", "sum", replaced=("m1", "a"))
-    assert later[0] == CompactionRead("c3", "sum of sums", replaced=("c2", "a#2"))
+    assert found[0] == CompactionRead("c2", "sum", replaced_messages=("m1", "a"))
+    assert later[0] == CompactionRead("c3", "sum of sums", replaced_messages=("c2", "a#2"))
 
 
 def test_an_answer_that_is_tried_again_takes_the_former_one_back() -> None:

@@ -23,7 +23,7 @@ def values(path: Path, *names: str) -> tuple[list[Any], list[str]]:
     """Return the values of members, and what was reported of them."""
     reports: list[str] = []
     with opened_archive(path, lambda place, what: reports.append(f"{place}: {what}")) as archive:
-        return [archive.read(name) for name in names], reports
+        return [archive.read_json(name) for name in names], reports
 
 
 def test_members_are_read_and_others_are_reported(tmp_path: Path) -> None:
@@ -53,8 +53,8 @@ def test_all_members_together_are_limited(tmp_path: Path, monkeypatch: pytest.Mo
     with opened_archive(path, lambda *_: None) as archive:
         archive.remaining_bytes = 12
 
-        assert archive.read("one") == [1, 2, 3]
-        assert archive.read("two") is None
+        assert archive.read_json("one") == [1, 2, 3]
+        assert archive.read_json("two") is None
 
     monkeypatch.setattr(archives, "MAX_MEMBERS", 1)
     with pytest.raises(UserError, match="holds more than 1 files"):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
+from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
 
 NAMES = st.sampled_from(["", "a", "b", "function", "name"])
 VALUES: st.SearchStrategy[Any] = st.recursive(
@@ -22,7 +22,7 @@ def test_no_reading_raises_and_each_returns_its_type(value: Any, names: list[str
     told = JsonValue(value)
     for found in (told.text(*names), told.id(*names), told.as_text(*names)):
         found.encode()
-    for number in (told.integer(*names), told.milliseconds(*names), told.moment(*names)):
+    for number in (told.integer(*names), told.milliseconds(*names), told.time_ms(*names)):
         assert number is None or (isinstance(number, int) and number >= 0)
     assert told.tokens(*names) >= 0
     assert (told.cost(*names) or 0) >= 0
@@ -45,7 +45,7 @@ def test_the_first_field_that_is_there_counts_also_where_it_is_null() -> None:
     told = JsonValue({"": 1, "new": None, "old": 2})
     assert told.either("new", "old").raw is None
     assert told.either("newest", "old").raw == 2
-    assert told.either("newest", "oldest") is NOTHING
+    assert told.either("newest", "oldest") is NO_VALUE
 
 
 @pytest.mark.parametrize("given_input", [{"n": 1}, json.dumps({"n": 1})])

@@ -36,10 +36,10 @@ async def test_everything_is_decided_again_bit_for_bit(tmp_path: Path, name: str
     found = redecide(harness.store, session.id)
 
     assert found.text.endswith("all decided again, bit for bit.")
-    assert found.same
+    assert found.is_same
     decided = Counter({occasion.decider: 0 for occasion in found.occasions})
     for occasion in found.occasions:
-        decided[occasion.decider] += len(occasion.recorded)
+        decided[occasion.decider] += len(occasion.recorded_decisions)
     assert MADE.get(name, {}).items() <= decided.items()
 
 
@@ -65,8 +65,8 @@ async def test_other_numbers_than_the_code_decides_today_are_named(tmp_path: Pat
 
     [other] = [occasion for occasion in found if not occasion.is_same]
     assert other.decider == "prune"
-    assert other.recorded[0].tokens_before == 1
-    assert other.made[0].tokens_before > 1
+    assert other.recorded_decisions[0].tokens_before == 1
+    assert other.new_decisions[0].tokens_before > 1
 
 
 async def test_a_decision_that_is_missing_from_the_log_is_found(tmp_path: Path) -> None:
@@ -80,7 +80,9 @@ async def test_a_decision_that_is_missing_from_the_log_is_found(tmp_path: Path) 
     found = list(redecide_all(harness.store, records))
 
     assert [
-        (len(occasion.recorded), len(occasion.made)) for occasion in found if not occasion.is_same
+        (len(occasion.recorded_decisions), len(occasion.new_decisions))
+        for occasion in found
+        if not occasion.is_same
     ] == [(0, 1)] * 2
 
 
@@ -107,7 +109,7 @@ async def test_what_differs_is_said_with_both_versions(tmp_path: Path) -> None:
     await session.journal.flush()
     rough = redecide(harness.store, session.id, counter=lambda _name: len)
 
-    assert not rough.same
+    assert not rough.is_same
     assert "2 decisions on 6 occasions: 2 occasions differ." in rough.text
     assert "truncate: 1 of 1 decisions have other numbers now" in rough.text
 

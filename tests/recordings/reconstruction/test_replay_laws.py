@@ -161,7 +161,7 @@ def test_a_log_of_the_first_projection_is_replayed_as_that_version_sent_it(
     # That version counted one token more for the tools.
     steps = zip(found.recorded.steps, found.other.steps, strict=True)
     assert all(was.tokens - other.tokens == 1 for was, other in steps)
-    assert redecide(store, "ses_any").same
+    assert redecide(store, "ses_any").is_same
     assert not exact_whatif(store, "ses_any", Policy()).is_unchanged
 
 
@@ -172,7 +172,7 @@ def test_a_log_of_the_second_projection_is_replayed_as_that_version_sent_it(
     monkeypatch.setattr(store, "read", lambda _session_id, **_rest: iter(records))
 
     assert exact_whatif(store, "ses_any").is_unchanged
-    assert redecide(store, "ses_any").same
+    assert redecide(store, "ses_any").is_same
 
 
 class Improviser:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from palimpsest.recordings.reconstruction.requests import rebuild_all
-from palimpsest.recordings.timeline.item_texts import RESULT
+from palimpsest.recordings.timeline.item_texts import RESULT_SUFFIX
 from palimpsest.recordings.timeline.journal_timeline import timeline_of
 from palimpsest.recordings.timeline.message_items import part_of
 from palimpsest.store.interface import Store
@@ -50,9 +50,9 @@ def _named(block: Block, parts: Mapping[str, Part]) -> tuple[str, ...]:
     if part is None or isinstance(part, CompactionPart):
         return ()
     if isinstance(block, ResultBlock):
-        return (part.id + RESULT,)
+        return (part.id + RESULT_SUFFIX,)
     is_quoted = isinstance(part, ToolPart) and isinstance(block, TextBlock)
-    return (part.id, part.id + RESULT) if is_quoted else (part.id,)
+    return (part.id, part.id + RESULT_SUFFIX) if is_quoted else (part.id,)
 
 
 def differences(store: Store, session_id: str) -> list[str]:
@@ -70,4 +70,4 @@ def differences(store: Store, session_id: str) -> list[str]:
 
 
 def _name(item: TimelineItem) -> str:
-    return part_of(item) + (RESULT if item.kind == "output" else "")
+    return part_of(item) + (RESULT_SUFFIX if item.kind == "output" else "")

@@ -1,6 +1,6 @@
 """Texts of items that are collected while a timeline is built are those that are read from the log later."""
 
-from palimpsest.recordings.timeline.item_texts import RESULT, ItemTexts
+from palimpsest.recordings.timeline.item_texts import RESULT_SUFFIX, ItemTexts
 from palimpsest.store.interface import Owner
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.transcript.parts import (
@@ -45,7 +45,7 @@ def texts_of(*events: Event, names: tuple[str, ...]) -> list[str]:
     store = MemoryStore()
     blob = store.put_blob(b"the whole of it")
     writer = store.acquire(SESSION, Owner(host="h", pid=1, kernel_id="k"), create=True)
-    collected = ItemTexts(store, SESSION, names.__getitem__, collects=True)
+    collected = ItemTexts(store, SESSION, names.__getitem__, collects_texts=True)
     for seq, event in enumerate(events, start=1):
         record = Record(seq=seq, ts=0, event=event)
         writer.append([record])
@@ -75,7 +75,13 @@ def test_a_part_has_the_text_of_its_newest_version_and_of_the_deltas_since() -> 
 def test_a_call_and_its_result_are_two_texts_and_a_blob_is_read_whole() -> None:
     whole = MemoryStore().put_blob(b"the whole of it")
     gone = BlobRef(sha256="ab" * 32, bytes=3)
-    items = ("m1/p1", f"m1/p1{RESULT}", f"m1/p2{RESULT}", f"m1/p3{RESULT}", "system/1/0")
+    items = (
+        "m1/p1",
+        f"m1/p1{RESULT_SUFFIX}",
+        f"m1/p2{RESULT_SUFFIX}",
+        f"m1/p3{RESULT_SUFFIX}",
+        "system/1/0",
+    )
 
     assert texts_of(
         call_part("p1", ToolPending()),

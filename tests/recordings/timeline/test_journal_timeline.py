@@ -24,7 +24,7 @@ from palimpsest.recordings.reading.recorded import (
     Text,
 )
 from palimpsest.recordings.timeline.journal_timeline import timeline_of
-from palimpsest.review.tables.explanation import why
+from palimpsest.review.tables.explanation import explanation
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.timeline import Timeline
@@ -211,9 +211,9 @@ async def test_what_a_person_pins_excludes_and_restores_is_on_its_items(tmp_path
     assert [timeline.state(call, request) for request in (3, 4)] == ["whole", "out"]
 
     back = states.index("whole", states.index("out"))
-    assert "is left out in request 5, since request 5" in why(timeline, excluded, 4)
-    assert "as the user excluded it" in why(timeline, excluded, 4)
-    again = why(timeline, excluded, back)
+    assert "is left out in request 5, since request 5" in explanation(timeline, excluded, 4)
+    assert "as the user excluded it" in explanation(timeline, excluded, 4)
+    again = explanation(timeline, excluded, back)
     assert f"again since request {back + 1}" in again
     assert "as the user undid the compaction; from request 7 on it had been replaced" in again
 

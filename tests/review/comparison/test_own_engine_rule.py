@@ -49,7 +49,7 @@ async def test_the_recorded_policy_acts_where_the_live_loop_did(tmp_path: Path, 
     assert {*found.found_at, *found.by_hand} == compacted
     assert {*found.cleared_at} == pruned
     assert found.is_reproduced
-    assert found.stated == () or scene == "changed_policy"
+    assert found.assumptions == () or scene == "changed_policy"
 
 
 @pytest.mark.soak  # with each commit the recorded policy acts where the live loop did, beside it; this adds the sentence
@@ -109,7 +109,7 @@ async def test_each_request_is_compared_with_the_policy_that_held(tmp_path: Path
         assert found is not None
         assert found.found_at == at
         assert (changed is later) == (found.missed == ())
-        assert changed == quiet or found.stated == (
+        assert changed == quiet or found.assumptions == (
             "The policy changed during the session: 2 were recorded, and each request is compared with its own.",
         )
 

@@ -27,7 +27,7 @@ from palimpsest.context_policies.replay.growing_replay import MAX_REQUESTS_BEHIN
 from palimpsest.context_policies.replay.simulation import simulate
 from palimpsest.model.tokenizer import counter
 from palimpsest.recordings.timeline.journal_timeline import timeline_of
-from palimpsest.review.comparison.own_rule import AGENTS, OwnRule, own_rule
+from palimpsest.review.comparison.own_rule import PRESET_OF_AGENT, OwnRule, own_rule
 from palimpsest.transcript.timeline import Timeline, TimelineEvent
 from palimpsest.transcript.values import Usage
 
@@ -91,11 +91,11 @@ def test_the_rule_acts_at_the_recorded_compactions_or_says_what_they_must_have_b
         assert {*found.found_at, *found.missed, *found.by_hand, *found.unclear} == {
             event.request for event in events
         }
-        assert found.found_count == len(found.found_at) == found.of - len(found.missed)
+        assert found.found_count == len(found.found_at) == found.recorded_count - len(found.missed)
         for place in found.unclear:
-            assert any(f"before request {place + 1}" in words for words in found.stated)
+            assert any(f"before request {place + 1}" in words for words in found.assumptions)
         if not found.is_reproduced:
-            assert any("settings are not recorded" in words for words in found.stated)
+            assert any("settings are not recorded" in words for words in found.assumptions)
 
 
 def test_claude_codes_rule_finds_the_compaction_that_it_made_by_itself() -> None:
@@ -104,7 +104,7 @@ def test_claude_codes_rule_finds_the_compaction_that_it_made_by_itself() -> None
 
     found = found_in(timeline)
 
-    assert (found.of, found.found_at, found.extra) == (1, (71,), ())
+    assert (found.recorded_count, found.found_at, found.unmatched_requests) == (1, (71,), ())
     assert found.is_reproduced
     assert (found.preset, found.window, found.threshold) == ("claude_code.auto", 200_000, 167_000)
     assert found.sentence_end == "this agent's own rule found 1 of 1 compactions, at request 72"
@@ -118,7 +118,7 @@ def test_a_compaction_that_a_person_asked_for_is_none_of_the_rules() -> None:
 
     found = found_in(timeline)
 
-    assert (found.of, found.by_hand, found.extra) == (0, (138,), ())
+    assert (found.recorded_count, found.by_hand, found.unmatched_requests) == (0, (138,), ())
     assert found.sentence_end == "this agent's own rule had no automatic compaction to find"
 
 
@@ -127,7 +127,7 @@ def test_the_only_sample_of_pi_has_none_and_the_rule_does_not_act() -> None:
 
     found = found_in(timeline)
 
-    assert (found.of, found.extra, found.unclear) == (0, (), ())
+    assert (found.recorded_count, found.unmatched_requests, found.unclear) == (0, (), ())
 
 
 def pi_session(folder: Path, answers: int) -> Timeline:
@@ -199,17 +199,17 @@ def test_the_window_of_a_recording_is_taken_where_it_has_one() -> None:
     found = found_in(made("codex", sizes, (3, "automatic"), window=258_400))
 
     assert (found.window, found.threshold) == (272_000, 244_800)
-    assert (found.found_at, found.stated) == ((3,), ())
+    assert (found.found_at, found.assumptions) == ((3,), ())
 
 
 def test_a_prompt_above_the_window_proves_a_larger_one() -> None:
     found = found_in(made("claude-code", [150_000, 200_500, 310_760, 320_000]))
 
     assert found.window == 1_000_000
-    assert found.extra == ()
+    assert found.unmatched_requests == ()
     assert any(
         "310,760" not in sentence and "320,000" in sentence and "proves" in sentence
-        for sentence in found.stated
+        for sentence in found.assumptions
     )
 
 
@@ -218,9 +218,9 @@ def test_compactions_below_the_threshold_say_what_it_must_have_been() -> None:
 
     found = found_in(made("claude-code", sizes, (3, "automatic"), (6, "automatic")))
 
-    assert (found.of, found.found_count, found.missed) == (2, 0, (3, 6))
+    assert (found.recorded_count, found.found_count, found.missed) == (2, 0, (3, 6))
     assert found.sentence_end == "this agent's own rule found 0 of 2 compactions"
-    [told] = [sentence for sentence in found.stated if "must have been" in sentence]
+    [told] = [sentence for sentence in found.assumptions if "must have been" in sentence]
     assert "from 90,000 to" in told
     assert "below 100,5" in told
 
@@ -229,15 +229,17 @@ def test_what_began_a_compaction_is_not_guessed() -> None:
     """Pi does not record whether a person asked for it."""
     found = found_in(made("pi", [100_000, 144_000, 20_000], (2, "automatic")))
 
-    assert (found.of, found.unclear) == (0, (2,))
-    assert any("asked for, or the settings were others" in sentence for sentence in found.stated)
+    assert (found.recorded_count, found.unclear) == (0, (2,))
+    assert any(
+        "asked for, or the settings were others" in sentence for sentence in found.assumptions
+    )
 
 
 def test_a_compaction_before_anything_was_reported_cannot_be_checked() -> None:
     found = found_in(made("claude-code", [30_000, 40_000], (0, "automatic")))
 
-    assert (found.of, found.unclear, found.missed) == (0, (0,), ())
-    assert any("cannot be checked" in sentence for sentence in found.stated)
+    assert (found.recorded_count, found.unclear, found.missed) == (0, (0,), ())
+    assert any("cannot be checked" in sentence for sentence in found.assumptions)
 
 
 def test_a_compaction_after_the_last_request_is_found() -> None:
@@ -249,10 +251,10 @@ def test_a_compaction_after_the_last_request_is_found() -> None:
 def test_a_session_that_went_over_the_threshold_says_that_it_was_switched_off() -> None:
     found = found_in(made("claude-code", [150_000, 170_000, 180_000, 199_000]))
 
-    assert found.extra == (2,)
+    assert found.unmatched_requests == (2,)
     assert not found.is_reproduced
     assert "acts where the agent did not, at request 3" in found.sentence_end
-    assert any("higher or switched off" in sentence for sentence in found.stated)
+    assert any("higher or switched off" in sentence for sentence in found.assumptions)
 
 
 def test_an_agent_without_a_preset_has_no_own_rule() -> None:
@@ -289,11 +291,11 @@ def test_every_compaction_by_the_rule_is_found(origin: str, steps: list[int]) ->
     close = [at for at, (size, _) in enumerate(rows) if 0 <= REPORTING[origin] - size < 100]
     assert found.missed == ()
     assert found.found_at == tuple(at for at, _ in acted)
-    assert close or found.extra == ()
+    assert close or found.unmatched_requests == ()
 
 
 def test_every_agent_of_the_table_has_its_preset() -> None:
-    for agent in AGENTS.values():
+    for agent in PRESET_OF_AGENT.values():
         for preset in agent.presets:
             assert get(preset).name == preset
 
@@ -343,7 +345,12 @@ def test_compactions_by_both_are_told_apart() -> None:
 
     found = found_in(made("claude-code", sizes, *events))
 
-    assert (found.by_hand, found.found_at, found.missed, found.extra) == ((1, 5), (3, 7), (), ())
+    assert (found.by_hand, found.found_at, found.missed, found.unmatched_requests) == (
+        (1, 5),
+        (3, 7),
+        (),
+        (),
+    )
 
 
 def windowed(origin: str, rows: list[tuple[int, str, int]], *compactions: int) -> Timeline:
@@ -370,7 +377,12 @@ def test_each_model_has_its_recorded_window() -> None:
 
     found = found_in(windowed("codex", [*rows, (20_000, *large)], 2, 5))
 
-    assert (found.found_at, found.missed, found.extra, found.stated) == ((2, 5), (), (), ())
+    assert (found.found_at, found.missed, found.unmatched_requests, found.assumptions) == (
+        (2, 5),
+        (),
+        (),
+        (),
+    )
 
 
 def test_a_model_may_be_given_a_longer_window_in_one_session() -> None:
@@ -386,8 +398,8 @@ def test_a_model_may_be_given_a_longer_window_in_one_session() -> None:
 
     found = found_in(windowed("claude-code", rows, 2))
 
-    assert (found.found_at, found.missed, found.extra) == ((2,), (), ())
-    assert found.stated == ()
+    assert (found.found_at, found.missed, found.unmatched_requests) == ((2,), (), ())
+    assert found.assumptions == ()
 
 
 def test_a_request_without_a_window_has_that_of_its_model() -> None:
@@ -396,7 +408,7 @@ def test_a_request_without_a_window_has_that_of_its_model() -> None:
 
     found = found_in(windowed("claude-code", rows, 1, 3))
 
-    assert (found.window, found.found_at, found.stated) == (100_000, (1, 3), ())
+    assert (found.window, found.found_at, found.assumptions) == (100_000, (1, 3), ())
 
 
 @given(

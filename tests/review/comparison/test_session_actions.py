@@ -22,11 +22,11 @@ def test_two_sessions_part_at_the_first_different_call(tmp_path: Path) -> None:
     comparison = compared(*write_both(tmp_path))
 
     parting = comparison.parting
-    assert parting.shared == 2
-    assert parting.first is not None
-    assert parting.second is not None
+    assert parting.shared_steps == 2
+    assert parting.first_step is not None
+    assert parting.second_step is not None
     # A stopped answer of the first is a request and no step; the words beside a call are no action.
-    assert (parting.first.request, parting.second.request) == (3, 2)
+    assert (parting.first_step.request, parting.second_step.request) == (3, 2)
     assert parting.sentence() == (
         "They do the same in 2 steps. Then the first calls edit: src/dates.py (request 4), "
         "the second calls bash: grep -rn 'month' . | head (request 3)."
@@ -85,7 +85,7 @@ def test_two_forks_part_where_each_goes_its_own_way(tmp_path: Path) -> None:
         "They do the same in 3 steps. Then the first answers: Answer d (request 1), "
         "the second answers: Answer f (request 1)."
     )
-    assert comparison.first_actions.copied == 3
+    assert comparison.first_actions.copied_steps == 3
     assert comparison.notes[0] == (
         "The first begins with 3 steps of another session, whose requests, tokens and cost are counted there."
     )
@@ -161,8 +161,8 @@ def test_a_command_that_was_written_as_text_is_compared_by_its_text(tmp_path: Pa
 
     parting = compared(recording, other).parting
 
-    assert (parting.shared, parting.first is None) == (0, False)
-    assert compared(recording, recording).parting.first is None
+    assert (parting.shared_steps, parting.first_step is None) == (0, False)
+    assert compared(recording, recording).parting.first_step is None
 
 
 def test_an_unknown_figure_names_those_there_are(tmp_path: Path) -> None:

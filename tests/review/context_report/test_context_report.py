@@ -136,13 +136,13 @@ async def test_every_token_of_every_recorded_request_is_explained(tmp_path: Path
     assert [record.request.purpose for record in records].count("compaction") == 1
     for record, report in zip(records, reports, strict=True):
         request = record.request
-        assert report.used == check_budget(request.tokens, request.facts).tokens
-        assert report.used == sum(item.tokens for item in report.items)
-        assert report.used + report.free + report.reserve == WINDOW
-        assert sum(report.kinds.values()) == report.used
+        assert report.used_tokens == check_budget(request.tokens, request.facts).tokens
+        assert report.used_tokens == sum(item.tokens for item in report.items)
+        assert report.used_tokens + report.free_tokens + report.reserve == WINDOW
+        assert sum(report.tokens_by_kind.values()) == report.used_tokens
         if request.facts.calibration == 1.0:
-            assert report.kinds == request.kinds
-            assert (report.kinds.get("instructions", 0) > 0) == (request.purpose == "step")
+            assert report.tokens_by_kind == request.kinds
+            assert (report.tokens_by_kind.get("instructions", 0) > 0) == (request.purpose == "step")
     # The same from the log alone: inspection wrote nothing into it.
     assert len(records) == len(requested(await harness.records(session)))
 
@@ -203,7 +203,7 @@ async def test_tells_system_prompt_tools_and_each_instruction_file_apart(tmp_pat
             harness.services.rules.base_rules, None
         )
     ]
-    assert list(report.kinds) == ["system", "tools", "instructions"]
+    assert list(report.tokens_by_kind) == ["system", "tools", "instructions"]
 
 
 async def test_names_the_tools_that_went_out(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ async def test_a_turn_that_runs_is_weighed_with_its_prompt_and_its_options(tmp_p
     report = await look(session)
 
     assert report.items[-1].words == "How many?"
-    assert "tools" not in report.kinds
+    assert "tools" not in report.tokens_by_kind
     assert named(report, "instructions") == ["further words"]
     [sent] = requested(await harness.records(session))
     then = build_recorded_report(harness.store, session.id, sent.request.id, counter)
@@ -288,7 +288,7 @@ async def test_a_session_of_another_kernel_is_weighed_as_its_newest_step(tmp_pat
     seen = build_context_report(followed.basis(), lambda only: followed.records_after(0, only))
     assert without_tokens(seen.items) == without_tokens(ours.items)
     assert [gone.way for gone in seen.reductions] == ["truncate"]
-    assert seen.reductions[0].since == ours.reductions[0].since
+    assert seen.reductions[0].decided_at == ours.reductions[0].decided_at
     await other.workspace.close()
     await harness.workspace.close()
 
@@ -301,8 +301,8 @@ async def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
 
     report = await look(session)
 
-    assert report.excess_tokens == report.used - report.budget > 0
-    assert report.free == 0
+    assert report.excess_tokens == report.used_tokens - report.budget > 0
+    assert report.free_tokens == 0
     assert f"It does not fit: {report.excess_tokens:,} tokens" in report.text
 
 
@@ -318,11 +318,11 @@ async def test_a_truncated_output_tells_its_rule_and_the_step_that_ran_it(tmp_pa
     report = await look(session)
 
     first, second = of(report, "truncate")
-    assert (first.name, first.words, first.rule) == ("read", "0.csv", "truncate")
-    assert first.since is not None
-    assert (first.since.turn, first.since.step) == (2, 1)
-    assert second.since is not None
-    assert (second.since.turn, second.since.step) == (2, 2)
+    assert (first.name, first.text, first.rule) == ("read", "0.csv", "truncate")
+    assert first.decided_at is not None
+    assert (first.decided_at.turn, first.decided_at.step) == (2, 1)
+    assert second.decided_at is not None
+    assert (second.decided_at.turn, second.decided_at.step) == (2, 2)
     assert first.tokens_before is not None
     assert first.tokens_after is not None
     assert first.saved == first.tokens_before - first.tokens_after > 1_000
@@ -342,12 +342,12 @@ async def test_a_pruned_output_tells_the_step_from_which_it_is_gone(tmp_path: Pa
     report = await look(session)
 
     cleared = of(report, "clear")
-    assert cleared[0].words == "0.csv"
+    assert cleared[0].text == "0.csv"
     assert cleared[0].rule == "prune/batch"
     assert "Older than the newest 1,000 tokens of tool output." in cleared[0].reason
     assert "tokens went at once" in cleared[0].reason
-    assert cleared[0].since is not None
-    since = cleared[0].since
+    assert cleared[0].decided_at is not None
+    since = cleared[0].decided_at
     steps = [
         build_recorded_report(harness.store, session.id, record.request.id, counter)
         for record in requested(await harness.records(session))
@@ -384,10 +384,10 @@ async def test_a_summary_tells_what_it_stands_for_also_when_reopened(tmp_path: P
 
     assert "1 prompt, 1 note by the engine" in report.text
     [summary] = of(report, "summarise")
-    assert summary.words == "4 messages told in a summary, as asked"
+    assert summary.text == "4 messages told in a summary, as asked"
     assert summary.saved > 3_000
-    assert summary.since is not None
-    assert (summary.since.turn, summary.since.step) == (3, None)
+    assert summary.decided_at is not None
+    assert (summary.decided_at.turn, summary.decided_at.step) == (3, None)
     assert "after turn 3" in report.text
     sizes = f"{summary.tokens_before:,} → {summary.tokens_after:,} tokens"
     assert f"the whole conversation {sizes}, with the messages that stay as they are" in report.text
@@ -395,8 +395,8 @@ async def test_a_summary_tells_what_it_stands_for_also_when_reopened(tmp_path: P
     assert "First question" not in report.text
     assert "Third question" in report.text
     [later] = of(reopened, "summarise")
-    assert later.words == summary.words
-    assert later.since == summary.since
+    assert later.text == summary.text
+    assert later.decided_at == summary.decided_at
     assert reopened.items == report.items
 
 
@@ -461,7 +461,7 @@ async def test_what_a_person_pinned_and_left_out_is_told(tmp_path: Path) -> None
     report = await look(session)
     assert [i.words for i in report.items if i.pinned and i.kind == "output"] == ["0.csv"]
     [excluded] = of(report, "drop")
-    assert excluded.words == "A secret of mine."
+    assert excluded.text == "A secret of mine."
     assert excluded.rule == "user/exclude"
     assert "A person left this out" in excluded.reason
 
@@ -478,7 +478,7 @@ async def test_what_never_was_for_the_model_is_not_told_as_gone(tmp_path: Path) 
 
     session.journal.append(*(PartUpdated(part=part) for part in (said, typed, other)))
 
-    assert [gone.words for gone in (await look(session)).reductions] == ["Not this."]
+    assert [gone.text for gone in (await look(session)).reductions] == ["Not this."]
 
 
 async def test_turns_behind_the_history_limit_are_counted(tmp_path: Path) -> None:
@@ -491,8 +491,8 @@ async def test_turns_behind_the_history_limit_are_counted(tmp_path: Path) -> Non
     report = await look(session)
 
     [gone] = of(report, "limit")
-    assert gone.words == "2 turns not sent"
-    assert gone.since is None
+    assert gone.text == "2 turns not sent"
+    assert gone.decided_at is None
     assert gone.saved > 0
     assert "The history limit of this session is 2 turns." in report.text
     assert [i.words for i in report.items if i.name == "prompt"] == ["Question 2", "Question 3"]
@@ -505,7 +505,7 @@ async def test_answers_that_failed_are_said_not_to_be_sent(tmp_path: Path) -> No
 
     [failed] = of(await look(session), "fail")
 
-    assert failed.words == "1 not sent again"
+    assert failed.text == "1 not sent again"
     assert failed.tokens_before is None
 
 
@@ -522,7 +522,7 @@ async def test_what_a_request_left_that_was_sent_again_is_said_not_to_be_sent(
     report = await look(session)
 
     [failed] = of(report, "fail")
-    assert failed.words == "what came of 2 answers before the connection broke"
+    assert failed.text == "what came of 2 answers before the connection broke"
     assert "Half an answer" not in str([item.words for item in report.items])
 
 
@@ -539,7 +539,7 @@ async def test_what_a_failed_summary_hides_under_a_preset_is_told(tmp_path: Path
 
     assert "First question" not in str([item.words for item in report.items])
     [hidden] = of(report, "summarise")
-    assert hidden.words.endswith("hidden by a summary that failed")
+    assert hidden.text.endswith("hidden by a summary that failed")
 
 
 async def test_an_undone_summary_is_not_counted_in_the_next_one(tmp_path: Path) -> None:
@@ -554,7 +554,7 @@ async def test_an_undone_summary_is_not_counted_in_the_next_one(tmp_path: Path) 
 
     [summary] = of(await look(session), "summarise")
 
-    assert summary.words == "4 messages told in a summary, as asked"
+    assert summary.text == "4 messages told in a summary, as asked"
 
 
 async def test_a_restored_output_is_no_longer_gone(tmp_path: Path) -> None:
@@ -592,7 +592,7 @@ async def test_long_lists_are_capped_and_counted(tmp_path: Path) -> None:
     # The largest savings are shown, in order.
     most = sorted(report.reductions, key=lambda row: -row.saved)[:12]
     shown = [mark.facts[2] for mark in report.sheet.reduction_rows]
-    assert shown == [_since_text(gone.since) for gone in report.reductions if gone in most]
+    assert shown == [_since_text(gone.decided_at) for gone in report.reductions if gone in most]
 
 
 async def test_keys_reach_no_view(tmp_path: Path) -> None:

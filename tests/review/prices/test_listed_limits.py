@@ -22,8 +22,8 @@ def test_models_have_the_limits_of_the_list_and_a_sentence_says_so() -> None:
     )
 
     assert found.by_model == {SONNET: 200_000}
-    assert "not in the recording, but from litellm" in found.words
-    assert found.words.endswith(f"200,000 tokens of {SONNET}.")
+    assert "not in the recording, but from litellm" in found.source_sentence
+    assert found.source_sentence.endswith(f"200,000 tokens of {SONNET}.")
 
 
 def test_a_limit_that_was_recorded_or_passed_is_no_lists() -> None:

@@ -190,9 +190,9 @@ def same_in_view(review: RecordingReview, figures: SessionFigures, view: Timelin
 def same_in_context(review: RecordingReview) -> None:
     last = review.timeline.requests[-1]
     window = imported_report(review)
-    assert window.reported == last.reported
+    assert window.reported_tokens == last.reported
     shown = review.request(last.index + 1)
-    assert window.used == round(shown.tokens)
+    assert window.used_tokens == round(shown.tokens)
     assert window.model == (last.model or "an unnamed model")
     assert "as the next request would begin" not in window.text
 

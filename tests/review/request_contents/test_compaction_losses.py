@@ -87,7 +87,7 @@ def test_a_lost_name_that_a_later_answer_uses_was_needed() -> None:
     [found] = made_review().compactions("pi.compact window=3000 reserve=0 keep_tokens=700")
 
     assert found.request == 2
-    needed = {word.name: word.needed for word in found.needed}
+    needed = {word.name: word.needed for word in found.needed_names}
     assert needed == {"src/parser.py": (2,), "parse_line": (2,)}
     assert {word.name for word in found.lost} == {*needed, "total_cost"}
     assert "never written" in found.sentences[1]
@@ -103,7 +103,7 @@ def test_a_lost_name_that_a_prompt_brings_back_was_not_needed() -> None:
     [found] = review.compactions(policy)
 
     assert {word.name for word in found.lost} == {"src/parser.py", "parse_line", "total_cost"}
-    assert (found.needed, found.fetches, found.refetching) == ((), 0, 0)
+    assert (found.needed_names, found.fetches, found.refetching) == ((), 0, 0)
     assert review.compare([policy]).figures[0].refetching == 0
 
 
@@ -174,7 +174,7 @@ def told(review: SessionReview) -> int:
         )
         assert [(kind.kind, kind.found) for kind in text.kinds] == [*loss.found.items()]
         assert sum(kind.lost for kind in text.kinds) == len(loss.lost)
-        assert sum(kind.needed for kind in text.kinds) == len(loss.needed)
+        assert sum(kind.needed for kind in text.kinds) == len(loss.needed_names)
     assert answers.answer(AskCompaction(number=len(losses))).error
     return len(losses)
 
@@ -224,7 +224,7 @@ async def test_an_undone_compaction_says_so_and_counts_only_what_was_needed_unti
     [found] = review_of(harness.store, session.id).compactions()
 
     assert (found.request, found.undone) == (4, 5)
-    assert {word.name: word.needed for word in found.needed} == {"log0.txt": (4,)}
+    assert {word.name: word.needed for word in found.needed_names} == {"log0.txt": (4,)}
     assert "It was undone: request 6 shows again what it replaced." in found.sentences
 
 

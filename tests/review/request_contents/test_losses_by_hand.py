@@ -144,7 +144,7 @@ def test_real_texts_lose_and_need_what_a_simple_count_finds(tmp_path: Path) -> N
         assert len(by_hand) > 20
         named = {word.name: word.kind for word in loss.lost if word.kind != CONSTRAINTS}
         assert named == {n: k for n, (k, _) in by_hand.items()}
-        assert {word.name: word.needed[0] for word in loss.needed} == {
+        assert {word.name: word.needed[0] for word in loss.needed_names} == {
             name: need for name, (_, need) in by_hand.items() if need is not None
         }
-        assert loss.needed
+        assert loss.needed_names

@@ -68,5 +68,5 @@ class RecordedProject:
     def kept(self) -> tuple[StoredReview, Path]:
         """Keep the review as it is made, and return it with its file."""
         made, file = made_review(self.name), self.file()
-        file.keep(made.timeline, made.references)
+        file.store_review(made.timeline, made.references)
         return made, file.path

@@ -89,12 +89,12 @@ def test_what_opening_a_session_writes_into_its_log_makes_no_other_file(
 
 def test_more_that_is_known_later_is_added(project: RecordedProject) -> None:
     made, file = made_review(), project.file()
-    file.keep(made.timeline, None)
+    file.store_review(made.timeline, None)
     first = project.load()
     assert first is not None
     assert first.references is None
 
-    file.keep(made.timeline, made.references)
+    file.store_review(made.timeline, made.references)
     second = project.load()
 
     assert second is not None
@@ -109,7 +109,7 @@ def test_a_file_that_has_all_of_it_is_not_written_again(project: RecordedProject
     assert found is not None
 
     found.timeline.weights(CHARS4)
-    file.keep(found.timeline, found.references)
+    file.store_review(found.timeline, found.references)
 
     assert path.stat().st_ino == inode
 

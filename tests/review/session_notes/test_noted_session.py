@@ -35,7 +35,7 @@ def test_a_note_is_on_a_place(session: RecordedSession, place: dict[str, Any], w
     note = session.note("Look here.", author="Ann", **place)
 
     assert session.notes()[0] == note
-    assert [found.words for found in session.notes().places] == [words]
+    assert [found.text for found in session.notes().places] == [words]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_place_that_the_session_no_longer_has_is_said_in_words(session: Record
         [note.model_copy(update={"id": "far", "place": far}).next_line("y", "Ann", 0)]
     )
 
-    assert [(place.words, place.request) for place in session.notes().places] == [
+    assert [(place.text, place.request) for place in session.notes().places] == [
         ("an item that the session no longer has", None),
         ("request 90", None),
     ]
@@ -136,12 +136,14 @@ def test_a_view_has_the_notes_with_numbers_from_0(session: RecordedSession) -> N
 
     assert answer is not None
     places = [view.found for view in answer.notes]
-    assert [(place.request, place.last, place.item, place.compaction) for place in places] == [
+    assert [
+        (place.request, place.last_request, place.item, place.compaction) for place in places
+    ] == [
         (1, 3, None, None),
         (4, None, 2, None),
         (5, None, None, 0),
     ]
-    assert (places[0].words, answer.notes[0].note.verdict) == ("requests 2 to 4", "unsure")
+    assert (places[0].text, answer.notes[0].note.verdict) == ("requests 2 to 4", "unsure")
 
 
 def test_the_author_is_the_user_where_nobody_is_named(

@@ -81,7 +81,12 @@ def test_of_claude_code_only_what_the_cache_held_is_lost(tmp_path: Path) -> None
         (found,) = recording[0].breaks()
 
     # Of the 22,607 tokens of the request before, 10,126 were read and 12,478 written; 3 were in no cache.
-    assert (found.request, found.expected, found.read, found.loss) == (1, 22_604, 10_126, 12_478)
+    assert (found.request, found.expected, found.read, found.loss) == (
+        1,
+        22_604,
+        10_126,
+        12_478,
+    )
 
 
 def test_a_cache_that_was_written_and_never_read_was_lost() -> None:
@@ -97,14 +102,14 @@ def test_without_reported_writes_all_that_was_sent_is_expected() -> None:
 
     (found,) = cache_breaks(made, SONNET)
 
-    assert (found.expected, found.loss, found.written) == (23_000, 19_000, False)
+    assert (found.expected, found.loss, found.reports_writes) == (23_000, 19_000, False)
 
 
 def test_a_request_in_between_that_reported_nothing_is_not_passed_over_in_silence() -> None:
     breaks = cache_breaks(pi_timeline(), SONNET)
     after_an_aborted = next(cache_break for cache_break in breaks if cache_break.request == 160)
 
-    assert after_an_aborted.before == 158
+    assert after_an_aborted.compared_request == 158
     assert after_an_aborted.words == (
         "473 s passed since request 159, the last with reported usage; the cache is kept for 300 s"
     )

@@ -70,9 +70,9 @@ def test_an_hour_of_cache_costs_its_writes_and_saves_the_pauses_within_the_hour(
     use = cache_use(timeline(), Ruler(), PRICE)
 
     assert use.hour is not None
-    assert use.hour.extra == pytest.approx(4_000 * (2 - 1.25))
+    assert use.hour.added_cost == pytest.approx(4_000 * (2 - 1.25))
     # The pause of ten minutes alone; the prefix of 1,200 tokens would have been read instead of written.
-    assert (use.hour.pauses, use.hour.gain) == (1, pytest.approx(1_200 * (1.25 - 0.1)))
+    assert (use.hour.pauses, use.hour.saved_cost) == (1, pytest.approx(1_200 * (1.25 - 0.1)))
     assert use.hour.break_even == 3
     assert use.table.notes[-1].endswith(
         "in 1 pause of five minutes to an hour; it would pay from 3 such pauses on."

@@ -12,7 +12,7 @@ from palimpsest.context_policies.registry import get
 from palimpsest.model.tokenizer import counter
 from palimpsest.recordings.timeline.journal_timeline import timeline_of
 from palimpsest.review.session_review import SessionReview
-from palimpsest.review.timeline_view.report_data import PREVIEW_CHARS, TEXTS, report_data
+from palimpsest.review.timeline_view.report_data import PREVIEW_CHARS, TEXT_CHOICES, report_data
 from palimpsest.review.timeline_view.sliders import policy_choices
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_queries import AskTrack, AskView
@@ -80,7 +80,7 @@ def test_of_a_summary_it_holds_what_was_chosen_too(tmp_path: Path) -> None:
     store, report = bring(sample("cline", tmp_path))
     timeline = timeline_of(store, report.sessions[0].id, counter)
     cline = ViewAnswers(SessionReview(timeline, get, lambda _model: None))
-    told = {texts: read(cline, "raw", texts=texts)["compactions"] for texts in TEXTS}
+    told = {texts: read(cline, "raw", texts=texts)["compactions"] for texts in TEXT_CHOICES}
 
     assert told["none"] == []
     assert [len(compaction["summary"]) for compaction in told["preview"]] == [PREVIEW_CHARS]
@@ -136,7 +136,7 @@ def test_what_cannot_be_done_is_one_sentence(
         read(answers, *policies, texts=texts)
 
 
-@pytest.mark.parametrize("texts", TEXTS)
+@pytest.mark.parametrize("texts", TEXT_CHOICES)
 def test_the_names_that_answers_used_are_those_of_a_kernel(
     answers: ViewAnswers, texts: Any
 ) -> None:

@@ -22,7 +22,7 @@ from palimpsest.context.presets import PRESETS
 from palimpsest.context_policies.registry import get
 from palimpsest.model.tokenizer import counter
 from palimpsest.recordings.timeline.journal_timeline import timeline_of
-from palimpsest.review.recorded_sessions.session_answers import GROWTH, SessionAnswers
+from palimpsest.review.recorded_sessions.session_answers import GROWTH_EVENTS, SessionAnswers
 from palimpsest.review.request_contents.sent_requests import SentRequests
 from palimpsest.review.session_review import SessionReview
 from palimpsest.review.timeline_view.timeline_view import timeline_view
@@ -82,7 +82,7 @@ class Follower:
 
 def records_of(store: Store, session_id: str) -> list[int]:
     """Return the records after which a view is another one."""
-    return [record.seq for record in store.read(session_id, only=GROWTH)][1:]
+    return [record.seq for record in store.read(session_id, only=GROWTH_EVENTS)][1:]
 
 
 @pytest.mark.slow

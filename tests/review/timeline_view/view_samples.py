@@ -20,7 +20,7 @@ from palimpsest.context_policies.registry import get
 from palimpsest.model.tokenizer import counter
 from palimpsest.recordings.timeline.journal_timeline import timeline_of
 from palimpsest.review.prices.listed_limits import ListedLimits
-from palimpsest.review.recorded_sessions.session_answers import GROWTH
+from palimpsest.review.recorded_sessions.session_answers import GROWTH_EVENTS
 from palimpsest.review.session_review import SessionReview
 from palimpsest.review.timeline_view.timeline_view import timeline_view
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
@@ -105,7 +105,7 @@ def patches() -> list[dict[str, Any]]:
         ruler = SessionReview(timeline_of(store, session, counter), get, lambda _model: None).ruler
         found: list[dict[str, Any]] = []
         before: TimelineView | None = None
-        records = [record.seq for record in store.read(session, only=GROWTH)][1:]
+        records = [record.seq for record in store.read(session, only=GROWTH_EVENTS)][1:]
         for seq in [*records[:: max(len(records) // STATES, 1)], records[-1]]:
             cut.until = seq
             timeline = timeline_of(cast("Any", cut), session, counter)

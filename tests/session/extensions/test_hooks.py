@@ -193,7 +193,7 @@ async def test_decisions_of_a_hook_are_journaled_under_its_name_and_taken_as_giv
     assert "[read before]" in str(model.requests[1].messages)
     await session.journal.flush()
     again = redecide(harness.store, session.id)
-    assert again.same
+    assert again.is_same
     assert again.hook_decisions == 1
     assert "1 more were given by hooks" in again.text
     assert await all_rebuilt(harness, session, model)
@@ -237,7 +237,7 @@ async def test_whole_messages_make_a_request_opaque_and_it_is_stored_whole(tmp_p
     rebuilt = rebuild(harness.store, session.id, second.request.id)
     assert rebuilt.opaque_by == "hook/rewrite"
     assert await all_rebuilt(harness, session, model)
-    assert redecide(harness.store, session.id).same
+    assert redecide(harness.store, session.id).is_same
 
 
 async def test_a_hook_tells_a_summary_what_to_keep(tmp_path: Path) -> None:
@@ -255,7 +255,7 @@ async def test_a_hook_tells_a_summary_what_to_keep(tmp_path: Path) -> None:
     assert asked.rstrip("'}),").endswith("Keep the name of the ship.")
     assert "<template>" in asked
     assert await all_rebuilt(harness, session, model)
-    assert redecide(harness.store, session.id).same
+    assert redecide(harness.store, session.id).is_same
 
 
 def nonsense(name: str) -> Callable[[Any], Any]:
@@ -401,7 +401,7 @@ async def test_the_window_of_an_opaque_request_says_whose_it_is(tmp_path: Path) 
     assert found.opaque_by == "hook/rewrite"
     assert [item.words for item in found.items if item.kind == "user"] == ["Say boo."]
     assert "hook/rewrite wrote this request: it is stored whole" in found.text
-    assert abs(found.used - event.request.tokens) <= 2
+    assert abs(found.used_tokens - event.request.tokens) <= 2
 
 
 async def test_a_request_that_would_not_be_accepted_is_not_sent(tmp_path: Path) -> None:

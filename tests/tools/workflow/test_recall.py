@@ -58,7 +58,7 @@ async def begin(tmp_path: Path) -> AsyncIterator[Begin]:
         again = [redecide(harness.store, summary.id) for summary in harness.store.list()]
         await harness.workspace.close()
         assert all(request.matches for request in rebuilt)
-        assert [request.text for request in again if not request.same] == []
+        assert [request.text for request in again if not request.is_same] == []
 
 
 def parts(session: LiveSession, tool: str) -> list[ToolPart]:

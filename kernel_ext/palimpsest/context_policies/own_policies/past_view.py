@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from palimpsest.context_policies.interface.policy import LaterItems, PolicyView
+from palimpsest.context_policies.items.tool_calls import input_of, named_path, path_of
 from palimpsest.transcript.timeline import ItemState, TimelineItem, TimelineRequest
 
 KNOWN_BEFORE = ("index", "id", "turn", "started", "model", "effort", "window", "reserve", "price")
@@ -60,6 +61,12 @@ class PastView:
     def item(self, index: int) -> TimelineItem:
         """Return an item; raises IndexError for one that does not exist yet."""
         return self._view.item(self._past(index))
+
+    def path(self, index: int) -> str:
+        """Return the file that a call, or the call of a result, names in its input; empty where it names none."""
+        if self.item(index).kind == "call":
+            return named_path(input_of(self._view, index))
+        return path_of(self._view, index)
 
     def weight(self, index: int) -> int:
         """Return an item's tokens, whole."""

@@ -23,13 +23,13 @@ def row_groups(values: Mapping[str, Any]) -> list[list[Row]]:
     Usage that a session reported is left out: replays are compared with replays only.
     """
     if "comparisons" in values:
-        from palimpsest.review.comparison.policy_comparison import REPORTED
+        from palimpsest.review.comparison.policy_comparison import REPORTED_NAME
 
         return [
             [
                 {"session": comparison.get("session"), **_reproduction_columns(comparison), **row}
                 for row in _dicts(comparison.get("rows"))
-                if row.get("policy") != REPORTED
+                if row.get("policy") != REPORTED_NAME
             ]
             for comparison in _dicts(values["comparisons"])
         ]

@@ -24,8 +24,8 @@ from palimpsest.frontends.inspector.place_trait import (
 )
 from palimpsest.frontends.inspector.saved_output import saved_output
 from palimpsest.frontends.static_files import built_file
-from palimpsest.review.recorded_sessions.session_answers import GROWTH
-from palimpsest.review.tables.inspector_place import NEWEST, place_link, with_prices
+from palimpsest.review.recorded_sessions.session_answers import GROWTH_EVENTS
+from palimpsest.review.tables.inspector_place import NEWEST_PLACE, place_link, with_prices
 from palimpsest.review.timeline_view.chosen_policies import ChosenPolicies
 from palimpsest.review.timeline_view.inspector_parts import (
     OPENS_WHOLE,
@@ -155,7 +155,7 @@ class InspectorWidget(CellWidget):
 
     def open_again(self, opening: InspectorOpening) -> None:
         """Go back to how it opened: to its place, if one was given, and with what is hidden."""
-        if opening.place != NEWEST:
+        if opening.place != NEWEST_PLACE:
             self.place = opening.place
         self._hide_only(opening.hide)
 
@@ -236,7 +236,7 @@ class InspectorWidget(CellWidget):
     def _on_records(self, records: Sequence[Record]) -> None:
         """Notify the page of new records, and rewrite the outputs after a turn; on the writer thread."""
         self._refresh_after_turn(records)
-        if self._is_watched and any(record.event.type in GROWTH for record in records):
+        if self._is_watched and any(record.event.type in GROWTH_EVENTS for record in records):
             self._on_engine(self._notify_changed)
 
     async def _notify_changed(self) -> None:

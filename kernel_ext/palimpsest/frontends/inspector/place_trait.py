@@ -7,7 +7,7 @@ from typing import Any
 import traitlets
 
 from palimpsest.review.tables.inspector_place import (
-    NEWEST,
+    NEWEST_PLACE,
     InspectorPlace,
     checked_place,
     place_in_session,
@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 class PlaceTrait(traitlets.TraitType):  # type: ignore[misc]  # traitlets has no types here
     """An ``InspectorPlace``; a mapping of its fields and a link are taken, too."""
 
-    default_value = NEWEST
+    default_value = NEWEST_PLACE
     info_text = "an InspectorPlace, a mapping of its fields, or a link"
 
     def validate(self, obj: Any, value: Any) -> InspectorPlace:

@@ -9,7 +9,7 @@ from palimpsest.lessons.lesson_plan import (
     Prediction,
 )
 from palimpsest.lessons.prediction_kinds import ChoiceKind, NumberKind, OrderKind
-from palimpsest.review.session_review import SessionReview
+from palimpsest.review.session_review import PolicyLike, SessionReview
 from palimpsest.review.tables.figures import PolicyFigures
 
 CONTESTANTS = {
@@ -29,7 +29,7 @@ MAX_COST_SHARE = 0.5
 MAX_REPEATED = 5
 
 
-def policy_figures(session: SessionReview, policy: str) -> PolicyFigures:
+def policy_figures(session: SessionReview, policy: PolicyLike) -> PolicyFigures:
     """Return the figures of a policy over a session."""
     return session.compare([policy]).figures[0]
 
@@ -53,7 +53,7 @@ def contest_order(session: SessionReview) -> list[str]:
     return sorted(costs, key=lambda words: costs[words])
 
 
-def compared_cost(session: SessionReview, policy: str, other: str) -> str:
+def compared_cost(session: SessionReview, policy: PolicyLike, other: PolicyLike) -> str:
     """Return whether a policy is cheaper than another, about the same, or dearer."""
     ratio = estimated_cost(policy_figures(session, policy)) / estimated_cost(
         policy_figures(session, other)

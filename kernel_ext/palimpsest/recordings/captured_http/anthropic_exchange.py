@@ -10,7 +10,7 @@ from palimpsest.recordings.captured_http.captured_requests import (
     by_program,
 )
 from palimpsest.recordings.format_parts.claude_code_blocks import (
-    PROGRAM,
+    PROGRAM_TEXT,
     cache_miss_of,
     provider_results,
 )
@@ -23,7 +23,7 @@ from palimpsest.recordings.reading.recorded import (
     ResultRead,
     Text,
     media_of,
-    words_of,
+    text_of_parts,
 )
 from palimpsest.transcript.values import Usage
 
@@ -36,7 +36,9 @@ def read_request(request: CapturedRequest, body: JsonValue, shared: SharedMessag
     """Fill a captured request with the system prompt, tools and messages of its body."""
     system, tools, messages = body.get("system"), body.list_at("tools"), body.list_at("messages")
     blocks = content_parts(system)
-    request.system = tuple(shared.same(part.text) for part in blocks if isinstance(part, Text))
+    request.system = tuple(
+        shared.shared_text(part.text) for part in blocks if isinstance(part, Text)
+    )
     request.tools = shared.tools_text(tools)
     request.marks = all_marks(tools, system, messages)
     request.effort = body.text("output_config", "effort")
@@ -87,7 +89,7 @@ def _message(message: JsonValue) -> InputMessage:
 
 def _user_part(part: Any) -> Any:
     """Return a part of a user message; texts that the client's program wrote are marked."""
-    is_by_program = isinstance(part, Text) and part.text.lstrip().startswith(PROGRAM)
+    is_by_program = isinstance(part, Text) and part.text.lstrip().startswith(PROGRAM_TEXT)
     return by_program((part,))[0] if is_by_program else part
 
 
@@ -102,7 +104,7 @@ def _result(block: JsonValue) -> ResultRead:
     ]
     return ResultRead(
         block.id("tool_use_id"),
-        words_of((*parts, *other_blocks)),
+        text_of_parts((*parts, *other_blocks)),
         is_error=block.get("is_error") is True,
         media=media_of(parts),
     )

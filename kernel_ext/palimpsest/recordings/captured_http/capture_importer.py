@@ -20,9 +20,9 @@ from palimpsest.recordings.reading.sources import discard_report
 from palimpsest.transcript.errors import UserError
 
 HEAD_BYTES = 4_096
-_HAR = re.compile(rb'\A\s*\{\s*"log"\s*:\s*\{')
+_HAR_START = re.compile(rb'\A\s*\{\s*"log"\s*:\s*\{')
 _HAR_FIELDS = (b'"creator"', b'"entries"')
-_LINE = re.compile(rb'"request"\s*:\s*\{\s*"(?:timestamp|method|url|path)"\s*:')
+_EXCHANGE_LINE = re.compile(rb'"request"\s*:\s*\{\s*"(?:timestamp|method|url|path)"\s*:')
 
 
 class CapturedHttpImporter:
@@ -35,9 +35,9 @@ class CapturedHttpImporter:
     def recognises(self, head: Head) -> bool:
         """Return whether a file begins like a HAR file, or with a line whose request has a time, method or address."""
         beginning = head.start[:HEAD_BYTES]
-        if _HAR.match(beginning):
+        if _HAR_START.match(beginning):
             return any(name in head.start for name in _HAR_FIELDS)
-        return beginning.lstrip()[:1] == b"{" and _LINE.search(beginning) is not None
+        return beginning.lstrip()[:1] == b"{" and _EXCHANGE_LINE.search(beginning) is not None
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield each conversation as a session."""
@@ -51,20 +51,22 @@ class CapturedHttpImporter:
         for request, sent in sent_values(_requests(path, discard_report)):
             yield _names_of(request), sent
 
-    def read_rest(self, path: Path, report: Report, joined: Collection[str]) -> Iterator[Recorded]:
-        """Yield the sessions in which no answer has its first name, the most reliable one, in ``joined``."""
+    def read_rest(
+        self, path: Path, report: Report, joined_answers: Collection[str]
+    ) -> Iterator[Recorded]:
+        """Yield the sessions in which no answer has its first name, the most reliable one, in ``joined_answers``."""
         requests = _requests(path, report)
-        indexes = [
+        unjoined_requests = [
             index
             for index, request in enumerate(requests)
-            if any(name in joined for name in _names_of(request)[:1])
+            if any(name in joined_answers for name in _names_of(request)[:1])
         ]
-        yield from sessions_of(requests, self.name, report, indexes)
+        yield from sessions_of(requests, self.name, report, unjoined_requests)
 
 
 def _requests(path: Path, report: Report) -> list[CapturedRequest]:
     with path.open("rb") as file:
-        is_har = _HAR.match(file.read(HEAD_BYTES)) is not None
+        is_har = _HAR_START.match(file.read(HEAD_BYTES)) is not None
     return model_requests((har_exchanges if is_har else line_exchanges)(path, report), report)
 
 

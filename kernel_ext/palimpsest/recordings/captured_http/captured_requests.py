@@ -14,11 +14,11 @@ from palimpsest.transcript.redaction.secret_patterns import REDACTED, scrub
 from palimpsest.transcript.redaction.secret_removal import redacted_value
 from palimpsest.transcript.values import Usage
 
-MARK = "cache_control"
+MARK_KEY = "cache_control"
 """Field that marks the block up to which the provider is asked to cache the prompt."""
-HOLDERS = frozenset({"headers", "env"})
+NAME_HOLDERS = frozenset({"headers", "env"})
 """Fields of a tool whose texts may all be keys."""
-SCHEMAS = frozenset({"parameters", "input_schema", "parametersJsonSchema", "response"})
+SCHEMA_KEYS = frozenset({"parameters", "input_schema", "parametersJsonSchema", "response"})
 """Fields of a tool that hold a schema."""
 MAX_MARKS = 100
 """Maximum cache marks that are kept of one request; Anthropic accepts four."""
@@ -38,9 +38,9 @@ class CapturedRequest:
     """The tools as JSON, as sent."""
     marks: tuple[CacheMark, ...] = ()
     messages: list[InputMessage] = field(default_factory=list)
-    keys: list[bytes] = field(default_factory=list)
+    message_hashes: list[bytes] = field(default_factory=list)
     """The hash of each message, without cache marks."""
-    follows: str = ""
+    continued_answer: str = ""
     """The id of the answer that the request continues without repeating its messages."""
     id: str = ""
     """The provider's id of the answer."""
@@ -85,9 +85,9 @@ class SharedMessages:
             message = self._messages[key] = convert(JsonValue(raw))
             self.held_bytes += len(text)
         request.messages.append(message)
-        request.keys.append(key)
+        request.message_hashes.append(key)
 
-    def same(self, text: str) -> str:
+    def shared_text(self, text: str) -> str:
         """Return the stored text that equals a text, so that equal texts take memory only once."""
         if text not in self._texts:
             self.held_bytes += len(text)
@@ -96,7 +96,7 @@ class SharedMessages:
     def tools_text(self, tools: list[Any]) -> str:
         """Return tools as the JSON that was sent, without keys of servers that the provider connects to."""
         safe_tools = _without_keys(redacted_value(tools, scrub))
-        return self.same(json.dumps(safe_tools, ensure_ascii=False))
+        return self.shared_text(json.dumps(safe_tools, ensure_ascii=False))
 
 
 def _without_keys(value: Any, *, is_secret: bool = False) -> Any:
@@ -107,9 +107,9 @@ def _without_keys(value: Any, *, is_secret: bool = False) -> Any:
     if isinstance(value, dict):
         return {
             name: inner
-            if name in SCHEMAS
+            if name in SCHEMA_KEYS
             else _without_keys(
-                inner, is_secret=is_secret or name in HOLDERS or is_secret_name(name)
+                inner, is_secret=is_secret or name in NAME_HOLDERS or is_secret_name(name)
             )
             for name, inner in value.items()
         }
@@ -121,14 +121,14 @@ def _without_keys(value: Any, *, is_secret: bool = False) -> Any:
 def without_marks(value: Any) -> Any:
     """Return a JSON value without its cache marks."""
     if isinstance(value, dict):
-        return {name: without_marks(inner) for name, inner in value.items() if name != MARK}
+        return {name: without_marks(inner) for name, inner in value.items() if name != MARK_KEY}
     return [without_marks(inner) for inner in value] if isinstance(value, list) else value
 
 
 def marks_in(place: str, blocks: Iterable[Any]) -> Iterator[CacheMark]:
     """Yield the cache marks of a list of blocks; ``place`` is the name of such a block without its number."""
     for number, block in enumerate(blocks, 1):
-        mark = JsonValue(block).get(MARK)
+        mark = JsonValue(block).get(MARK_KEY)
         if isinstance(mark, dict):
             yield CacheMark(f"{place} {number}", JsonValue(mark).text("ttl")[:10])
 
@@ -163,16 +163,18 @@ def _marks_of_message(
         strict=False,
     ):
         yield replace(mark, block=named[min(place, len(named) - 1)])
-    if isinstance(message.get(MARK), dict):
+    if isinstance(message.get(MARK_KEY), dict):
         is_system = message.get("role") in ("system", "developer")
         block = "system" if is_system else named[-1]
-        yield CacheMark(f"message {number}", message.text(MARK, "ttl")[:10], block)
+        yield CacheMark(f"message {number}", message.text(MARK_KEY, "ttl")[:10], block)
 
 
 def _marked(blocks: Sequence[Any]) -> list[int]:
     """Return the places of the blocks with a mark, from 0."""
     return [
-        place for place, block in enumerate(blocks) if isinstance(JsonValue(block).get(MARK), dict)
+        place
+        for place, block in enumerate(blocks)
+        if isinstance(JsonValue(block).get(MARK_KEY), dict)
     ]
 
 

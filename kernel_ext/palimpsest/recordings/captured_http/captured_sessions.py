@@ -23,7 +23,7 @@ from palimpsest.recordings.reading.recorded import (
 )
 
 ONLY_CAPTURED = "Left out were requests of its that no other recording has, of conversations that another one tells: {count:,}."
-JOINED = (
+JOINED_SENTENCE = (
     "Requests of its that are shown with another recording, which has their answers: {count:,}."
 )
 
@@ -32,14 +32,14 @@ def sessions_of(
     requests: Sequence[CapturedRequest],
     format_name: str,
     report: Report,
-    joined: Collection[int] = (),
+    joined_indexes: Collection[int] = (),
 ) -> Iterator[Recorded]:
     """Yield the sessions of a capture, without the conversations that have a request in ``joined``.
 
     ``joined`` are indexes in ``requests``: another recording has these requests, and their conversations.
     """
     conversations = conversations_of(requests)
-    joined_requests = {id(requests[index]) for index in joined}
+    joined_requests = {id(requests[index]) for index in joined_indexes}
     left_out = {
         id(conversation)
         for conversation in conversations
@@ -56,8 +56,8 @@ def sessions_of(
         for request in conversation.requests
         if id(request) not in joined_requests
     ]
-    if joined:
-        report("", JOINED.format(count=len(joined_requests)))
+    if joined_indexes:
+        report("", JOINED_SENTENCE.format(count=len(joined_requests)))
     if only_captured:
         report("", ONLY_CAPTURED.format(count=len(only_captured)))
 
@@ -71,13 +71,13 @@ def sent_values(requests: Iterable[CapturedRequest]) -> Iterator[tuple[CapturedR
 def _session_names(conversations: Sequence[CapturedConversation]) -> dict[int, str]:
     """Return the id of each conversation's session: the provider's id of its first answer."""
     names: dict[int, str] = {}
-    used: set[str] = set()
+    used_names: set[str] = set()
     for number, conversation in enumerate(conversations, 1):
         first = conversation.requests[0]
         base = next((request.id for request in conversation.requests if request.id), "")
         name = base or f"{first.created or first.place}-{first.model}"
-        name = name if name not in used else f"{name}#{number}"
-        used.add(name)
+        name = name if name not in used_names else f"{name}#{number}"
+        used_names.add(name)
         names[id(conversation)] = name
     return names
 
@@ -97,7 +97,7 @@ class _CapturedSession:
 
     def values(self, left_out: Collection[int]) -> Iterator[Recorded]:
         """Yield the session; ``left_out`` are the identities of the conversations that are not yielded."""
-        conversation, first = self.conversation, self.conversation.requests[0]
+        conversation, first_request = self.conversation, self.conversation.requests[0]
         parent, call = conversation.parent, conversation.parent_call
         main = conversation.branch_of
         if main is not None and any(writer is conversation for writer in main.summaries.values()):
@@ -107,10 +107,10 @@ class _CapturedSession:
         yield SessionBegin(
             self.names[id(conversation)],
             self.format_name,
-            created=first.created,
-            model=first.model,
-            system="\n\n".join(first.system) or None,
-            tools=JsonValue(first.tools).decoded().tool_specs() or None,
+            created=first_request.created,
+            model=first_request.model,
+            system="\n\n".join(first_request.system) or None,
+            tools=JsonValue(first_request.tools).decoded().tool_specs() or None,
             parent=self.names[id(parent)] if has_parent_session else None,
             parent_call=(call or None) if has_parent_session else None,
             branch_of=self.names[id(main)] if has_main_session else None,
@@ -129,7 +129,7 @@ class _CapturedSession:
     def _request(
         self, request: CapturedRequest, reduction: RecordedReduction | None
     ) -> Iterator[Recorded]:
-        if request.follows and self._whole_input:
+        if request.continued_answer and self._whole_input:
             self._whole_input = [*self._whole_input, *request.messages]
             spend(LOOK_BYTES * len(self._whole_input))
         else:
@@ -145,7 +145,7 @@ class _CapturedSession:
             self._whole_input.append(InputMessage("assistant", request.answer, request.results))
 
     def _answer(self, request: CapturedRequest) -> MessageRead:
-        before = self._sent_parts
+        parts_before = self._sent_parts
         self._sent_parts = SentRead(request.system, request.tools, request.marks)
         return MessageRead(
             request.id or request.place,
@@ -160,7 +160,7 @@ class _CapturedSession:
             usage=request.usage,
             finish=request.finish,
             error=request.error,
-            sent=self._sent_parts.changed_since(before),
+            captured_request=self._sent_parts.changed_since(parts_before),
         )
 
 

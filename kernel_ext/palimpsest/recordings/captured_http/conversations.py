@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from palimpsest.recordings.captured_http.captured_requests import CapturedRequest, calls_in
 from palimpsest.recordings.message_formats.repeated_inputs import InputMessage, Parts
 from palimpsest.recordings.reading.json_fields import fingerprint
-from palimpsest.recordings.reading.recorded import Text, words_of
+from palimpsest.recordings.reading.recorded import Text, text_of_parts
 
 MIN_SUMMARY_LINE_CHARS = 40
 """Minimum length of an answer's line that is recognised in a later prompt as part of a summary."""
@@ -60,18 +60,18 @@ def conversations_of(requests: Sequence[CapturedRequest]) -> list[CapturedConver
         index, branch_of = branch_starts.pop()
         conversation = CapturedConversation([], branch_of)
         conversations.append(conversation)
-        current: int | None = index
-        while current is not None:
-            by_request[current] = conversation
-            conversation.requests.append(requests[current])
-            candidates = successors.get(current, [])
+        request_index: int | None = index
+        while request_index is not None:
+            by_request[request_index] = conversation
+            conversation.requests.append(requests[request_index])
+            candidates = successors.get(request_index, [])
             continuation = max(
                 candidates, key=lambda candidate: newest_descendants[candidate], default=None
             )
             branch_starts += [
                 (candidate, conversation) for candidate in candidates if candidate != continuation
             ]
-            current = continuation
+            request_index = continuation
     for index, writer in summary_writers.items():
         conversation = by_request[index]
         position = next(
@@ -119,25 +119,25 @@ class _Links:
         if request.id:
             self._by_id[request.id] = index
         if request.has_failed:
-            self._by_messages[tuple(request.keys)] = index
+            self._by_messages[tuple(request.message_hashes)] = index
         else:
             self._by_answer.setdefault(answer_key(request.answer), []).append(index)
-            line = max(words_of(request.answer).split("\n"), key=len).strip()
+            line = max(text_of_parts(request.answer).split("\n"), key=len).strip()
             if len(line) >= MIN_SUMMARY_LINE_CHARS:
                 self._summary_lines.append((line, index))
         if thread := _thread_of(request):
             self._by_thread[thread] = index
 
     def _predecessor(self, request: CapturedRequest) -> int | None:
-        if request.follows in self._by_id:
-            return self._by_id[request.follows]
+        if request.continued_answer in self._by_id:
+            return self._by_id[request.continued_answer]
         for message in reversed(request.messages):
             if message.role != "assistant" or not message.parts:
                 continue
             for index in self._by_answer.get(answer_key(message.parts), [])[:-MAX_EQUAL_ANSWERS:-1]:
                 if _may_belong_together(self._requests[index], request):
                     return self._newest_attempt(index, request)
-        keys = tuple(request.keys)
+        keys = tuple(request.message_hashes)
         for length in (len(keys), len(keys) - 1, len(keys) - 2):
             failed = self._by_messages.get(keys[:length]) if length > 0 else None
             if failed is not None and _may_belong_together(self._requests[failed], request):
@@ -146,17 +146,19 @@ class _Links:
 
     def _newest_attempt(self, index: int, request: CapturedRequest) -> int:
         """Return the newest failed request with the same messages, which this one retries; else ``index``."""
-        failed = self._by_messages.get(tuple(request.keys))
+        failed = self._by_messages.get(tuple(request.message_hashes))
         return failed if failed is not None and failed > index else index
 
     def _summary_writer(self, request: CapturedRequest, predecessor: int | None) -> int | None:
         """Return the request whose answer is the summary in this one's first messages."""
-        earlier_keys = set(self._requests[predecessor].keys) if predecessor is not None else set()
+        earlier_keys = (
+            set(self._requests[predecessor].message_hashes) if predecessor is not None else set()
+        )
         texts = [
             _prompt_text(message)
             for message, key in zip(
                 request.messages[:SUMMARY_SEARCH_MESSAGES],
-                request.keys[:SUMMARY_SEARCH_MESSAGES],
+                request.message_hashes[:SUMMARY_SEARCH_MESSAGES],
                 strict=True,
             )
             if message.role == "user" and key not in earlier_keys
@@ -172,12 +174,16 @@ class _Links:
 
     def _newest_of_thread(self, request: CapturedRequest) -> int | None:
         """Return the newest request of the same thread, if the client named the thread or repeats a message."""
-        newest = self._by_thread.get(_thread_of(request))
-        if newest is None:
+        newest_request = self._by_thread.get(_thread_of(request))
+        if newest_request is None:
             return None
         is_named = request.interface == "responses" and bool(request.conversation)
-        earlier_keys = set(self._requests[newest].keys[1:])
-        return newest if is_named or any(key in earlier_keys for key in request.keys) else None
+        earlier_keys = set(self._requests[newest_request].message_hashes[1:])
+        return (
+            newest_request
+            if is_named or any(key in earlier_keys for key in request.message_hashes)
+            else None
+        )
 
 
 def _thread_of(request: CapturedRequest) -> tuple[str, ...]:
@@ -185,10 +191,10 @@ def _thread_of(request: CapturedRequest) -> tuple[str, ...]:
     return (request.interface, request.conversation, *request.system, request.tools)
 
 
-def _may_belong_together(before: CapturedRequest, request: CapturedRequest) -> bool:
+def _may_belong_together(earlier: CapturedRequest, request: CapturedRequest) -> bool:
     """Return whether two requests may belong to one conversation by their interface and the client's own ids."""
-    ids = before.conversation, request.conversation
-    return before.interface == request.interface and (not all(ids) or ids[0] == ids[1])
+    ids = earlier.conversation, request.conversation
+    return earlier.interface == request.interface and (not all(ids) or ids[0] == ids[1])
 
 
 def answer_key(parts: Parts) -> bytes:
@@ -197,7 +203,7 @@ def answer_key(parts: Parts) -> bytes:
     if calls:
         return fingerprint("\0".join(["calls", *calls]))
     call_texts = [f"{call.tool} {call.input}" for call in calls_in(parts)]
-    return fingerprint("\0".join(["text", words_of(parts).strip(), *call_texts]))
+    return fingerprint("\0".join(["text", text_of_parts(parts).strip(), *call_texts]))
 
 
 def _prompt_text(message: InputMessage) -> str:

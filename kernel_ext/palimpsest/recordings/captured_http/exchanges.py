@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from palimpsest.recordings.reading.archives import MAX_RATIO, SMALL_BYTES
 from palimpsest.recordings.reading.importer import Report
-from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
+from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
 from palimpsest.recordings.reading.reading_budget import spend
 from palimpsest.recordings.reading.sources import (
     MAX_LINE_BYTES,
@@ -33,7 +33,7 @@ READ_HEADERS = frozenset(
 HEADER_CHARS = 200
 WEBSOCKET = "WEBSOCKET"
 """The method of an exchange over a WebSocket, as claude-tap writes it."""
-_GZIP = b"\x1f\x8b"
+_GZIP_START = b"\x1f\x8b"
 _ZLIB_HEADS = (b"\x78\x01", b"\x78\x9c", b"\x78\xda")
 _UNKNOWN_HEADS = (b"\x28\xb5\x2f\xfd",)
 _UNKNOWN_ENCODINGS = re.compile(r"\b(?:br|zstd)\b")
@@ -91,7 +91,7 @@ class CapturedExchange:
     response: CapturedBody
     events: tuple[Any, ...] = ()
     """The parsed events of a streamed answer, where the capture has them in this form."""
-    headers: JsonValue = NOTHING
+    headers: JsonValue = NO_VALUE
     """The request's headers in ``READ_HEADERS``, by their names in lower case."""
     started: int | None = None
     ended: int | None = None
@@ -101,22 +101,22 @@ def har_exchanges(path: Path, report: Report) -> Iterator[CapturedExchange]:
     """Yield the entries of a HAR file."""
     for place, entry in json_objects(path, HAR_ENTRIES, report, "entry"):
         request, response = entry.at("request"), entry.at("response")
-        started = entry.moment("startedDateTime")
+        started = entry.time_ms("startedDateTime")
         host, url_path = _host_and_path(request.text("url"))
-        posted, content = request.at("postData"), response.at("content")
+        posted_data, content = request.at("postData"), response.at("content")
         yield CapturedExchange(
             place,
             _method(request),
             host,
             url_path,
             response.count("status"),
-            _text_body(posted, request),
+            _text_body(posted_data, request),
             _text_body(content, response),
             headers=_read_headers(
                 (header.text("name"), header.text("value")) for header in request.objects("headers")
             ),
             started=started,
-            ended=_shifted(started, entry.get("time")),
+            ended=_shifted_time(started, entry.get("time")),
         )
 
 
@@ -128,15 +128,15 @@ def line_exchanges(path: Path, report: Report) -> Iterator[CapturedExchange]:
             report(f"line {number}", "It is no captured exchange and was left out.")
             continue
         is_trace = "timestamp" in request
-        ended = line.moment("timestamp")
-        started = _shifted(ended, line.count("duration_ms"), sign=-1)
+        ended = line.time_ms("timestamp")
+        started = _shifted_time(ended, line.count("duration_ms"), sign=-1)
         if is_trace:
-            started, ended = request.moment("timestamp"), response.moment("timestamp")
+            started, ended = request.time_ms("timestamp"), response.time_ms("timestamp")
         address = request.text("url") or line.text("upstream_base_url")
         host, url_path = _host_and_path(address)
         if path_of_line := request.text("path"):
             url_path = _host_and_path(path_of_line)[1]
-        raw = response.text("body_raw")
+        raw_body = response.text("body_raw")
         yield CapturedExchange(
             f"line {number}",
             _method(request),
@@ -144,7 +144,7 @@ def line_exchanges(path: Path, report: Report) -> Iterator[CapturedExchange]:
             url_path,
             response.count("status") or response.count("status_code"),
             _value_body(request.get("body")),
-            _value_body(raw or response.get("body")),
+            _value_body(raw_body or response.get("body")),
             tuple(event.get("data") for event in response.objects("sse_events")),
             _read_headers((name, value) for name, value in request.fields("headers").items()),
             started,
@@ -162,7 +162,7 @@ def _method(request: JsonValue) -> str:
     return request.text("method").upper()[:HEADER_CHARS]
 
 
-def _shifted(moment: int | None, duration: Any, *, sign: int = 1) -> int | None:
+def _shifted_time(moment: int | None, duration: Any, *, sign: int = 1) -> int | None:
     """Return the time that is a number of milliseconds after a moment, or before it with a ``sign`` of -1."""
     milliseconds = JsonValue(duration).integer()
     return moment if moment is None or milliseconds is None else moment + sign * milliseconds
@@ -204,7 +204,7 @@ def _text_body(content: JsonValue, message: JsonValue) -> CapturedBody:
     except (binascii.Error, ValueError):
         return CapturedBody(problem=BROKEN_BASE64)
     try:
-        return CapturedBody(content=unpacked(packed, _content_encoding(message)))
+        return CapturedBody(content=unpacked_body(packed, _content_encoding(message)))
     except UnreadableBody as error:
         return CapturedBody(problem=str(error))
 
@@ -220,24 +220,24 @@ def _content_encoding(message: JsonValue) -> str:
     )
 
 
-def unpacked(packed: bytes, encoding: str = "") -> bytes:
+def unpacked_body(packed_body: bytes, encoding: str = "") -> bytes:
     """Return the unpacked bytes of a body, within limits, or bytes that are not packed; raises UnreadableBody."""
-    is_deflated = "deflate" in encoding and packed.startswith(_ZLIB_HEADS)
-    if not packed.startswith(_GZIP) and not is_deflated:
-        is_unreadable = packed.startswith(_UNKNOWN_HEADS) or (
-            _UNKNOWN_ENCODINGS.search(encoding) and packed[:1] not in b"{[de:"
+    is_deflated = "deflate" in encoding and packed_body.startswith(_ZLIB_HEADS)
+    if not packed_body.startswith(_GZIP_START) and not is_deflated:
+        is_unreadable = packed_body.startswith(_UNKNOWN_HEADS) or (
+            _UNKNOWN_ENCODINGS.search(encoding) and packed_body[:1] not in b"{[de:"
         )
         if is_unreadable:
             raise UnreadableBody(BROKEN_PACKING)
-        return packed
-    max_bytes = min(MAX_LINE_BYTES, max(SMALL_BYTES, MAX_RATIO * len(packed)))
+        return packed_body
+    max_bytes = min(MAX_LINE_BYTES, max(SMALL_BYTES, MAX_RATIO * len(packed_body)))
     content = b""
-    rest = packed
+    remaining_bytes = packed_body
     # A body of gzip may have several members, one after the other.
     for _ in range(MAX_MEMBERS):
         unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)
         try:
-            piece = unpacker.decompress(rest, max_bytes - len(content) + 1)
+            piece = unpacker.decompress(remaining_bytes, max_bytes - len(content) + 1)
         except zlib.error as error:
             raise UnreadableBody(BROKEN_PACKING) from error
         spend(len(piece))
@@ -246,7 +246,7 @@ def unpacked(packed: bytes, encoding: str = "") -> bytes:
             raise UnreadableBody(PACKED_TOO_TIGHTLY)
         if not unpacker.eof:
             raise UnreadableBody(BROKEN_PACKING)
-        rest = unpacker.unused_data
-        if not rest.startswith(_GZIP):
+        remaining_bytes = unpacker.unused_data
+        if not remaining_bytes.startswith(_GZIP_START):
             return content
     raise UnreadableBody(PACKED_TOO_TIGHTLY)

@@ -7,39 +7,41 @@ from palimpsest.recordings.message_formats.repeated_inputs import InputMessage
 from palimpsest.recordings.reading.json_fields import JsonValue, media_at, usage_of_whole_prompt
 from palimpsest.recordings.reading.recorded import Call, Media, ResultRead, Text, Thinking
 
-FINISHES = {"STOP": "stop", "MAX_TOKENS": "length"}
-FILTERED = frozenset({"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"})
+FINISH_REASONS = {"STOP": "stop", "MAX_TOKENS": "length"}
+FILTER_REASONS = frozenset({"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"})
 
 
 def read_request(request: CapturedRequest, body: JsonValue, shared: SharedMessages) -> None:
     """Add the body of a request; Gemini CLI sends it inside of another object."""
-    inner = body.at("request") or body
-    system = inner.either("systemInstruction", "system_instruction")
+    request_body = body.at("request") or body
+    system = request_body.either("systemInstruction", "system_instruction")
     parts = [system] if system.text("text") else system.objects("parts")
-    request.system = tuple(shared.same(part.text("text")) for part in parts if part.text("text"))
-    request.tools = shared.tools_text(inner.list_at("tools"))
-    for content in inner.objects("contents"):
+    request.system = tuple(
+        shared.shared_text(part.text("text")) for part in parts if part.text("text")
+    )
+    request.tools = shared.tools_text(request_body.list_at("tools"))
+    for content in request_body.objects("contents"):
         shared.add_message(request, content.fields(), _message)
 
 
 def read_answer(request: CapturedRequest, answer: JsonValue) -> None:
     """Add an answer, streamed or not."""
-    inner = answer.at("response") or answer
-    candidate = inner.first("candidates")
+    response = answer.at("response") or answer
+    candidate = response.first_entry("candidates")
     request.answer = tuple(_parts(candidate.at("content")))
-    request.id = inner.id("responseId")
-    request.model = inner.text("modelVersion") or request.model
+    request.id = response.id("responseId")
+    request.model = response.text("modelVersion") or request.model
     reason = candidate.text("finishReason")
     has_calls = any(isinstance(part, Call) for part in request.answer)
-    finish = "content-filter" if reason in FILTERED else FINISHES.get(reason)
+    finish = "content-filter" if reason in FILTER_REASONS else FINISH_REASONS.get(reason)
     request.finish = "tool-calls" if has_calls and finish == "stop" else finish
-    counts = inner.at("usageMetadata")
+    counts = response.at("usageMetadata")
     thoughts = counts.tokens("thoughtsTokenCount")
     request.usage = usage_of_whole_prompt(
         # Prompts of the provider's own tools are counted beside the prompt, thoughts beside the answer.
         counts.tokens("promptTokenCount") + counts.tokens("toolUsePromptTokenCount"),
         counts.tokens("candidatesTokenCount") + thoughts,
-        read=counts.tokens("cachedContentTokenCount"),
+        cache_read=counts.tokens("cachedContentTokenCount"),
         reasoning=thoughts,
     )
 

@@ -27,7 +27,7 @@ from palimpsest.recordings.captured_http.streamed_answers import (
 )
 from palimpsest.recordings.message_formats.chat_messages import full_model_name
 from palimpsest.recordings.reading.importer import Report
-from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
+from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
 from palimpsest.transcript.redaction.secret_patterns import scrub
 from palimpsest.transcript.visible_text import visible_line
 
@@ -38,16 +38,16 @@ MAX_NAMED_KINDS = 8
 NAME_CHARS = 80
 SEGMENT_CHARS = 32
 """A longer part of a path may be a key and is not named."""
-COUNTING = re.compile(r"(?:/count_tokens|:countTokens|/input_tokens)$")
+COUNT_PATH = re.compile(r"(?:/count_tokens|:countTokens|/input_tokens)$")
 """Ends of the paths of calls that only count tokens: they are no requests of a session."""
 ERROR_CHARS = 500
 HELD_TOO_MUCH = (
     "The capture holds more than {most:,} MB of different messages: what follows was left out. Save fewer sessions in one "
     "capture."
 )
-COUNTED = "Calls that only counted tokens are no requests and were left out: {count:,}."
-OTHERS = "Exchanges that are no requests to a model were left out: {names}."
-CUT = "The capture has the answer only up to a place."
+COUNTS_LEFT_OUT = "Calls that only counted tokens are no requests and were left out: {count:,}."
+OTHERS_LEFT_OUT = "Exchanges that are no requests to a model were left out: {names}."
+CUT_SENTENCE = "The capture has the answer only up to a place."
 _PROGRAM_VERSION = re.compile(r"\A[\w.-]{1,40}/(\d[\w.+-]{0,39})")
 
 
@@ -121,7 +121,7 @@ class RequestReader:
     def _request(self, exchange: CapturedExchange) -> CapturedRequest | None:
         interface = _interface_of(exchange)
         if interface is None:
-            if exchange.method == "POST" and COUNTING.search(exchange.path):
+            if exchange.method == "POST" and COUNT_PATH.search(exchange.path):
                 self._counting += 1
             else:
                 self._others[_name_of(exchange)] += 1
@@ -176,13 +176,13 @@ class RequestReader:
             request.error, request.finish = answer.error[:ERROR_CHARS], "error"
         elif not answer.is_whole:
             request.finish = "aborted"
-            request.error = CUT
+            request.error = CUT_SENTENCE
         if interface.name == "gemini":
             request.model = full_model_name(request.model)
 
     def _report_others(self) -> None:
         if self._counting:
-            self._report("", COUNTED.format(count=self._counting))
+            self._report("", COUNTS_LEFT_OUT.format(count=self._counting))
         if self._others:
             names = [
                 f"{count:,} {name}" for name, count in self._others.most_common(MAX_NAMED_KINDS)
@@ -193,7 +193,7 @@ class RequestReader:
             more = (
                 f", and {unnamed:,} to {unnamed_kinds:,} more places" if unnamed_kinds > 0 else ""
             )
-            self._report("", OTHERS.format(names=", ".join(names) + more))
+            self._report("", OTHERS_LEFT_OUT.format(names=", ".join(names) + more))
 
 
 def _interface_of(exchange: CapturedExchange) -> Interface | None:
@@ -212,7 +212,7 @@ def _whole_answer(exchange: CapturedExchange, interface: Interface) -> WholeAnsw
     if response.problem:
         raise UnreadableBody(response.problem)
     if response.value is None and not response.content.strip():
-        return WholeAnswer(NOTHING, is_whole=exchange.status >= 400)
+        return WholeAnswer(NO_VALUE, is_whole=exchange.status >= 400)
     if response.value is None and is_event_stream(response.content):
         return interface.whole_answer(stream_events(response.content))
     if exchange.status >= 400:
@@ -255,12 +255,12 @@ def _name_of(exchange: CapturedExchange) -> str:
     segments = [
         segment if len(segment) <= SEGMENT_CHARS else "…" for segment in exchange.path.split("/")
     ]
-    method = exchange.method if exchange.method in (*_METHODS, WEBSOCKET) else "?"
+    method = exchange.method if exchange.method in (*_HTTP_METHODS, WEBSOCKET) else "?"
     name = visible_line(scrub(f"{method} {exchange.host}{'/'.join(segments)}"))
     return name if len(name) <= NAME_CHARS else f"{name[: NAME_CHARS - 1]}…"
 
 
-_METHODS = ("GET", "POST", "PUT", "HEAD", "DELETE", "PATCH", "OPTIONS", "CONNECT")
+_HTTP_METHODS = ("GET", "POST", "PUT", "HEAD", "DELETE", "PATCH", "OPTIONS", "CONNECT")
 
 
 def model_requests(exchanges: Iterator[CapturedExchange], report: Report) -> list[CapturedRequest]:

@@ -7,8 +7,8 @@ from palimpsest.recordings.captured_http.captured_requests import (
     by_program,
 )
 from palimpsest.recordings.format_parts.codex_items import (
-    CALLS,
-    OUTPUTS,
+    CALL_TYPES,
+    OUTPUT_TYPES,
     answer_part,
     is_written_by_codex,
     message_parts,
@@ -32,7 +32,7 @@ from palimpsest.recordings.reading.recorded import (
     ResultRead,
     Text,
     media_of,
-    words_of,
+    text_of_parts,
 )
 
 SYSTEM_ROLES = frozenset({"system", "developer"})
@@ -44,7 +44,7 @@ def read_chat_request(request: CapturedRequest, body: JsonValue, shared: SharedM
     tools = body.list_at("tools") or body.list_at("functions")
     system_count = _leading_system_count(messages)
     request.system = tuple(
-        shared.same(text_of(message.get("content"))) for message in messages[:system_count]
+        shared.shared_text(text_of(message.get("content"))) for message in messages[:system_count]
     )
     request.tools = shared.tools_text(tools)
     request.marks = all_marks(tools, None, body.list_at("messages"))
@@ -55,7 +55,7 @@ def read_chat_request(request: CapturedRequest, body: JsonValue, shared: SharedM
 
 def read_chat_answer(request: CapturedRequest, answer: JsonValue) -> None:
     """Add a completion, streamed or not."""
-    choice = answer.first("choices")
+    choice = answer.first_entry("choices")
     request.answer = _chat_answer_parts(choice.at("message"))
     request.usage = usage_of(answer.get("usage"), answer.get("service_tier"))
     request.finish = choice.finish("finish_reason")
@@ -87,7 +87,7 @@ def _chat_message(message: JsonValue) -> InputMessage:
             parts = content_parts(message.get("content"))
             call = next(iter(result_ids(message)), "")
             return InputMessage(
-                "user", results=(ResultRead(call, words_of(parts, ""), media=media_of(parts)),)
+                "user", results=(ResultRead(call, text_of_parts(parts, ""), media=media_of(parts)),)
             )
         case "user":
             return InputMessage("user", content_parts(message.get("content")))
@@ -108,13 +108,15 @@ def read_responses_request(
     items += body.objects("input")
     system_count = _leading_system_count(items)
     instructions = body.text("instructions")
-    system_texts = [words_of(message_parts(item.at("content"))) for item in items[:system_count]]
+    system_texts = [
+        text_of_parts(message_parts(item.at("content"))) for item in items[:system_count]
+    ]
     request.system = tuple(
-        shared.same(text) for text in ([instructions] if instructions else []) + system_texts
+        shared.shared_text(text) for text in ([instructions] if instructions else []) + system_texts
     )
     request.tools = shared.tools_text(body.list_at("tools"))
     request.effort = body.text("reasoning", "effort")
-    request.follows = body.id("previous_response_id")
+    request.continued_answer = body.id("previous_response_id")
     for group in _groups(items[system_count:]):
         shared.add_message(request, {"items": [item.fields() for item in group]}, _grouped_message)
 
@@ -159,22 +161,24 @@ def _groups(items: list[JsonValue]) -> list[list[JsonValue]]:
 
 def _is_of_answer(item: JsonValue) -> bool:
     kind = item.text("type")
-    if kind in CALLS or kind == "reasoning" or ran_at_provider(item):
+    if kind in CALL_TYPES or kind == "reasoning" or ran_at_provider(item):
         return True
     return kind in ("", "message") and item.get("role") == "assistant"
 
 
 def _grouped_message(group: JsonValue) -> InputMessage:
     items = group.objects("items")
-    first = items[0]
-    if _is_of_answer(first):
+    first_item = items[0]
+    if _is_of_answer(first_item):
         parts = tuple(part for item in items for part in answer_part(JsonValue(_with_type(item))))
         results = tuple(provider_result(item, None) for item in items if ran_at_provider(item))
         return InputMessage("assistant", parts, results)
-    if first.get("type") in OUTPUTS:
-        return InputMessage("user", results=(result_of(first, None),))
-    parts = message_parts(first.at("content"))
-    is_by_program = first.get("role") in SYSTEM_ROLES or is_written_by_codex(words_of(parts))
+    if first_item.get("type") in OUTPUT_TYPES:
+        return InputMessage("user", results=(result_of(first_item, None),))
+    parts = message_parts(first_item.at("content"))
+    is_by_program = first_item.get("role") in SYSTEM_ROLES or is_written_by_codex(
+        text_of_parts(parts)
+    )
     return InputMessage("user", by_program(parts) if is_by_program else parts)
 
 

@@ -10,13 +10,13 @@ from typing import Any
 
 from palimpsest.model.wire.server_events import EventDecoder
 from palimpsest.recordings.captured_http.exchanges import UnreadableBody, too_large
-from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
+from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
 from palimpsest.recordings.reading.recorded import Json
 from palimpsest.store.bounded_json import BuildsTooMuch, BuiltSize
 
 MAX_BLOCKS = 10_000
 """Maximum blocks, calls or items of one answer; those of real answers come to a few dozen."""
-_PIECE = 1 << 16
+_PIECE_CHARS = 1 << 16
 BROKEN_STREAM = "an event of its stream is no JSON"
 _STREAM_HEADS = (b"data:", b"event:", b"id:", b"retry:", b":")
 RESPONSE_ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
@@ -26,7 +26,7 @@ RESPONSE_ENDS = frozenset({"response.completed", "response.incomplete", "respons
 class WholeAnswer:
     """An answer as one document."""
 
-    document: JsonValue = NOTHING
+    document: JsonValue = NO_VALUE
     is_whole: bool = True
     error: str = ""
 
@@ -39,7 +39,7 @@ def is_event_stream(content: bytes) -> bool:
 def stream_events(content: bytes) -> Iterator[Any]:
     """Yield the events of a stream; raises UnreadableBody where one is no JSON or too large."""
     decoder, size = EventDecoder(), BuiltSize()
-    pieces = (content[at : at + _PIECE] for at in range(0, len(content), _PIECE))
+    pieces = (content[at : at + _PIECE_CHARS] for at in range(0, len(content), _PIECE_CHARS))
     try:
         for piece in pieces:
             size.add(piece)
@@ -62,7 +62,7 @@ class _Pieces:
         if isinstance(piece, str) and piece:
             self.texts.setdefault(name, []).append(piece)
 
-    def whole(self) -> Json:
+    def joined_fields(self) -> Json:
         """Return the fields with their texts joined."""
         beginnings = {name: JsonValue(self.fields).text(name) for name in self.texts}
         joined = {name: beginnings[name] + "".join(texts) for name, texts in self.texts.items()}
@@ -105,7 +105,7 @@ def anthropic_answer(events: Iterable[Any]) -> WholeAnswer:
                 error = event.text("error", "message") or event.as_text("error")
             case _:
                 error = error or event.text("error", "message")
-    content = [_with_input(blocks[index].whole()) for index in sorted(blocks)]
+    content = [_with_input(blocks[index].joined_fields()) for index in sorted(blocks)]
     document = {**message, "content": content, "usage": usage} if message or content else None
     return WholeAnswer(JsonValue(document), is_whole, error)
 
@@ -125,7 +125,7 @@ def chat_answer(events: Iterable[Any]) -> WholeAnswer:
         for name in ("id", "model", "usage", "service_tier"):
             if chunk.get(name) is not None:
                 document[name] = chunk.get(name)
-        choice = chunk.first("choices")
+        choice = chunk.first_entry("choices")
         finish = choice.text("finish_reason") or finish
         delta = choice.at("delta")
         for name in ("content", "reasoning_content", "reasoning", "refusal"):
@@ -138,18 +138,18 @@ def chat_answer(events: Iterable[Any]) -> WholeAnswer:
             if index in calls:
                 calls[index].add_piece("arguments", call.get("function", "arguments"))
     if not document and not message.texts and not calls:
-        return WholeAnswer(NOTHING, is_whole=False, error=error)
-    whole = message.whole()
+        return WholeAnswer(NO_VALUE, is_whole=False, error=error)
+    answer = message.joined_fields()
     if calls:
-        parts = [calls[index].whole() for index in sorted(calls)]
-        whole["tool_calls"] = [
+        parts = [calls[index].joined_fields() for index in sorted(calls)]
+        answer["tool_calls"] = [
             {
                 "id": part["id"],
                 "function": {"name": part["name"], "arguments": part.get("arguments")},
             }
             for part in parts
         ]
-    document["choices"] = [{"message": whole, "finish_reason": finish}]
+    document["choices"] = [{"message": answer, "finish_reason": finish}]
     return WholeAnswer(JsonValue(document), bool(finish), error)
 
 
@@ -167,7 +167,7 @@ def responses_answer(events: Iterable[Any]) -> WholeAnswer:
         elif kind == "error":
             error = event.text("message") or event.text("error", "message")
     if not response and not items:
-        return WholeAnswer(NOTHING, is_whole=False, error=error)
+        return WholeAnswer(NO_VALUE, is_whole=False, error=error)
     if items and not response.get("output"):
         response = {**response, "output": [items[index] for index in sorted(items)]}
     return WholeAnswer(JsonValue(response), is_whole, error)
@@ -180,12 +180,12 @@ def gemini_answer(events: Iterable[Any]) -> WholeAnswer:
         chunk = event.at("response") or event
         error = error or chunk.text("error", "message")
         document |= {name: value for name, value in chunk.fields().items() if name != "candidates"}
-        candidate = chunk.first("candidates")
+        candidate = chunk.first_entry("candidates")
         finish = candidate.text("finishReason") or finish
         parts += [part.fields() for part in candidate.objects("content", "parts")]
         del parts[MAX_BLOCKS:]
     if not parts and not document:
-        return WholeAnswer(NOTHING, is_whole=False, error=error)
+        return WholeAnswer(NO_VALUE, is_whole=False, error=error)
     candidate_fields = {"content": {"role": "model", "parts": parts}, "finishReason": finish}
     return WholeAnswer(
         JsonValue({**document, "candidates": [candidate_fields]}), bool(finish), error

@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-HEADER = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*")
-END = "  "
+SESSION_HEADER = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*")
+BLOCK_END = "  "
 MAX_SEARCHED_LINES = 2_000
 """Maximum lines that are searched for the end of a text of Aider's own."""
 FIRST_AFTER_ANSWER = ("Tokens: ",)
@@ -27,22 +27,22 @@ class AiderBlock(NamedTuple):
     """For ``start`` the time at which a session began; for ``answer`` one line."""
 
 
-def has_marked_ends(beginning: str) -> bool:
+def has_marked_ends(text: str) -> bool:
     """Return whether the lines of a file still have the two blanks at their ends."""
-    return _OWN_LINE.search(beginning) is not None
+    return _OWN_LINE.search(text) is not None
 
 
-def aider_blocks(lines: Iterator[str], *, marked: bool) -> Iterator[AiderBlock]:
-    """Yield a history's blocks in order; ``marked`` is whether line ends have their two blanks."""
-    return _Lines(lines, marked=marked).blocks()
+def aider_blocks(lines: Iterator[str], *, ends_are_marked: bool) -> Iterator[AiderBlock]:
+    """Yield a history's blocks in order; ``ends_are_marked`` is whether line ends have their two blanks."""
+    return _Lines(lines, ends_are_marked=ends_are_marked).blocks()
 
 
 class _Lines:
     """The lines of a history, with a view on those to come."""
 
-    def __init__(self, lines: Iterator[str], *, marked: bool) -> None:
+    def __init__(self, lines: Iterator[str], *, ends_are_marked: bool) -> None:
         self._lines = lines
-        self._marked = marked
+        self._marked = ends_are_marked
         self._ahead: deque[str] = deque()
         self._answer_lines = 0
         """How many of the next lines are known to end no text of Aider's."""
@@ -70,10 +70,10 @@ class _Lines:
 
     def _is_own(self, line: str, mark: str) -> bool:
         is_marked = line.startswith(mark) and line[len(mark) : len(mark) + 1] in {"", " "}
-        return is_marked and (not self._marked or line.endswith(END))
+        return is_marked and (not self._marked or line.endswith(BLOCK_END))
 
     def _block(self, line: str) -> AiderBlock:
-        if header := HEADER.fullmatch(line):
+        if header := SESSION_HEADER.fullmatch(line):
             return AiderBlock("start", header[1])
         if self._is_own(line, ">"):
             return AiderBlock("own", _content(line, 1))
@@ -97,10 +97,10 @@ class _Lines:
                     break
                 self._ahead.append(line)
             line = self._ahead[count]
-            if line.endswith(END) and not line.startswith((">", "####")):
+            if line.endswith(BLOCK_END) and not line.startswith((">", "####")):
                 rest = [self._ahead.popleft() for _ in range(count + 1)]
                 return [*rest[:-1], rest[-1].rstrip()]
-            if line.endswith(END) or HEADER.fullmatch(line):
+            if line.endswith(BLOCK_END) or SESSION_HEADER.fullmatch(line):
                 break
         self._answer_lines = len(self._ahead)
         return []

@@ -55,9 +55,9 @@ class TrajectoryFiles:
             return None
         return Trajectory(value, self._folder / name, name)
 
-    def chain(self, first: Trajectory) -> Iterator[Trajectory]:
+    def chain(self, first_file: Trajectory) -> Iterator[Trajectory]:
         """Yield a trajectory and its continuations, in order."""
-        trajectory: Trajectory | None = first
+        trajectory: Trajectory | None = first_file
         while trajectory is not None:
             yield trajectory
             name = trajectory.value.text("continued_trajectory_ref")

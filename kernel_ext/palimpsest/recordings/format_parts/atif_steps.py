@@ -14,14 +14,21 @@ from palimpsest.recordings.reading.recorded import (
     ResultRead,
     Text,
     Thinking,
-    words_of,
+    text_of_parts,
 )
 from palimpsest.transcript.values import Usage
 
-TOGETHER = "The output of several calls is recorded together; it is shown with the first of them."
+RECORDED_TOGETHER = (
+    "The output of several calls is recorded together; it is shown with the first of them."
+)
 NO_REQUEST = "This step was made without a request to a model."
 SEVERAL_REQUESTS = "This step stands for {count} requests, whose usage is recorded as one sum."
-REASONING = ("reasoning_tokens", "reasoning_output_tokens", "thoughts_token_count", "thoughts")
+REASONING_FIELDS = (
+    "reasoning_tokens",
+    "reasoning_output_tokens",
+    "thoughts_token_count",
+    "thoughts",
+)
 CACHE_WRITES = (
     "cache_creation_input_tokens",
     "cache_creation_tokens",
@@ -45,7 +52,7 @@ def parts_of(content: Any) -> tuple[Text | Media, ...]:
 
 def joined_text(content: Any) -> str:
     """Return the text of a message's or result's content."""
-    return words_of(parts_of(content), "")
+    return text_of_parts(parts_of(content), "")
 
 
 def usage_of_metrics(metrics: JsonValue) -> Usage | None:
@@ -60,7 +67,7 @@ def usage_of_metrics(metrics: JsonValue) -> Usage | None:
         answer or 0,
         metrics.token_field("cached_tokens") or 0,
         _first_number(extra, CACHE_WRITES),
-        _first_number(extra, REASONING),
+        _first_number(extra, REASONING_FIELDS),
     )
 
 
@@ -88,7 +95,7 @@ class StepReader:
             return
         outputs = _outputs(step)
         if not calls and outputs:
-            calls = (Call(self.names.new(f"{name}.command"), "command", {}),)
+            calls = (Call(self.names.new_id(f"{name}.command"), "command", {}),)
         yield self._answer(step, name, calls, has_usage=requests != 0)
         if requests == 0:
             yield GapRead(NO_REQUEST, message=name)
@@ -102,7 +109,7 @@ class StepReader:
         outputs = outputs_of(step)
         text_parts = () if is_output_append and outputs else parts_of(step.get("message"))
         parts = (*text_parts, *_attachments(step), *outputs)
-        created = step.milliseconds("timestamp", whole=round)
+        created = step.milliseconds("timestamp", round_number=round)
         yield MessageRead(name, "user", parts, created=created, by_program=is_by_program)
 
     def _answer(
@@ -118,12 +125,12 @@ class StepReader:
             name,
             "assistant",
             parts,
-            created=step.milliseconds("timestamp", whole=round),
-            completed=extra.milliseconds("completed", whole=round),
+            created=step.milliseconds("timestamp", round_number=round),
+            completed=extra.milliseconds("completed", round_number=round),
             model=full_model_name(step.get("model_name")),
             effort=None if effort is None or isinstance(effort, dict | list) else str(effort),
             usage=usage_of_metrics(metrics) if has_usage else None,
-            cost=metrics.cost("cost_usd", free=True),
+            cost=metrics.cost("cost_usd", may_be_free=True),
             finish=finish or ("tool-calls" if calls else "stop"),
             error=extra.text("error") or None,
         )
@@ -131,7 +138,7 @@ class StepReader:
     def _calls(self, step: JsonValue) -> Iterator[Call]:
         for call in step.objects("tool_calls"):
             yield Call(
-                self.names.new(call.text("tool_call_id")),
+                self.names.new_id(call.text("tool_call_id")),
                 call.text("function_name") or "unknown",
                 call.fields("arguments"),
             )
@@ -151,7 +158,7 @@ class StepReader:
             return
         open_calls = [open_call.id for open_call in calls if open_call.id in self.names.unanswered]
         if len(unnamed) < len(open_calls):
-            yield GapRead(TOGETHER, message=name)
+            yield GapRead(RECORDED_TOGETHER, message=name)
         for output, call in zip(unnamed, open_calls, strict=False):
             self.names.close(call)
             yield self._result(output, call)
@@ -165,10 +172,10 @@ class StepReader:
         extra = result.at("extra")
         return ResultRead(
             call,
-            words_of(parts, ""),
+            text_of_parts(parts, ""),
             is_error=extra.get("is_error") is True,
-            started=extra.milliseconds("started", whole=round),
-            ended=extra.milliseconds("ended", whole=round),
+            started=extra.milliseconds("started", round_number=round),
+            ended=extra.milliseconds("ended", round_number=round),
             media=(*(part for part in parts if isinstance(part, Media)), *_attachments(result)),
         )
 

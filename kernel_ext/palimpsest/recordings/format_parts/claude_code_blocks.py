@@ -12,7 +12,7 @@ from palimpsest.recordings.reading.recorded import (
     Recorded,
     ResultRead,
     media_of,
-    words_of,
+    text_of_parts,
 )
 from palimpsest.transcript.provider_calls import result_error, result_text
 from palimpsest.transcript.values import Usage, priced_tier
@@ -20,7 +20,7 @@ from palimpsest.transcript.values import Usage, priced_tier
 FORMAT = "claude-code"
 REASON_CHARS = 60
 VERSION_CHARS = 40
-PROGRAM = (
+PROGRAM_TEXT = (
     "<local-command-stdout>",
     "<local-command-stderr>",
     "<local-command-caveat>",
@@ -30,7 +30,7 @@ PROGRAM = (
     "[Request interrupted by user",
 )
 """Beginnings of texts that the program wrote as user messages."""
-SYNTHETIC = "<synthetic>"
+SYNTHETIC_MODEL = "<synthetic>"
 """The model name of answers that the program wrote itself, such as an error of the provider."""
 IN_A_FILE = "The whole output is in a file that is not in the recording."
 PERSISTED_OUTPUT = "<persisted-output>"
@@ -39,29 +39,31 @@ PERSISTED_OUTPUT = "<persisted-output>"
 def model_of(message: JsonValue) -> str:
     """Return an answer's model; empty where the program wrote the answer itself, or none is recorded."""
     model = message.text("model")
-    return f"anthropic/{model}" if model and model != SYNTHETIC else ""
+    return f"anthropic/{model}" if model and model != SYNTHETIC_MODEL else ""
 
 
 def answer_of(node: str, records: Sequence[JsonValue], model: str) -> MessageRead:
     """Return the answer that the records with one message id form; its usage is in the last of them."""
     messages = [record.at("message") for record in records]
-    last, newest = messages[-1], records[-1]
-    has_failed = newest.get("isApiErrorMessage") is True or bool(newest.text("error"))
+    last_message, last_record = messages[-1], records[-1]
+    has_failed = last_record.get("isApiErrorMessage") is True or bool(last_record.text("error"))
     parts = tuple(part for answer in messages for part in content_parts(answer.get("content")))
     costs = [cost for record in records if (cost := record.cost("costUSD")) is not None]
     return MessageRead(
         id=node,
         role="assistant",
         parts=parts,
-        created=records[0].moment("timestamp"),
-        completed=newest.moment("timestamp"),
+        created=records[0].time_ms("timestamp"),
+        completed=last_record.time_ms("timestamp"),
         model=model,
-        client=newest.text("version")[:VERSION_CHARS],
-        cache_miss=cache_miss_of(last),
-        usage=None if last.text("model") == SYNTHETIC else usage_of(last.at("usage")),
+        client=last_record.text("version")[:VERSION_CHARS],
+        cache_miss=cache_miss_of(last_message),
+        usage=None
+        if last_message.text("model") == SYNTHETIC_MODEL
+        else usage_of(last_message.at("usage")),
         cost=sum(costs) if costs else None,
-        finish="error" if has_failed else last.finish("stop_reason"),
-        error=words_of(parts, " ") if has_failed else None,
+        finish="error" if has_failed else last_message.finish("stop_reason"),
+        error=text_of_parts(parts, " ") if has_failed else None,
     )
 
 
@@ -71,17 +73,17 @@ def result_blocks(message: JsonValue) -> list[JsonValue]:
 
 
 def result_of(
-    block: JsonValue, ended: int | None, facts: Json, session: str | None = None
+    block: JsonValue, ended_ms: int | None, facts: Json, session: str | None = None
 ) -> Iterator[ResultRead | GapRead]:
     """Yield the result in a block, and a gap where its whole output is in a file; ``session`` is its subagent."""
     call = block.text("tool_use_id")
     content = texts_and_media(block.get("content"))
-    output = words_of(content)
+    output = text_of_parts(content)
     yield ResultRead(
         call=call,
         output=output,
         is_error=block.get("is_error") is True,
-        ended=ended,
+        ended=ended_ms,
         media=media_of(content),
         metadata=facts,
         session=session,
@@ -93,15 +95,17 @@ def result_of(
 def compaction_of(record: JsonValue, node: str, head: str, writer: str | None) -> CompactionRead:
     """Return the compaction that a record marks, without its summary, which the session ``writer`` wrote."""
     metadata = record.either("compactMetadata", "compact_metadata")
-    before, after = (metadata.either(f"{name}Tokens", f"{name}_tokens") for name in ("pre", "post"))
+    tokens_before, tokens_after = (
+        metadata.either(f"{name}Tokens", f"{name}_tokens") for name in ("pre", "post")
+    )
     return CompactionRead(
         id=node,
         summary=None,
         keeps_from=head or None,
-        created=record.moment("timestamp"),
-        auto=metadata.get("trigger") != "manual",
-        tokens_before=None if before.raw is None else before.count(),
-        tokens_after=None if after.raw is None else after.count(),
+        created=record.time_ms("timestamp"),
+        is_automatic=metadata.get("trigger") != "manual",
+        tokens_before=None if tokens_before.raw is None else tokens_before.count(),
+        tokens_after=None if tokens_after.raw is None else tokens_after.count(),
         written_by=writer,
     )
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from palimpsest.recordings.reading.json_fields import JsonValue
 
-BOUNDARY = "compact_boundary"
-CONTENT = frozenset({"assistant", "user", "system", "attachment"})
+BOUNDARY_SUBTYPE = "compact_boundary"
+CONTENT_TYPES = frozenset({"assistant", "user", "system", "attachment"})
 PROMPT_CHARS = 400
 """Characters of a prompt by which a subagent of an older version is matched to its call."""
 
@@ -67,24 +67,24 @@ class ClaudeIndex:
         kind = record.text("type")
         if not name or name in self._anchors:
             return
-        thread_name, thread, before = self._thread_of(record, name, number)
+        thread_name, thread, parent = self._thread_of(record, name, number)
         message = record.at("message")
-        node = before
+        node = parent
         if kind == "assistant":
             node = message.text("id") or name
-            thread.nodes.setdefault(node, ClaudeNode(node, kind, before, number))
+            thread.nodes.setdefault(node, ClaudeNode(node, kind, parent, number))
             self._add_calls(node, message)
         elif kind == "user":
-            node = self._user(thread, record, name, before, number)
-        elif kind == "system" and record.get("subtype") == BOUNDARY:
+            node = self._user(thread, record, name, parent, number)
+        elif kind == "system" and record.get("subtype") == BOUNDARY_SUBTYPE:
             node = name
-            thread.nodes.setdefault(node, ClaudeNode(node, "compaction", before, number))
+            thread.nodes.setdefault(node, ClaudeNode(node, "compaction", parent, number))
         elif kind == "progress":
             self._add_agent_call(record.get("data", "agentId"), record)
         self._anchors[name] = thread_name, node or ""
         if node and node in thread.nodes:
             thread.newest_message = node
-            if kind in CONTENT:
+            if kind in CONTENT_TYPES:
                 self.lines[number] = thread_name, node
             if kind == thread.nodes[node].kind:
                 thread.nodes[node].last_record = number
@@ -122,7 +122,7 @@ class ClaudeIndex:
         return thread_name, thread, thread.newest_message if parent is not None else None
 
     def _user(
-        self, thread: ClaudeThread, record: JsonValue, name: str, before: str | None, number: int
+        self, thread: ClaudeThread, record: JsonValue, name: str, parent: str | None, number: int
     ) -> str | None:
         message = record.at("message")
         content = message.get("content")
@@ -133,7 +133,7 @@ class ClaudeIndex:
         ]
         if results:
             calling_message = next(
-                (self._calls[call] for call in results if call in self._calls), before
+                (self._calls[call] for call in results if call in self._calls), parent
             )
             agent = record.get("toolUseResult", "agentId")
             if isinstance(agent, str):
@@ -142,13 +142,13 @@ class ClaudeIndex:
             if isinstance(run, str):
                 self.workflow_calls.setdefault(run, results[0])
             return calling_message
-        if record.get("isCompactSummary") is True and before is not None:
-            node = thread.nodes.get(before)
+        if record.get("isCompactSummary") is True and parent is not None:
+            node = thread.nodes.get(parent)
             if node is not None and node.kind == "compaction":
-                return before
+                return parent
         if not thread.nodes:
             thread.prompt = prompt_key(content)
-        thread.nodes.setdefault(name, ClaudeNode(name, "user", before, number))
+        thread.nodes.setdefault(name, ClaudeNode(name, "user", parent, number))
         return name
 
     def _add_calls(self, node: str, message: JsonValue) -> None:
@@ -183,7 +183,7 @@ class ClaudePath:
     nodes: frozenset[str]
     branches_at: str | None
     """The last message that the path shares with the path from which it branches."""
-    copied: frozenset[str] = frozenset()
+    copied_messages: frozenset[str] = frozenset()
     """The messages that earlier paths hold too."""
 
 
@@ -192,19 +192,19 @@ def paths_of(thread: ClaudeThread) -> Iterator[ClaudePath]:
     parents = {node.parent for node in thread.nodes.values()}
     leaves = [name for name in thread.nodes if name not in parents]
     newest = thread.newest_message
-    covered: set[str] = set()
+    covered_messages: set[str] = set()
     if newest is not None:
         # Messages below the newest record's message are older than that record, and stay on its path.
-        covered.update(_path(thread, newest))
-        yield ClaudePath(None, frozenset(covered), None)
+        covered_messages.update(_path(thread, newest))
+        yield ClaudePath(None, frozenset(covered_messages), None)
     for leaf in reversed(leaves):
         path = _path(thread, leaf)
-        new_names = [name for name in path if name not in covered]
+        new_names = [name for name in path if name not in covered_messages]
         if not any(thread.nodes[name].kind == "assistant" for name in new_names):
             continue
-        shared = next((name for name in reversed(path) if name in covered), None)
-        copied = covered.intersection(path)
-        covered.update(new_names)
+        shared = next((name for name in reversed(path) if name in covered_messages), None)
+        copied = covered_messages.intersection(path)
+        covered_messages.update(new_names)
         yield ClaudePath(new_names[0], frozenset(path), shared, frozenset(copied))
 
 

@@ -3,7 +3,7 @@
 import json
 
 from palimpsest.recordings.reading.json_fields import (
-    NOTHING,
+    NO_VALUE,
     JsonValue,
     media_at,
     normalised_usage,
@@ -16,15 +16,17 @@ from palimpsest.recordings.reading.recorded import (
     Text,
     Thinking,
     media_of,
-    words_of,
+    text_of_parts,
 )
 from palimpsest.transcript.provider_calls import responses_item
 from palimpsest.transcript.values import Usage
 
 FORMAT = "codex"
-CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"})
-OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
-PROGRAM = (
+CALL_TYPES = frozenset(
+    {"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"}
+)
+OUTPUT_TYPES = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
+PROGRAM_TEXT = (
     "# AGENTS.md instructions",
     "<user_instructions>",
     "<environment_context>",
@@ -37,13 +39,13 @@ PROGRAM = (
 """Beginnings of texts that Codex wrote as user messages."""
 
 
-PAYLOAD = "\nPayload:\n"
-INHERITED = "It began with what the session that began it was shown; that stands as messages of the program."
+PAYLOAD_HEADING = "\nPayload:\n"
+INHERITED_SENTENCE = "It began with what the session that began it was shown; that stands as messages of the program."
 
 
-def is_written_by_codex(words: str) -> bool:
+def is_written_by_codex(text: str) -> bool:
     """Return whether Codex wrote a text as a user message."""
-    return words.lstrip().startswith(PROGRAM)
+    return text.lstrip().startswith(PROGRAM_TEXT)
 
 
 def message_parts(content: JsonValue) -> tuple[Text | Media, ...]:
@@ -121,7 +123,7 @@ def _payload(part: Text | Media) -> tuple[Text | Media, ...]:
     """Split a text between agents into its head, which names sender and recipient, and its content."""
     if not isinstance(part, Text):
         return (part,)
-    head, border, words = part.text.partition(PAYLOAD)
+    head, border, words = part.text.partition(PAYLOAD_HEADING)
     return (Text(f"{head}{border.rstrip()}"), Text(words)) if border and words else (part,)
 
 
@@ -130,7 +132,7 @@ def inherited_parts(item: JsonValue) -> tuple[Text | Media, ...]:
     kind = item.get("type")
     if kind in ("message", "agent_message"):
         return message_parts(item.at("content"))
-    if kind in OUTPUTS:
+    if kind in OUTPUT_TYPES:
         result = result_of(item, None)
         return (Text(result.output, synthetic=True), *result.media)
     return tuple(
@@ -146,13 +148,13 @@ def result_of(item: JsonValue, time: int | None, session: str | None = None) -> 
     """Return the result of a call; ``session`` is the subagent that it started. Some versions wrap the text in JSON."""
     result, facts = item.at("output"), Json()
     parts = message_parts(result)
-    words = words_of(parts) or result.text("content")
-    if words.startswith('{"output"') and isinstance((inner := result.decoded()).get("output"), str):
-        words, metadata = inner.get("output"), inner.fields("metadata")
+    text = text_of_parts(parts) or result.text("content")
+    if text.startswith('{"output"') and isinstance((inner := result.decoded()).get("output"), str):
+        text, metadata = inner.get("output"), inner.fields("metadata")
         facts = {key: metadata[key] for key in ("exit_code", "duration_seconds") if key in metadata}
     return ResultRead(
         call=item.text("call_id"),
-        output=words,
+        output=text,
         is_error=result.get("success") is False,
         ended=time,
         media=media_of(parts),
@@ -162,11 +164,16 @@ def result_of(item: JsonValue, time: int | None, session: str | None = None) -> 
 
 
 def usage_of(
-    last: JsonValue, total: JsonValue, before: JsonValue, service_tier: str | None = None
+    last_usage: JsonValue,
+    total_usage: JsonValue,
+    total_before: JsonValue,
+    service_tier: str | None = None,
 ) -> Usage:
     """Return one request's usage: its own report, or the growth of the total; reported input includes cached tokens."""
-    growth = {name: total.count(name) - before.count(name) for name in total.fields()}
-    report = last or JsonValue(growth)
+    growth = {
+        name: total_usage.count(name) - total_before.count(name) for name in total_usage.fields()
+    }
+    report = last_usage or JsonValue(growth)
     usage_read = normalised_usage(
         report.tokens("input_tokens"),
         report.tokens("output_tokens"),
@@ -181,7 +188,7 @@ class ReportedUsage:
     """Recognises which reports of usage are new: each is written twice, so one counts where the total changed."""
 
     def __init__(self) -> None:
-        self.total = NOTHING
+        self.total = NO_VALUE
         """The newest total."""
 
     def usage_of_event(self, event: JsonValue, service_tier: str | None = None) -> Usage | None:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from palimpsest.recordings.format_parts.codex_items import (
-    CALLS,
+    CALL_TYPES,
     FORMAT,
-    INHERITED,
-    OUTPUTS,
+    INHERITED_SENTENCE,
+    OUTPUT_TYPES,
     ReportedUsage,
     agent_message,
     answer_part,
@@ -26,7 +26,7 @@ from palimpsest.recordings.format_parts.codex_items import (
 )
 from palimpsest.recordings.format_parts.codex_threads import NamedThreads, thread_header
 from palimpsest.recordings.reading.importer import Report
-from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
+from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
 from palimpsest.recordings.reading.recorded import (
     Call,
     CompactionRead,
@@ -40,7 +40,7 @@ from palimpsest.recordings.reading.recorded import (
     Text,
     Thinking,
     UsageRead,
-    words_of,
+    text_of_parts,
 )
 from palimpsest.recordings.reading.sources import discard_report, json_lines
 from palimpsest.transcript.strings.relative_paths import recorded_name
@@ -48,17 +48,17 @@ from palimpsest.transcript.values import Usage, priced_tier
 
 SEARCHED_LINES = 200
 """Number of first lines that are searched for the first model and its window."""
-ANSWERS = CALLS | {"reasoning"}
+ANSWER_TYPES = CALL_TYPES | {"reasoning"}
 NO_TOOLS = "The tools are not in the recording."
-COPIED = (
+COPIED_SENTENCE = (
     "It may begin with requests of the session that began it; where its own begin is not recorded."
 )
 HEADER_LOST = (
     "The header of the session is missing: its folder, version and instructions are not known."
 )
 NO_ANSWER = "The answer of this request is not in the recording."
-ENCRYPTED = "What one agent wrote to the other is encrypted."
-SILENT = frozenset({"ghost_snapshot", "other", "compaction_trigger"})
+ENCRYPTED_SENTENCE = "What one agent wrote to the other is encrypted."
+IGNORED_TYPES = frozenset({"ghost_snapshot", "other", "compaction_trigger"})
 """Item types without content for the model."""
 
 
@@ -98,28 +98,28 @@ class CodexRollout:
         has_begun = False
         for number, record in json_lines(self._path, self._report):
             kind, payload = _type_and_payload(record)
-            time = record.moment("timestamp")
+            time = record.time_ms("timestamp")
             if not has_begun:
                 has_begun = True
                 has_header = kind == "session_meta"
                 if not has_header:
                     self._report(f"line {number}", HEADER_LOST)
-                yield from self._begin(payload if has_header else NOTHING, time)
+                yield from self._begin_session(payload if has_header else NO_VALUE, time)
             ordinal = record.get("ordinal")
             if isinstance(ordinal, int) and ordinal < self._own_from:
                 yield from self._parent_record(kind, payload, time)
                 continue
             yield from self._record(kind, payload, time, f"line {number}")
-        yield from self._complete(None)
+        yield from self._complete_answer(None)
 
-    def _begin(self, meta: JsonValue, time: int | None) -> Iterator[Recorded]:
+    def _begin_session(self, meta: JsonValue, time: int | None) -> Iterator[Recorded]:
         self._provider = meta.text("model_provider") or self._provider
         model, window = self._look_ahead()
         instructions = meta.at("base_instructions")
         system = instructions.get("text") if "text" in instructions else meta.get("instructions")
         header = thread_header(meta, recorded_name(self._path.stem))
         self.threads.own_thread, self._own_from = header.thread, header.own_from or 0
-        created = meta.moment("timestamp")
+        created = meta.time_ms("timestamp")
         yield SessionBegin(
             id=header.thread,
             format=FORMAT,
@@ -134,9 +134,9 @@ class CodexRollout:
         )
         yield GapRead(NO_TOOLS)
         if header.own_from:
-            yield GapRead(INHERITED)
-        elif header.copied:
-            yield GapRead(COPIED)
+            yield GapRead(INHERITED_SENTENCE)
+        elif header.has_copied_records:
+            yield GapRead(COPIED_SENTENCE)
         if header.problem:
             self._report("line 1", header.problem)
 
@@ -173,7 +173,7 @@ class CodexRollout:
                 self._effort = effort.text() or None
                 self._tier = priced_tier(payload.get("service_tier"))
             case "compacted":
-                yield from self._complete(time)
+                yield from self._complete_answer(time)
                 yield self._compaction(payload, time)
             case _:
                 pass  # the header, and records for the screen only
@@ -194,27 +194,29 @@ class CodexRollout:
     def _item(self, item: JsonValue, time: int | None, place: str) -> Iterator[Recorded]:
         kind = item.text("type")
         role = item.text("role")
-        if kind in OUTPUTS:
+        if kind in OUTPUT_TYPES:
             result = result_of(item, time, self.threads.thread_of_result(item))
             if self._parts:
                 self._held_results.append(result)
             else:
                 yield result
         elif (
-            kind in ANSWERS or (kind == "message" and role == "assistant") or ran_at_provider(item)
+            kind in ANSWER_TYPES
+            or (kind == "message" and role == "assistant")
+            or ran_at_provider(item)
         ):
             yield from self._add_to_answer(item, time, place)
         elif kind == "message":
-            yield from self._complete(time)
+            yield from self._complete_answer(time)
             yield self._text_message(item, role, time)
         elif kind == "agent_message":
-            yield from self._complete(time)
+            yield from self._complete_answer(time)
             parts, encrypted = agent_message(item)
             author = self.threads.thread_of(item.get("author")) or None
             yield (message := self._message_to_model(parts, time, author))
             if encrypted:
-                yield GapRead(ENCRYPTED, message=message.id, chars=encrypted)
-        elif kind not in SILENT:
+                yield GapRead(ENCRYPTED_SENTENCE, message=message.id, chars=encrypted)
+        elif kind not in IGNORED_TYPES:
             self._report(
                 place, f"It is of the kind {kind!r}, which is not known, and was left out."
             )
@@ -222,7 +224,7 @@ class CodexRollout:
     def _add_to_answer(self, item: JsonValue, time: int | None, place: str) -> Iterator[Recorded]:
         """Add an item to the current answer; yield the previous answer first if its results have come already."""
         if self._held_results:  # the results belong to the request before
-            yield from self._complete(time)
+            yield from self._complete_answer(time)
         if not self._parts:
             self._created = time
         if ran_at_provider(item):
@@ -248,7 +250,7 @@ class CodexRollout:
 
     def _text_message(self, item: JsonValue, role: str, time: int | None) -> MessageRead:
         parts = message_parts(item.at("content"))
-        words = words_of(parts)
+        words = text_of_parts(parts)
         is_by_program = role != "user" or is_written_by_codex(words)
         session = self.threads.ended_thread(words) if is_by_program else None
         return self._message_to_model(parts, time, session, by_program=is_by_program)
@@ -262,10 +264,10 @@ class CodexRollout:
         by_program: bool = True,
     ) -> MessageRead:
         message = self._message("user", parts, time, by_program=by_program, session=session)
-        self._messages_by_text[words_of(parts)] = message.id
+        self._messages_by_text[text_of_parts(parts)] = message.id
         return message
 
-    def _complete(
+    def _complete_answer(
         self,
         time: int | None,
         usage: Usage | None = None,
@@ -292,9 +294,9 @@ class CodexRollout:
                 if usage is not None:
                     yield from self._usage(usage, time)
             case "turn_aborted":
-                yield from self._complete(time, finish="aborted")
+                yield from self._complete_answer(time, finish="aborted")
             case "thread_rolled_back":
-                yield from self._complete(time)
+                yield from self._complete_answer(time)
                 removed = self._last_turns(event.count("num_turns"))
                 if removed:
                     yield RemovedRead(removed, created=time)
@@ -303,7 +305,7 @@ class CodexRollout:
 
     def _usage(self, usage: Usage, time: int | None) -> Iterator[Recorded]:
         if self._parts:
-            yield from self._complete(time, usage)
+            yield from self._complete_answer(time, usage)
         elif self._unreported is not None:
             yield UsageRead(self._unreported, usage)
             self._unreported = None
@@ -326,21 +328,21 @@ class CodexRollout:
         still_shown = set()
         encrypted = False
         for item in payload.objects("replacement_history"):
-            words = words_of(message_parts(item.at("content")))
+            words = text_of_parts(message_parts(item.at("content")))
             if words in self._messages_by_text:
                 still_shown.add(self._messages_by_text[words])
             elif words and not summary:
                 summary = words
             encrypted = encrypted or "encrypted_content" in item
         has_history = bool(payload.list_at("replacement_history"))
-        replaced = tuple(name for name, _ in self._order if name not in still_shown)
+        replaced_names = tuple(name for name, _ in self._order if name not in still_shown)
         self._count += 1
         name = f"m{self._count}"
         self._order = [(name, begins) for name, begins in self._order if name in still_shown]
         return CompactionRead(
             id=name,
             summary=None if encrypted and not summary else summary,
-            replaced=replaced if has_history else None,
+            replaced_messages=replaced_names if has_history else None,
             created=time,
             model=self._model,
         )

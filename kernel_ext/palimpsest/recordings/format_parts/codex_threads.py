@@ -12,16 +12,16 @@ from palimpsest.recordings.reading.json_fields import JsonValue
 
 MAX_THREADS = 1_000
 """Maximum threads of a rollout; further ones are ignored."""
-THREAD = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+THREAD_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 IN_TIME_ORDER = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-")
 """Beginning of UUIDs of version 7, which sort by their time of creation."""
-SPAWN = "spawn_agent"
+SPAWN_TOOL = "spawn_agent"
 FOLLOW_UP_CALLS = {"send_input", "send_message", "followup_task", "assign_task", "resume_agent"}
 """Calls that give a subagent more work."""
-NOTICE = "<subagent_notification>"
+NOTICE_TAG = "<subagent_notification>"
 SUBAGENT_ARGUMENTS = ("target", "id")
 """The arguments of follow-up calls that name a subagent, in different versions."""
-REVIEWS = frozenset({"EnteredReviewMode", "entered_review_mode"})
+REVIEW_EVENTS = frozenset({"EnteredReviewMode", "entered_review_mode"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class ThreadHeader:
     title: str
     own_from: int | None
     """The ordinal of the first own record, where the rollout begins with a copy of its parent's records."""
-    copied: bool
+    has_copied_records: bool
     """Whether the rollout begins with a copy of its parent's records of unknown length."""
     problem: str = ""
     """Why the named parent is ignored; empty where it is not."""
@@ -61,7 +61,7 @@ def thread_header(meta: JsonValue, stem: str) -> ThreadHeader:
         parent=parent or None,
         title=path.rpartition("/")[2],
         own_from=own_from if has_own_from else None,
-        copied=bool(parent) and bool(meta.text("forked_from_id")) and not has_own_from,
+        has_copied_records=bool(parent) and bool(meta.text("forked_from_id")) and not has_own_from,
         problem=problem,
     )
 
@@ -85,11 +85,11 @@ class NamedThreads:
         """Add the threads in an event for the screen; only such events record the thread of a call."""
         item = event.at("item") or event
         kind = item.text("type")
-        if kind in REVIEWS:
+        if kind in REVIEW_EVENTS:
             self.has_review = True
         elif kind == "SubAgentActivity" and item.get("kind") == "started":
             self._add_started(item.text("id"), item.get("agent_thread_id"), item.get("agent_path"))
-        elif kind == "CollabAgentToolCall" and item.get("tool") == SPAWN:
+        elif kind == "CollabAgentToolCall" and item.get("tool") == SPAWN_TOOL:
             for thread in item.list_at("receiver_thread_ids"):
                 self._add_started(item.text("id"), thread)
         elif kind == "collab_agent_spawn_end":
@@ -102,7 +102,7 @@ class NamedThreads:
     def add_call(self, item: JsonValue) -> None:
         """Add a call by the model."""
         name, call = item.text("name"), item.text("call_id")
-        if name == SPAWN:
+        if name == SPAWN_TOOL:
             self._spawns.add(call)
         elif name in FOLLOW_UP_CALLS:
             arguments = item.decoded("arguments")
@@ -118,10 +118,10 @@ class NamedThreads:
             self._add_started(call, item.decoded("output").get("agent_id"))
         return self._thread_of_call.get(call)
 
-    def ended_thread(self, words: str) -> str | None:
+    def ended_thread(self, text: str) -> str | None:
         """Return the thread whose end a message reports; None where the message is no such report."""
-        inner = words.strip().removeprefix(NOTICE).partition("</")[0]
-        if inner == words.strip():
+        inner = text.strip().removeprefix(NOTICE_TAG).partition("</")[0]
+        if inner == text.strip():
             return None
         ending = JsonValue(inner).decoded()
         return (
@@ -138,7 +138,11 @@ class NamedThreads:
             self._paths[path_text] = self._paths[path_text.rpartition("/")[2]] = thread
 
     def _add_thread(self, thread: Any) -> bool:
-        if not isinstance(thread, str) or thread == self.own_thread or not THREAD.fullmatch(thread):
+        if (
+            not isinstance(thread, str)
+            or thread == self.own_thread
+            or not THREAD_ID.fullmatch(thread)
+        ):
             return False
         if len(self.possible_children) < MAX_THREADS:
             self.possible_children[thread] = None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from palimpsest.recordings.format_parts.codex_threads import (
-    THREAD,
+    THREAD_ID,
     NamedThreads,
     ThreadHeader,
     thread_header,
@@ -28,8 +28,8 @@ MAX_HEADERS = 500
 HEADER_BYTES = 1_000_000
 MAX_CHILD_BYTES = 256_000_000
 """Largest rollout that is read as a subagent; one that is imported directly may have any size."""
-DAYS = re.compile(r"\d{4}/\d{2}/\d{2}")
-ENDING = re.compile(rf"({THREAD.pattern})\.jsonl")
+DAY_FOLDER = re.compile(r"\d{4}/\d{2}/\d{2}")
+ROLLOUT_NAME = re.compile(rf"({THREAD_ID.pattern})\.jsonl")
 
 
 class RolloutTree:
@@ -45,7 +45,7 @@ class RolloutTree:
         for folder in _folders(self._path):
             for rollout in _rollouts(folder, remaining):
                 remaining -= 1
-                if match := ENDING.search(rollout.name):
+                if match := ROLLOUT_NAME.search(rollout.name):
                     self._files.setdefault(match[1], rollout)
 
     def children(self, threads: NamedThreads, report: Report) -> Iterator[tuple[str, Path]]:
@@ -89,7 +89,7 @@ class RolloutTree:
 def _folders(path: Path) -> Iterable[Path]:
     """Return the rollout's folder, or, for dated folders, the folders of its day and later days."""
     day = path.parent
-    if not DAYS.fullmatch("/".join(day.parts[-3:])):
+    if not DAY_FOLDER.fullmatch("/".join(day.parts[-3:])):
         return (day,)
     folders = [day]
     for year in _numbered_folders(day.parent.parent.parent):

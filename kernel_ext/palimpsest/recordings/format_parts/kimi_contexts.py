@@ -13,15 +13,15 @@ from typing import Any
 from palimpsest.recordings.message_formats.chat_messages import recorded_calls
 from palimpsest.recordings.reading.importer import Report
 from palimpsest.recordings.reading.json_fields import JsonValue, fingerprint, media_at
-from palimpsest.recordings.reading.recorded import Media, Text, Thinking, words_of
+from palimpsest.recordings.reading.recorded import Media, Text, Thinking, text_of_parts
 from palimpsest.recordings.reading.sources import json_lines, report_beside
 
 CONTEXT_FILE = re.compile(r"context(?:_([0-9]{1,6}))?\.jsonl")
-COMPACTED = "<system>Previous context has been compacted"
+COMPACTED_TEXT = "<system>Previous context has been compacted"
 """The beginning of the message that holds a summary."""
 MAX_FILES = 1_000
 MAX_KEPT_PROMPTS = 1_000
-MEDIA = {"image_url": "image/png", "audio_url": "audio/wav", "video_url": "video/mp4"}
+MEDIA_TYPES = {"image_url": "image/png", "audio_url": "audio/wav", "video_url": "video/mp4"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class KimiContexts:
         system: str | None = None
         compactions: list[KimiCompaction] = []
         for file in _context_files(folder):
-            prompt, compaction = _beginning(file, report_beside(report, file.name))
+            prompt, compaction = _read_beginning(file, report_beside(report, file.name))
             system = system or prompt
             # A context that went back to an earlier state begins like the one before it.
             if compaction is not None and compaction not in compactions[-1:]:
@@ -76,7 +76,7 @@ def _context_files(folder: Path) -> list[Path]:
     return [path for _, path in sorted(numbered_files)]
 
 
-def _beginning(file: Path, report: Report) -> tuple[str | None, KimiCompaction | None]:
+def _read_beginning(file: Path, report: Report) -> tuple[str | None, KimiCompaction | None]:
     """Return a context's system prompt, and the compaction that it begins with."""
     system: str | None = None
     summary: str | None = None
@@ -95,7 +95,7 @@ def _beginning(file: Path, report: Report) -> tuple[str | None, KimiCompaction |
             case "user":
                 parts = [*kimi_parts(line.get("content"))]
                 texts = [part.text for part in parts if isinstance(part, Text)]
-                if not texts or not texts[0].startswith(COMPACTED):
+                if not texts or not texts[0].startswith(COMPACTED_TEXT):
                     return system, None
                 summary = "".join(texts[1:])
             case "assistant" | "tool":
@@ -106,7 +106,7 @@ def _beginning(file: Path, report: Report) -> tuple[str | None, KimiCompaction |
 
 
 def _key_of(line: JsonValue) -> bytes:
-    text = words_of(kimi_parts(line.get("content")), "")
+    text = text_of_parts(kimi_parts(line.get("content")), "")
     return message_key(line.text("role"), text, [call for call, _, _ in recorded_calls(line)])
 
 
@@ -128,6 +128,6 @@ def kimi_parts(content: Any) -> Iterator[Text | Thinking | Media]:
                 thought = part.text("think")
                 yield Thinking(thought, encrypted=not thought and bool(part.get("encrypted")))
             case "image_url" | "audio_url" | "video_url" as kind:
-                yield media_at(part.get(kind, "url"), MEDIA[kind])
+                yield media_at(part.get(kind, "url"), MEDIA_TYPES[kind])
             case _:
                 pass

@@ -14,11 +14,13 @@ from palimpsest.recordings.format_parts.openhands_v0 import (
     response_id,
 )
 from palimpsest.recordings.reading.importer import Report
-from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
+from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
 from palimpsest.recordings.reading.recorded import GapRead, Recorded, SessionBegin
 
-CONDENSED = "A condenser shortened the history; which messages it left out is not recorded."
-DELEGATE = "delegate"
+CONDENSED_SENTENCE = (
+    "A condenser shortened the history; which messages it left out is not recorded."
+)
+DELEGATE_TOOL = "delegate"
 MAX_DELEGATES = 200
 MAX_LEVELS = 8
 TOO_MANY = "{count:,} events of subagents that are too many, or too deep, were left out."
@@ -51,9 +53,9 @@ def event_session(
     events: Sequence[JsonValue], begin: SessionBegin, metrics: JsonValue, report: Report
 ) -> Iterator[Recorded]:
     """Yield the session of a list of events, with the usage in ``metrics``, then the sessions of its delegates."""
-    system = next((event for event in events if event.get("action") == "system"), NOTHING)
+    system = next((event for event in events if event.get("action") == "system"), NO_VALUE)
     reported = reported_requests(metrics)
-    first = events[0] if events else NOTHING
+    first = events[0] if events else NO_VALUE
     yield replace(
         begin,
         created=first.milliseconds("timestamp"),
@@ -67,7 +69,7 @@ def event_session(
     for event in events:
         yield from delegates.records(event)
     if metrics.list_at("condenser") and not delegates.condensed:
-        yield GapRead(CONDENSED)
+        yield GapRead(CONDENSED_SENTENCE)
     for ended in delegates.ended:
         yield from ended
     if delegates.left_out:
@@ -110,7 +112,7 @@ class _Delegates:
 
     def records(self, event: JsonValue) -> Iterator[Recorded]:
         """Yield an event's values if it is the first agent's; store those of a delegate."""
-        if event.get("observation") == DELEGATE:
+        if event.get("observation") == DELEGATE_TOOL:
             self._end()
         if self._skipped:
             self.left_out += 1
@@ -122,17 +124,17 @@ class _Delegates:
             else:
                 agent.add(event, yielded)
             self.condensed = self.condensed or agent.reader.condensations > 0
-        if event.get("action") == DELEGATE:
-            self._begin(event)
+        if event.get("action") == DELEGATE_TOOL:
+            self._begin_delegate(event)
 
-    def _begin(self, event: JsonValue) -> None:
+    def _begin_delegate(self, event: JsonValue) -> None:
         level, parent = len(self._active), self._active[-1]
         if self._skipped or level > MAX_LEVELS or len(self.ended) >= MAX_DELEGATES:
             self._skipped += 1
             return
         session_id = f"{self._session_begin.id}/{len(self.ended) + 1}"
         reader = InstanceEvents(
-            parent.reader.reported,
+            parent.reader.reported_requests,
             parent.reader.model,
             parent.reader.response_ids,
             parent.reader.position,

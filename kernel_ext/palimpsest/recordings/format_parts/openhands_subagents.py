@@ -12,7 +12,7 @@ from palimpsest.recordings.reading.importer import Report
 from palimpsest.recordings.reading.json_fields import JsonValue
 from palimpsest.recordings.reading.sources import discard_report
 
-SUBAGENTS = "subagents"
+SUBAGENT_FOLDER = "subagents"
 MAX_CHILDREN = 200
 """Maximum subagents that are read for one conversation, including subagents of subagents."""
 MAX_LEVELS = 8
@@ -34,10 +34,10 @@ class SubagentFolder:
 
 
 def subagent_folders(
-    path: Path, parent: str, max_count: int, read: ReadDocument, report: Report
+    path: Path, parent: str, max_count: int, read_document: ReadDocument, report: Report
 ) -> list[SubagentFolder]:
     """Return the subagents in a conversation's folder, in the order of their first messages; links are left out."""
-    folder = path / SUBAGENTS
+    folder = path / SUBAGENT_FOLDER
     if folder.is_symlink() or not folder.is_dir():
         return []
     folders: list[SubagentFolder] = []
@@ -47,22 +47,22 @@ def subagent_folders(
     for child in children:
         events = child / "events"
         if child.is_symlink() or events.is_symlink() or not events.is_dir():
-            report(f"{SUBAGENTS}/{child.name}", "It is no conversation and was left out.")
+            report(f"{SUBAGENT_FOLDER}/{child.name}", "It is no conversation and was left out.")
         elif len(folders) >= max_count:
             report("", f"Only the first {MAX_CHILDREN} of its subagents were read.")
             break
         else:
-            prompt, created = _first_message(events, read)
+            prompt, created = _first_message(events, read_document)
             folders.append(
                 SubagentFolder(child, f"{parent}/{child.name}", parent, prompt, created or 0)
             )
     return sorted(folders, key=lambda subagent: subagent.created)
 
 
-def _first_message(events: Path, read: ReadDocument) -> tuple[str, int | None]:
+def _first_message(events: Path, read_document: ReadDocument) -> tuple[str, int | None]:
     names = sorted(child.name for child in events.iterdir() if child.name.startswith("event-"))
     for name in names[:SEARCHED_EVENTS]:
-        event = read(events / name, discard_report)
+        event = read_document(events / name, discard_report)
         if event.get("kind") == "MessageEvent" and event.get("source") == "user":
             content = event.objects("llm_message", "content")
             text = "\n".join(block.text("text") for block in content)

@@ -25,7 +25,7 @@ from palimpsest.transcript.values import Usage
 NOT_FOR_THE_MODEL = {"null", "agent_state_changed", "change_agent_state", "pause", "start"}
 MAX_NUMBERS = 1_000_000
 """Limit for an exit code, and for the events of one range of ids."""
-RULE = "openhands.condenser"
+CONDENSER_RULE = "openhands.condenser"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ def reported_requests(metrics: JsonValue) -> dict[str, ReportedRequest]:
             usage_of_whole_prompt(
                 report.tokens("prompt_tokens"),
                 report.tokens("completion_tokens"),
-                read=report.tokens("cache_read_tokens"),
-                written=report.tokens("cache_write_tokens"),
+                cache_read=report.tokens("cache_read_tokens"),
+                cache_written=report.tokens("cache_write_tokens"),
                 reasoning=report.tokens("reasoning_tokens"),
             ),
             costs[n].cost("cost") if len(costs) == len(usages) else None,
@@ -79,26 +79,28 @@ class EventIndex:
         self.events[message].append(event)
         self.order.setdefault(message, len(self.order))
 
-    def forgotten(self, events: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def forgotten_messages(self, events: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the messages whose events are all forgotten, and the other calls whose result is forgotten."""
         forgotten_ids = dict.fromkeys(events)
         affected = dict.fromkeys(
             self.messages[id_] for id_ in forgotten_ids if id_ in self.messages
         )
-        lost = {
+        lost_events = {
             message: None
             for message in sorted(affected, key=self.order.__getitem__)
             if all(name in forgotten_ids for name in self.events[message])
         }
         calls = dict.fromkeys(self.results[name] for name in forgotten_ids if name in self.results)
-        return tuple(lost), tuple(name for name in calls if self.callers.get(name, "") not in lost)
+        return tuple(lost_events), tuple(
+            name for name in calls if self.callers.get(name, "") not in lost_events
+        )
 
 
 @dataclass(slots=True)
 class InstanceEvents:
     """Joins the events of one instance into messages."""
 
-    reported: dict[str, ReportedRequest]
+    reported_requests: dict[str, ReportedRequest]
     model: str
     response_ids: frozenset[str]
     """Ids of the responses that events refer to."""
@@ -119,7 +121,7 @@ class InstanceEvents:
     count: int = 0
 
     def __post_init__(self) -> None:
-        self.order = list(self.reported)
+        self.order = list(self.reported_requests)
         self.report_index = {name: n for n, name in enumerate(self.order)}
 
     def records(self, event: JsonValue) -> Iterator[Recorded]:
@@ -165,7 +167,7 @@ class InstanceEvents:
         self.index.add(name, name)
         if key:
             self.responses[key] = name
-        message = response.first("choices").at("message")
+        message = response.first_entry("choices").at("message")
         if message:
             text = message.text("content") or _thought(event)
             calls = [_call(value) for value in message.objects("tool_calls")]
@@ -178,7 +180,7 @@ class InstanceEvents:
         for call in calls:
             self.index.callers[call.id] = name
         usage = _response_usage(response.at("usage"))
-        request = self.reported.get(self._report_key(key), ReportedRequest(usage))
+        request = self.reported_requests.get(self._report_key(key), ReportedRequest(usage))
         yield MessageRead(
             name,
             "assistant",
@@ -212,10 +214,10 @@ class InstanceEvents:
         recorded_id = event.id("tool_call_metadata", "tool_call_id")
         return self.calls.get(recorded_id or f"call-{event.id('id')}")
 
-    def _unique_call_id(self, recorded: str) -> str:
+    def _unique_call_id(self, recorded_id: str) -> str:
         """Return a unique id for a call of the session."""
-        call_id = f"{recorded}#{self.count}" if recorded in self.calls else recorded
-        self.calls[recorded] = call_id
+        call_id = f"{recorded_id}#{self.count}" if recorded_id in self.calls else recorded_id
+        self.calls[recorded_id] = call_id
         return call_id
 
     def _observation(self, event: JsonValue, name: str, kind: str) -> Iterator[Recorded]:
@@ -256,7 +258,7 @@ class InstanceEvents:
                 f"c-{name}",
                 args.text("summary"),
                 created=event.milliseconds("timestamp"),
-                auto=not self.user_requested,
+                is_automatic=not self.user_requested,
             ),
         )
         self.user_requested = False
@@ -266,12 +268,12 @@ def forgotten_events(
     index: EventIndex, events: Iterable[str], request: CompactionRead
 ) -> Iterator[Recorded]:
     """Yield a condensation with the messages that it replaced, after single results that it removed."""
-    messages, calls = index.forgotten(events)
+    messages, calls = index.forgotten_messages(events)
     for call in calls:
-        yield ReducedRead(call, "", rule=RULE)
+        yield ReducedRead(call, "", rule=CONDENSER_RULE)
     if messages or request.summary:
         index.add(request.id, request.id)
-        yield replace(request, replaced=messages)
+        yield replace(request, replaced_messages=messages)
 
 
 def response_id(event: JsonValue) -> str:
@@ -294,8 +296,8 @@ def _response_usage(counts: JsonValue) -> Usage | None:
     return usage_of_whole_prompt(
         counts.tokens("prompt_tokens"),
         counts.tokens("completion_tokens"),
-        read=read or counts.tokens("cache_read_input_tokens"),
-        written=counts.tokens("cache_creation_input_tokens"),
+        cache_read=read or counts.tokens("cache_read_input_tokens"),
+        cache_written=counts.tokens("cache_creation_input_tokens"),
         reasoning=counts.tokens("completion_tokens_details", "reasoning_tokens"),
     )
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.recordings.reading.importer import Report
-from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
+from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
 from palimpsest.recordings.reading.recorded import Json
 from palimpsest.recordings.reading.sources import head_of, json_items, json_lines, too_deep
 
-SPANS = "resourceSpans.item.scopeSpans.item.spans.item"
-NANOSECONDS = 1_000_000
+SPAN_PATH = "resourceSpans.item.scopeSpans.item.spans.item"
+NANOSECONDS_PER_MS = 1_000_000
 """Nanoseconds in a millisecond."""
 
 
@@ -30,7 +30,7 @@ def read_spans(path: Path, report: Report) -> Iterator[tuple[str, JsonValue]]:
             for span in _spans_in(line):
                 yield f"line {number}", span
     elif b'"resourceSpans"' in start[:200]:
-        for n, span in enumerate(json_items(path, SPANS, report), 1):
+        for n, span in enumerate(json_items(path, SPAN_PATH, report), 1):
             yield f"span {n}", JsonValue(span)
     else:
         for number, line in json_lines(path, report):
@@ -70,19 +70,19 @@ def _any_value(wrapped: JsonValue) -> Any:
 def decoded_attribute(value: JsonValue) -> JsonValue:
     """Return an attribute's object or list, which may be JSON text; NOTHING where it is nested too deeply."""
     decoded = value.decoded()
-    return NOTHING if too_deep(decoded.raw) else decoded
+    return NO_VALUE if too_deep(decoded.raw) else decoded
 
 
 def nanoseconds(number: Any, iso: Any) -> int:
     """Return a time since 1970 in nanoseconds: OTLP's number, or the SDK's ISO text; 0 where there is none."""
     if isinstance(number, str) and number.isascii() and number.isdigit() and len(number) < 25:
         return int(number)
-    return JsonValue(number).count() or (JsonValue(iso).milliseconds() or 0) * NANOSECONDS
+    return JsonValue(number).count() or (JsonValue(iso).milliseconds() or 0) * NANOSECONDS_PER_MS
 
 
-def failure_of(raw: JsonValue, attributes: JsonValue) -> str:
+def failure_of(span: JsonValue, attributes: JsonValue) -> str:
     """Return why a span failed; empty where it did not."""
-    status = raw.at("status")
+    status = span.at("status")
     has_failed = (
         status.get("code") in (2, "STATUS_CODE_ERROR") or status.get("status_code") == "ERROR"
     )

@@ -22,7 +22,7 @@ class PiBranch(NamedTuple):
     """Ids of the entries; None for all of a file whose entries have no ids."""
     parent_branch: str | None = None
     branches_at: str | None = None
-    copied: frozenset[str] = frozenset()
+    copied_entries: frozenset[str] = frozenset()
     """Ids of the entries that the other path holds too."""
 
 
@@ -74,12 +74,16 @@ class PiTree:
             if number and not self._messages.intersection(own_entries):
                 continue
             name = f"{session}/{own_entries[0]}" if number else session
-            shared = [entry for entry in path if entry in branch_of_entry]
-            parent_branch = branch_of_entry[shared[-1]] if shared else (session if number else None)
-            left_at = self.last_message(shared)
+            shared_entries = [entry for entry in path if entry in branch_of_entry]
+            parent_branch = (
+                branch_of_entry[shared_entries[-1]]
+                if shared_entries
+                else (session if number else None)
+            )
+            left_at = self.last_message(shared_entries)
             for entry in own_entries:
                 branch_of_entry[entry] = name
-            yield PiBranch(name, frozenset(path), parent_branch, left_at, frozenset(shared))
+            yield PiBranch(name, frozenset(path), parent_branch, left_at, frozenset(shared_entries))
         if not leaves:
             yield PiBranch(session, frozenset())
 

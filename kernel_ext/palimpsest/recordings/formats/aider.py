@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from palimpsest.recordings.format_parts.aider_blocks import (
-    HEADER,
+    SESSION_HEADER,
     AiderBlock,
     aider_blocks,
     has_marked_ends,
@@ -34,20 +34,22 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import RecordedTotals
 from palimpsest.transcript.values import Usage
 
-AMOUNT = r"(\d[\d,]*(?:\.\d+)?)([kM]?)"
-TOKENS = re.compile(
-    rf"Tokens: {AMOUNT} sent(?:, {AMOUNT} cache write)?(?:, {AMOUNT} cache hit)?, {AMOUNT} received\."
+AMOUNT_PATTERN = r"(\d[\d,]*(?:\.\d+)?)([kM]?)"
+TOKENS_LINE = re.compile(
+    rf"Tokens: {AMOUNT_PATTERN} sent(?:, {AMOUNT_PATTERN} cache write)?(?:, {AMOUNT_PATTERN} cache hit)?, {AMOUNT_PATTERN} received\."
 )
-COST = re.compile(
+COST_LINE = re.compile(
     r"Cost: \$(\d[\d,]*(?:\.\d+)?) (?:message|request|send), \$(\d[\d,]*(?:\.\d+)?) session\."
 )
-VERSION = re.compile(r"Aider v(\S+)")
-MODEL = re.compile(r"(?:Main model|Models?): (\S+?),?(?: with .*)?")
-EFFORT = re.compile(r", reasoning (\w+)")
+VERSION_LINE = re.compile(r"Aider v(\S+)")
+MODEL_LINE = re.compile(r"(?:Main model|Models?): (\S+?),?(?: with .*)?")
+EFFORT_WORDS = re.compile(r", reasoning (\w+)")
 EDITOR_MODEL = re.compile(r"Editor model: (\S+)(?: with .*)?")
-REASONING = re.compile(r"\s*<(thinking-content-[0-9a-f]{32})>\s*(.*?)\s*</\1>\s*", re.DOTALL)
-CLEARED = frozenset({"All chat history cleared.", "All files dropped and chat history cleared."})
-COMMANDS = ("/", "!")
+REASONING_BLOCK = re.compile(r"\s*<(thinking-content-[0-9a-f]{32})>\s*(.*?)\s*</\1>\s*", re.DOTALL)
+CLEARED_LINES = frozenset(
+    {"All chat history cleared.", "All files dropped and chat history cleared."}
+)
+COMMAND_SIGNS = ("/", "!")
 SESSION_BYTES = 100_000
 """Bytes of the reading budget that each session costs, since it takes time; a short one has only 1,000 bytes."""
 MAX_SHOWN_CHARS = 100_000
@@ -58,7 +60,7 @@ NO_CONTEXT = (
     "each request, and are not in the recording."
 )
 WEAK_MODEL = "Requests for commit messages, and for summaries that Aider makes of a long chat, are not in the recording."
-ROUNDED = (
+ROUNDED_SENTENCE = (
     "Tokens are as Aider prints them, which is rounded: to hundreds from 1,000 on, and to thousands from 10,000 on. Where "
     "a streamed answer had no usage, they are Aider's own count."
 )
@@ -66,7 +68,7 @@ NO_USAGE = "No tokens are recorded of some requests."
 BY_PROGRAM = (
     "What Aider sent here in the user's place is not recorded; what it showed stands in its place."
 )
-COMMAND = "The prompt that a command stands for is not in the recording."
+COMMAND_SENTENCE = "The prompt that a command stands for is not in the recording."
 EDITOR_ALONE = "Requests of the editor model have only this message of the chat."
 TOO_LONG = "An answer is longer than one may be; the rest of it was left out."
 
@@ -80,16 +82,16 @@ class AiderImporter:
 
     def recognises(self, head: Head) -> bool:
         """Return whether a file's first line is the header of a session."""
-        return HEADER.fullmatch(_text_of(head.start).lstrip().split("\n", 1)[0]) is not None
+        return SESSION_HEADER.fullmatch(_text_of(head.start).lstrip().split("\n", 1)[0]) is not None
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield each session that has messages."""
-        marked = has_marked_ends(_text_of(head_of(path).start))
+        ends_are_marked = has_marked_ends(_text_of(head_of(path).start))
         lines = (_text_of(line).removesuffix("\r") for _, line in file_lines(path, report))
         used_ids: dict[str, int] = {}
         session = _AiderSession("", used_ids)
         is_empty = True
-        for block in aider_blocks(lines, marked=marked):
+        for block in aider_blocks(lines, ends_are_marked=ends_are_marked):
             values = session.read(block)
             if block.kind == "start":
                 values = session.end()
@@ -119,8 +121,8 @@ class _AiderAnswer:
 class _AiderSession:
     """Reads the blocks of one session."""
 
-    def __init__(self, started: str, used_ids: dict[str, int]) -> None:
-        self._started = started
+    def __init__(self, start_text: str, used_ids: dict[str, int]) -> None:
+        self._started = start_text
         self._used_ids = used_ids
         self._version = ""
         self._model = ""
@@ -165,7 +167,7 @@ class _AiderSession:
 
     # Beginning
 
-    def _begin(self) -> Iterator[Recorded]:
+    def _begin_session(self) -> Iterator[Recorded]:
         """Yield the session's beginning before its first message, and before later ones the removal of cleared ones.
 
         Aider prints its version and model before the first message.
@@ -183,7 +185,7 @@ class _AiderSession:
             id=name if count == 1 else f"{name}#{count}",
             format=AiderImporter.name,
             format_version=self._version,
-            created=JsonValue(self._started).moment(),
+            created=JsonValue(self._started).time_ms(),
             model=self._model,
         )
         yield from (GapRead(NO_CONTEXT), GapRead(WEAK_MODEL))
@@ -217,27 +219,27 @@ class _AiderSession:
     def _send_prompt(self, *, is_answered: bool) -> Iterator[Recorded]:
         """Yield the user's prompt as a message, unless it is a command that no answer follows."""
         prompt, self._prompt = self._prompt, None
-        is_command = prompt is not None and prompt.startswith(COMMANDS)
+        is_command = prompt is not None and prompt.startswith(COMMAND_SIGNS)
         if prompt is None or (is_command and not is_answered):
             return
-        yield from self._begin()
+        yield from self._begin_session()
         message = MessageRead(
             self._next_id(), "user", (Text(prompt),), by_program=self._is_for_editor
         )
         yield message
         if is_command:
-            yield GapRead(COMMAND, message=message.id)
+            yield GapRead(COMMAND_SENTENCE, message=message.id)
         if self._is_for_editor:
             yield GapRead(EDITOR_ALONE, message=message.id)
 
     def _aider_line(self, text: str) -> Iterator[Recorded]:
-        tokens = TOKENS.match(text)
+        tokens = TOKENS_LINE.match(text)
         if tokens:
-            yield from self._finish_answer(tokens, COST.search(text))
+            yield from self._finish_answer(tokens, COST_LINE.search(text))
             return
         if self._answer is not None:
             self._answer.is_closed = True
-        if text in CLEARED:
+        if text in CLEARED_LINES:
             yield from self._clear()
         self._read_fact(text)
         if self._printed_chars < MAX_SHOWN_CHARS:
@@ -246,11 +248,11 @@ class _AiderSession:
 
     def _read_fact(self, text: str) -> None:
         """Store the version, or the model of the next requests, that a line of Aider names."""
-        if match := VERSION.fullmatch(text):
+        if match := VERSION_LINE.fullmatch(text):
             self._version = match[1]
-        elif match := MODEL.fullmatch(text):
+        elif match := MODEL_LINE.fullmatch(text):
             self._model = full_model_name(match[1])
-            effort = EFFORT.search(text)
+            effort = EFFORT_WORDS.search(text)
             self._effort = effort[1] if effort else None
         elif match := EDITOR_MODEL.fullmatch(text):
             self._editor_model = full_model_name(match[1])
@@ -273,7 +275,7 @@ class _AiderSession:
         answer = self._answer
         answer.size += len(line) + 1
         if answer.size > MAX_VALUE_BYTES:
-            yield from self._begin()
+            yield from self._begin_session()
             yield from self._gap_once(TOO_LONG)
             return
         answer.lines.append(line)
@@ -285,7 +287,7 @@ class _AiderSession:
         answer, self._answer = self._answer, None
         if answer is None and tokens is None:
             return
-        yield from self._begin()
+        yield from self._begin_session()
         if self._prompt is not None:
             yield from self._send_prompt(is_answered=True)
         elif self._printed_lines and self._count:
@@ -313,20 +315,20 @@ class _AiderSession:
         if cost:
             yield TotalsRead(RecordedTotals(cost=_dollars(cost[2])))
         if is_rounded:
-            yield from self._gap_once(ROUNDED)
+            yield from self._gap_once(ROUNDED_SENTENCE)
         elif usage is None:
             yield from self._gap_once(NO_USAGE)
 
 
 def _text_hash(text: str) -> bytes:
     """Return the hash of a text, without reasoning and without the blanks that the history adds or leaves out."""
-    match = REASONING.match(text)
+    match = REASONING_BLOCK.match(text)
     answer_text = text[match.end() :] if match else text
     return fingerprint("\n".join(line.strip() for line in answer_text.strip().split("\n")))
 
 
 def _parts(text: str) -> tuple[Text | Thinking, ...]:
-    match = REASONING.match(text)
+    match = REASONING_BLOCK.match(text)
     if match is None:
         return (Text(text),) if text else ()
     answer_text = text[match.end() :]
@@ -342,7 +344,7 @@ def _usage_of(match: re.Match[str]) -> tuple[Usage | None, bool]:
     pairs = [(groups[place], groups[place + 1]) for place in range(0, len(groups), 2)]
     sent, written, read, received = (_tokens(number, unit) for number, unit in pairs)
     prompt = sent if read + written <= sent else max(sent, written) + read
-    usage = usage_of_whole_prompt(prompt, received, read=read, written=written)
+    usage = usage_of_whole_prompt(prompt, received, cache_read=read, cache_written=written)
     return usage, any(unit for _, unit in pairs)
 
 

@@ -27,7 +27,7 @@ from palimpsest.recordings.format_parts.atif_steps import (
 )
 from palimpsest.recordings.message_formats.chat_messages import full_model_name
 from palimpsest.recordings.reading.importer import Head, Report
-from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue, fingerprint
+from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue, fingerprint
 from palimpsest.recordings.reading.recorded import (
     CompactionRead,
     GapRead,
@@ -37,18 +37,18 @@ from palimpsest.recordings.reading.recorded import (
     RemovedRead,
     SessionBegin,
     TotalsRead,
-    words_of,
+    text_of_parts,
 )
 from palimpsest.recordings.reading.sources import json_document
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.timeline import NO_TOTALS, RecordedTotals
 
-PRUNED = "Older messages were taken out of the context here; which ones is not recorded."
+PRUNED_SENTENCE = "Older messages were taken out of the context here; which ones is not recorded."
 COPIED_FROM_ELSEWHERE = "These steps were copied from a trajectory that is not in the recording."
 Child = tuple[Trajectory, str | None, str | None]
 """A subagent's trajectory, the session that started it, and the call of that session which did."""
-SOURCES = ("user", "agent", "system")
+STEP_SOURCES = ("user", "agent", "system")
 
 
 class AtifImporter:
@@ -78,12 +78,12 @@ class AtifImporter:
             raise UserError(f"{str(path)!r} is no trajectory in ATIF.")
         files = TrajectoryFiles(path, report)
         used_ids: set[str] = set()
-        waiting: list[Child] = [(Trajectory(value, path, path.name), None, None)]
-        while waiting:
-            trajectory, parent, call = waiting.pop(0)
+        waiting_sessions: list[Child] = [(Trajectory(value, path, path.name), None, None)]
+        while waiting_sessions:
+            trajectory, parent, call = waiting_sessions.pop(0)
             reader = _SessionReader(trajectory, files, report, used_ids)
             yield from reader.read(parent, call)
-            waiting += reader.children()
+            waiting_sessions += reader.children()
 
 
 class _SessionReader:
@@ -129,7 +129,10 @@ class _SessionReader:
             format_version=value.text("schema_version"),
             title=value.text("extra", "title"),
             created=next(
-                filter(None, (step.milliseconds("timestamp", whole=round) for step in steps)), None
+                filter(
+                    None, (step.milliseconds("timestamp", round_number=round) for step in steps)
+                ),
+                None,
             ),
             model=full_model_name(agent.get("model_name")),
             window=agent.integer("extra", "context_window"),
@@ -165,7 +168,7 @@ class _SessionReader:
         return subagents + [(file, self._name, None) for file in self._embedded.values()]
 
     def _system(self, steps: list[JsonValue]) -> str | None:
-        first = steps[0] if steps else NOTHING
+        first = steps[0] if steps else NO_VALUE
         is_system_prompt = first.get("source") == "system" and not first.at(
             "extra", "context_management"
         )
@@ -177,12 +180,12 @@ class _SessionReader:
         steps = self._steps_of(document)
         if has_system and steps and steps[0].get("source") == "system":
             steps = steps[1:]
-        copied, steps = _split_copied(steps)
-        if copied and is_first:
+        copied_steps, steps = _split_copied(steps)
+        if copied_steps and is_first:
             yield GapRead(COPIED_FROM_ELSEWHERE)
-            yield from self._shown_again(copied)
-        elif copied:
-            yield from self._changes_in_copy(copied)
+            yield from self._shown_again(copied_steps)
+        elif copied_steps:
+            yield from self._changes_in_copy(copied_steps)
         while steps:
             step, steps = steps[0], steps[1:]
             steps = yield from self._step(step, steps)
@@ -191,20 +194,20 @@ class _SessionReader:
     def _steps_of(self, document: Trajectory) -> list[JsonValue]:
         checked: list[JsonValue] = []
         for number, step in enumerate(map(JsonValue, document.value.list_at("steps")), 1):
-            if step.get("source") in SOURCES:
+            if step.get("source") in STEP_SOURCES:
                 checked.append(step)
             else:
                 self._report(f"{document.place}, step {number}", "It is no step and was left out.")
         return checked
 
     def _step(
-        self, step: JsonValue, rest: list[JsonValue]
+        self, step: JsonValue, later_steps: list[JsonValue]
     ) -> Generator[Recorded, None, list[JsonValue]]:
         """Yield a step's values, and return the later steps that are still to be read."""
         management = step.at("extra", "context_management")
         boundary = management.get("boundary") if step.get("source") == "system" else None
         if boundary == "replace":
-            return (yield from self._compaction(step, rest))
+            return (yield from self._compaction(step, later_steps))
         if boundary == "truncate":
             yield from self._reductions(management)
         elif step.get("is_copied_context") is True:
@@ -215,7 +218,7 @@ class _SessionReader:
             ids = tuple(message.id for message in entries if isinstance(message, MessageRead))
             self._context.append((ids, _content_hash(step)))
             yield from entries
-        return rest
+        return later_steps
 
     def _next_name(self) -> str:
         self._count += 1
@@ -230,14 +233,14 @@ class _SessionReader:
             yield MessageRead(name, "user", parts, by_program=True)
 
     def _compaction(
-        self, step: JsonValue, rest: list[JsonValue]
+        self, step: JsonValue, later_steps: list[JsonValue]
     ) -> Generator[Recorded, None, list[JsonValue]]:
         """Yield a compaction, whose summary is the step's observation or else the next user message."""
-        summary = words_of(outputs_of(step), "")
-        if not summary and rest and rest[0].get("source") == "user":
-            summary, rest = joined_text(rest[0].get("message")), rest[1:]
-        copied, rest = _split_copied(rest)
-        kept_count = self._shared_end(copied)
+        summary = text_of_parts(outputs_of(step), "")
+        if not summary and later_steps and later_steps[0].get("source") == "user":
+            summary, later_steps = joined_text(later_steps[0].get("message")), later_steps[1:]
+        copied_steps, later_steps = _split_copied(later_steps)
+        kept_count = self._shared_end(copied_steps)
         management, metrics = (step.at("extra", key) for key in ("context_management", "metrics"))
         name = self._next_name()
         tail = self._context[len(self._context) - kept_count :]
@@ -245,42 +248,44 @@ class _SessionReader:
             name,
             summary,
             keeps_from=tail[0][0][0] if tail else None,
-            created=step.milliseconds("timestamp", whole=round),
-            auto=management.get("auto") is not False,
+            created=step.milliseconds("timestamp", round_number=round),
+            is_automatic=management.get("auto") is not False,
             tokens_before=management.integer("tokens_before"),
             tokens_after=management.integer("tokens_after"),
             usage=usage_of_metrics(metrics),
             model=full_model_name(step.get("extra", "model_name")),
         )
         self._context = [((name,), b""), *tail]
-        yield from self._shown_again(copied[: len(copied) - kept_count])
-        return rest
+        yield from self._shown_again(copied_steps[: len(copied_steps) - kept_count])
+        return later_steps
 
-    def _changes_in_copy(self, copied: list[JsonValue]) -> Iterator[Recorded]:
+    def _changes_in_copy(self, copied_steps: list[JsonValue]) -> Iterator[Recorded]:
         """Yield how the copied steps of a continuation differ from the context before it."""
-        hashes = [_content_hash(step) for step in copied]
+        hashes = [_content_hash(step) for step in copied_steps]
         same_count = 0
-        while same_count < min(len(copied), len(self._context)) and (
+        while same_count < min(len(copied_steps), len(self._context)) and (
             self._context[same_count][1] == hashes[same_count]
         ):
             same_count += 1
-        kept_count = min(self._shared_end(copied[same_count:]), len(self._context) - same_count)
+        kept_count = min(
+            self._shared_end(copied_steps[same_count:]), len(self._context) - same_count
+        )
         end = len(self._context) - kept_count
-        replaced = tuple(entry for ids, _ in self._context[same_count:end] for entry in ids)
-        new = copied[same_count : len(copied) - kept_count]
+        replaced_names = tuple(entry for ids, _ in self._context[same_count:end] for entry in ids)
+        new = copied_steps[same_count : len(copied_steps) - kept_count]
         if new:
             name = self._next_name()
             texts = [joined_text(step.get("message")) for step in new]
             summary = "\n\n".join(text for text in texts if text)
-            yield CompactionRead(name, summary, replaced=replaced)
+            yield CompactionRead(name, summary, replaced_messages=replaced_names)
             self._context[same_count:end] = [((name,), b"")]
-        elif replaced:
-            yield RemovedRead(replaced)
+        elif replaced_names:
+            yield RemovedRead(replaced_names)
             del self._context[same_count:end]
 
-    def _shared_end(self, copied: list[JsonValue]) -> int:
+    def _shared_end(self, copied_steps: list[JsonValue]) -> int:
         """Return how many of the last copied steps equal the last steps in the context."""
-        pairs = zip(reversed(copied), reversed(self._context), strict=False)
+        pairs = zip(reversed(copied_steps), reversed(self._context), strict=False)
         are_equal = (_content_hash(step) == content_hash for step, (_, content_hash) in pairs)
         return sum(1 for _ in takewhile(bool, are_equal))
 
@@ -297,7 +302,7 @@ class _SessionReader:
                     restored=output.get("restored") is True,
                 )
         if not outputs:
-            yield GapRead(PRUNED)
+            yield GapRead(PRUNED_SENTENCE)
 
 
 def totals_of(value: JsonValue) -> RecordedTotals:

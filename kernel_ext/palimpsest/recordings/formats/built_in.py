@@ -10,7 +10,7 @@ from typing import overload
 from palimpsest.recordings.import_journal.registry import ImporterRegistry
 from palimpsest.recordings.reading.importer import AnyImporter
 
-CLASSES = (
+IMPORTER_PATHS = (
     "formats.pi.PiImporter",
     "formats.codex.CodexImporter",
     "formats.claude_code.ClaudeCodeImporter",
@@ -34,8 +34,8 @@ CLASSES = (
 class ImportersInOrder(Sequence[AnyImporter]):
     """The importers of named classes; each module is imported when its importer is first asked for."""
 
-    def __init__(self, classes: Sequence[str]) -> None:
-        self._classes = classes
+    def __init__(self, importer_paths: Sequence[str]) -> None:
+        self._classes = importer_paths
         self._made: dict[str, AnyImporter] = {}
 
     @overload
@@ -60,6 +60,6 @@ class ImportersInOrder(Sequence[AnyImporter]):
         return self._made[name]
 
 
-BUILT_IN = ImportersInOrder(CLASSES)
+BUILT_IN = ImportersInOrder(IMPORTER_PATHS)
 
 REGISTRY = ImporterRegistry(BUILT_IN)

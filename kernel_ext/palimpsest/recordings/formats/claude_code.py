@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from palimpsest.recordings.format_parts.claude_code_blocks import (
     FORMAT,
-    PROGRAM,
+    PROGRAM_TEXT,
     UnfinishedAnswers,
     answer_of,
     compaction_of,
@@ -46,7 +46,7 @@ from palimpsest.recordings.reading.recorded import (
     SessionBegin,
     Text,
     TitleRead,
-    words_of,
+    text_of_parts,
 )
 from palimpsest.recordings.reading.shared_beginnings import (
     SessionBeginning,
@@ -61,10 +61,10 @@ from palimpsest.transcript.strings.relative_paths import recorded_name
 
 MAX_SESSIONS = 200
 """Maximum branches and subagents that are read for one recording; each requires another pass over its file."""
-CLEARED = "[Old tool result content cleared]"
+CLEARED_TEXT = "[Old tool result content cleared]"
 SUMMARY_WRITERS = "agent-acompact-*.jsonl"
 """Name pattern of the files with requests that wrote summaries."""
-WORKFLOWS = "workflows"
+WORKFLOW_FOLDER = "workflows"
 """Name of the folder of the tool Workflow's runs, each in a folder of its own, below that of the subagents."""
 _AGENT_FILE = re.compile(r"agent-.*\.jsonl")
 _QUEUE_OPERATION = re.compile(rb'\{\s*"type"\s*:\s*"queue-operation"')
@@ -104,21 +104,23 @@ class ClaudeCodeImporter:
         is_whole = "" in index.threads
         if is_whole:
             writers = _summary_writers(path, session, index)
-            earlier = shared_beginning(path, self, index.main_messages())
+            shared_part = shared_beginning(path, self, index.main_messages())
             begin = SessionBegin(
                 session,
                 FORMAT,
-                branch_of=None if earlier is None else earlier.session,
-                branch_at=None if earlier is None else earlier.messages[-1],
-                copied=frozenset() if earlier is None else frozenset(earlier.messages),
+                branch_of=None if shared_part is None else shared_part.session,
+                branch_at=None if shared_part is None else shared_part.messages[-1],
+                copied_messages=frozenset()
+                if shared_part is None
+                else frozenset(shared_part.messages),
             )
             yield from _thread(path, index, "", begin, report, writers)
         parent = session if is_whole else None
         files = _subagents(path, session, report) if is_whole else ()
-        for file, inner, file_report in chain(((path, index, report),), files):
-            for name, thread in inner.threads.items():
+        for file, file_index, file_report in chain(((path, index, report),), files):
+            for name, thread in file_index.threads.items():
                 agent = thread.agent or name
-                if inner is not index or name:
+                if file_index is not index or name:
                     begin = SessionBegin(
                         f"{session}/{agent}" if is_whole else f"agent-{agent}",
                         FORMAT,
@@ -127,9 +129,9 @@ class ClaudeCodeImporter:
                         or index.workflow_calls.get(file.parent.name)
                         or index.prompts.get(thread.prompt),
                     )
-                    yield from _thread(file, inner, name, begin, file_report)
+                    yield from _thread(file, file_index, name, begin, file_report)
 
-    def beginning(self, path: Path) -> SessionBeginning:
+    def session_beginning(self, path: Path) -> SessionBeginning:
         """Return a session's id, and the first answer's id, time and usage."""
         session = ""
         for record in first_records(path):
@@ -176,7 +178,7 @@ def _subagents(
     files = _agent_files(folder)
     files += [
         file
-        for run in sorted(folder.glob(f"{WORKFLOWS}/*"))
+        for run in sorted(folder.glob(f"{WORKFLOW_FOLDER}/*"))
         if not run.is_symlink() and not run.parent.is_symlink()
         for file in _agent_files(run)
     ]
@@ -278,14 +280,14 @@ class _PathReader:
                 continue
             if not has_begun:
                 has_begun = True
-                yield self._begin(record)
+                yield self._path_begin(record)
                 yield GapRead(REQUESTS_NOT_RECORDED)
             if number in self._index.gaps:
                 yield from self._answers.in_order(GapRead("Records before this one are missing."))
             yield from self._record(record, node, number)
         yield from self._finish()
 
-    def _begin(self, record: JsonValue) -> SessionBegin:
+    def _path_begin(self, record: JsonValue) -> SessionBegin:
         begin, branch_path = self._session_begin, self._branch_path
         is_branch = branch_path.first_own_message is not None
         return SessionBegin(
@@ -293,12 +295,12 @@ class _PathReader:
             format=FORMAT,
             format_version=record.text("version"),
             directory=record.text("cwd"),
-            created=record.moment("timestamp"),
+            created=record.time_ms("timestamp"),
             parent=None if is_branch else begin.parent,
             parent_call=None if is_branch else begin.parent_call,
             branch_of=begin.id if is_branch else begin.branch_of,
             branch_at=branch_path.branches_at if is_branch else begin.branch_at,
-            copied=branch_path.copied if is_branch else begin.copied,
+            copied_messages=branch_path.copied_messages if is_branch else begin.copied_messages,
         )
 
     def _title(self, record: JsonValue) -> Iterator[Recorded]:
@@ -341,7 +343,7 @@ class _PathReader:
         message = record.at("message")
         content = message.get("content")
         if record.get("isCompactSummary") is True and self._compaction is not None:
-            yield replace(self._compaction, summary=words_of(texts_and_media(content)))
+            yield replace(self._compaction, summary=text_of_parts(texts_and_media(content)))
             self._compaction = None
             return
         thinking = record.at("thinkingMetadata")
@@ -351,24 +353,24 @@ class _PathReader:
         results = result_blocks(message)
         facts = record.small_facts("toolUseResult") if len(results) == 1 else {}
         for block in results:
-            yield from result_of(block, record.moment("timestamp"), facts)
+            yield from result_of(block, record.time_ms("timestamp"), facts)
         parts = texts_and_media(content)
         if not parts and results:
             return
         if node not in self._branch_path.nodes or self._nodes[node].kind != "user":
             node = record.text("uuid")  # text beside results
-        first = next((part.text for part in parts if isinstance(part, Text)), "")
+        first_text = next((part.text for part in parts if isinstance(part, Text)), "")
         yield MessageRead(
             id=node,
             role="user",
             parts=parts,
-            created=record.moment("timestamp"),
+            created=record.time_ms("timestamp"),
             model=self._model,
             effort=self._effort,
             by_program=record.get("isMeta") is True
             or record.get("isCompactSummary") is True
             or bool(results)
-            or first.lstrip().startswith(PROGRAM),
+            or first_text.lstrip().startswith(PROGRAM_TEXT),
         )
 
     def _system(self, record: JsonValue, node: str) -> Iterator[Recorded]:
@@ -384,6 +386,6 @@ class _PathReader:
             case "microcompact_boundary":
                 for call in record.list_at("microcompactMetadata", "compactedToolIds"):
                     if isinstance(call, str):
-                        yield ReducedRead(call, CLEARED, rule="microcompact")
+                        yield ReducedRead(call, CLEARED_TEXT, rule="microcompact")
             case _:
                 pass  # for the screen only

@@ -14,7 +14,7 @@ from pathlib import Path
 from palimpsest.recordings.message_formats.content_blocks import block_part
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.json_fields import (
-    NOTHING,
+    NO_VALUE,
     JsonValue,
     fingerprint,
     media_at,
@@ -33,20 +33,20 @@ from palimpsest.recordings.reading.recorded import (
     Text,
     Thinking,
     media_of,
-    words_of,
+    text_of_parts,
 )
 from palimpsest.recordings.reading.sources import json_document, json_field, json_items
 from palimpsest.transcript.errors import UserError
 
-MESSAGES = ".messages.json"
-COMPACTION = ".compaction.json"
-SUMMARIES = {"compaction", "compaction_summary"}
+MESSAGES_SUFFIX = ".messages.json"
+COMPACTION_SUFFIX = ".compaction.json"
+SUMMARY_KINDS = {"compaction", "compaction_summary"}
 """Kinds of messages that are a compaction's summary, made without a model or with one."""
-CHILDREN = frozenset({"subagent", "teammate"})
+CHILD_KINDS = frozenset({"subagent", "teammate"})
 """Values of the field ``agent`` in files of sessions that another session started."""
 BEFORE_RECORDING = "Earlier messages were replaced by a summary before this was recorded."
-RULE = "cline.compaction"
-_BEGINNING = re.compile(rb'\A\s*\{\s*"version"\s*:\s*\d+\s*,')
+COMPACTION_RULE = "cline.compaction"
+_DOCUMENT_START = re.compile(rb'\A\s*\{\s*"version"\s*:\s*\d+\s*,')
 
 
 class ClineImporter:
@@ -59,17 +59,21 @@ class ClineImporter:
     def recognises(self, head: Head) -> bool:
         """Return whether a folder contains a session's messages, or a file begins like one."""
         if head.names:
-            return any(file.endswith(MESSAGES) for file in head.names)
+            return any(file.endswith(MESSAGES_SUFFIX) for file in head.names)
         beginning = head.start[:4_096]
-        return bool(_BEGINNING.match(beginning)) and all(
+        return bool(_DOCUMENT_START.match(beginning)) and all(
             name in beginning for name in (b'"sessionId"', b'"agent"', b'"messages"')
         )
 
     def own_files(self, names: Collection[str]) -> Collection[str]:
         """Return the files with messages, with the state of a compaction, and with a session's settings."""
-        sessions = [name.removesuffix(MESSAGES) for name in names if name.endswith(MESSAGES)]
+        sessions = [
+            name.removesuffix(MESSAGES_SUFFIX) for name in names if name.endswith(MESSAGES_SUFFIX)
+        ]
         return {
-            session + ending for session in sessions for ending in (MESSAGES, COMPACTION, ".json")
+            session + ending
+            for session in sessions
+            for ending in (MESSAGES_SUFFIX, COMPACTION_SUFFIX, ".json")
         }
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
@@ -77,13 +81,13 @@ class ClineImporter:
         if not path.is_dir():
             yield from _session(path, None, report)
             return
-        names = [child.name for child in path.iterdir() if child.name.endswith(MESSAGES)]
+        names = [child.name for child in path.iterdir() if child.name.endswith(MESSAGES_SUFFIX)]
         # The main session of the folder comes first, then its subagents.
         names.sort(key=lambda name: (_is_child(path / name), name))
         if not names:
             raise UserError(f"{str(path)!r} holds no session of Cline.")
         for name in names:
-            state_file = path / f"{name.removesuffix(MESSAGES)}{COMPACTION}"
+            state_file = path / f"{name.removesuffix(MESSAGES_SUFFIX)}{COMPACTION_SUFFIX}"
             if (path / name).is_symlink() or state_file.is_symlink():
                 report(
                     name, "It is a link and was left out."
@@ -95,18 +99,18 @@ class ClineImporter:
 
 
 def _session(path: Path, compaction: Path | None, report: Report) -> Iterator[Recorded]:
-    session = json_field(path, "sessionId").id() or path.name.removesuffix(MESSAGES)
+    session = json_field(path, "sessionId").id() or path.name.removesuffix(MESSAGES_SUFFIX)
     state = _state(compaction, report)
     reader = _ClineMessages()
-    first = json_field(path, "messages.item", report)
-    if not first:
+    first_message = json_field(path, "messages.item", report)
+    if not first_message:
         raise UserError(f"{str(path)!r} holds no messages of Cline.")
     yield SessionBegin(
         session,
         ClineImporter.name,
         format_version=json_field(path, "version").id(),
         title=session,
-        created=first.milliseconds("ts"),
+        created=first_message.milliseconds("ts"),
         system=json_field(path, "system_prompt").text() or None,
         parent=_parent(session, path),
     )
@@ -114,7 +118,7 @@ def _session(path: Path, compaction: Path | None, report: Report) -> Iterator[Re
     for n, message in enumerate(json_items(path, "messages.item", report)):
         if state and n == covered:
             yield from reader.compaction_of(state)
-            state = NOTHING
+            state = NO_VALUE
         if isinstance(message, dict):
             yield from reader.records(JsonValue(message))
         else:
@@ -124,7 +128,7 @@ def _session(path: Path, compaction: Path | None, report: Report) -> Iterator[Re
 
 
 def _is_child(path: Path) -> bool:
-    return path.is_symlink() or json_field(path, "agent").text() in CHILDREN
+    return path.is_symlink() or json_field(path, "agent").text() in CHILD_KINDS
 
 
 def _parent(session: str, path: Path) -> str | None:
@@ -135,12 +139,12 @@ def _parent(session: str, path: Path) -> str | None:
 
 def _state(path: Path | None, report: Report) -> JsonValue:
     if path is None:
-        return NOTHING
+        return NO_VALUE
     try:
         return json_document(path)
     except UserError:
         report(path.name, "The state of the compaction cannot be read and was left out.")
-        return NOTHING
+        return NO_VALUE
 
 
 @dataclass(slots=True)
@@ -151,7 +155,7 @@ class _ClineMessages:
     """The ids of the yielded messages; a repeated id gets a number."""
     results: dict[str, bytes] = field(default_factory=dict)
     """The fingerprint of each call's result."""
-    owners: dict[str, list[str]] = field(default_factory=dict)
+    calls_of_message: dict[str, list[str]] = field(default_factory=dict)
     """The calls whose results are in each message."""
     only_results: set[str] = field(default_factory=set)
     """Messages that contain results and nothing else."""
@@ -161,12 +165,12 @@ class _ClineMessages:
         name = f"{name}#{len(self.ids) + 1}" if name in self.ids else name
         self.ids[name] = name
         created = message.milliseconds("ts")
-        if message.text("metadata", "kind") in SUMMARIES:
+        if message.text("metadata", "kind") in SUMMARY_KINDS:
             yield GapRead(BEFORE_RECORDING)
             yield _compaction(name, message, (), created)
             return
         parts, results = _content(message.at("content"))
-        self.owners[name] = [read_result.call for read_result in results]
+        self.calls_of_message[name] = [read_result.call for read_result in results]
         for result in results:
             self.results.setdefault(result.call, fingerprint(result.output))
             yield result
@@ -195,8 +199,8 @@ class _ClineMessages:
             usage=usage_of_whole_prompt(
                 metrics.tokens("inputTokens"),
                 metrics.tokens("outputTokens"),
-                read=metrics.tokens("cacheReadTokens"),
-                written=metrics.tokens("cacheWriteTokens"),
+                cache_read=metrics.tokens("cacheReadTokens"),
+                cache_written=metrics.tokens("cacheWriteTokens"),
             ),
             cost=metrics.cost("cost"),
             finish="tool-calls" if any(isinstance(part, Call) for part in parts) else "stop",
@@ -205,22 +209,24 @@ class _ClineMessages:
     def compaction_of(self, state: JsonValue) -> Iterator[Recorded]:
         """Yield the compaction in a state file: its summary, and the messages that it replaced."""
         created = state.milliseconds("updated_at")
-        remaining, shown_results = dict[str, None](), dict[str, str]()
-        summary = NOTHING
+        remaining_messages, shown_results = dict[str, None](), dict[str, str]()
+        summary = NO_VALUE
         for message in state.objects("messages"):
             name = message.id("id")
-            if message.text("metadata", "kind") in SUMMARIES:
+            if message.text("metadata", "kind") in SUMMARY_KINDS:
                 summary = message
             elif name in self.ids:
-                remaining[name] = None
+                remaining_messages[name] = None
                 shown_results |= {
                     result.call: result.output for result in _content(message.at("content"))[1]
                 }
-        for name in remaining:
-            for call in self.owners.get(name, []):
+        for name in remaining_messages:
+            for call in self.calls_of_message.get(name, []):
                 if fingerprint(shown_results.get(call, "")) != self.results.get(call):
-                    yield ReducedRead(call, shown_results.get(call, ""), rule=RULE)
-        replaced = tuple(name for name in self.ids if name not in {*remaining, *self.only_results})
+                    yield ReducedRead(call, shown_results.get(call, ""), rule=COMPACTION_RULE)
+        replaced = tuple(
+            name for name in self.ids if name not in {*remaining_messages, *self.only_results}
+        )
         if replaced or summary:
             name = f"compaction-{len(self.ids)}"
             self.ids[name] = name
@@ -228,15 +234,15 @@ class _ClineMessages:
 
 
 def _compaction(
-    name: str, message: JsonValue, replaced: tuple[str, ...], created: int | None
+    name: str, message: JsonValue, replaced_messages: tuple[str, ...], created: int | None
 ) -> CompactionRead:
     metadata = message.at("metadata")
     return CompactionRead(
         name,
-        words_of(_content(message.at("content"))[0], "\n\n"),
-        replaced=replaced,
+        text_of_parts(_content(message.at("content"))[0], "\n\n"),
+        replaced_messages=replaced_messages,
         created=metadata.milliseconds("generatedAt") or created,
-        auto=not metadata.text("reason").startswith("manual"),
+        is_automatic=not metadata.text("reason").startswith("manual"),
         tokens_before=metadata.count("tokensBefore") or None,
     )
 
@@ -261,7 +267,7 @@ def _result(block: JsonValue) -> ResultRead:
     parts, _ = _content(block.at("content"))
     return ResultRead(
         block.id("tool_use_id"),
-        words_of(parts),
+        text_of_parts(parts),
         is_error=block.get("is_error") is True,
         media=media_of(parts),
     )

@@ -12,7 +12,9 @@ from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.recorded import Recorded
 from palimpsest.recordings.reading.sources import first_object, head_of, report_beside
 
-RECORDS = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
+RECORD_TYPES = frozenset(
+    {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
+)
 """Types of records with a payload, of any version."""
 MAX_CHILDREN = 200
 """Maximum subagents that are read for one recording, including subagents of subagents."""
@@ -33,7 +35,7 @@ class CodexImporter:
         if b'"session_meta"' in line and b'"payload"' in line:
             return True
         record = first_object(head)
-        if "payload" in record and record.text("type") in RECORDS:
+        if "payload" in record and record.text("type") in RECORD_TYPES:
             return True
         is_oldest = {"id", "timestamp", "instructions"} <= record.fields().keys()
         return ("type" not in record and is_oldest) or is_printed_by_codex(head)
@@ -58,26 +60,26 @@ class CodexImporter:
 
 def _subagents(path: Path, threads: NamedThreads, report: Report) -> Iterator[Recorded]:
     """Yield the sessions that a thread started, level by level; an unreadable session is skipped."""
-    tree, seen = RolloutTree(path), {threads.own_thread}
-    waiting = [(threads, report, 1)]
-    while waiting:
-        parent, parent_report, level = waiting.pop(0)
+    tree, seen_threads = RolloutTree(path), {threads.own_thread}
+    waiting_threads = [(threads, report, 1)]
+    while waiting_threads:
+        parent, parent_report, level = waiting_threads.pop(0)
         if level > MAX_LEVELS:
             parent_report(
                 "", f"Its subagents are deeper than {MAX_LEVELS} levels and were left out."
             )
             continue
         for thread, file in tree.children(parent, parent_report):
-            if thread in seen:
+            if thread in seen_threads:
                 continue
-            if len(seen) > MAX_CHILDREN:
+            if len(seen_threads) > MAX_CHILDREN:
                 report("", f"Only the first {MAX_CHILDREN} of its subagents were read.")
                 return
-            seen.add(thread)
+            seen_threads.add(thread)
             child_report = report_beside(report, file.name)
             child = CodexRollout(file, child_report)
             try:
                 yield from child.read()
             except OSError:
                 child_report("", "It cannot be read.")
-            waiting.append((child.threads, child_report, level + 1))
+            waiting_threads.append((child.threads, child_report, level + 1))

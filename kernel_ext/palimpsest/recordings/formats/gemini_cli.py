@@ -14,7 +14,7 @@ from pathlib import Path
 from palimpsest.recordings.printed_streams.gemini_stream import is_printed_by_gemini, printed_chat
 from palimpsest.recordings.printed_streams.gemini_tokens import FORMAT, gemini_usage
 from palimpsest.recordings.reading.importer import Head, Report
-from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue, fingerprint, media_at
+from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue, fingerprint, media_at
 from palimpsest.recordings.reading.recorded import (
     Call,
     CompactionRead,
@@ -31,7 +31,7 @@ from palimpsest.recordings.reading.recorded import (
     TitleRead,
     UsageRead,
     media_of,
-    words_of,
+    text_of_parts,
 )
 from palimpsest.recordings.reading.sources import (
     head_of,
@@ -42,22 +42,22 @@ from palimpsest.recordings.reading.sources import (
 )
 from palimpsest.transcript.errors import UserError
 
-SUBAGENT = "subagent"
+SUBAGENT_KIND = "subagent"
 """Value of a field in the head of a subagent's chat."""
 MAX_CHILDREN = 200
 PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,199}")
 """Pattern of ids that the program uses unchanged as a folder's name."""
 SENT_TYPES = {"user", "gemini"}
 """Types of records that are sent; ``info``, ``error`` and ``warning`` are for the user only."""
-FAILED = {"error", "cancelled"}
-PROGRAM = (
+FAILED_STATUSES = {"error", "cancelled"}
+PROGRAM_TEXT = (
     "<session_context>",
     "This is the Gemini CLI. We are setting up the context for our chat.",
 )
 """Beginnings of texts that the program wrote as user messages."""
-MASKED = "gemini.mask"
+MASK_RULE = "gemini.mask"
 NOT_ASKED = "The program put this answer into the history; no request made it."
-CHANGED = "The text of this message was changed after it had been recorded."
+CHANGED_SENTENCE = "The text of this message was changed after it had been recorded."
 
 
 class GeminiCliImporter:
@@ -163,7 +163,7 @@ class _GeminiChat:
     """The fingerprint of each call's result in the history."""
     unmasked_fingerprints: dict[str, bytes] = field(default_factory=dict)
     """The fingerprint of each call's result before it was masked."""
-    pending: JsonValue = NOTHING
+    pending: JsonValue = NO_VALUE
     """An answer that later records may complete."""
     count: int = 0
 
@@ -189,7 +189,7 @@ class _GeminiChat:
 
     def _begin(self, record: JsonValue, place: str) -> SessionBegin:
         self.session = record.id("sessionId") or place
-        self.is_subagent = record.get("kind") == SUBAGENT
+        self.is_subagent = record.get("kind") == SUBAGENT_KIND
         is_child_folder = self.is_subagent and self.folder_name not in ("", "chats", self.session)
         return SessionBegin(
             self.session,
@@ -215,7 +215,7 @@ class _GeminiChat:
     def finish(self) -> Iterator[Recorded]:
         """Yield the answer that no later record completes."""
         if record := self.pending:
-            self.pending = NOTHING
+            self.pending = NO_VALUE
             name = record.id("id") or f"a{self.count}"
             self._add(name, record)
             calls = record.objects("toolCalls")
@@ -229,7 +229,7 @@ class _GeminiChat:
                 finish="tool-calls" if calls else "stop",
             )
             for call in calls:
-                if call.get("result") is not None or call.text("status") in FAILED:
+                if call.get("result") is not None or call.text("status") in FAILED_STATUSES:
                     yield self._result(call)
 
     def _from_user(self, name: str, record: JsonValue) -> Iterator[Recorded]:
@@ -240,7 +240,7 @@ class _GeminiChat:
                 "user",
                 parts,
                 record.milliseconds("timestamp"),
-                by_program=words_of(parts).lstrip().startswith(PROGRAM),
+                by_program=text_of_parts(parts).lstrip().startswith(PROGRAM_TEXT),
             )
 
     def _add(self, name: str, record: JsonValue) -> None:
@@ -257,7 +257,7 @@ class _GeminiChat:
         return ResultRead(
             name,
             output,
-            is_error=call.text("status") in FAILED,
+            is_error=call.text("status") in FAILED_STATUSES,
             ended=call.milliseconds("timestamp"),
             media=media_of(_content(call.at("result"))),
             session=call.id("agentId") or None,
@@ -271,7 +271,7 @@ class _GeminiChat:
             yield UsageRead(name, usage)
         yield from self._changed_results(record)
         if fingerprint(record.as_text("content")) != former_content:
-            yield GapRead(CHANGED, message=name, chars=len(record.as_text("content")))
+            yield GapRead(CHANGED_SENTENCE, message=name, chars=len(record.as_text("content")))
         self._add(name, record)
 
     def _changed_results(self, record: JsonValue) -> Iterator[Recorded]:
@@ -283,7 +283,9 @@ class _GeminiChat:
             elif (output_hash := fingerprint(output)) != self.result_fingerprints[name]:
                 self.result_fingerprints[name] = output_hash
                 is_restored = output_hash == self.unmasked_fingerprints[name]
-                yield ReducedRead(name, "" if is_restored else output, MASKED, restored=is_restored)
+                yield ReducedRead(
+                    name, "" if is_restored else output, MASK_RULE, restored=is_restored
+                )
 
     def _rewind(self, name: str) -> Iterator[Recorded]:
         """Yield the reverted messages; all messages are reverted where the named one is not in the history."""
@@ -300,23 +302,23 @@ class _GeminiChat:
             for entry in changes.objects("messages")
             if entry.text("type") in SENT_TYPES and (name := entry.id("id"))
         }
-        removed = tuple(name for name in self.history if name not in history)
+        removed_names = tuple(name for name in self.history if name not in history)
         added = [entry for name, entry in history.items() if name not in self.history]
         with_content = [entry for entry in added if any(_content(entry.at("content")))]
-        summary = next((entry for entry in with_content if entry.get("type") == "user"), NOTHING)
+        summary = next((entry for entry in with_content if entry.get("type") == "user"), NO_VALUE)
         for entry in history.values():
             yield from self._changed_results(entry)
-        if removed:
+        if removed_names:
             yield CompactionRead(
                 name := summary.id("id") or f"c{self.count}",
-                words_of(_content(summary.at("content"))),
-                replaced=removed,
+                text_of_parts(_content(summary.at("content"))),
+                replaced_messages=removed_names,
                 created=changes.milliseconds("lastUpdated"),
             )
             self._store_fingerprint(name, summary)
         for entry in with_content:
             name = entry.id("id")
-            if entry is summary and removed:
+            if entry is summary and removed_names:
                 continue
             if entry.get("type") == "user":
                 yield from self._from_user(name, entry)

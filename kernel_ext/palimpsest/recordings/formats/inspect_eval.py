@@ -19,7 +19,7 @@ from palimpsest.recordings.message_formats.repeated_inputs import (
 from palimpsest.recordings.reading.archives import JsonArchive, opened_archive
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.json_fields import (
-    NOTHING,
+    NO_VALUE,
     JsonValue,
     media_at,
     usage_of_whole_prompt,
@@ -36,7 +36,7 @@ from palimpsest.recordings.reading.recorded import (
     Text,
     Thinking,
     media_of,
-    words_of,
+    text_of_parts,
 )
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import Usage
@@ -79,16 +79,16 @@ class InspectEvalImporter:
             if not samples:
                 raise UserError(f"{str(path)!r} holds no samples; the evaluation wrote none.")
             for name in samples:
-                if sample := JsonValue(archive.read(name)):
+                if sample := JsonValue(archive.read_json(name)):
                     yield from _InspectSample(sample, header, name, report).records()
 
 
 def _header(archive: JsonArchive) -> JsonValue:
     for name in ("header.json", "_journal/start.json"):
-        header = JsonValue(archive.read(name))
+        header = JsonValue(archive.read_json(name))
         if header.at("eval"):
             return header
-    return NOTHING
+    return NO_VALUE
 
 
 @dataclass(slots=True)
@@ -137,7 +137,7 @@ class _InspectSample:
 
     def _begin(self, session: str, events: list[JsonValue]) -> SessionBegin:
         evaluation = self.header.at("eval")
-        first_request = next((event for event in events if event.get("event") == "model"), NOTHING)
+        first_request = next((event for event in events if event.get("event") == "model"), NO_VALUE)
         system, _ = self._input(first_request)
         return SessionBegin(
             session,
@@ -160,9 +160,9 @@ class _InspectSample:
         reduction: RecordedReduction | None = None
         results_yielded, calls = set[str](), list[str]()
         for n, event in enumerate(events):
-            next_event = events[n + 1] if n + 1 < len(events) else NOTHING
+            next_event = events[n + 1] if n + 1 < len(events) else NO_VALUE
             if event.get("event") == "compaction":
-                reduction = _reduction(event, events[n - 1] if n else NOTHING)
+                reduction = _reduction(event, events[n - 1] if n else NO_VALUE)
                 continue
             if _writes_summary(event, next_event):
                 # Later requests may contain the summary in place of the results of the calls so far.
@@ -175,7 +175,7 @@ class _InspectSample:
                     yield record
                 elif record.call not in results_yielded:
                     results_yielded.add(record.call)
-                    yield _with_times(record, runs.get(record.call, NOTHING))
+                    yield _with_times(record, runs.get(record.call, NO_VALUE))
             reduction = None
             if event.get("pending") is True:
                 self.report(self.file_name, "A request was not answered when the log was written.")
@@ -243,7 +243,7 @@ class _InspectSample:
 
     def _answer(self, event: JsonValue, default_id: str, created: int | None) -> MessageRead:
         output = event.at("output")
-        choice = output.first("choices")
+        choice = output.first_entry("choices")
         message = choice.at("message")
         problem = event.text("error") or output.text("error")
         finish = choice.finish("stop_reason")
@@ -286,7 +286,7 @@ class _InspectSample:
                     yield Text(block.as_text())
 
     def _text(self, content: JsonValue) -> str:
-        return words_of(self._parts(content))
+        return text_of_parts(self._parts(content))
 
     def _resolve_text(self, value: str) -> str:
         """Return a text, or the sample's attachment to which the text refers."""
@@ -324,7 +324,7 @@ def _reduction(event: JsonValue, previous_event: JsonValue) -> RecordedReduction
     summary_request = (
         previous_event
         if previous_event.get("event") == "model" and _writes_summary(previous_event, event)
-        else NOTHING
+        else NO_VALUE
     )
     return RecordedReduction(
         rule=f"inspect.{event.text('type') or 'compaction'}",
@@ -336,14 +336,16 @@ def _reduction(event: JsonValue, previous_event: JsonValue) -> RecordedReduction
 
 
 def _usage(counts: JsonValue) -> Usage | None:
-    read = counts.tokens("input_tokens_cache_read")
-    written = counts.tokens("input_tokens_cache_write")
+    cache_read = counts.tokens("input_tokens_cache_read")
+    cache_written = counts.tokens("input_tokens_cache_write")
     prompt, output = counts.tokens("input_tokens"), counts.tokens("output_tokens")
-    if counts.tokens("total_tokens") != prompt + output or not read + written:
+    if counts.tokens("total_tokens") != prompt + output or not cache_read + cache_written:
         # Some providers' input tokens do not include the cached tokens; the total shows it.
-        prompt += read + written
+        prompt += cache_read + cache_written
     reasoning = min(output, counts.tokens("reasoning_tokens"))
-    return usage_of_whole_prompt(prompt, output, read=read, written=written, reasoning=reasoning)
+    return usage_of_whole_prompt(
+        prompt, output, cache_read=cache_read, cache_written=cache_written, reasoning=reasoning
+    )
 
 
 def _with_times(result: ResultRead, run: JsonValue) -> ResultRead:

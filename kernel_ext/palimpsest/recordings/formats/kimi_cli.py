@@ -17,9 +17,9 @@ from palimpsest.recordings.format_parts.kimi_contexts import (
     kimi_parts,
     message_key,
 )
-from palimpsest.recordings.message_formats.chat_messages import ARGUMENTS, CallNames
+from palimpsest.recordings.message_formats.chat_messages import ARGUMENTS_KEY, CallNames
 from palimpsest.recordings.reading.importer import Head, Report
-from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
+from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
 from palimpsest.recordings.reading.reading_budget import (
     MAX_VALUE_BYTES,
     PART_BYTES,
@@ -39,7 +39,7 @@ from palimpsest.recordings.reading.recorded import (
     Text,
     Thinking,
     media_of,
-    words_of,
+    text_of_parts,
 )
 from palimpsest.recordings.reading.sources import (
     discard_report,
@@ -52,8 +52,8 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.values import Usage
 
-WIRE = "wire.jsonl"
-SUBAGENTS = "subagents"
+WIRE_NAME = "wire.jsonl"
+SUBAGENT_FOLDER = "subagents"
 OTHER_ENTRIES = frozenset({"state.json", "tasks", "notifications", "meta.json"})
 """Entries of a session's folder that hold no messages."""
 MAX_SUBAGENTS = 200
@@ -61,18 +61,18 @@ WINDOW_EVENTS = 200
 """First events that are searched for the context window."""
 KEPT_MESSAGES = 2
 """Messages of the user and of the model that a compaction keeps, where no context file says which."""
-CLEARED = "The context has been cleared."
+CLEARED_TEXT = "The context has been cleared."
 """The program's output after ``/clear``."""
 AGENT_ID = re.compile(r"^agent_id: (\w{1,64})$", re.MULTILINE)
-EVENTS = frozenset({"TurnBegin", "StepBegin", "StatusUpdate", "ContentPart", "ToolCall"})
+EVENT_TYPES = frozenset({"TurnBegin", "StepBegin", "StatusUpdate", "ContentPart", "ToolCall"})
 
 NO_MODEL = "The model is not in the recording."
 NO_TOOLS = "The tools that were offered are not in the recording."
 NO_REMINDERS = "Reminders that the program adds to requests are not in the recording."
 NO_SUMMARY_USAGE = "The request that wrote a summary has no recorded usage."
 KEPT_UNKNOWN = "The messages that a compaction kept are not known."
-COMMAND = "The prompt that a command stands for is not in the recording."
-RETRIED = "An attempt that failed and was sent again is not in the recording."
+COMMAND_SENTENCE = "The prompt that a command stands for is not in the recording."
+RETRIED_SENTENCE = "An attempt that failed and was sent again is not in the recording."
 SIDE_QUESTION = "Requests of side questions (/btw) are not in the recording."
 WENT_BACK = (
     "The agent went back to an earlier state of its context; what it took back is not recorded."
@@ -80,7 +80,7 @@ WENT_BACK = (
 TIME_TRAVEL = "SendDMail"
 """The tool with which an agent goes back to an earlier state of its context."""
 TOO_LONG = "An answer is longer than one may be; what came after was left out."
-NESTED = "The events of a subagent's own subagents were left out."
+NESTED_SENTENCE = "The events of a subagent's own subagents were left out."
 TOO_MANY = f"It has more than {MAX_SUBAGENTS} subagents; the others were left out."
 
 
@@ -94,20 +94,20 @@ class KimiCliImporter:
     def recognises(self, head: Head) -> bool:
         """Return whether a file begins like a ``wire.jsonl``, or a folder holds one."""
         if head.names:
-            wire = head.path / WIRE
-            is_file = WIRE in head.names and wire.is_file() and not wire.is_symlink()
+            wire = head.path / WIRE_NAME
+            is_file = WIRE_NAME in head.names and wire.is_file() and not wire.is_symlink()
             return is_file and _is_wire(head_of(wire))
         return _is_wire(head)
 
     def own_files(self, names: Collection[str]) -> Collection[str]:
         """Return the entries of a session's folder that belong to it."""
         contexts = (name for name in names if name.startswith("context"))
-        return {WIRE, SUBAGENTS, *OTHER_ENTRIES, *contexts}
+        return {WIRE_NAME, SUBAGENT_FOLDER, *OTHER_ENTRIES, *contexts}
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session, then its subagents in the order in which they began."""
-        wire = path / WIRE if path.is_dir() else path
-        has_folder = wire.name == WIRE
+        wire = path / WIRE_NAME if path.is_dir() else path
+        has_folder = wire.name == WIRE_NAME
         name = recorded_name(wire.absolute().parent.name if has_folder else wire.stem)
         contexts = KimiContexts.of_folder(wire.parent, report) if has_folder else KimiContexts()
         files = _subagent_files(wire.parent) if has_folder else {}
@@ -143,16 +143,16 @@ def _is_wire(head: Head) -> bool:
     if first.text("type") == "metadata" and "protocol_version" in first:
         return True
     message = first.at("message")
-    return "timestamp" in first and message.text("type") in EVENTS and "payload" in message
+    return "timestamp" in first and message.text("type") in EVENT_TYPES and "payload" in message
 
 
 def _subagent_files(folder: Path) -> dict[str, Path]:
     """Return the subagents' files below a session's folder by the subagents' ids; links are not followed."""
-    parent = folder / SUBAGENTS
+    parent = folder / SUBAGENT_FOLDER
     if parent.is_symlink() or not parent.is_dir():
         return {}
     entries = sorted(entry for entry, _ in zip(parent.iterdir(), range(10_000), strict=False))
-    files = ((entry.name, entry / WIRE) for entry in entries if not entry.is_symlink())
+    files = ((entry.name, entry / WIRE_NAME) for entry in entries if not entry.is_symlink())
     return {
         name: file
         for name, file in files
@@ -171,7 +171,7 @@ def _events(path: Path, report: Report) -> Iterator[_Event]:
     for _, record in json_lines(path, report):
         message = record.at("message")
         if kind := message.text("type"):
-            yield _Event(kind, message.at("payload"), record.moment("timestamp"))
+            yield _Event(kind, message.at("payload"), record.time_ms("timestamp"))
 
 
 def _window_in(events: Iterator[_Event]) -> int | None:
@@ -209,7 +209,7 @@ class _Child:
 class _Step:
     """A request whose answer is being read."""
 
-    begun: int | None
+    begun_ms: int | None
     parts: list[Any] = field(default_factory=list)
     arguments: dict[int, list[str]] = field(default_factory=dict)
     """The pieces of a call's arguments by the call's place among the parts."""
@@ -302,7 +302,7 @@ class _KimiSession:
 
     def _retry_step(self, _payload: JsonValue, time: int | None) -> Iterator[Recorded]:
         self._step = _Step(time) if self._step else None
-        yield from self._gap_once(RETRIED)
+        yield from self._gap_once(RETRIED_SENTENCE)
 
     def _interrupt_step(self, _payload: JsonValue, time: int | None) -> Iterator[Recorded]:
         yield from self._finish_answer(time, finish="aborted")
@@ -326,7 +326,7 @@ class _KimiSession:
         self._ids.append(message.id)
         self._ids_since_clear.append(message.id)
         calls = [part.id for part in parts if isinstance(part, Call)]
-        self._ids_by_content[message_key(role, words_of(parts, ""), calls)] = message.id
+        self._ids_by_content[message_key(role, text_of_parts(parts, ""), calls)] = message.id
         return message
 
     def _send_prompt(self) -> Iterator[Recorded]:
@@ -339,15 +339,15 @@ class _KimiSession:
         (content, time), self._prompt = self._prompt, None
         message = self._user(content, time)
         yield message
-        if words_of(message.parts).startswith("/"):
-            yield GapRead(COMMAND, message=message.id)
+        if text_of_parts(message.parts).startswith("/"):
+            yield GapRead(COMMAND_SENTENCE, message=message.id)
 
     def _end_turn(
-        self, _payload: JsonValue = NOTHING, _time: int | None = None
+        self, _payload: JsonValue = NO_VALUE, _time: int | None = None
     ) -> Iterator[Recorded]:
         """Yield the open answer; a prompt without a step is dropped, since it was a command or was blocked."""
         yield from self._finish_answer(None)
-        if self._prompt is not None and self._command_output == CLEARED and self._ids:
+        if self._prompt is not None and self._command_output == CLEARED_TEXT and self._ids:
             self._cleared = RemovedRead(tuple(self._ids_since_clear), created=self._prompt[1])
         self._prompt, self._command_output, self._step = None, "", None
 
@@ -356,8 +356,8 @@ class _KimiSession:
     def _add_content(self, payload: JsonValue, _time: int | None) -> Iterator[Recorded]:
         parts = [*kimi_parts([payload.raw])]
         if self._step is None:
-            if len(self._command_output) <= len(CLEARED):
-                self._command_output += words_of(parts, "")
+            if len(self._command_output) <= len(CLEARED_TEXT):
+                self._command_output += text_of_parts(parts, "")
         elif self._step.reserve_bytes(sum(value_bytes(part) for part in parts)):
             self._step.parts += parts
         else:
@@ -374,7 +374,7 @@ class _KimiSession:
         if tool == TIME_TRAVEL:
             yield from self._gap_once(WENT_BACK)
         self._step.arguments[len(self._step.parts)] = [arguments]
-        self._step.parts.append(Call(self._calls.new(payload.id("id")), tool, {}))
+        self._step.parts.append(Call(self._calls.new_id(payload.id("id")), tool, {}))
 
     def _add_arguments(self, payload: JsonValue, _time: int | None) -> Iterator[Recorded]:
         piece = payload.text("arguments_part")
@@ -409,7 +409,7 @@ class _KimiSession:
         yield self._message(
             "assistant",
             parts,
-            created=step.begun,
+            created=step.begun_ms,
             completed=time,
             usage=usage,
             finish=finish or ("tool-calls" if step.arguments else "stop"),
@@ -431,7 +431,7 @@ class _KimiSession:
         if system_text:
             parts.append(Text(f"<system>{system_text}</system>"))
         parts += kimi_parts(value.get("output"))
-        output = words_of(parts, "")
+        output = text_of_parts(parts, "")
         match = AGENT_ID.search(output[:2_000])
         agent = match[1] if match else next(self._children_of(recorded_id), None)
         if agent:
@@ -458,7 +458,7 @@ class _KimiSession:
 
     def _subagent(self, payload: JsonValue, _time: int | None) -> Iterator[Recorded]:
         if self._begin.parent is not None:
-            yield from self._gap_once(NESTED)
+            yield from self._gap_once(NESTED_SENTENCE)
             return
         name, call = _child_name(payload), _parent_call(payload)
         if name and len(self.children) <= MAX_SUBAGENTS:
@@ -469,25 +469,25 @@ class _KimiSession:
     def _compaction(self, _payload: JsonValue, time: int | None) -> Iterator[Recorded]:
         self._compactions += 1
         name = f"c{self._compactions}"
-        recorded, keeps_from = self._recorded_compaction()
+        recorded_compaction, keeps_from = self._recorded_compaction()
         is_command = self._prompt is not None
         yield CompactionRead(
             name,
-            None if recorded is None else recorded.summary,
+            None if recorded_compaction is None else recorded_compaction.summary,
             keeps_from=keeps_from,
             created=time,
-            auto=not is_command,
+            is_automatic=not is_command,
             tokens_before=self._context_tokens,
-            tokens_after=None if recorded is None else recorded.tokens_after,
+            tokens_after=None if recorded_compaction is None else recorded_compaction.tokens_after,
         )
         yield from self._gap_once(NO_SUMMARY_USAGE)
-        if recorded is None:
+        if recorded_compaction is None:
             yield from self._gap_once(KEPT_UNKNOWN)
         start = self._ids.index(keeps_from) if keeps_from else len(self._ids)
         self._ids = [name, *self._ids[start:]]
         self._ids_since_clear.append(name)
         if self._step is not None:
-            self._step.begun = time
+            self._step.begun_ms = time
 
     def _recorded_compaction(self) -> tuple[KimiCompaction | None, str | None]:
         """Return the next compaction of the context files, and the first message that it kept.
@@ -495,12 +495,12 @@ class _KimiSession:
         A compaction is recognised by the messages that it kept, since a context file may be missing.
         """
         for number in range(self._passed_compactions, self._contexts.count):
-            recorded = self._contexts.compaction(number)
-            kept = (self._ids_by_content.get(key) for key in recorded.kept_keys)
+            compaction = self._contexts.compaction(number)
+            kept = (self._ids_by_content.get(key) for key in compaction.kept_keys)
             keeps_from = next((message for message in kept if message in self._ids), None)
-            if keeps_from or not recorded.kept_keys:
+            if keeps_from or not compaction.kept_keys:
                 self._passed_compactions = number + 1
-                return recorded, keeps_from
+                return compaction, keeps_from
         return None, next(iter(self._ids[-KEPT_MESSAGES:]), None)
 
     _handlers: ClassVar[
@@ -524,7 +524,7 @@ class _KimiSession:
 
 
 def _input_of(pieces: list[str]) -> Json:
-    return JsonValue("".join(pieces)).tool_input(name=ARGUMENTS)
+    return JsonValue("".join(pieces)).tool_input(name=ARGUMENTS_KEY)
 
 
 def _usage_of(usage: JsonValue) -> Usage:

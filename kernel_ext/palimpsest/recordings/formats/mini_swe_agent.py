@@ -21,7 +21,7 @@ from palimpsest.recordings.reading.document_beginning import (
     object_beginning,
 )
 from palimpsest.recordings.reading.importer import Head, Report
-from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
+from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
 from palimpsest.recordings.reading.recorded import (
     GapRead,
     Json,
@@ -34,14 +34,14 @@ from palimpsest.recordings.reading.sources import head_of, json_field, json_obje
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.strings.relative_paths import recorded_name
 
-BEGINNING = re.compile(rb'\{\s*"info"\s*:\s*\{\s*"(?:exit_status|model_stats)"')
+DOCUMENT_START = re.compile(rb'\{\s*"info"\s*:\s*\{\s*"(?:exit_status|model_stats)"')
 """The first fields of a document, in all versions that write more than the messages."""
 LAST_WORDS = re.compile(r"SUBMIT_FINAL_OUTPUT|SWE_AGENT_FINAL_OUTPUT")
 """The text that ends a task in all versions; the prompt contains it."""
 CHAT_ROLES = frozenset({"system", "user", "assistant"})
-ACTION = re.compile(r"```bash\n.*?\n```", re.DOTALL)
+ACTION_BLOCK = re.compile(r"```bash\n.*?\n```", re.DOTALL)
 """The command in an answer of the versions without calls."""
-LISTS = {"messages": "messages.item", "history": "history.item"}
+MESSAGE_PATHS = {"messages": "messages.item", "history": "history.item"}
 NO_TOOLS = "The tools that were offered are not in the recording."
 OTHER_COUNT = "The recording counts {reported} requests, but has the answers of {recorded}."
 
@@ -56,7 +56,7 @@ class MiniSweAgentImporter:
     def recognises(self, head: Head) -> bool:
         """Return whether a file begins with the fields that the agent writes first, or is a list of its messages."""
         start = head.start.lstrip()
-        if BEGINNING.match(start) or (b'"info"' in start[:200] and b'"mini_version"' in start):
+        if DOCUMENT_START.match(start) or (b'"info"' in start[:200] and b'"mini_version"' in start):
             return start.startswith(b"{")
         text = document_text(start)
         return is_one_document(text) and _are_messages(_first_messages(text))
@@ -68,24 +68,24 @@ class MiniSweAgentImporter:
         messages = _messages(path, report)
         if not config:
             messages = _with_mistakes(messages)
-        first = next(messages, None)
-        if first is None:
+        first_message = next(messages, None)
+        if first_message is None:
             raise UserError(f"{str(path)!r} holds no message of mini-swe-agent.")
-        has_system = first.get("role") == "system"
+        has_system = first_message.get("role") == "system"
         name = path.absolute().parent.name if path.name == "traj.json" else path.name.split(".")[0]
         yield SessionBegin(
             id=recorded_name(name),
             format=self.name,
             format_version=info.text("mini_version"),
             directory=config.text("environment", "cwd"),
-            created=_created(first),
+            created=_created(first_message),
             model=full_model_name(config.get("model", "model_name")),
-            system=text_of(first.get("content")) if has_system else None,
+            system=text_of(first_message.get("content")) if has_system else None,
         )
         yield GapRead(NO_TOOLS)
         yield from totals_of(info.at("model_stats"))
         stream = ChatStream(_answer_facts, _result_facts, text_commands=True)
-        rest = chain(() if has_system else (first,), messages, (NOTHING,))
+        rest = chain(() if has_system else (first_message,), messages, (NO_VALUE,))
         answers = 0
         for message, following in pairwise(rest):
             answers += yield from _records_of(stream, message, following)
@@ -95,17 +95,17 @@ class MiniSweAgentImporter:
 
 
 def _records_of(
-    stream: ChatStream, message: JsonValue, following: JsonValue
+    stream: ChatStream, message: JsonValue, next_message: JsonValue
 ) -> Generator[Recorded, None, int]:
     """Yield the values of one message, and return how many answers it contains."""
     answers = 0
     if failed := _failed_answer(message):
-        gaps, entry = stream.read(failed)
+        gaps, entry = stream.read_message(failed)
         yield from (*gaps, entry)
         if isinstance(entry, MessageRead):
             yield RemovedRead((entry.id,))
         answers += 1
-    gaps, entry = stream.read(message, following)
+    gaps, entry = stream.read_message(message, next_message)
     yield from (*gaps, entry)
     return answers + (isinstance(entry, MessageRead) and entry.role == "assistant")
 
@@ -116,7 +116,7 @@ def _first_messages(text: str) -> list[JsonValue]:
         return list_beginning(text)
     beginning = object_beginning(text)
     first = next(iter(beginning.fields), beginning.cut_name)
-    return beginning.objects_at(first) if first in LISTS else []
+    return beginning.objects_at(first) if first in MESSAGE_PATHS else []
 
 
 def _are_messages(messages: list[JsonValue]) -> bool:
@@ -131,7 +131,7 @@ def _with_mistakes(messages: Iterator[JsonValue]) -> Iterator[JsonValue]:
     has_command = True
     for message in messages:
         if message.get("role") == "assistant":
-            has_command = len(ACTION.findall(text_of(message.get("content")))) == 1
+            has_command = len(ACTION_BLOCK.findall(text_of(message.get("content")))) == 1
         elif message.get("role") == "user" and not has_command:
             yield JsonValue({**message.raw, "message_type": "error"})
             continue
@@ -143,7 +143,7 @@ def _messages(path: Path, report: Report) -> Iterator[JsonValue]:
     text = document_text(head_of(path).start)
     beginning = object_beginning(text)
     first = next(iter(beginning.fields), beginning.cut_name)
-    prefix = "item" if text.startswith("[") else LISTS.get(first, LISTS["messages"])
+    prefix = "item" if text.startswith("[") else MESSAGE_PATHS.get(first, MESSAGE_PATHS["messages"])
     for _, message in json_objects(path, prefix, report, "message"):
         if message.get("role") != "exit":
             yield _as_chat(message)
@@ -193,16 +193,18 @@ def _failed_answer(message: JsonValue) -> JsonValue:
     extra = message.at("extra")
     response = extra.at("response")
     if not extra.get("interrupt_type") or not response:
-        return NOTHING
+        return NO_VALUE
     is_response = response.get("object") == "response"
     chat_message = (
-        _response_as_chat(response) if is_response else response.first("choices").fields("message")
+        _response_as_chat(response)
+        if is_response
+        else response.first_entry("choices").fields("message")
     )
     return JsonValue({**chat_message, "role": "assistant", "extra": extra.raw})
 
 
 def _created(message: JsonValue) -> int | None:
-    return message.moment("extra", "timestamp")
+    return message.time_ms("extra", "timestamp")
 
 
 def _answer_facts(message: JsonValue) -> dict[str, Any]:
@@ -217,7 +219,7 @@ def _answer_facts(message: JsonValue) -> dict[str, Any]:
             response.get("usage") or message.get("usage"), response.get("service_tier")
         ),
         "cost": extra.cost("cost"),
-        "finish": response.first("choices").finish("finish_reason"),
+        "finish": response.first_entry("choices").finish("finish_reason"),
     }
 
 

@@ -21,7 +21,7 @@ from palimpsest.recordings.reading.document_beginning import (
     object_beginning,
 )
 from palimpsest.recordings.reading.importer import Head, Report
-from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
+from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
 from palimpsest.recordings.reading.recorded import GapRead, Recorded, SessionBegin
 from palimpsest.recordings.reading.sources import (
     head_of,
@@ -33,7 +33,7 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.strings.relative_paths import recorded_name
 
 NO_USAGE = "No tokens are recorded of most or all requests."
-CUT = "The requests were not recorded as such; one is cut at each answer."
+CUT_SENTENCE = "The requests were not recorded as such; one is cut at each answer."
 SYSTEM_ROLES = frozenset({"system", "developer"})
 
 
@@ -80,15 +80,15 @@ class OpenAIChatImporter:
             if not messages:
                 report(place, "It has no messages and was left out.")
                 continue
-            keys = [message_key(message) for message in messages]
-            if session is None or not session.continues(keys):
+            message_keys = [message_key(message) for message in messages]
+            if session is None or not session.continues(message_keys):
                 number += 1
                 session = _Conversation()
                 yield self._begin(line, messages, f"{recorded_name(path.stem)}-{number}")
                 answers = sum(message.get("role") == "assistant" for message in messages)
                 if not is_pair or answers > 1:
-                    yield GapRead(CUT)
-            yield from session.read(line, messages, keys)
+                    yield GapRead(CUT_SENTENCE)
+            yield from session.read(line, messages, message_keys)
         if session is None:
             raise UserError(f"{str(path)!r} holds no messages of a chat.")
 
@@ -101,7 +101,7 @@ class OpenAIChatImporter:
             id=name,
             format=self.name,
             title=metadata.text("title"),
-            created=line.moment("created"),
+            created=line.time_ms("created"),
             model=full_model_name(line.get("model") or metadata.get("model")),
             system="\n\n".join(system) if system else None,
             tools=JsonValue(line.get("tools") or line.get("functions")).tool_specs(),
@@ -211,19 +211,19 @@ class _Conversation:
     def __init__(self) -> None:
         self._stream = ChatStream(self._facts)
         self._keys: list[bytes] = []
-        self._line = NOTHING
+        self._line = NO_VALUE
         self._is_last_answer = False
 
-    def continues(self, keys: list[bytes]) -> bool:
+    def continues(self, message_keys: list[bytes]) -> bool:
         """Return whether a line begins with all messages that were read."""
-        return len(keys) > len(self._keys) and keys[: len(self._keys)] == self._keys
+        return len(message_keys) > len(self._keys) and message_keys[: len(self._keys)] == self._keys
 
     def read(
-        self, line: JsonValue, messages: list[JsonValue], keys: list[bytes]
+        self, line: JsonValue, messages: list[JsonValue], message_keys: list[bytes]
     ) -> Iterator[Recorded]:
         """Yield the messages that a line adds."""
         new_messages = messages[len(self._keys) :]
-        self._keys, self._line = keys, line
+        self._keys, self._line = message_keys, line
         answers = [
             index
             for index, message in enumerate(new_messages)
@@ -233,14 +233,14 @@ class _Conversation:
             if message.get("role") in SYSTEM_ROLES:
                 continue
             self._is_last_answer = bool(answers) and index == answers[-1]
-            gaps, entry = self._stream.read(message)
+            gaps, entry = self._stream.read_message(message)
             yield from (*gaps, entry)
         if answers and usage_of(line.get("usage")) is None:
             yield from self._stream.report_once(NO_USAGE)
 
     def _facts(self, message: JsonValue) -> dict[str, Any]:
         """Return a line's facts about its last answer."""
-        line = self._line if self._is_last_answer else NOTHING
+        line = self._line if self._is_last_answer else NO_VALUE
         usage, tier = (message.get(name) or line.get(name) for name in ("usage", "service_tier"))
         return {
             "model": full_model_name(line.get("model")),

@@ -14,14 +14,14 @@ from palimpsest.store.exchange.import_report import ImportControl, ImportReport
 from palimpsest.store.exchange.importer import import_sessions
 from palimpsest.store.interface import Store
 
-EXPORT = re.compile(rb'\s*\{\s*"info"\s*:\s*\{')
-FOLDERS = frozenset({"session", "message"})
-STORAGE = "storage"
-STORAGE_FOLDERS = FOLDERS | {STORAGE, "part", "project", "session_diff", "todo"}
+EXPORT_START = re.compile(rb'\s*\{\s*"info"\s*:\s*\{')
+STORAGE_SUBFOLDERS = frozenset({"session", "message"})
+STORAGE_FOLDER = "storage"
+STORAGE_FOLDERS = STORAGE_SUBFOLDERS | {STORAGE_FOLDER, "part", "project", "session_diff", "todo"}
 """The folders of OpenCode's storage, and the one that holds them."""
 OTHER_ENTRIES = frozenset({"auth.json", "mcp-auth.json", "bin", "snapshot", "tool-output"})
 """Entries of OpenCode's folder without sessions: keys, programs, states of files and long outputs."""
-DATABASE = re.compile(r"opencode(-[a-z0-9]+)?\.db")
+DATABASE_NAME = re.compile(r"opencode(-[a-z0-9]+)?\.db")
 """Name of the database in OpenCode's folder; it contains the release channel, unless that is the stable one."""
 
 
@@ -38,11 +38,11 @@ class OpenCodeImporter:
             return _database(head) is not None or _is_storage(head)
         if head.start.startswith(MAGIC):
             return is_opencode_database(head.path)
-        return EXPORT.match(head.start) is not None
+        return EXPORT_START.match(head.start) is not None
 
     def own_files(self, names: Collection[str]) -> Collection[str]:
         """Return OpenCode's databases, the folders that hold its sessions, and what else it keeps beside them."""
-        return {*STORAGE_FOLDERS, *OTHER_ENTRIES, *filter(DATABASE.match, names)}
+        return {*STORAGE_FOLDERS, *OTHER_ENTRIES, *filter(DATABASE_NAME.match, names)}
 
     def import_whole(
         self,
@@ -58,15 +58,15 @@ class OpenCodeImporter:
 
 
 def _is_storage(head: Head) -> bool:
-    if FOLDERS & set(head.names):
-        return any((head.path / name).is_dir() for name in FOLDERS)
-    return STORAGE in head.names and (head.path / STORAGE / "session").is_dir()
+    if STORAGE_SUBFOLDERS & set(head.names):
+        return any((head.path / name).is_dir() for name in STORAGE_SUBFOLDERS)
+    return STORAGE_FOLDER in head.names and (head.path / STORAGE_FOLDER / "session").is_dir()
 
 
 def _database(head: Head) -> Path | None:
     """Return the database in OpenCode's own folder."""
     for name in sorted(head.names):
         path = head.path / name
-        if DATABASE.fullmatch(name) and path.is_file() and is_opencode_database(path):
+        if DATABASE_NAME.fullmatch(name) and path.is_file() and is_opencode_database(path):
             return path
     return None

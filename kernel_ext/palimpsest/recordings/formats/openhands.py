@@ -13,7 +13,7 @@ from palimpsest.recordings.format_parts.openhands_instance import event_session,
 from palimpsest.recordings.format_parts.openhands_subagents import (
     MAX_CHILDREN,
     MAX_LEVELS,
-    SUBAGENTS,
+    SUBAGENT_FOLDER,
     GivenTasks,
     SubagentFolder,
     subagent_folders,
@@ -25,7 +25,7 @@ from palimpsest.recordings.format_parts.openhands_v0 import (
     reported_requests,
 )
 from palimpsest.recordings.reading.importer import Head, Report
-from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue, media_at
+from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue, media_at
 from palimpsest.recordings.reading.recorded import (
     Call,
     CompactionRead,
@@ -39,7 +39,7 @@ from palimpsest.recordings.reading.recorded import (
     Text,
     Thinking,
     media_of,
-    words_of,
+    text_of_parts,
 )
 from palimpsest.recordings.reading.sources import head_of, json_document, json_items, json_lines
 from palimpsest.transcript.errors import UserError
@@ -48,7 +48,7 @@ from palimpsest.transcript.values import ToolSpec
 
 MAX_EVENTS = 200_000
 BASE_STATE = "base_state.json"
-EVENTS = "events"
+EVENTS_FOLDER = "events"
 """Name of the folder inside a conversation's folder that holds its events; they may also be beside its state."""
 OTHER_SYSTEM = "Another system prompt was sent from here on."
 OTHER_BRANCH = "An event before this one is missing, or it belongs to another branch."
@@ -65,7 +65,7 @@ class OpenHandsImporter:
         """Return whether a folder contains events, or a file begins with an instance or with events."""
         if head.names:
             has_events = any(_is_event_file(name) for name in head.names)
-            return has_events or (BASE_STATE in head.names and EVENTS in head.names)
+            return has_events or (BASE_STATE in head.names and EVENTS_FOLDER in head.names)
         beginning = head.start.lstrip()
         if beginning.startswith(b"{"):
             early = beginning[:400]
@@ -82,7 +82,7 @@ class OpenHandsImporter:
 
     def own_files(self, names: Collection[str]) -> Collection[str]:
         """Return the entries with events, with subagents, and with the state of the conversation."""
-        return {BASE_STATE, EVENTS, SUBAGENTS, *filter(_is_event_file, names)}
+        return {BASE_STATE, EVENTS_FOLDER, SUBAGENT_FOLDER, *filter(_is_event_file, names)}
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield each conversation of a folder, an output file or a list of events."""
@@ -105,39 +105,41 @@ class OpenHandsImporter:
             raise UserError(f"{str(path)!r} holds no events of OpenHands.")
         begin = SessionBegin(recorded_name(path.stem), self.name, "v0")
         if any("kind" in event for event in events):
-            yield from _conversation(events, NOTHING, begin, GivenTasks())
+            yield from _conversation(events, NO_VALUE, begin, GivenTasks())
         else:
-            yield from event_session(events, begin, NOTHING, report)
+            yield from event_session(events, begin, NO_VALUE, report)
 
 
 def _is_event_file(name: str) -> bool:
     return name.startswith("event-") and name.endswith(".json")
 
 
-def _has_events(beginning: bytes) -> bool:
-    is_v1 = b'"kind"' in beginning and (b"Event" in beginning or b'"parent_id"' in beginning)
-    return is_v1 or (b'"action"' in beginning and b'"args"' in beginning)
+def _has_events(start: bytes) -> bool:
+    is_v1 = b'"kind"' in start and (b"Event" in start or b'"parent_id"' in start)
+    return is_v1 or (b'"action"' in start and b'"args"' in start)
 
 
 def _folder(path: Path, report: Report) -> Iterator[Recorded]:
     """Yield the conversation of a folder, then its subagents, level by level."""
-    waiting: list[tuple[Path, SubagentFolder | None, str | None, int]] = [(path, None, None, 0)]
-    remaining = MAX_CHILDREN
-    while waiting:
-        folder, child, call, level = waiting.pop(0)
+    waiting_folders: list[tuple[Path, SubagentFolder | None, str | None, int]] = [
+        (path, None, None, 0)
+    ]
+    children_left = MAX_CHILDREN
+    while waiting_folders:
+        folder, child, call, level = waiting_folders.pop(0)
 
         def folder_report(where: str, what: str, folder: Path = folder) -> None:
             inside = "/".join(folder.relative_to(path).parts)
             report("/".join(word for word in (inside, where) if word), what)
 
         has_state = (folder / BASE_STATE).is_file()
-        state = _document(folder / BASE_STATE, folder_report) if has_state else NOTHING
+        state = _document(folder / BASE_STATE, folder_report) if has_state else NO_VALUE
         name = child.id if child else state.id("id") or path.name
-        children = subagent_folders(folder, name, remaining, _document, folder_report)
+        children = subagent_folders(folder, name, children_left, _document, folder_report)
         if children and level >= MAX_LEVELS:
             folder_report("", f"Its subagents are deeper than {MAX_LEVELS} levels; left out.")
             children = []
-        remaining -= len(children)
+        children_left -= len(children)
         tasks = GivenTasks(children)
         begin = SessionBegin(
             name, "openhands", parent=child.parent if child else None, parent_call=call
@@ -148,11 +150,13 @@ def _folder(path: Path, report: Report) -> Iterator[Recorded]:
             if child is None:
                 raise
             folder_report("", str(error))
-        waiting += [(child.path, child, tasks.calls.get(child.id), level + 1) for child in children]
+        waiting_folders += [
+            (child.path, child, tasks.calls.get(child.id), level + 1) for child in children
+        ]
 
 
 def _events(path: Path, report: Report) -> Iterator[JsonValue]:
-    inner_folder = path / EVENTS
+    inner_folder = path / EVENTS_FOLDER
     folder = inner_folder if inner_folder.is_dir() and not inner_folder.is_symlink() else path
     names = sorted(child.name for child in folder.iterdir() if child.name.startswith("event-"))
     if len(names) > MAX_EVENTS:
@@ -166,12 +170,12 @@ def _events(path: Path, report: Report) -> Iterator[JsonValue]:
 def _document(path: Path, report: Report) -> JsonValue:
     if path.is_symlink():  # a name in a copied folder may lead anywhere
         report(path.name, "It is a link and was left out.")
-        return NOTHING
+        return NO_VALUE
     try:
         document = json_document(path)
     except UserError:
         report(path.name, "It cannot be read as JSON and was left out.")
-        return NOTHING
+        return NO_VALUE
     if not isinstance(document.raw, dict):
         report(path.name, "It is no JSON object and was left out.")
     return document
@@ -180,16 +184,16 @@ def _document(path: Path, report: Report) -> JsonValue:
 def _conversation(
     events: Iterable[JsonValue], state: JsonValue, begin: SessionBegin, tasks: GivenTasks
 ) -> Iterator[Recorded]:
-    reported: dict[str, ReportedRequest] = {}
+    requests_by_answer: dict[str, ReportedRequest] = {}
     for metrics in state.fields("stats", "usage_to_metrics").values():
-        reported |= reported_requests(JsonValue(metrics))
+        requests_by_answer |= reported_requests(JsonValue(metrics))
     model = state.text("agent", "llm", "model")
-    reader = _ConversationReader(reported, model, tasks)
+    reader = _ConversationReader(requests_by_answer, model, tasks)
     has_begun = False
     for event in events:
         if not event:
             continue
-        prompt = event if event.get("kind") == "SystemPromptEvent" else NOTHING
+        prompt = event if event.get("kind") == "SystemPromptEvent" else NO_VALUE
         if not has_begun:
             has_begun = True
             yield replace(
@@ -197,9 +201,10 @@ def _conversation(
                 format_version="v1",
                 directory=state.text("workspace", "working_dir"),
                 created=event.milliseconds("timestamp"),
-                model=model or next((request.model for request in reported.values()), ""),
+                model=model or next((request.model for request in requests_by_answer.values()), ""),
                 window=next(
-                    (request.window for request in reported.values() if request.window), None
+                    (request.window for request in requests_by_answer.values() if request.window),
+                    None,
                 ),
                 system=_prompt(prompt) or None,
                 tools=_tools(prompt.at("tools")),
@@ -242,7 +247,7 @@ class _JoinedActions:
 class _ConversationReader:
     """Joins the events of one conversation into messages."""
 
-    reported: dict[str, ReportedRequest]
+    requests_by_answer: dict[str, ReportedRequest]
     model: str
     tasks: GivenTasks
     index: EventIndex = field(default_factory=EventIndex)
@@ -296,7 +301,7 @@ class _ConversationReader:
         return any(isinstance(part, Call) and part.id == call for part in self.answer.parts)
 
     def _close_answer(self, answer: _JoinedActions, finish: str) -> MessageRead:
-        request = self.reported.get(answer.response, ReportedRequest(None))
+        request = self.requests_by_answer.get(answer.response, ReportedRequest(None))
         return MessageRead(
             answer.name,
             "assistant",
@@ -310,15 +315,15 @@ class _ConversationReader:
 
     def _removed_branch(self, name: str, parent: str) -> Iterator[Recorded]:
         """Yield the messages that were reverted, where an event does not follow the last one."""
-        last = next(reversed(self.branch), "")
-        if parent and parent != last and parent in self.branch:
+        last_event = next(reversed(self.branch), "")
+        if parent and parent != last_event and parent in self.branch:
             removed_ids = list[str]()
-            while last != parent:
+            while last_event != parent:
                 removed_ids.append(self.branch.popitem()[0])
-                last = next(reversed(self.branch))
-            if messages := self.index.forgotten(removed_ids)[0]:
+                last_event = next(reversed(self.branch))
+            if messages := self.index.forgotten_messages(removed_ids)[0]:
                 yield RemovedRead(messages)
-        elif parent and last and parent != last:
+        elif parent and last_event and parent != last_event:
             yield GapRead(OTHER_BRANCH)
         self.branch[name] = None
 
@@ -344,7 +349,7 @@ class _ConversationReader:
         if event.get("source") == "agent":
             answer = _JoinedActions(event, name, event.id("llm_response_id"), parts)
             return self._close_answer(answer, "stop")
-        added = [
+        added_texts = [
             Text(block.text, synthetic=True)
             for block in _content(event.at("extended_content"))
             if isinstance(block, Text)
@@ -352,7 +357,7 @@ class _ConversationReader:
         return MessageRead(
             name,
             "user",
-            (*parts, *added),
+            (*parts, *added_texts),
             event.milliseconds("timestamp"),
             by_program=event.get("source") != "user",
         )
@@ -364,7 +369,7 @@ class _ConversationReader:
         other = event.text("error") or event.text("rejection_reason")
         return ResultRead(
             call,
-            words_of(content) or other,
+            text_of_parts(content) or other,
             is_error=bool(other) or event.get("observation", "is_error") is True,
             ended=event.milliseconds("timestamp"),
             media=media_of(content),
@@ -372,7 +377,7 @@ class _ConversationReader:
         )
 
     def _condensation(self, event: JsonValue, name: str) -> Iterator[Recorded]:
-        request = self.reported.get(event.id("llm_response_id"), ReportedRequest(None))
+        request = self.requests_by_answer.get(event.id("llm_response_id"), ReportedRequest(None))
         yield from forgotten_events(
             self.index,
             [JsonValue(event_id).id() for event_id in event.list_at("forgotten_event_ids")],
@@ -380,7 +385,7 @@ class _ConversationReader:
                 name,
                 event.text("summary"),
                 created=event.milliseconds("timestamp"),
-                auto=not self.condensation_requested,
+                is_automatic=not self.condensation_requested,
                 usage=request.usage,
                 model=request.model,
             ),

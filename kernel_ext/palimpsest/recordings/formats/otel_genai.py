@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from palimpsest.recordings.format_parts.otel_spans import (
-    NANOSECONDS,
+    NANOSECONDS_PER_MS,
     attributes_of,
     decoded_attribute,
     failure_of,
@@ -25,7 +25,7 @@ from palimpsest.recordings.message_formats.repeated_inputs import (
 )
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.json_fields import (
-    NOTHING,
+    NO_VALUE,
     JsonValue,
     fingerprint,
     media_at,
@@ -41,14 +41,14 @@ from palimpsest.recordings.reading.recorded import (
     SessionBegin,
     Text,
     Thinking,
-    words_of,
+    text_of_parts,
 )
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import ToolSpec, Usage, priced_tier
 
-REQUESTS = {"chat", "generate_content", "text_completion"}
-AGENT, TOOL = "invoke_agent", "execute_tool"
-DETAILS = "gen_ai.client.inference.operation.details"
+REQUEST_OPERATIONS = {"chat", "generate_content", "text_completion"}
+AGENT_OPERATION, TOOL_OPERATION = "invoke_agent", "execute_tool"
+DETAILS_EVENT = "gen_ai.client.inference.operation.details"
 """The event of a span that may contain the contents instead of the span's attributes."""
 NO_CONTENTS = (
     "The texts of the messages were not recorded; instrumentations record them only when asked to."
@@ -121,20 +121,20 @@ class _TracedSession:
     requests: list[_GenAiSpan] = field(default_factory=list)
 
     def records(self, runs: dict[str, _GenAiSpan]) -> Iterator[Recorded]:
-        first = self.requests[0]
+        first_request = self.requests[0]
         yield SessionBegin(
             self.id,
             OtelGenAiImporter.name,
             title=self.title,
-            created=_milliseconds(first.start),
-            model=_model(first),
-            system=first.system or None,
-            tools=first.tools,
+            created=_milliseconds(first_request.start),
+            model=_model(first_request),
+            system=first_request.system or None,
+            tools=first_request.tools,
             parent=self.parent or None,
             parent_call=self.parent_call or None,
         )
         inputs, results_yielded, calls = RepeatedInputs(), set[str](), list[str]()
-        system, is_without_content = first.system, False
+        system, is_without_content = first_request.system, False
         for n, request in enumerate(self.requests, 1):
             if request.messages is not None:
                 reduction = RecordedReduction(rule="otel") if request.is_compacted else None
@@ -175,33 +175,33 @@ class _GenAiTrace:
     messages: dict[bytes, InputMessage | str] = field(default_factory=dict)
     """Messages by their content, since requests repeat them; system prompts as text."""
 
-    def add(self, raw: JsonValue, place: str, report: Report) -> None:
-        context = raw.at("context")
-        name = raw.id("spanId") or context.id("span_id")
+    def add(self, span_fields: JsonValue, place: str, report: Report) -> None:
+        context = span_fields.at("context")
+        name = span_fields.id("spanId") or context.id("span_id")
         if not name or name in self.spans:
             report(place, "It is no span, or was there before, and was left out.")
             return
-        values = attributes_of(raw.at("attributes"))
-        for event in raw.objects("events"):
-            if event.get("name") == DETAILS:
+        values = attributes_of(span_fields.at("attributes"))
+        for event in span_fields.objects("events"):
+            if event.get("name") == DETAILS_EVENT:
                 values = {**attributes_of(event.at("attributes")), **values}
         attributes = JsonValue(values)
         kind = attributes.text("gen_ai.operation.name")
-        trace = raw.id("traceId") or context.id("trace_id")
+        trace = span_fields.id("traceId") or context.id("trace_id")
         span = _GenAiSpan(
             name,
-            raw.id("parentSpanId") or raw.id("parent_id"),
+            span_fields.id("parentSpanId") or span_fields.id("parent_id"),
             kind,
             attributes.id("gen_ai.conversation.id") or f"trace {trace}",
-            nanoseconds(raw.get("startTimeUnixNano"), raw.get("start_time")),
-            nanoseconds(raw.get("endTimeUnixNano"), raw.get("end_time")),
-            NOTHING,
-            failure_of(raw, attributes),
+            nanoseconds(span_fields.get("startTimeUnixNano"), span_fields.get("start_time")),
+            nanoseconds(span_fields.get("endTimeUnixNano"), span_fields.get("end_time")),
+            NO_VALUE,
+            failure_of(span_fields, attributes),
         )
         self.spans[name] = span
-        if kind in REQUESTS:
+        if kind in REQUEST_OPERATIONS:
             self._request(span, attributes)
-        elif kind in {AGENT, TOOL}:
+        elif kind in {AGENT_OPERATION, TOOL_OPERATION}:
             names = ("gen_ai.agent.name", "gen_ai.tool.call.id", "gen_ai.tool.call.result")
             span.attributes = JsonValue({key: attributes.get(key) for key in names})
             if call := attributes.id("gen_ai.tool.call.id"):
@@ -247,7 +247,7 @@ class _GenAiTrace:
         """Return the sessions, parents before their subagents."""
         by_id: dict[str, _TracedSession] = {}
         for span in sorted(self.spans.values(), key=lambda span: span.start):
-            if span.kind in REQUESTS:
+            if span.kind in REQUEST_OPERATIONS:
                 session = self._session(span)
                 by_id.setdefault(session.id, session).requests.append(span)
         for session in by_id.values():
@@ -266,9 +266,9 @@ class _GenAiTrace:
                 "trace "
             ):
                 conversation = enclosing.conversation
-            if enclosing.kind == AGENT:
+            if enclosing.kind == AGENT_OPERATION:
                 agents.append(enclosing)
-            elif enclosing.kind == TOOL and len(agents) == 1:
+            elif enclosing.kind == TOOL_OPERATION and len(agents) == 1:
                 calls.append(enclosing.attributes.id("gen_ai.tool.call.id"))
         title = agents[0].attributes.text("gen_ai.agent.name") if agents else ""
         if len(agents) < 2:
@@ -291,14 +291,14 @@ class _GenAiTrace:
 
 
 def _milliseconds(nanoseconds: int) -> int | None:
-    return JsonValue(str(nanoseconds // NANOSECONDS)).milliseconds() if nanoseconds else None
+    return JsonValue(str(nanoseconds // NANOSECONDS_PER_MS)).milliseconds() if nanoseconds else None
 
 
 def _input_message(value: JsonValue) -> InputMessage | str:
     parts, results = _parts(value)
     role = value.text("role")
     if role in {"system", "developer"}:
-        return words_of(parts)
+        return text_of_parts(parts)
     return InputMessage(
         "assistant" if role in {"assistant", "model"} else "user", tuple(parts), tuple(results)
     )
@@ -367,21 +367,23 @@ price."""
 
 
 def _usage(attributes: JsonValue) -> Usage | None:
-    read = attributes.tokens("gen_ai.usage.cache_read.input_tokens")
-    written = attributes.tokens("gen_ai.usage.cache_write.input_tokens") or attributes.count(
+    cache_read = attributes.tokens("gen_ai.usage.cache_read.input_tokens")
+    cache_written = attributes.tokens("gen_ai.usage.cache_write.input_tokens") or attributes.count(
         "gen_ai.usage.cache_creation.input_tokens"
     )
     prompt = attributes.tokens("gen_ai.usage.input_tokens") or attributes.tokens(
         "gen_ai.usage.prompt_tokens"
     )
-    if read + written > prompt:  # this instrumentation's input does not include the cached tokens
-        prompt += read + written
+    if (
+        cache_read + cache_written > prompt
+    ):  # this instrumentation's input does not include the cached tokens
+        prompt += cache_read + cache_written
     usage_read = usage_of_whole_prompt(
         prompt,
         attributes.tokens("gen_ai.usage.output_tokens")
         or attributes.tokens("gen_ai.usage.completion_tokens"),
-        read=read,
-        written=written,
+        cache_read=cache_read,
+        cache_written=cache_written,
         reasoning=attributes.tokens("gen_ai.usage.reasoning.output_tokens"),
     )
     tier = next((attributes.get(key) for key in SERVICE_TIER if attributes.get(key)), None)

@@ -14,7 +14,7 @@ from typing import Any
 from palimpsest.recordings.format_parts.pi_branches import PiBranch, PiTree
 from palimpsest.recordings.message_formats.content_blocks import content_parts, texts_and_media
 from palimpsest.recordings.reading.importer import Head, Report
-from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
+from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
 from palimpsest.recordings.reading.recorded import (
     CompactionRead,
     GapRead,
@@ -26,7 +26,7 @@ from palimpsest.recordings.reading.recorded import (
     Text,
     TitleRead,
     media_of,
-    words_of,
+    text_of_parts,
 )
 from palimpsest.recordings.reading.shared_beginnings import (
     SessionBeginning,
@@ -39,7 +39,7 @@ from palimpsest.transcript.values import Usage
 
 FIRST_TREE = 2
 """The first version whose lines have ids."""
-ENTRIES = frozenset(
+ENTRY_TYPES = frozenset(
     {
         "message",
         "custom_message",
@@ -58,7 +58,7 @@ BRANCH_SUMMARY = (
     "The following is a summary of a branch that this conversation came back from:\n\n"
     "<summary>\n{}</summary>"
 )
-CUT = "The output was cut before it was recorded."
+CUT_SENTENCE = "The output was cut before it was recorded."
 
 
 class PiImporter:
@@ -70,18 +70,18 @@ class PiImporter:
 
     def recognises(self, head: Head) -> bool:
         """Return whether a file begins with the header of a session, or with entries whose header is lost."""
-        first = first_object(head)
-        if _is_header(first):
-            return "timestamp" in first and "cwd" in first
+        first_entry = first_object(head)
+        if _is_header(first_entry):
+            return "timestamp" in first_entry and "cwd" in first_entry
         return (
-            first.text("type") in ENTRIES
-            and {"id", "parentId", "timestamp"} <= first.fields().keys()
+            first_entry.text("type") in ENTRY_TYPES
+            and {"id", "parentId", "timestamp"} <= first_entry.fields().keys()
         )
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session whose path ends in the last line, then the other branches."""
-        number, first = next(json_lines(path, discard_report), (0, NOTHING))
-        header = first if _is_header(first) else NOTHING
+        number, first = next(json_lines(path, discard_report), (0, NO_VALUE))
+        header = first if _is_header(first) else NO_VALUE
         if not header:
             report(f"line {number}", HEADER_LOST)
         session = header.text("id") or recorded_name(path.stem)
@@ -90,17 +90,17 @@ class PiImporter:
             yield from _PiPath(header, PiBranch(session)).read(path, report)
             return
         tree = PiTree(path, report)
-        earlier = shared_beginning(path, self, tree.newest_path())
+        shared_part = shared_beginning(path, self, tree.newest_path())
         for branch in tree.branches(session, report):
-            if earlier is not None and branch.parent_branch is None:
+            if shared_part is not None and branch.parent_branch is None:
                 branch = branch._replace(
-                    parent_branch=earlier.session,
-                    branches_at=tree.last_message(earlier.messages),
-                    copied=frozenset(earlier.messages),
+                    parent_branch=shared_part.session,
+                    branches_at=tree.last_message(shared_part.messages),
+                    copied_entries=frozenset(shared_part.messages),
                 )
             yield from _PiPath(header, branch).read(path, report)
 
-    def beginning(self, path: Path) -> SessionBeginning:
+    def session_beginning(self, path: Path) -> SessionBeginning:
         """Return a session's id, and the first answer's id, time and usage."""
         session = ""
         for entry in first_records(path):
@@ -177,7 +177,7 @@ class _PiPath:
         self._kept = KeptMessages()
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
-        yield self._begin()
+        yield self._begin_session()
         entries = self._branch.entries
         for index, (number, entry) in enumerate(json_lines(path, report)):
             kind = entry.text("type")
@@ -186,18 +186,18 @@ class _PiPath:
                 self._kept.add_entry(name)
                 yield from self._entry(entry, kind, f"line {number}", report)
 
-    def _begin(self) -> SessionBegin:
+    def _begin_session(self) -> SessionBegin:
         header, branch = self._header, self._branch
         return SessionBegin(
             id=branch.name,
             format="pi",
             format_version=str(header.count("version") or 1) if header else "",
             directory=header.text("cwd"),
-            created=header.moment("timestamp"),
+            created=header.time_ms("timestamp"),
             model=self._model,
             branch_of=branch.parent_branch,
             branch_at=branch.branches_at,
-            copied=branch.copied,
+            copied_messages=branch.copied_entries,
         )
 
     def _entry(self, entry: JsonValue, kind: str, place: str, report: Report) -> Iterator[Recorded]:
@@ -278,7 +278,7 @@ class _PiPath:
             role="assistant",
             parts=tuple(content_parts(message.get("content"))),
             created=_time(message, entry),
-            completed=entry.moment("timestamp"),
+            completed=entry.time_ms("timestamp"),
             model=model or self._model,
             effort=self._effort,
             usage=usage,
@@ -294,7 +294,7 @@ class _PiPath:
             id=entry.text("id") or f"m{self._count}",
             summary=entry.text("summary"),
             keeps_from=self._kept.first_at(first_kept),
-            created=entry.moment("timestamp"),
+            created=entry.time_ms("timestamp"),
             tokens_before=None
             if entry.get("tokensBefore") is None
             else entry.count("tokensBefore"),
@@ -313,8 +313,8 @@ def _model(model: JsonValue, field: str) -> str:
 
 def _time(message: JsonValue, entry: JsonValue) -> int | None:
     """Return the time of a message; without one, the time at which its entry was recorded."""
-    written = message.moment("timestamp")
-    return written if written is not None else entry.moment("timestamp")
+    written = message.time_ms("timestamp")
+    return written if written is not None else entry.time_ms("timestamp")
 
 
 def _usage(value: JsonValue) -> tuple[Usage | None, float | None]:
@@ -334,7 +334,7 @@ def _result(message: JsonValue, entry: JsonValue) -> Iterator[Recorded]:
     details = message.at("details")
     yield ResultRead(
         call=call,
-        output=words_of(parts),
+        output=text_of_parts(parts),
         is_error=message.get("isError") is True,
         ended=_time(message, entry),
         media=media_of(parts),
@@ -343,22 +343,22 @@ def _result(message: JsonValue, entry: JsonValue) -> Iterator[Recorded]:
     truncation = details.at("truncation")
     if truncation.get("truncated") is True:
         missing_bytes = truncation.count("totalBytes") - truncation.count("outputBytes")
-        yield GapRead(CUT, call=call, chars=missing_bytes if missing_bytes > 0 else None)
+        yield GapRead(CUT_SENTENCE, call=call, chars=missing_bytes if missing_bytes > 0 else None)
 
 
 def _user_command_text(message: JsonValue) -> str:
     """Return the text that pi sends to the model about a command that the user ran."""
     output = message.text("output")
-    words = [
+    lines = [
         f"Ran `{message.text('command')}`",
         f"```\n{output}\n```" if output else "(no output)",
     ]
     code = message.get("exitCode")
     if message.get("cancelled"):
-        words.append("\n(command cancelled)")
+        lines.append("\n(command cancelled)")
     elif isinstance(code, int) and code:
-        words.append(f"\nCommand exited with code {code}")
+        lines.append(f"\nCommand exited with code {code}")
     output_path = message.text("fullOutputPath")
     if message.get("truncated") is True and output_path:
-        words.append(f"\n[Output truncated. Full output: {output_path}]")
-    return "\n".join(words)
+        lines.append(f"\n[Output truncated. Full output: {output_path}]")
+    return "\n".join(lines)

@@ -11,7 +11,7 @@ from palimpsest.recordings.message_formats.chat_messages import full_model_name,
 from palimpsest.recordings.message_formats.chat_stream import ChatStream
 from palimpsest.recordings.message_formats.request_comparison import RequestComparison
 from palimpsest.recordings.reading.importer import Head, Report
-from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
+from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
 from palimpsest.recordings.reading.recorded import GapRead, Recorded, SessionBegin, TotalsRead
 from palimpsest.recordings.reading.sources import (
     discard_report,
@@ -67,7 +67,7 @@ class SweAgentImporter:
         agent = json_field(path, "replay_config").decoded().at("agent")
         name = agent.text("model", "name")
         _, first = next(
-            json_objects(path, "trajectory.item", discard_report, "step"), ("", NOTHING)
+            json_objects(path, "trajectory.item", discard_report, "step"), ("", NO_VALUE)
         )
         system = _system(history) or _system(_request(first))
         if not history and not first:
@@ -92,12 +92,15 @@ class SweAgentImporter:
 
 def totals_of(stats: JsonValue) -> Iterator[TotalsRead]:
     """Yield the totals in ``model_stats``; a cost of 0 is unknown."""
-    sent, received = stats.token_field("tokens_sent"), stats.token_field("tokens_received")
+    sent_tokens, received_tokens = (
+        stats.token_field("tokens_sent"),
+        stats.token_field("tokens_received"),
+    )
     totals = RecordedTotals(
         cost=stats.cost("instance_cost"),
         # Where the provider sent no usage, the counters stay at 0.
-        input=sent or None,
-        output=received or None,
+        input=sent_tokens or None,
+        output=received_tokens or None,
         requests=stats.token_field("api_calls") or None,
     )
     if totals != NO_TOTALS:
@@ -108,9 +111,9 @@ def _requests(
     path: Path, report: Report, requests: RequestComparison, *, has_history: bool
 ) -> Iterator[Recorded]:
     """Yield the additions and changes of each recorded request, then the messages after the last one."""
-    recorded_count, unrecorded_count, last = 0, 0, NOTHING
+    recorded_count, unrecorded_count, last_entry = 0, 0, NO_VALUE
     for _, step in json_objects(path, "trajectory.item", report, "step"):
-        last = step
+        last_entry = step
         if messages := _request(step):
             answers = 0 if "query" in step and not recorded_count else 1
             yield from requests.request(_without_system(messages), answers)
@@ -121,8 +124,8 @@ def _requests(
         yield GapRead(NO_REQUESTS)
     if has_history:
         yield from requests.rest_of_history(unrecorded_count if recorded_count else 0)
-    elif recorded_count and "query" in last:
-        yield from requests.end(_end_of(last))
+    elif recorded_count and "query" in last_entry:
+        yield from requests.end(_end_of(last_entry))
 
 
 def _end_of(step: JsonValue) -> list[JsonValue]:

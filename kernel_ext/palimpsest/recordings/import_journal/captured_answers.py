@@ -17,7 +17,7 @@ from palimpsest.recordings.reading.recorded import (
     Recorded,
     SentRead,
     SessionBegin,
-    words_of,
+    text_of_parts,
 )
 
 TEXT_CHARS = 12
@@ -32,12 +32,12 @@ PARTLY_CAPTURED = (
 def answer_names(answer: MessageRead) -> tuple[str, ...]:
     """Return the names by which an answer is recognised in another recording, the surest first."""
     calls = tuple(f"call {part.id}" for part in answer.parts if isinstance(part, Call) and part.id)
-    own = (f"answer {answer.id}",) if answer.id else ()
-    text, usage = words_of(answer.parts), answer.usage
+    own_name = (f"answer {answer.id}",) if answer.id else ()
+    text, usage = text_of_parts(answer.parts), answer.usage
     if calls or usage is None or len(text) < TEXT_CHARS:
-        return (*own, *calls)
+        return (*own_name, *calls)
     counts = f"{usage.prompt} {usage.output + usage.reasoning}"
-    return (*own, f"text {fingerprint(text).hex()} {counts}")
+    return (*own_name, f"text {fingerprint(text).hex()} {counts}")
 
 
 @dataclass(slots=True)
@@ -46,18 +46,18 @@ class CapturedAnswers:
 
     joined_answers: set[str] = field(default_factory=set)
     """The surest name of each captured answer that a recording has."""
-    _sent: dict[str, tuple[str, SentRead]] = field(default_factory=dict)
+    _sent_by_answer: dict[str, tuple[str, SentRead]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(self._sent)
+        return bool(self._sent_by_answer)
 
     def add_requests(self, requests: Iterable[tuple[tuple[str, ...], SentRead]]) -> None:
         """Add the requests of a capture; of answers with the same name the first is kept."""
         for names, sent in requests:
-            if len(self._sent) >= MAX_ANSWERS:
+            if len(self._sent_by_answer) >= MAX_ANSWERS:
                 return
             for name in names:
-                self._sent.setdefault(name, (names[0], sent))
+                self._sent_by_answer.setdefault(name, (names[0], sent))
 
     def joined_values(self, values: Iterable[Recorded], report: Report) -> Iterator[Recorded]:
         """Yield a recording's values; each answer has the captured data of its request, where there is some."""
@@ -67,7 +67,7 @@ class CapturedAnswers:
                 yield from join.end(report)
                 join = _SessionJoin(self, value.id)
                 yield value
-            elif isinstance(value, GapRead) and value.what == REQUESTS_NOT_RECORDED:
+            elif isinstance(value, GapRead) and value.sentence == REQUESTS_NOT_RECORDED:
                 join.gap = value
             elif isinstance(value, MessageRead) and value.role == "assistant":
                 yield from join.answer(value)
@@ -78,8 +78,8 @@ class CapturedAnswers:
     def find_sent(self, answer: MessageRead) -> SentRead | None:
         """Return the captured data of an answer's request, and count the request as joined."""
         for name in answer_names(answer):
-            if name in self._sent:
-                surest, sent = self._sent[name]
+            if name in self._sent_by_answer:
+                surest, sent = self._sent_by_answer[name]
                 self.joined_answers.add(surest)
                 return sent
         return None
@@ -95,7 +95,7 @@ class _SessionJoin:
     """The gap that says that the recording lacks data of its requests; it is held back until the first answer."""
     _sent_before: SentRead = field(default_factory=SentRead)
     _requests: int = 0
-    _known: int = 0
+    _joined_count: int = 0
 
     def answer(self, answer: MessageRead) -> Iterator[Recorded]:
         """Yield an answer; the gap precedes the first answer whose request was not captured."""
@@ -106,9 +106,9 @@ class _SessionJoin:
             yield answer
             return
         self.gap = None
-        self._known += 1
+        self._joined_count += 1
         before, self._sent_before = self._sent_before, sent
-        yield replace(answer, sent=sent.changed_since(before))
+        yield replace(answer, captured_request=sent.changed_since(before))
 
     def _gap(self) -> Iterator[GapRead]:
         if self.gap is not None:
@@ -118,10 +118,10 @@ class _SessionJoin:
     def end(self, report: Report) -> Iterator[Recorded]:
         """Yield a gap that is still held back, and report a session whose requests were only partly captured."""
         yield from self._gap()
-        if 0 < self._known < self._requests:
+        if 0 < self._joined_count < self._requests:
             report(
                 "",
                 PARTLY_CAPTURED.format(
-                    total=self._requests, session=self.session[:80], known=self._known
+                    total=self._requests, session=self.session[:80], known=self._joined_count
                 ),
             )

@@ -12,7 +12,9 @@ from palimpsest.store.session_notes import NOTES_ENDING
 MAX_DEPTH = 6
 """Depth to which folders are searched for recordings; Codex sorts its own by year, month and day."""
 MAX_RECORDINGS = 10_000
-ENDINGS = frozenset({".json", ".jsonl", ".traj", ".eval", ".db", ".sqlite", ".ndjson", ".har"})
+RECORDING_SUFFIXES = frozenset(
+    {".json", ".jsonl", ".traj", ".eval", ".db", ".sqlite", ".ndjson", ".har"}
+)
 NAME_ENDINGS = ("aider.chat.history.md",)
 """Ends of the names of recordings whose file ending is common among other files."""
 MAX_NAMED_FILES = 3
@@ -24,7 +26,7 @@ class FolderContents:
     """What a folder holds, sorted by path."""
 
     recordings: tuple[tuple[Path, AnyImporter], ...]
-    unknown: tuple[Path, ...]
+    unrecognised_files: tuple[Path, ...]
     """Files with the name of a recording that no importer recognises."""
     compressed: tuple[Path, ...]
     """Compressed files that may be recordings; they are not read."""
@@ -32,15 +34,18 @@ class FolderContents:
     def left_out(self) -> Iterator[tuple[Path, str]]:
         """Yield the files that were left out, with a sentence; those without a recording together, by the first."""
         yield from ((path, PASSED_OVER) for path in self.compressed)
-        if len(self.unknown) == 1:
-            yield self.unknown[0], "It is no recording of a known format and was left out."
-        elif self.unknown:
-            others = [path.name for path in self.unknown[1 : MAX_NAMED_FILES + 1]]
-            rest = len(self.unknown) - 1 - len(others)
+        if len(self.unrecognised_files) == 1:
+            yield (
+                self.unrecognised_files[0],
+                "It is no recording of a known format and was left out.",
+            )
+        elif self.unrecognised_files:
+            other_names = [path.name for path in self.unrecognised_files[1 : MAX_NAMED_FILES + 1]]
+            rest = len(self.unrecognised_files) - 1 - len(other_names)
             more = f" and {rest} more" if rest else ""
             yield (
-                self.unknown[0],
-                f"It is no recording of a known format and was left out, and so were {', '.join(others)}{more}.",
+                self.unrecognised_files[0],
+                f"It is no recording of a known format and was left out, and so were {', '.join(other_names)}{more}.",
             )
 
 
@@ -59,9 +64,11 @@ def search_folder(
     search.add_folder(folder, MAX_DEPTH, owner)
     beside = _files_beside(search.recordings)
     recordings = ((path, importer) for path, importer in search.recordings if path not in beside)
-    unknown = (path for path in search.unknown if path not in beside)
+    unknown = (path for path in search.unrecognised_files if path not in beside)
     return FolderContents(
-        tuple(recordings), tuple(unknown), tuple(compressed_files(folder, ENDINGS, MAX_DEPTH))
+        tuple(recordings),
+        tuple(unknown),
+        tuple(compressed_files(folder, RECORDING_SUFFIXES, MAX_DEPTH)),
     )
 
 
@@ -69,7 +76,7 @@ def search_folder(
 class _Search:
     importer_of: Callable[[Path], AnyImporter | None]
     recordings: list[tuple[Path, AnyImporter]] = field(default_factory=list)
-    unknown: list[Path] = field(default_factory=list)
+    unrecognised_files: list[Path] = field(default_factory=list)
 
     def add_folder(self, folder: Path, depth: int, owner: AnyImporter | None) -> None:
         """Add the files in a folder and below it."""
@@ -102,7 +109,7 @@ class _Search:
         """Add a file as a recording or as none; returns its importer."""
         importer = self.importer_of(file)
         if importer is None:
-            self.unknown.append(file)
+            self.unrecognised_files.append(file)
         else:
             self.recordings.append((file, importer))
         return importer
@@ -112,7 +119,7 @@ def _may_be_recording(file: Path) -> bool:
     """Return whether a file's name is one that recordings have; people's notes beside them are none."""
     if file.name.endswith(NOTES_ENDING):
         return False
-    return file.suffix in ENDINGS or file.name.endswith(NAME_ENDINGS)
+    return file.suffix in RECORDING_SUFFIXES or file.name.endswith(NAME_ENDINGS)
 
 
 def _files_beside(recordings: list[tuple[Path, AnyImporter]]) -> set[Path]:

@@ -16,7 +16,7 @@ from palimpsest.transcript.redaction.secret_patterns import scrub
 from palimpsest.transcript.strings.disk_words import disk_reason
 from palimpsest.transcript.visible_text import visible_line, visible_text
 
-FILE = "errors.log"
+LOG_NAME = "errors.log"
 MAX_BYTES = 1_000_000
 """Size above which the log is renamed to ``errors.log.1``, and a new log is begun."""
 MAX_CHARS = 20_000
@@ -25,8 +25,10 @@ LINE_CHARS = 2_000
 TITLE_CHARS = 80
 NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 """A flag for opening the log: a named pipe in its place must not block."""
-HEAD = "{at} Palimpsest {version}: the importer {name!r}, of {path!r}\n"
-SENTENCE = "the importer of {title} has an error of its own ({kind}), and its traceback {where}."
+ENTRY_HEAD = "{at} Palimpsest {version}: the importer {name!r}, of {path!r}\n"
+ERROR_SENTENCE = (
+    "the importer of {title} has an error of its own ({kind}), and its traceback {where}."
+)
 
 
 def errors_folder(store: Store | None = None) -> Path:
@@ -48,10 +50,10 @@ def log_importer_error(
     folder: Path, importer: Recogniser, source: Path, error: BaseException
 ) -> str:
     """Append an error to the log in a folder, and return a sentence for the user that names the log."""
-    path = folder / FILE
+    path = folder / LOG_NAME
     try:
         if path.is_file() and path.stat().st_size > MAX_BYTES:
-            path.replace(path.with_name(f"{FILE}.1"))
+            path.replace(path.with_name(f"{LOG_NAME}.1"))
         fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | NOFOLLOW | NONBLOCK, 0o600)
         try:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -62,7 +64,7 @@ def log_importer_error(
         where = f"is in {str(path)!r}"
     except OSError as unwritten:
         where = f"could not be written to {str(path)!r}: {disk_reason(unwritten)}"
-    return SENTENCE.format(title=_name_of(importer), kind=type(error).__name__, where=where)
+    return ERROR_SENTENCE.format(title=_name_of(importer), kind=type(error).__name__, where=where)
 
 
 def _name_of(importer: Recogniser) -> str:
@@ -71,7 +73,9 @@ def _name_of(importer: Recogniser) -> str:
 
 def _entry(importer: Recogniser, source: Path, error: BaseException) -> str:
     logged_at = datetime.now(UTC).isoformat(timespec="seconds")
-    head = HEAD.format(at=logged_at, version=__version__, name=_name_of(importer), path=str(source))
+    head = ENTRY_HEAD.format(
+        at=logged_at, version=__version__, name=_name_of(importer), path=str(source)
+    )
     # A long message must not push the lines of code out of the log.
     lines = "".join(line[:LINE_CHARS] for line in traceback.format_exception(error))
     return visible_text(scrub(f"{head}{lines[-MAX_CHARS:]}\n"))

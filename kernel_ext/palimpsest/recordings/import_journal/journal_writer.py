@@ -24,7 +24,7 @@ from palimpsest.recordings.reading.json_fields import NUMBER_NOTES
 from palimpsest.recordings.reading.reading_budget import (
     MAX_VALUE_BYTES,
     MakesTooMuch,
-    reading,
+    reading_within_budget,
     spend,
     value_bytes,
 )
@@ -40,7 +40,7 @@ from palimpsest.recordings.reading.recorded import (
     TotalsRead,
     UsageRead,
 )
-from palimpsest.recordings.reading.sources import COUNTED
+from palimpsest.recordings.reading.sources import COUNT_BYTES
 from palimpsest.store.exchange.import_report import (
     SESSION_OPEN,
     STOPPED,
@@ -58,7 +58,7 @@ TOO_LONG = (
     "It comes to {size:,} MB, which is more than the "
     f"{MAX_VALUE_BYTES // 1_000_000} MB that one may have, and was left out."
 )
-_KINDS = {
+_RECORD_NOUNS = {
     MessageRead: "message",
     ResultRead: "result",
     UsageRead: "usage",
@@ -86,10 +86,10 @@ class ImportLog:
         if before is None or before.outcome == "same":
             self.sessions[session.id] = session
 
-    def report(self, place: str, what: str) -> None:
+    def report(self, place: str, sentence: str) -> None:
         """Add a problem unless it was added before."""
         # Both may hold the name of a file, which may hold anything.
-        problem = Problem(visible_line(place), visible_line(what))
+        problem = Problem(visible_line(place), visible_line(sentence))
         if len(self.problems) < MAX_PROBLEMS and problem not in self.problems[-50:]:
             self.problems.append(problem)
 
@@ -112,7 +112,7 @@ class RecordingImport:
     _clock: Callable[[], int]
     _log: ImportLog
     _control: ImportControl
-    _alone: bool
+    _without_subagents: bool
     """Whether subagents in separate recordings are left out, since they are imported separately."""
     _captured: CapturedAnswers
     """The captured requests of recordings that are imported together."""
@@ -134,10 +134,10 @@ class RecordingImport:
         """Import all sessions of the recording; raises UserError where nothing of it can be read."""
         while True:
             size = size_of(self._path)
-            with reading(size), counted_bytes(size, self._control.progress) as count:
+            with reading_within_budget(size), counted_bytes(size, self._control.progress) as count:
                 self._answers.clear()
                 try:
-                    self._read(count)
+                    self._read_recording(count)
                 except Differs:
                     self._copies[self._recorded_id] = self._copies.get(self._recorded_id, 0) + 1
                 else:
@@ -146,9 +146,9 @@ class RecordingImport:
                 finally:
                     self._close()
 
-    def _read(self, count: Callable[[int], None]) -> None:
+    def _read_recording(self, count: Callable[[int], None]) -> None:
         values = self._values()
-        while (value := self._next(values)) is not None:
+        while (value := self._next_record(values)) is not None:
             # A document that is read as a whole also reports progress while its messages are written.
             count(0)
             if self._control.is_cancelled():
@@ -156,11 +156,11 @@ class RecordingImport:
                 self._report("", STOPPED)
                 break
             if isinstance(value, SessionBegin):
-                self._finish(complete=True)
-                self._begin(value)
+                self._finish(is_complete=True)
+                self._begin_session(value)
             elif self._journal is not None:
                 self._add_value(self._journal, value)
-        self._finish(complete=not self._log.is_stopped)
+        self._finish(is_complete=not self._log.is_stopped)
 
     def _values(self) -> Iterator[Recorded]:
         importer, captured = self._importer, self._captured
@@ -176,12 +176,12 @@ class RecordingImport:
 
     def _recorded_values(self) -> Iterator[Recorded]:
         importer = self._importer
-        if self._alone and isinstance(importer, LoneReader):
+        if self._without_subagents and isinstance(importer, LoneReader):
             yield from importer.read_alone(self._path, self._report)
         else:
             yield from importer.read(self._path, self._report)
 
-    def _next(self, values: Iterator[Recorded]) -> Recorded | None:
+    def _next_record(self, values: Iterator[Recorded]) -> Recorded | None:
         notes: list[str] = []
         token = NUMBER_NOTES.set(notes)
         try:
@@ -197,12 +197,12 @@ class RecordingImport:
                 raise
             raise UserError(f"{error} {self._early_problems[0][1]}") from error
         except OSError as error:
-            words = error.strerror or str(error) or type(error).__name__
-            self._report("", f"Nothing more of it can be read: {words}.")
+            reason = error.strerror or str(error) or type(error).__name__
+            self._report("", f"Nothing more of it can be read: {reason}.")
             return None
         except Exception as error:  # noqa: BLE001 - an importer may be anybody's
-            words = self._log.log_failure(self._importer, self._path, error)
-            self._report("", f"Nothing more of it can be read: {words}")
+            reason = self._log.log_failure(self._importer, self._path, error)
+            self._report("", f"Nothing more of it can be read: {reason}")
             return None
         finally:
             NUMBER_NOTES.reset(token)
@@ -215,7 +215,7 @@ class RecordingImport:
             self._report(place, sentence)
         return value
 
-    def _begin(self, value: SessionBegin) -> None:
+    def _begin_session(self, value: SessionBegin) -> None:
         self._recorded_id = value.id
         self._numbers = {}
         try:
@@ -237,7 +237,7 @@ class RecordingImport:
             self._early_problems = []
 
     def _add_value(self, journal: SessionJournal, value: Recorded) -> None:
-        kind = _KINDS.get(type(value), "value")
+        kind = _RECORD_NOUNS.get(type(value), "value")
         self._numbers[kind] = self._numbers.get(kind, 0) + 1
         place = f"{kind} {self._numbers[kind]}"
         if self._size > MAX_VALUE_BYTES:
@@ -249,11 +249,11 @@ class RecordingImport:
             self._report(self._recorded_id, SESSION_OPEN.format(id=self._recorded_id))
             self._close()
 
-    def _finish(self, *, complete: bool) -> None:
+    def _finish(self, *, is_complete: bool) -> None:
         if self._journal is None:
             return
         try:
-            self._log.add(self._journal.finish(complete=complete))
+            self._log.add(self._journal.finish(is_complete=is_complete))
         except SessionHeld:
             self._report(self._recorded_id, SESSION_OPEN.format(id=self._recorded_id))
         self._close()
@@ -263,20 +263,20 @@ class RecordingImport:
             self._journal.close()
             self._journal = None
 
-    def _report(self, place: str, what: str) -> None:
+    def _report(self, place: str, sentence: str) -> None:
         location = f"{self._path.name}, {place}" if place else self._path.name
-        self._log.report(location, what)
+        self._log.report(location, sentence)
         if self._journal is not None:
-            self._journal.add_problem(location, what)
+            self._journal.add_problem(location, sentence)
         elif len(self._early_problems) < MAX_PROBLEMS:
-            self._early_problems.append((location, what))
+            self._early_problems.append((location, sentence))
 
 
 @contextmanager
 def counted_bytes(
-    total: int, progress: Callable[[int, int], None]
+    total_bytes: int, progress: Callable[[int, int], None]
 ) -> Iterator[Callable[[int], None]]:
-    """Report the progress of reading a source of ``total`` bytes; a file that is read twice is counted once.
+    """Report the progress of reading a source of ``total_bytes`` bytes; a file that is read twice is counted once.
 
     The returned function is called with the number of bytes of each piece; 0 reports the same progress again.
     """
@@ -284,14 +284,14 @@ def counted_bytes(
 
     def count(new_bytes: int) -> None:
         nonlocal done_bytes
-        done_bytes = min(done_bytes + new_bytes, total)
-        progress(done_bytes, total)
+        done_bytes = min(done_bytes + new_bytes, total_bytes)
+        progress(done_bytes, total_bytes)
 
-    token = COUNTED.set(count)
+    token = COUNT_BYTES.set(count)
     try:
         yield count
     finally:
-        COUNTED.reset(token)
+        COUNT_BYTES.reset(token)
 
 
 MAX_FILES = 100_000

@@ -13,10 +13,10 @@ from palimpsest.transcript.errors import AbortedError, ErrorValue, UnknownError
 from palimpsest.transcript.parts import FilePart, Part, ReasoningPart, Span, TextPart
 from palimpsest.transcript.values import ModelRef
 
-IMPORTED = "imported"
+IMPORTED_AGENT = "imported"
 """Key of the notes about the recording, in a session's metadata and as an extra field of its messages."""
 TITLE_CHARS = 80
-UNKNOWN = "unknown"
+UNKNOWN_NAME = "unknown"
 _TAG = re.compile(r"</?[a-z]+(?:-[a-z]+)+>")
 """Tags that a program puts around a command, such as ``<command-name>``; they are left out of titles."""
 NO_REASON = "The recording does not say what went wrong."
@@ -36,14 +36,14 @@ def part_of(
         case Thinking():
             facts = {"encrypted": value.encrypted or None, "tokens": value.tokens}
             known_facts = {name: fact for name, fact in facts.items() if fact is not None}
-            metadata = {IMPORTED: known_facts} if known_facts else None
+            metadata = {IMPORTED_AGENT: known_facts} if known_facts else None
             span = Span(start=time, end=time)
             return ReasoningPart(**ids, text=value.text, time=span, metadata=metadata)
         case Media(data=None):
             # The content is not in the recording, so this part is not shown to the model.
             text = f"[{value.name or value.mime}, which is not in the recording]"
             media = {"media": value.mime, "name": value.name}
-            return TextPart(**ids, text=text, ignored=True, metadata={IMPORTED: media})
+            return TextPart(**ids, text=text, ignored=True, metadata={IMPORTED_AGENT: media})
         case Media():
             return FilePart(**ids, mime=value.mime, filename=value.name, url=data_url(value))
 
@@ -53,15 +53,15 @@ def model_ref(name: str, effort: str | None = None) -> ModelRef:
     """Return a reference to a recorded model; a provider or name that is not recorded is ``unknown``."""
     provider, slash, model = name.partition("/")
     if not slash:
-        provider, model = UNKNOWN, name
-    return ModelRef(provider=provider or UNKNOWN, name=model or UNKNOWN, variant=effort)
+        provider, model = UNKNOWN_NAME, name
+    return ModelRef(provider=provider or UNKNOWN_NAME, name=model or UNKNOWN_NAME, variant=effort)
 
 
 def recording_note(recorded_id: str, *, has_time: bool, **facts: Any) -> dict[str, Any]:
     """Return the field of a message's info with a note: the message's recorded id, and further recorded facts."""
     note: dict[str, Any] = {"id": recorded_id, **({} if has_time else {"timed": False})}
     note |= {name: value for name, value in facts.items() if value is not None}
-    return {IMPORTED: note}
+    return {IMPORTED_AGENT: note}
 
 
 def title_of(value: MessageRead) -> str:

@@ -23,7 +23,7 @@ MAX_OPEN_CALLS = 1_000
 """Maximum calls that are open at a time: a recording without results has thousands."""
 BEGINNING_CHARS = 40
 
-SUBAGENT = "task"
+SUBAGENT_TOOL = "task"
 """Key in a call's metadata for the session of a subagent, as in Palimpsest's own tool."""
 NO_RESULT = "No result of this call was recorded."
 
@@ -45,11 +45,11 @@ class EndedCall:
     message_id: str
     part_id: str
     chars: int
-    beginning: str
+    first_chars: str
 
     def line(self) -> str:
         """Return it as one line, which takes half the memory."""
-        return f"{self.message_id} {self.part_id} {self.chars} {self.beginning}"
+        return f"{self.message_id} {self.part_id} {self.chars} {self.first_chars}"
 
     @classmethod
     def of_line(cls, line: str) -> "EndedCall":
@@ -68,7 +68,7 @@ class OpenCalls:
         self._newest: tuple[str, ToolPart] | None = None
         """The call that ended last, to which later facts about a result are added."""
 
-    def add(self, call: Call, ids: dict[str, Any], at: int) -> ToolPart:
+    def add(self, call: Call, ids: dict[str, Any], time_ms: int) -> ToolPart:
         """Add a new call, and return its part; ``ids`` are the fields with the part's ids."""
         part = ToolPart(
             **ids,
@@ -77,7 +77,7 @@ class OpenCalls:
             state=ToolPending(input=call.input),
             metadata={EXECUTED: True} if call.at_provider else None,
         )
-        self._open[call.id] = OpenCall(part, at)
+        self._open[call.id] = OpenCall(part, time_ms)
         return part
 
     def give_up_before(self, call: str) -> Iterator[ToolPart]:
@@ -92,12 +92,12 @@ class OpenCalls:
         self._ended[call] = EndedCall(part.message_id, part.id, 0, "").line()
         return part
 
-    def end(self, result: ResultRead, at: int, subagent: str | None = None) -> ToolPart | None:
+    def end(self, result: ResultRead, time_ms: int, subagent: str | None = None) -> ToolPart | None:
         """Return a call's part with its result, and the imported session of its ``subagent``; None for other calls."""
         open_call = self._open.pop(result.call, None)
         if open_call is None:
             return None
-        part = _with_result(open_call, result, at, subagent)
+        part = _with_result(open_call, result, time_ms, subagent)
         beginning = result.output[:BEGINNING_CHARS]
         self._ended[result.call] = EndedCall(
             part.message_id, part.id, len(result.output), beginning
@@ -141,14 +141,14 @@ def _without_result(open_call: OpenCall) -> ToolPart:
 
 
 def _with_result(
-    open_call: OpenCall, result: ResultRead, at: int, subagent: str | None
+    open_call: OpenCall, result: ResultRead, time_ms: int, subagent: str | None
 ) -> ToolPart:
     tool_input = open_call.part.state.input
     start = open_call.requested_at if result.started is None else result.started
-    time = Span(start=start, end=at if result.ended is None else result.ended)
+    time = Span(start=start, end=time_ms if result.ended is None else result.ended)
     metadata: dict[str, Any] = dict(result.metadata)
     if subagent is not None:
-        metadata[SUBAGENT] = subagent
+        metadata[SUBAGENT_TOOL] = subagent
     missing = [file.name or file.mime for file in result.media if file.data is None]
     if missing:
         metadata["media_not_recorded"] = missing

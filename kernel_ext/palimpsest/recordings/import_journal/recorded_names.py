@@ -48,6 +48,6 @@ def _session_id(format_name: str, recorded_id: str, copy: int) -> str:
     return _hashed_id("ses", format_name, recorded_id, *copy_number)
 
 
-def _hashed_id(prefix: str, *words: str) -> str:
-    content = "\0".join(words).encode("utf-8", "surrogatepass")
+def _hashed_id(prefix: str, *text: str) -> str:
+    content = "\0".join(text).encode("utf-8", "surrogatepass")
     return f"{prefix}_{hashlib.sha256(content).hexdigest()[:HASH_CHARS]}"

@@ -26,16 +26,16 @@ from palimpsest.recordings.reading.importer import (
     Head,
     WholeImporter,
 )
-from palimpsest.recordings.reading.reading_budget import reading
+from palimpsest.recordings.reading.reading_budget import reading_within_budget
 from palimpsest.recordings.reading.sources import head_of, is_compressed
 from palimpsest.store.exchange.import_report import ImportControl, ImportReport
 from palimpsest.store.interface import Store
 from palimpsest.store.session_notes import NOTES_ENDING
 from palimpsest.transcript.errors import NotFound, UserError
 
-GROUP = "palimpsest.importers"
+ENTRY_POINT_GROUP = "palimpsest.importers"
 NOTES_ALONE = "{path!r} holds notes on a recording, not the recording itself; name {recording!r}, and they come along."
-LOG = logging.getLogger(__name__)
+LOGGER = logging.getLogger(__name__)
 
 FailureHandler = Callable[[AnyImporter, Exception], None]
 
@@ -46,11 +46,11 @@ class ImporterRegistry:
     def __init__(
         self,
         built_in: Sequence[AnyImporter],
-        others: Callable[[], Sequence[AnyImporter]] | None = None,
+        other_importers: Callable[[], Sequence[AnyImporter]] | None = None,
     ) -> None:
-        """``others`` returns the third-party importers; tests pass their own."""
+        """``other_importers`` returns the third-party importers; tests pass their own."""
         self._built_in = built_in
-        self._others = installed_importers if others is None else others
+        self._others = installed_importers if other_importers is None else other_importers
         self._broken: set[int] = set()
         """Ids of the importers whose own error was logged, so that it is logged once."""
 
@@ -67,7 +67,7 @@ class ImporterRegistry:
     def _log_once(self, importer: AnyImporter, error: Exception) -> None:
         if id(importer) not in self._broken:
             self._broken.add(id(importer))
-            LOG.warning("The importer %r cannot recognise files.", importer, exc_info=error)
+            LOGGER.warning("The importer %r cannot recognise files.", importer, exc_info=error)
 
     def titles(self) -> str:
         """Return the titles of all formats, in one line."""
@@ -80,14 +80,14 @@ class ImporterRegistry:
         clock: Callable[[], int],
         control: ImportControl | None = None,
         *,
-        alone: bool = False,
+        without_subagents: bool = False,
         errors_in: Callable[[], Path] | None = None,
         captured: Path | None = None,
     ) -> ImportReport:
         """Import the sessions at a path; raises UserError with one sentence where there are none.
 
-        A folder that is no recording itself is searched for recordings. With ``alone`` nothing else is imported than the
-        recording itself; without it, the other recordings in its folder are. In a folder, as with ``alone``, subagents in
+        A folder that is no recording itself is searched for recordings. With ``without_subagents`` nothing else is imported than the
+        recording itself; without it, the other recordings in its folder are. In a folder, as with ``without_subagents``, subagents in
         separate recordings are not searched for. ``captured`` is a capture of the recording's requests, with which it is
         joined; in a folder, recordings are joined with the captures there. ``errors_in`` returns the folder in whose
         ``errors.log`` an importer's own error is written; by default that of the store's project.
@@ -102,10 +102,12 @@ class ImporterRegistry:
         answers = _captured_answers(contents, importer, log)
         import_one = partial(_import_with, store, clock, log, control or ImportControl(), answers)
         if importer is not None:
-            if alone:
-                import_one(importer, path, alone=True)
+            if without_subagents:
+                import_one(importer, path, without_subagents=True)
             else:
-                _import_recording(path, importer, contents, log, partial(import_one, alone=False))
+                _import_recording(
+                    path, importer, contents, log, partial(import_one, without_subagents=False)
+                )
         elif is_compressed(path):
             raise UserError(f"{str(path)!r} is compressed: unpack it, and open what comes out.")
         elif not _import_contents(contents, log, import_one):
@@ -174,7 +176,7 @@ def _captured_answers(
         return answers
     for path, importer in captures:
         try:
-            with reading(size_of(path)):
+            with reading_within_budget(size_of(path)):
                 answers.add_requests(importer.sent_requests(path))
         except (UserError, OSError):
             continue  # importing the capture itself reports the error
@@ -208,7 +210,7 @@ def _import_contents(
     in_order = sorted(contents.recordings, key=lambda found: isinstance(found[1], CaptureImporter))
     for path, importer in in_order:
         try:
-            import_one(importer, path, alone=True)
+            import_one(importer, path, without_subagents=True)
         except UserError as error:
             log.report(path.name, str(error))
         if log.is_stopped:
@@ -227,10 +229,12 @@ def _import_with(
     importer: AnyImporter,
     path: Path,
     *,
-    alone: bool,
+    without_subagents: bool,
 ) -> None:
     if not isinstance(importer, WholeImporter):
-        RecordingImport(store, importer, path, clock, log, control, alone, captured).run()
+        RecordingImport(
+            store, importer, path, clock, log, control, without_subagents, captured
+        ).run()
         return
     try:
         report = importer.import_whole(store, path, clock, control)
@@ -285,9 +289,9 @@ def _importers_in(_entries: tuple[tuple[str, int | None], ...]) -> tuple[AnyImpo
     from importlib.metadata import entry_points
 
     importers: list[AnyImporter] = []
-    for point in entry_points(group=GROUP):
+    for point in entry_points(group=ENTRY_POINT_GROUP):
         try:
             importers.append(point.load())
         except Exception:
-            LOG.warning("The importer %r cannot be loaded.", point.name, exc_info=True)
+            LOGGER.warning("The importer %r cannot be loaded.", point.name, exc_info=True)
     return tuple(importers)

@@ -48,12 +48,14 @@ _ENCODER = JSONEncoder(sort_keys=True, ensure_ascii=False, default=_plain_value)
 
 
 @cache
-def _plain_form(kind: type) -> Callable[[Any], Any]:
+def _plain_form(value_type: type) -> Callable[[Any], Any]:
     """Return the function that makes values of a type plain."""
-    if is_dataclass(kind):
-        names, defaults = zip(*((field.name, field.default) for field in fields(kind)), strict=True)
-        return partial(_plain_dataclass, values_of(kind), names, defaults)
-    return _plain_model if issubclass(kind, BaseModel) else repr
+    if is_dataclass(value_type):
+        names, defaults = zip(
+            *((field.name, field.default) for field in fields(value_type)), strict=True
+        )
+        return partial(_plain_dataclass, values_of(value_type), names, defaults)
+    return _plain_model if issubclass(value_type, BaseModel) else repr
 
 
 def _plain_dataclass(

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from palimpsest.recordings.import_journal.message_parts import (
-    UNKNOWN,
+    UNKNOWN_NAME,
     error_of,
     finish_of,
     model_ref,
@@ -66,7 +66,7 @@ from palimpsest.transcript.session_record.sessions import Spent
 from palimpsest.transcript.timeline import COPIED, WRITTEN_BY
 from palimpsest.transcript.values import Usage
 
-AGENT = "build"
+AGENT_NAME = "build"
 """The agent with which a fork of an imported session continues."""
 MAX_ANSWERS = 1_000
 """Number of newest answers whose usage may still be reported."""
@@ -83,10 +83,10 @@ class SessionBuilder:
     """Builds the events of each value of a session, and collects the session's title, sums and gaps."""
 
     def __init__(
-        self, begin: SessionBegin, names: RecordedNames, store: Store, *, now: int
+        self, begin: SessionBegin, names: RecordedNames, store: Store, *, now_ms: int
     ) -> None:
-        """``now`` is the session's time where the recording has none."""
-        self.facts = RecordingFacts(begin, names, store, now=now)
+        """``now_ms`` is the session's time where the recording has none."""
+        self.facts = RecordingFacts(begin, names, store, now_ms=now_ms)
         self._names = names
         self._folder = MessagePath(cwd=begin.directory, root=begin.directory)
         self._calls = OpenCalls()
@@ -122,7 +122,7 @@ class SessionBuilder:
         if build := self._builders.get(type(value)):
             yield from build(self, value)
         if isinstance(value, MessageRead | CompactionRead):
-            if value.id in self.facts.begin.copied:
+            if value.id in self.facts.begin.copied_messages:
                 self._copied_messages += 1
             else:
                 self._note_copied()
@@ -131,15 +131,15 @@ class SessionBuilder:
         """Add a sentence on the messages that another session holds too, once they are all read."""
         messages, requests = self._copied_messages, len(self._copied_answers)
         if messages:
-            what = COPIED_SENTENCE.format(
+            sentence = COPIED_SENTENCE.format(
                 messages=f"{messages:,} messages" if messages > 1 else "message",
                 requests=f"{requests:,} request{'' if requests == 1 else 's'}",
                 session=self.facts.begin.branch_of,
             )
-            self.facts.add_gap({"what": what})
+            self.facts.add_gap({"what": sentence})
             self._copied_messages = 0
 
-    def ending(self) -> Iterator[Event]:
+    def closing_events(self) -> Iterator[Event]:
         """Yield the events that end open calls and summaries at the recording's end; a grown recording may add more."""
         yield from self._summary_missing()
         self._note_copied()
@@ -172,7 +172,7 @@ class SessionBuilder:
 
     def _user(self, value: MessageRead) -> Iterator[Event]:
         created = self.facts.advance_time(value.created)
-        is_copied = value.id in self.facts.begin.copied
+        is_copied = value.id in self.facts.begin.copied_messages
         if not value.by_program and (not self.facts.title_so_far or self._has_copied_title):
             self.facts.title_so_far = title_of(value) or self.facts.title_so_far
             self._has_copied_title = is_copied
@@ -198,7 +198,7 @@ class SessionBuilder:
             id=self._prompt,
             session_id=self._names.session,
             time=MessageTime(created=created),
-            agent=AGENT,
+            agent=AGENT_NAME,
             model=self.facts.model,
             origin=Origin(kind="engine") if by_engine else Origin(),
             **note,
@@ -206,7 +206,7 @@ class SessionBuilder:
 
     def _answer(self, value: MessageRead) -> Iterator[Event]:
         created = self.facts.advance_time(value.created)
-        is_copied = value.id in self.facts.begin.copied
+        is_copied = value.id in self.facts.begin.copied_messages
         if is_copied:
             self._copied_answers.add(value.id)
             value = replace(value, usage=None, cost=None)
@@ -219,7 +219,7 @@ class SessionBuilder:
             has_time=value.created is not None,
             client=value.client or None,
             cache_miss=value.cache_miss or None,
-            sent=self.facts.sent_note(value.sent),
+            sent=self.facts.sent_fields(value.captured_request),
             **{COPIED: is_copied or None},
         )
         info = AssistantMessage(
@@ -227,7 +227,7 @@ class SessionBuilder:
             session_id=self._names.session,
             parent_id=parent,
             time=MessageTime(created=created, completed=value.completed or created),
-            agent=AGENT,
+            agent=AGENT_NAME,
             model=self.facts.model,
             path=self._folder,
             error=error_of(value),
@@ -276,7 +276,7 @@ class SessionBuilder:
         duration_milliseconds = (time.completed or time.created) - time.created
         return StepFinishPart(
             **self._ids(info.id, "finish"),
-            reason=info.finish or UNKNOWN,
+            reason=info.finish or UNKNOWN_NAME,
             cost=info.cost,
             tokens=usage,
             seconds=duration_milliseconds / 1000 if duration_milliseconds > 0 else None,
@@ -300,23 +300,25 @@ class SessionBuilder:
         yield PartUpdated(part=part)
 
     def _reduction_events(self, value: ReducedRead) -> Iterator[Event]:
-        ended = self._calls.place_of_ended(value.call)
-        if ended is None:
+        ended_call = self._calls.place_of_ended(value.call)
+        if ended_call is None:
             raise NotJournaled(
                 f"A reduction is about the call {value.call!r}, which has no result."
             )
         self._decisions += 1
         decision_fields: Json = {"action": "restore"}
         if not value.restored:
-            is_cut = bool(ended.beginning) and value.shown.startswith(ended.beginning)
+            is_cut = bool(ended_call.first_chars) and value.shown_text.startswith(
+                ended_call.first_chars
+            )
             decision_fields = {
                 "action": "truncate" if is_cut else "clear",
-                "numbers": {"shown": value.shown, "rule": value.rule},
-                "tokens_before": ended.chars // CHARS_PER_TOKEN,
-                "tokens_after": len(value.shown) // CHARS_PER_TOKEN,
+                "numbers": {"shown": value.shown_text, "rule": value.rule},
+                "tokens_before": ended_call.chars // CHARS_PER_TOKEN,
+                "tokens_after": len(value.shown_text) // CHARS_PER_TOKEN,
             }
-        name = self._names.decision(ended.part_id, self._decisions)
-        part_ids = {"message_id": ended.message_id, "part_id": ended.part_id}
+        name = self._names.decision(ended_call.part_id, self._decisions)
+        part_ids = {"message_id": ended_call.message_id, "part_id": ended_call.part_id}
         yield DecisionMade(decision=Decision(id=name, rule=RULE, **part_ids, **decision_fields))
 
     def _usage(self, value: UsageRead) -> Iterator[Event]:
@@ -337,7 +339,7 @@ class SessionBuilder:
 
     def _compaction(self, value: CompactionRead) -> Iterator[Event]:
         created = self.facts.advance_time(value.created)
-        is_copied = value.id in self.facts.begin.copied
+        is_copied = value.id in self.facts.begin.copied_messages
         if is_copied:
             value = replace(value, usage=None)
         first_kept = self._first_kept(value)
@@ -348,8 +350,8 @@ class SessionBuilder:
             if value.written_by is None
             else self._names.other_session(value.written_by),
             "replaced": None
-            if value.replaced is None
-            else [self._names.message(name) for name in value.replaced],
+            if value.replaced_messages is None
+            else [self._names.message(name) for name in value.replaced_messages],
             COPIED: is_copied or None,
         }
         note = recording_note(value.id, has_time=value.created is not None, **facts)
@@ -358,7 +360,7 @@ class SessionBuilder:
         yield PartUpdated(
             part=CompactionPart(
                 **self._ids(info.id, "marker"),
-                auto=value.auto,
+                auto=value.is_automatic,
                 tail_start_id=None if first_kept is None else self._names.message(first_kept),
             )
         )
@@ -376,9 +378,9 @@ class SessionBuilder:
                 {"what": "The first message that a compaction kept is not recorded."}
             )
             return None
-        if value.replaced is None:
+        if value.replaced_messages is None:
             return None
-        replaced, last_before = frozenset(value.replaced), None
+        replaced, last_before = frozenset(value.replaced_messages), None
         for name in reversed(self._order):
             if name in replaced:
                 break
@@ -393,7 +395,7 @@ class SessionBuilder:
             session_id=self._names.session,
             parent_id=marker,
             time=MessageTime(created=self.facts.time, completed=self.facts.time),
-            agent=AGENT,
+            agent=AGENT_NAME,
             model=model_ref(value.model) if value.model else self.facts.model,
             path=self._folder,
             summary=True,
@@ -411,7 +413,7 @@ class SessionBuilder:
             yield PartUpdated(part=self._step_finish(info))
         yield SessionCompacted(message_id=info.id)
 
-    def _removed(self, value: RemovedRead) -> Iterator[Event]:
+    def _removal_events(self, value: RemovedRead) -> Iterator[Event]:
         self.facts.advance_time(value.created)
         for name in value.messages:
             if name in self._order:
@@ -435,11 +437,11 @@ class SessionBuilder:
         return iter(())
 
     def _gap(self, value: GapRead) -> Iterator[Event]:
-        gap_fields: Json = {"what": value.what, "call": value.call, "chars": value.chars}
+        gap_fields: Json = {"what": value.sentence, "call": value.call, "chars": value.chars}
         if value.message is not None:
             gap_fields["message"] = self._names.message(value.message)
         self.facts.add_gap({name: fact for name, fact in gap_fields.items() if fact is not None})
-        part = None if value.call is None else self._calls.add_gap(value.call, value.what)
+        part = None if value.call is None else self._calls.add_gap(value.call, value.sentence)
         if part is not None:
             yield PartUpdated(part=part)
 
@@ -449,7 +451,7 @@ class SessionBuilder:
         UsageRead: _usage,
         CompactionRead: _compaction,
         ReducedRead: _reduction_events,
-        RemovedRead: _removed,
+        RemovedRead: _removal_events,
         GapRead: _gap,
         TitleRead: _title,
         TotalsRead: _totals,

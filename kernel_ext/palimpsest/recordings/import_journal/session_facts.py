@@ -2,7 +2,7 @@
 
 import json
 
-from palimpsest.recordings.import_journal.message_parts import UNKNOWN, model_ref
+from palimpsest.recordings.import_journal.message_parts import UNKNOWN_NAME, model_ref
 from palimpsest.recordings.import_journal.recorded_names import RecordedNames
 from palimpsest.recordings.reading.recorded import Json, MessageRead, SentRead, SessionBegin
 from palimpsest.store.interface import Store
@@ -19,14 +19,14 @@ class RecordingFacts:
     """The facts of one session, from the values read so far."""
 
     def __init__(
-        self, begin: SessionBegin, names: RecordedNames, store: Store, *, now: int
+        self, begin: SessionBegin, names: RecordedNames, store: Store, *, now_ms: int
     ) -> None:
-        """``now`` is the session's time where the recording has none."""
+        """``now_ms`` is the session's time where the recording has none."""
         self.begin = begin
         self.names = names
         self.title_so_far = begin.title
         self.model = model_ref(begin.model)
-        self.created = begin.created if begin.created is not None else now
+        self.created = begin.created if begin.created is not None else now_ms
         self.time = self.created
         """Time of the newest value, in milliseconds since 1970."""
         self.spent = Spent()
@@ -60,16 +60,16 @@ class RecordingFacts:
         elif value.effort != self.model.variant:
             self.model = self.model.model_copy(update={"variant": value.effort})
 
-    def sent_note(self, sent: SentRead | None) -> Json | None:
+    def sent_fields(self, request_read: SentRead | None) -> Json | None:
         """Store what was captured of a request, and return the references and cache marks for its answer's metadata."""
-        if sent is None:
+        if request_read is None:
             return None
-        if sent.system is not None:
-            blocks = json.dumps(sent.system, ensure_ascii=False)
+        if request_read.system is not None:
+            blocks = json.dumps(request_read.system, ensure_ascii=False)
             self._sent["system"] = _store_text(blocks, "application/json", self._store)
-        if sent.tools is not None:
-            self._sent["tools"] = _store_text(sent.tools, "application/json", self._store)
-        marks = [[mark.place, mark.lifetime, mark.block] for mark in sent.marks]
+        if request_read.tools is not None:
+            self._sent["tools"] = _store_text(request_read.tools, "application/json", self._store)
+        marks = [[mark.place, mark.lifetime, mark.block] for mark in request_read.cache_marks]
         return {**self._sent, "marks": marks}
 
     def add_usage(self, usage: Usage, cost: float | None) -> Spent:
@@ -108,7 +108,7 @@ class RecordingFacts:
             title=self.title,
             version=begin.format_version,
             time=SessionTime(created=self.created, updated=max(self.time, self.created)),
-            model=self.model if self.model.provider != UNKNOWN else None,
+            model=self.model if self.model.provider != UNKNOWN_NAME else None,
             cost=self.spent.cost,
             tokens=self.spent.tokens,
             unpriced=self.spent.unpriced or None,

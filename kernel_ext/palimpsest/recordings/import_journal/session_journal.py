@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
-from palimpsest.recordings.import_journal.message_parts import IMPORTED
+from palimpsest.recordings.import_journal.message_parts import IMPORTED_AGENT
 from palimpsest.recordings.import_journal.recorded_names import RecordedNames
 from palimpsest.recordings.import_journal.running_hash import RunningHash
 from palimpsest.recordings.import_journal.session_builder import NotJournaled, SessionBuilder
@@ -45,8 +45,8 @@ BATCH_BYTES = 300_000
 """Bytes of content after which a batch is written: seven times as many take 20 MB more, and save no time."""
 MAX_KEPT_PROBLEMS = 50
 """Maximum number of unreadable places that are stored with a session; the others are counted."""
-AGAIN = "imported again"
-UNREADABLE = (NotJournaled, ValidationError, TypeError, AttributeError, KeyError, OverflowError)
+AGAIN_REASON = "imported again"
+UNREADABLE_LOG = (NotJournaled, ValidationError, TypeError, AttributeError, KeyError, OverflowError)
 """Errors that a value raises if it cannot be part of a session."""
 
 
@@ -92,7 +92,7 @@ class SessionJournal:
         self._names = RecordedNames(begin.format, begin.id, copy)
         self._existing = self._find_existing(self._names.session)
         time_now = self._now if self._existing is None else self._existing.session.time.created
-        self._builder = SessionBuilder(begin, self._names, store, now=time_now)
+        self._builder = SessionBuilder(begin, self._names, store, now_ms=time_now)
         self._hash = RunningHash()
         self._seq = 0 if self._existing is None else self._existing.seq
         self._events: list[Event] = []
@@ -106,30 +106,30 @@ class SessionJournal:
         self._unread: list[Json] = []
         self._more_unread = 0
         # Which session holds the beginning too depends on the files beside the recording.
-        self._hash.add(replace(begin, branch_of=None, branch_at=None, copied=()))
+        self._hash.add(replace(begin, branch_of=None, branch_at=None, copied_messages=()))
         self._check_same()
         if self._existing is None:
-            created = SessionCreated(session=self._session(complete=False))
+            created = SessionCreated(session=self._session(is_complete=False))
             self._open().append([self._record(created, scrub)])
 
     def _find_existing(self, session_id: str) -> _ExistingSession | None:
         """Return a session as an earlier import left it; raises Differs where another program wrote it."""
         try:
-            newest = self._store.stream(session_id)
-            first = next(newest, None)
+            records = self._store.stream(session_id)
+            first_record = next(records, None)
         except NotFound:
             return None
-        if first is None:
+        if first_record is None:
             return None
-        for record in itertools.chain([first], newest):
+        for record in itertools.chain([first_record], records):
             event = record.event
             if isinstance(event, SessionDeleted):
                 raise Differs
             if isinstance(event, SessionUpdated | SessionCreated):
-                note = (event.session.metadata or {}).get(IMPORTED)
+                note = (event.session.metadata or {}).get(IMPORTED_AGENT)
                 if not isinstance(note, dict) or not note.get("values"):
                     raise Differs
-                return _ExistingSession(event.session, first.seq, note)
+                return _ExistingSession(event.session, first_record.seq, note)
         return None
 
     def _check_same(self) -> None:
@@ -153,7 +153,7 @@ class SessionJournal:
             for event in self._builder.events(value):
                 if not is_known:
                     self._events.append(event)
-        except UNREADABLE as error:
+        except UNREADABLE_LOG as error:
             reason = _reason(error)
             if is_known:
                 # The problem was reported at the earlier import, and is stored with it.
@@ -166,11 +166,11 @@ class SessionJournal:
             return
         self._has_new_values = True
         if self._bytes >= BATCH_BYTES:
-            self._write(complete=False)
+            self._write_events(is_complete=False)
 
-    def add_problem(self, where: str, what: str) -> None:
+    def add_problem(self, place: str, sentence: str) -> None:
         """Store an unreadable place with the session, each place once."""
-        problem = {"where": where, "what": what}
+        problem = {"where": place, "what": sentence}
         if problem in self._unread:
             return
         if len(self._unread) < MAX_KEPT_PROBLEMS:
@@ -178,42 +178,48 @@ class SessionJournal:
         else:
             self._more_unread += 1
 
-    def _problems(self, *, complete: bool) -> Json:
+    def _problems(self, *, is_complete: bool) -> Json:
         """Return the unreadable places for the session's record; a stopped import also keeps the recorded ones."""
-        unread, more = [*self._unread], self._more_unread
-        if not complete and self._existing is not None:
+        unread_places, further_count = [*self._unread], self._more_unread
+        if not is_complete and self._existing is not None:
             unread_before = self._existing.note.get("unread")
             before = unread_before if isinstance(unread_before, list) else []
-            unread = [*before, *(place for place in unread if place not in before)][
+            unread_places = [*before, *(place for place in unread_places if place not in before)][
                 :MAX_KEPT_PROBLEMS
             ]
-        return {name: value for name, value in (("unread", unread), ("more_unread", more)) if value}
+        return {
+            name: value
+            for name, value in (("unread", unread_places), ("more_unread", further_count))
+            if value
+        }
 
-    def finish(self, *, complete: bool) -> Imported:
-        """Write the remaining events; ``complete`` is False where reading was stopped. Raises Differs."""
+    def finish(self, *, is_complete: bool) -> Imported:
+        """Write the remaining events; ``is_complete`` is False where reading was stopped. Raises Differs."""
         existing = self._existing
         if existing is not None and self._hash.count < existing.values:
-            if complete:
+            if is_complete:
                 raise Differs
-            return self._imported("same")
-        problems = self._problems(complete=complete)
+            return self._outcome_of_import("same")
+        problems = self._problems(is_complete=is_complete)
         has_changed = (
             self._has_new_values
             or existing is None
-            or (complete and not existing.note.get("complete", True))
+            or (is_complete and not existing.note.get("complete", True))
             or any(
                 existing.note.get(name) != problems.get(name) for name in ("unread", "more_unread")
             )
         )
         if has_changed:
-            if complete:
-                self._events.extend(self._builder.ending())
-            self._write(complete=complete, sync=True)
+            if is_complete:
+                self._events.extend(self._builder.closing_events())
+            self._write_events(is_complete=is_complete, sync=True)
             is_long = self._has_summary or self._builder.messages >= INDEXED_MESSAGES
-            if complete and is_long and self._store.opens_from_checkpoint:
+            if is_complete and is_long and self._store.opens_from_checkpoint:
                 self._write_checkpoint()
         new: Outcome = "copy" if self._copy else "new"
-        return self._imported(new if existing is None else "updated" if has_changed else "same")
+        return self._outcome_of_import(
+            new if existing is None else "updated" if has_changed else "same"
+        )
 
     def close(self) -> None:
         """Release the session."""
@@ -221,7 +227,7 @@ class SessionJournal:
             self._writer.close()
             self._writer = None
 
-    def _imported(self, outcome: Outcome) -> Imported:
+    def _outcome_of_import(self, outcome: Outcome) -> Imported:
         messages = self._builder.messages
         return Imported(self._names.session, self._title(), outcome, messages, read_only=True)
 
@@ -233,21 +239,21 @@ class SessionJournal:
             self._writer = self._store.acquire(self._names.session, owner, create=True)
         return self._writer
 
-    def _write(self, *, complete: bool, sync: bool = False) -> None:
-        events = [*self._events, SessionUpdated(session=self._session(complete=complete))]
+    def _write_events(self, *, is_complete: bool, sync: bool = False) -> None:
+        events = [*self._events, SessionUpdated(session=self._session(is_complete=is_complete))]
         self._events, self._bytes = [], 0
         # A call is written twice, alone and with its result: its texts are looked at once.
         scrub_once = cache(scrub)
         self._open().append([self._record(event, scrub_once) for event in events], sync=sync)
 
     def _record(self, event: Event, scrub: Scrub) -> Record:
-        clean = redacted_event(event, scrub)
-        if clean.type == "message.part.updated":
+        redacted = redacted_event(event, scrub)
+        if redacted.type == "message.part.updated":
             # After the redaction, so that blobs contain nothing that was redacted in the log.
-            part = with_blobs(self._store, clean.part)
-            clean = clean if part is clean.part else PartUpdated(part=part)
+            part = with_blobs(self._store, redacted.part)
+            redacted = redacted if part is redacted.part else PartUpdated(part=part)
         self._seq += 1
-        record = Record.of_event(clean, seq=self._seq, ts=self._time_of(event))
+        record = Record.of_event(redacted, seq=self._seq, ts=self._time_of(event))
         if self._facts is not None:
             self._facts.note(record)
         return record
@@ -287,9 +293,9 @@ class SessionJournal:
         except Differs:
             first = None
         name = None if first is None else first.note.get("name")
-        return AGAIN if name in (None, self._source) else visible_line(self._source)
+        return AGAIN_REASON if name in (None, self._source) else visible_line(self._source)
 
-    def _session(self, *, complete: bool) -> SessionInfo:
+    def _session(self, *, is_complete: bool) -> SessionInfo:
         facts = self._builder.facts
         info = facts.session(self._store.project_id)
         origin = facts.origin() | {
@@ -298,26 +304,30 @@ class SessionJournal:
             "importer_version": IMPORTER_VERSION,
             "values": self._hash.count,
             "fingerprint": self._hash.digest,
-            "complete": complete,
+            "complete": is_complete,
             "read_only": True,
             "session": self._names.session,
             "at": self._now,
-            **self._problems(complete=complete),
+            **self._problems(is_complete=is_complete),
         }
-        existing = self._existing.session if self._existing is not None else None
-        if existing is None:
-            return info.model_copy(update={"title": self._title(), "metadata": {IMPORTED: origin}})
+        existing_session = self._existing.session if self._existing is not None else None
+        if existing_session is None:
+            return info.model_copy(
+                update={"title": self._title(), "metadata": {IMPORTED_AGENT: origin}}
+            )
         changes: Json = {
-            "time": existing.time.model_copy(update={"updated": info.time.updated}),
+            "time": existing_session.time.model_copy(update={"updated": info.time.updated}),
             "model": info.model,
             "cost": info.cost,
             "tokens": info.tokens,
             "unpriced": info.unpriced,
-            "metadata": {**(existing.metadata or {}), IMPORTED: origin},
+            "metadata": {**(existing_session.metadata or {}), IMPORTED_AGENT: origin},
         }
-        if self._existing is not None and existing.title == self._existing.note.get("title"):
+        if self._existing is not None and existing_session.title == self._existing.note.get(
+            "title"
+        ):
             changes["title"] = self._title()
-        return existing.model_copy(update=changes)
+        return existing_session.model_copy(update=changes)
 
 
 def _reason(error: Exception) -> str:

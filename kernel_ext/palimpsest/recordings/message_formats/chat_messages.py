@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from palimpsest.recordings.reading.json_fields import JsonValue, media_at, normalised_usage
-from palimpsest.recordings.reading.recorded import Call, Json, Media, Text, Thinking, words_of
+from palimpsest.recordings.reading.recorded import Call, Json, Media, Text, Thinking, text_of_parts
 from palimpsest.transcript.values import Usage, priced_tier
 
-ARGUMENTS = "arguments"
+ARGUMENTS_KEY = "arguments"
 """Field under which the input of a call is stored if it is not an object."""
 MODEL_COMPANIES = (
     ("claude", "anthropic"),
@@ -40,7 +40,7 @@ def full_model_name(name: Any) -> str:
 
 def text_of(content: Any) -> str:
     """Return all text of a message's content, whether it is a string or a list of parts."""
-    return words_of(content_parts(content), "")
+    return text_of_parts(content_parts(content), "")
 
 
 def content_parts(content: Any) -> tuple[Text | Media, ...]:
@@ -90,10 +90,10 @@ def recorded_calls(message: JsonValue) -> Iterator[tuple[str, str, Json]]:
         function = call.at("function")
         name = function.text("name") or call.text("name")
         holder = function if "arguments" in function else call
-        yield call.text("id"), name or "unknown", holder.tool_input("arguments", name=ARGUMENTS)
+        yield call.text("id"), name or "unknown", holder.tool_input("arguments", name=ARGUMENTS_KEY)
     if function := message.at("function_call"):
         name = function.text("name") or "unknown"
-        yield "", name, function.tool_input("arguments", name=ARGUMENTS)
+        yield "", name, function.tool_input("arguments", name=ARGUMENTS_KEY)
 
 
 class CallNames:
@@ -104,27 +104,27 @@ class CallNames:
         self._newest: dict[str, str] = {}
         self._open: list[str] = []
 
-    def new(self, recorded: str) -> str:
+    def new_id(self, recorded_id: str) -> str:
         """Return the id of a new call: the recorded id, if it is the first call with that id."""
-        name = recorded or "call"
+        name = recorded_id or "call"
         count = self._used[name] = self._used.get(name, 0) + 1
-        call_id = name if recorded and count == 1 else f"{name}#{count}"
+        call_id = name if recorded_id and count == 1 else f"{name}#{count}"
         if call_id in self._newest.values():
-            return self.new(recorded)
-        self._newest[recorded or call_id] = call_id
+            return self.new_id(recorded_id)
+        self._newest[recorded_id or call_id] = call_id
         self._open.append(call_id)
         return call_id
 
-    def call_of_result(self, recorded: str) -> str | None:
+    def call_of_result(self, recorded_id: str) -> str | None:
         """Return the call of a result: by its recorded id, or without one the oldest call without a result."""
-        call = self._newest.get(recorded) if recorded else next(iter(self._open), None)
+        call = self._newest.get(recorded_id) if recorded_id else next(iter(self._open), None)
         if call in self._open:
             self._open.remove(call)
         return call
 
-    def newest_call(self, recorded: str) -> str | None:
+    def newest_call(self, recorded_id: str) -> str | None:
         """Return the newest call with a recorded id."""
-        return self._newest.get(recorded)
+        return self._newest.get(recorded_id)
 
     def close(self, call: str) -> None:
         """Count a call as answered."""
@@ -139,7 +139,9 @@ class CallNames:
 
 def calls_of(message: JsonValue, names: CallNames) -> tuple[Call, ...]:
     """Return the calls of an answer, each with a unique id."""
-    return tuple(Call(names.new(name), tool, data) for name, tool, data in recorded_calls(message))
+    return tuple(
+        Call(names.new_id(name), tool, data) for name, tool, data in recorded_calls(message)
+    )
 
 
 def usage_of(value: Any, service_tier: Any = None) -> Usage | None:
@@ -154,8 +156,8 @@ def usage_of(value: Any, service_tier: Any = None) -> Usage | None:
     details = usage.either("prompt_tokens_details", "input_tokens_details")
     completion_details = usage.either("completion_tokens_details", "output_tokens_details")
     cached = details.token_field("cached_tokens") or usage.token_field("cache_read_input_tokens")
-    written = usage.token_field("cache_creation_input_tokens")
-    written = written or details.token_field("cache_creation_tokens")
+    cache_written = usage.token_field("cache_creation_input_tokens")
+    cache_written = cache_written or details.token_field("cache_creation_tokens")
     lifetimes = usage.at("cache_creation")
     cache_writes = (
         lifetimes if "cache_creation" in usage else details.at("cache_creation_token_details")
@@ -163,7 +165,7 @@ def usage_of(value: Any, service_tier: Any = None) -> Usage | None:
     hour = cache_writes.token_field("ephemeral_1h_input_tokens")
     reasoning = completion_details.token_field("reasoning_tokens")
     normalised = normalised_usage(
-        prompt or 0, answer or 0, cached or 0, written or 0, reasoning or 0
+        prompt or 0, answer or 0, cached or 0, cache_written or 0, reasoning or 0
     )
     return normalised.model_copy(
         update={

@@ -13,7 +13,7 @@ from palimpsest.recordings.message_formats.chat_messages import (
     content_parts,
     thinking_parts,
 )
-from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
+from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
 from palimpsest.recordings.reading.recorded import (
     Call,
     GapRead,
@@ -21,7 +21,7 @@ from palimpsest.recordings.reading.recorded import (
     ResultRead,
     Text,
     media_of,
-    words_of,
+    text_of_parts,
 )
 
 TEXT_CALLS = (
@@ -61,8 +61,8 @@ class ChatStream:
         self._expects_output = False
         self._reported: set[str] = set()
 
-    def read(
-        self, message: JsonValue, following: JsonValue = NOTHING, *, is_answer: bool = True
+    def read_message(
+        self, message: JsonValue, next_message: JsonValue = NO_VALUE, *, is_answer: bool = True
     ) -> tuple[list[GapRead], MessageRead | ResultRead]:
         """Return a message's value, and the gaps that are reported for the first time.
 
@@ -71,7 +71,7 @@ class ChatStream:
         """
         match message.get("role"):
             case "assistant" | "model" if is_answer:
-                return self._answer(message, following)
+                return self._answer(message, next_message)
             case "assistant" | "model":
                 return [*self.report_once(PROGRAM_ANSWERS)], self._user(message, by_program=True)
             case "tool" | "function":
@@ -99,15 +99,15 @@ class ChatStream:
         return self._text_commands and is_output and message.get("role") == "user"
 
     def _answer(
-        self, message: JsonValue, following: JsonValue
+        self, message: JsonValue, next_message: JsonValue
     ) -> tuple[list[GapRead], MessageRead]:
         name = self._new_id()
         gaps: list[GapRead] = []
         calls = calls_of(message, self._names)
         self._expects_output = False
-        if not calls and self._is_output(following):
+        if not calls and self._is_output(next_message):
             gaps += self.report_once(TEXT_CALLS)
-            calls = (Call(self._names.new(f"{name}.command"), "command", {}),)
+            calls = (Call(self._names.new_id(f"{name}.command"), "command", {}),)
             self._expects_output = True
         parts = (*thinking_parts(message), *content_parts(message.get("content")), *calls)
         facts = self._facts(message)
@@ -121,7 +121,7 @@ class ChatStream:
             return self._user(message, by_program=True)
         parts = content_parts(message.get("content"))
         facts = self._result_facts(message)
-        return ResultRead(call, words_of(parts, ""), media=media_of(parts), **facts)
+        return ResultRead(call, text_of_parts(parts, ""), media=media_of(parts), **facts)
 
     def _user(self, message: JsonValue, *, by_program: bool) -> MessageRead:
         self._expects_output = False

@@ -31,7 +31,7 @@ from palimpsest.transcript.values import Usage
 Key = tuple[str, ...]
 Parts = tuple[Text | Thinking | Media | Call, ...]
 ANSWER_NOT_RECORDED = "The request that made this answer is not in the recording."
-CHANGED = "A later request shows this message in another form, which is not kept."
+CHANGED_SENTENCE = "A later request shows this message in another form, which is not kept."
 LEFT_OUT = "The client left earlier messages out from here on, with nothing in their place."
 
 
@@ -95,7 +95,7 @@ class _InputCounts:
 class _ChangedRange:
     """The removed and the new entries between two entries that stayed."""
 
-    removed: Sequence[_InputEntry]
+    removed_entries: Sequence[_InputEntry]
     new_entries: list[_ShownEntry]
     is_last: bool
     entries: list[_InputEntry] = field(default_factory=list)
@@ -151,34 +151,42 @@ class RepeatedInputs:
         self._counts = self._counts[: same_count + 1]
         start = self._counts[-1]
         entries = self._entries[: start.entries]
-        owners = {name: new_id for entry in entries for name, new_id in entry.calls}
-        step = _NextInput(created, reduction, owners)
-        for kept, shown, changed_range in self._match_entries(all_messages[same_count:], start):
+        new_id_of_call = {name: new_id for entry in entries for name, new_id in entry.calls}
+        step = _NextInput(created, reduction, new_id_of_call)
+        for kept_entry, shown_entry, changed_range in self._match_entries(
+            all_messages[same_count:], start
+        ):
             yield from self._changes_in_range(changed_range, step)
             entries += changed_range.entries
-            if kept and shown:
-                owners |= dict(kept.calls)
-                if shown.result and kept.call and shown.digest != kept.shown_hash:
-                    is_restored = shown.digest == kept.whole_hash
+            if kept_entry and shown_entry:
+                new_id_of_call |= dict(kept_entry.calls)
+                if (
+                    shown_entry.result
+                    and kept_entry.call
+                    and shown_entry.digest != kept_entry.shown_hash
+                ):
+                    is_restored = shown_entry.digest == kept_entry.whole_hash
                     yield ReducedRead(
-                        kept.call,
-                        "" if is_restored else shown.result.output,
+                        kept_entry.call,
+                        "" if is_restored else shown_entry.result.output,
                         rule=reduction.rule if reduction else "",
                         restored=is_restored,
                     )
-                    kept = replace(kept, shown_hash=shown.digest)
-                entries.append(kept)
+                    kept_entry = replace(kept_entry, shown_hash=shown_entry.digest)
+                entries.append(kept_entry)
         self._entries, self._input = entries, all_messages
         self._store_counts(all_messages[same_count:])
 
     def answer(self, answer: MessageRead) -> MessageRead:
         """Add the answer of the current request, and return it with ids that are unique in the session."""
-        recorded, _ = _with_call_ids(answer.parts, sum(len(entry.calls) for entry in self._entries))
+        recorded_parts, _ = _with_call_ids(
+            answer.parts, sum(len(entry.calls) for entry in self._entries)
+        )
         own_parts = tuple(
-            self._own_call(part) if isinstance(part, Call) else part for part in recorded
+            self._own_call(part) if isinstance(part, Call) else part for part in recorded_parts
         )
         name = _unused_name(answer.id, self._answers)
-        self._entries.append(self._entry_of_answer(name, recorded, own_parts))
+        self._entries.append(self._entry_of_answer(name, recorded_parts, own_parts))
         return replace(answer, id=name, parts=own_parts)
 
     def results(self, results: Iterable[ResultRead]) -> Iterator[ResultRead]:
@@ -195,13 +203,13 @@ class RepeatedInputs:
 
     def _store_counts(self, messages: Iterable[InputMessage]) -> None:
         """Store the counts after each message, up to the first message whose entries are not in the list."""
-        keys = iter(
+        new_keys = iter(
             enumerate(self._entries[self._counts[-1].entries :], self._counts[-1].entries + 1)
         )
         for message in messages:
-            last = self._counts[-1]
-            shown = list(_entries([message], last))
-            entries = [next(keys, (0, None)) for _ in shown]
+            last_counts = self._counts[-1]
+            shown = list(_entries([message], last_counts))
+            entries = [next(new_keys, (0, None)) for _ in shown]
             if any(
                 not entry or entry.key != entry_shown.key
                 for (_, entry), entry_shown in zip(entries, shown, strict=True)
@@ -209,9 +217,9 @@ class RepeatedInputs:
                 return
             self._counts.append(
                 _InputCounts(
-                    entries[-1][0] if entries else last.entries,
-                    last.calls + sum(isinstance(part, Call) for part in message.parts),
-                    last.results + len(message.results),
+                    entries[-1][0] if entries else last_counts.entries,
+                    last_counts.calls + sum(isinstance(part, Call) for part in message.parts),
+                    last_counts.results + len(message.results),
                 )
             )
 
@@ -219,62 +227,72 @@ class RepeatedInputs:
         self, messages: Iterable[InputMessage], start: _InputCounts
     ) -> Iterator[tuple[_InputEntry | None, _ShownEntry | None, _ChangedRange]]:
         """Yield each entry that stayed, as it was and is, with the changes before it; last the changes at the end."""
-        before = self._entries[start.entries :]
-        indexes: defaultdict[Key, list[int]] = defaultdict(list)
-        for index, entry in enumerate(before):
-            indexes[entry.key].append(index)
+        earlier_entries = self._entries[start.entries :]
+        indexes_by_key: defaultdict[Key, list[int]] = defaultdict(list)
+        for index, entry in enumerate(earlier_entries):
+            indexes_by_key[entry.key].append(index)
         next_index, new_entries = 0, list[_ShownEntry]()
-        for shown in _entries(messages, start):
-            candidates = indexes.get(shown.key, [])
+        for shown_entry in _entries(messages, start):
+            candidates = indexes_by_key.get(shown_entry.key, [])
             if (n := bisect_left(candidates, next_index)) == len(candidates):
-                new_entries.append(shown)
+                new_entries.append(shown_entry)
                 continue
             yield (
-                before[candidates[n]],
-                shown,
-                _ChangedRange(before[next_index : candidates[n]], new_entries, is_last=False),
+                earlier_entries[candidates[n]],
+                shown_entry,
+                _ChangedRange(
+                    earlier_entries[next_index : candidates[n]], new_entries, is_last=False
+                ),
             )
             next_index, new_entries = candidates[n] + 1, []
-        yield None, None, _ChangedRange(before[next_index:], new_entries, is_last=True)
+        yield None, None, _ChangedRange(earlier_entries[next_index:], new_entries, is_last=True)
 
     def _changes_in_range(
         self, changed_range: _ChangedRange, step: _NextInput
     ) -> Iterator[Recorded]:
         reduction = step.reduction
-        removed = tuple(
-            dict.fromkeys(entry.message for entry in changed_range.removed if not entry.call)
+        removed_names = tuple(
+            dict.fromkeys(
+                entry.message for entry in changed_range.removed_entries if not entry.call
+            )
         )
-        for entry in changed_range.removed:
-            if entry.call and entry.message not in removed:
+        for entry in changed_range.removed_entries:
+            if entry.call and entry.message not in removed_names:
                 yield ReducedRead(entry.call, "", rule=reduction.rule if reduction else "")
-        new = changed_range.new_entries
-        first = next((entry for entry in new if entry.key[0] == "user"), None)
-        if removed and self._captured and not reduction and _is_changed(changed_range):
-            new = []
-            for kept, shown in zip(changed_range.removed, changed_range.new_entries, strict=True):
-                yield GapRead(CHANGED, message=kept.message)
+        new_entries = changed_range.new_entries
+        first_user_entry = next((entry for entry in new_entries if entry.key[0] == "user"), None)
+        if removed_names and self._captured and not reduction and _is_changed(changed_range):
+            new_entries = []
+            for kept, shown in zip(
+                changed_range.removed_entries, changed_range.new_entries, strict=True
+            ):
+                yield GapRead(CHANGED_SENTENCE, message=kept.message)
                 changed_range.entries.append(replace(kept, key=shown.key))
         elif (
-            removed
+            removed_names
             and not reduction
             and _is_reverted(
                 changed_range,
-                changed_range.is_last and len(removed) < len(self._entries),
+                changed_range.is_last and len(removed_names) < len(self._entries),
                 captured=self._captured,
             )
         ):
-            yield RemovedRead(removed, step.created)
-        elif removed and self._captured and first is None:
+            yield RemovedRead(removed_names, step.created)
+        elif removed_names and self._captured and first_user_entry is None:
             yield GapRead(LEFT_OUT)
-            yield RemovedRead(removed, step.created)
-        elif removed:
-            new = [entry for entry in new if entry is not first]
-            summary = _joined_text(first.message.parts) if first and first.message else ""
+            yield RemovedRead(removed_names, step.created)
+        elif removed_names:
+            new_entries = [entry for entry in new_entries if entry is not first_user_entry]
+            summary = (
+                _joined_text(first_user_entry.message.parts)
+                if first_user_entry and first_user_entry.message
+                else ""
+            )
             recorded_reduction = reduction or RecordedReduction()
             compaction = CompactionRead(
                 self._next_id("c"),
                 summary,
-                replaced=removed,
+                replaced_messages=removed_names,
                 created=step.created,
                 tokens_before=recorded_reduction.tokens_before,
                 tokens_after=recorded_reduction.tokens_after,
@@ -283,20 +301,20 @@ class RepeatedInputs:
                 written_by=recorded_reduction.written_by,
             )
             yield compaction
-            if first:
-                changed_range.entries.append(_InputEntry(first.key, compaction.id))
-        for shown in new:
+            if first_user_entry:
+                changed_range.entries.append(_InputEntry(first_user_entry.key, compaction.id))
+        for shown in new_entries:
             yield from self._new_entry(shown, changed_range.entries, step)
 
     def _new_entry(
-        self, shown: _ShownEntry, entries: list[_InputEntry], step: _NextInput
+        self, shown_entry: _ShownEntry, entries: list[_InputEntry], step: _NextInput
     ) -> Iterator[Recorded]:
         created = step.created
-        if result := shown.result:
+        if result := shown_entry.result:
             call = step.call_ids.get(result.call) or self._latest.get(result.call)
             if not call and self._captured:
                 yield self._program_message(
-                    shown, (Text(result.output), *result.media), entries, step
+                    shown_entry, (Text(result.output), *result.media), entries, step
                 )
                 return
             if not call:
@@ -304,44 +322,48 @@ class RepeatedInputs:
                 yield GapRead("A result stood in a request without its call.", chars=chars)
                 return
             owner = self._message_of_call[call]
-            entries.append(_InputEntry(shown.key, owner, call, shown.digest, shown.digest))
+            entries.append(
+                _InputEntry(shown_entry.key, owner, call, shown_entry.digest, shown_entry.digest)
+            )
             yield replace(result, call=call)
-        elif shown.message and shown.message.role == "user":
-            message = MessageRead(self._next_id("m"), "user", shown.message.parts, created)
-            entries.append(_InputEntry(shown.key, message.id))
+        elif shown_entry.message and shown_entry.message.role == "user":
+            message = MessageRead(self._next_id("m"), "user", shown_entry.message.parts, created)
+            entries.append(_InputEntry(shown_entry.key, message.id))
             yield message
-        elif shown.message and self._captured:
-            yield self._program_message(shown, shown.message.parts, entries, step)
-        elif shown.message:
+        elif shown_entry.message and self._captured:
+            yield self._program_message(shown_entry, shown_entry.message.parts, entries, step)
+        elif shown_entry.message:
             parts = tuple(
                 self._own_call(part) if isinstance(part, Call) else part
-                for part in shown.message.parts
+                for part in shown_entry.message.parts
             )
-            entry = self._entry_of_answer(self._next_id("m"), shown.message.parts, parts)
+            entry = self._entry_of_answer(self._next_id("m"), shown_entry.message.parts, parts)
             step.call_ids.update(entry.calls)
             entries.append(entry)
             yield MessageRead(entry.message, "assistant", parts, created)
             yield GapRead(ANSWER_NOT_RECORDED, message=entry.message)
 
     def _program_message(
-        self, shown: _ShownEntry, parts: Parts, entries: list[_InputEntry], step: _NextInput
+        self, shown_entry: _ShownEntry, parts: Parts, entries: list[_InputEntry], step: _NextInput
     ) -> MessageRead:
         """Return contents that no request of the session made as a message of the program; a call becomes text."""
         name = self._next_id("m")
-        entries.append(_InputEntry(shown.key, name))
+        entries.append(_InputEntry(shown_entry.key, name))
         texts = tuple(map(_text_of_program, parts))
         return MessageRead(name, "user", texts, step.created, by_program=True)
 
-    def _entry_of_answer(self, message: str, recorded: Parts, own_parts: Parts) -> _InputEntry:
+    def _entry_of_answer(
+        self, message: str, recorded_parts: Parts, own_parts: Parts
+    ) -> _InputEntry:
         ids = tuple(
             (part.id, other.id)
-            for part, other in zip(recorded, own_parts, strict=True)
+            for part, other in zip(recorded_parts, own_parts, strict=True)
             if isinstance(part, Call) and isinstance(other, Call)
         )
         for name, new_id in ids:
             self._latest[name] = new_id
             self._message_of_call[new_id] = message
-        return _InputEntry(_key("assistant", recorded), message, calls=ids)
+        return _InputEntry(_key("assistant", recorded_parts), message, calls=ids)
 
     def _own_call(self, call: Call) -> Call:
         return replace(call, id=_unused_name(call.id, self._calls))
@@ -351,14 +373,14 @@ class RepeatedInputs:
         return _unused_name(f"{letter}{self._count}", self._answers)
 
 
-def _unused_name(name: str, used: dict[str, int]) -> str:
+def _unused_name(name: str, use_counts: dict[str, int]) -> str:
     """Return a name that was not used yet, and count it as used."""
-    free_name, n = name, used.get(name, 0)
-    while free_name in used:
+    free_name, n = name, use_counts.get(name, 0)
+    while free_name in use_counts:
         n += 1
         free_name = f"{name}#{n}"
-    used[name] = max(n, 1)
-    used[free_name] = used.get(free_name, 1)
+    use_counts[name] = max(n, 1)
+    use_counts[free_name] = use_counts.get(free_name, 1)
     return free_name
 
 
@@ -422,9 +444,9 @@ def _key(role: str, parts: Parts) -> Key:
 
 def _is_reverted(changed_range: _ChangedRange, is_tail: bool, *, captured: bool) -> bool:  # noqa: FBT001
     """Return whether the user removed the last messages: a prompt and all after it, or an answer to retry."""
-    kinds = {entry.key[0] for entry in changed_range.removed}
+    kinds = {entry.key[0] for entry in changed_range.removed_entries}
     return is_tail and (
-        changed_range.removed[0].key[0] == "user"
+        changed_range.removed_entries[0].key[0] == "user"
         or not any(entry.key[0] == "user" for entry in changed_range.new_entries)
         or (captured and "user" not in kinds)
     )
@@ -432,12 +454,12 @@ def _is_reverted(changed_range: _ChangedRange, is_tail: bool, *, captured: bool)
 
 def _is_changed(changed_range: _ChangedRange) -> bool:
     """Return whether each removed message of the user has a new one in its place, so that only its form changed."""
-    keys = [entry.key for entry in changed_range.removed]
-    keys += [entry.key for entry in changed_range.new_entries]
+    removed_keys = [entry.key for entry in changed_range.removed_entries]
+    removed_keys += [entry.key for entry in changed_range.new_entries]
     return (
         not changed_range.is_last
-        and len(changed_range.removed) == len(changed_range.new_entries)
-        and all(key[0] == "user" for key in keys)
+        and len(changed_range.removed_entries) == len(changed_range.new_entries)
+        and all(key[0] == "user" for key in removed_keys)
     )
 
 

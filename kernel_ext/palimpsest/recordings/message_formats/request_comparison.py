@@ -15,7 +15,7 @@ from palimpsest.recordings.message_formats.chat_messages import (
     text_of,
 )
 from palimpsest.recordings.message_formats.chat_stream import ChatStream, result_ids
-from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue, fingerprint
+from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue, fingerprint
 from palimpsest.recordings.reading.recorded import (
     GapRead,
     Recorded,
@@ -25,8 +25,10 @@ from palimpsest.recordings.reading.recorded import (
     Text,
 )
 
-CHANGED = "A later request shows this message in another form, which is not kept."
-INSERTED = "A request shows a message before others that were sent earlier; it was left out."
+CHANGED_SENTENCE = "A later request shows this message in another form, which is not kept."
+INSERTED_SENTENCE = (
+    "A request shows a message before others that were sent earlier; it was left out."
+)
 LOOK_AHEAD = 64
 """Number of messages in which a moved message is searched for."""
 
@@ -48,9 +50,9 @@ class SentMessage:
 class Changes:
     """A request's changes to the messages of earlier requests."""
 
-    remaining: list[SentMessage] = field(default_factory=list)
+    remaining_messages: list[SentMessage] = field(default_factory=list)
     reductions: list[ReducedRead] = field(default_factory=list)
-    removed: list[str] = field(default_factory=list)
+    removed_names: list[str] = field(default_factory=list)
     gaps: list[GapRead] = field(default_factory=list)
 
 
@@ -75,76 +77,88 @@ class RequestComparison:
 
     def request(self, messages: list[JsonValue], answers: int | None = None) -> Iterator[Recorded]:
         """Yield a request's new messages, of which the last ``answers`` assistant messages answer requests, then its changes."""
-        keys = [message_key(message) for message in messages]
+        message_keys = [message_key(message) for message in messages]
         changes, position = Changes(), 0
-        for index, sent in enumerate(self._sent):
-            position = self._skip_inserted(sent, keys, position, changes)
-            next_keys = keys[position : position + 2]
+        for index, sent_message in enumerate(self._sent):
+            position = self._skip_inserted(sent_message, message_keys, position, changes)
+            next_keys = message_keys[position : position + 2]
             if next_keys and self._is_same(index, messages[position], next_keys):
-                self._show(sent, messages[position], keys[position], changes)
+                self._show_again(sent_message, messages[position], message_keys[position], changes)
                 position += 1
             else:
-                self._leave_out(sent, changes)
-        self._sent = changes.remaining
-        yield from self._add(messages[position:], keys[position:], answers)
+                self._leave_out(sent_message, changes)
+        self._sent = changes.remaining_messages
+        yield from self._add_messages(messages[position:], message_keys[position:], answers)
         yield from changes.gaps
         yield from changes.reductions
-        if changes.removed:
-            yield RemovedRead(tuple(changes.removed))
+        if changes.removed_names:
+            yield RemovedRead(tuple(changes.removed_names))
 
     def rest_of_history(self, unrequested: int = 0) -> Iterator[Recorded]:
         """Yield the history after the last request; its last ``unrequested`` answers belong to no recorded request."""
-        remaining = list(reversed(self._history))
+        remaining_messages = list(reversed(self._history))
         answer_indexes = [
-            index for index, message in enumerate(remaining) if message.get("role") == "assistant"
+            index
+            for index, message in enumerate(remaining_messages)
+            if message.get("role") == "assistant"
         ]
-        cut = (
+        cut_texts = (
             answer_indexes[-unrequested]
             if 0 < unrequested <= len(answer_indexes)
-            else len(remaining)
+            else len(remaining_messages)
         )
-        yield from self.end(remaining[:cut])
-        yield from self.end(remaining[cut:], 0)
+        yield from self.end(remaining_messages[:cut_texts])
+        yield from self.end(remaining_messages[cut_texts:], 0)
 
     def end(self, messages: list[JsonValue], answers: int | None = None) -> Iterator[Recorded]:
         """Yield messages that follow the last recorded request."""
-        yield from self._add(messages, [message_key(message) for message in messages], answers)
+        yield from self._add_messages(
+            messages, [message_key(message) for message in messages], answers
+        )
 
     def _skip_inserted(
-        self, sent: SentMessage, keys: list[bytes], position: int, changes: Changes
+        self, sent: SentMessage, message_keys: list[bytes], position: int, changes: Changes
     ) -> int:
         """Return the position of a message that was sent before, skipping messages that were inserted before it."""
-        if position >= len(keys) or keys[position] == sent.key:
+        if position >= len(message_keys) or message_keys[position] == sent.key:
             return position
-        if any(sent_message.key == keys[position] for sent_message in self._sent):
+        if any(sent_message.key == message_keys[position] for sent_message in self._sent):
             return position
-        keys_ahead = keys[position + 1 : position + 1 + LOOK_AHEAD]
+        keys_ahead = message_keys[position + 1 : position + 1 + LOOK_AHEAD]
         if sent.is_result or sent.key not in keys_ahead:
             return position
-        changes.gaps.append(GapRead(INSERTED, message=sent.name))
+        changes.gaps.append(GapRead(INSERTED_SENTENCE, message=sent.name))
         return position + 1 + keys_ahead.index(sent.key)
 
-    def _is_same(self, index: int, message: JsonValue, keys: list[bytes]) -> bool:
+    def _is_same(self, index: int, message: JsonValue, message_keys: list[bytes]) -> bool:
         """Return whether a message is the same as the one sent at an index, even in another form."""
-        sent, following = self._sent[index], self._sent[index + 1 : index + 1 + LOOK_AHEAD]
-        if keys[0] == sent.key:
+        sent, following_messages = self._sent[index], self._sent[index + 1 : index + 1 + LOOK_AHEAD]
+        if message_keys[0] == sent.key:
             return True
-        if message.get("role") != sent.role or any(later.key == keys[0] for later in following):
+        if message.get("role") != sent.role or any(
+            later.key == message_keys[0] for later in following_messages
+        ):
             return False
-        has_same_follower = bool(following) and len(keys) > 1 and keys[1] == following[0].key
+        has_same_follower = (
+            bool(following_messages)
+            and len(message_keys) > 1
+            and message_keys[1] == following_messages[0].key
+        )
         if not sent.is_result:
             return has_same_follower
         ids = result_ids(message)
-        return ids == sent.ids and (bool(ids) or has_same_follower or not following)
+        return ids == sent.ids and (bool(ids) or has_same_follower or not following_messages)
 
-    def _show(self, sent: SentMessage, message: JsonValue, key: bytes, changes: Changes) -> None:
-        changes.remaining.append(sent)
+    def _show_again(
+        self, sent: SentMessage, message: JsonValue, key: bytes, changes: Changes
+    ) -> None:
+        changes.remaining_messages.append(sent)
         if key == sent.key:
             return
         sent.key = key
         shown_now = text_of(message.get("content"))
         if not sent.is_result:
-            changes.gaps.append(GapRead(CHANGED, message=sent.name))
+            changes.gaps.append(GapRead(CHANGED_SENTENCE, message=sent.name))
         elif shown_now != sent.shown_text:
             sent.shown_text = shown_now
             is_restored = shown_now == sent.whole_text
@@ -154,15 +168,15 @@ class RequestComparison:
 
     def _leave_out(self, sent: SentMessage, changes: Changes) -> None:
         if not sent.is_result:
-            changes.removed.append(sent.name)
+            changes.removed_names.append(sent.name)
             return
-        changes.remaining.append(sent)  # a result may be shown again
+        changes.remaining_messages.append(sent)  # a result may be shown again
         if sent.key:
             sent.key, sent.shown_text = b"", ""
             changes.reductions.append(ReducedRead(sent.name, "", self._rule))
 
-    def _add(
-        self, messages: list[JsonValue], keys: list[bytes], answers: int | None
+    def _add_messages(
+        self, messages: list[JsonValue], message_keys: list[bytes], answers: int | None
     ) -> Iterator[Recorded]:
         assistant_indexes = [
             index
@@ -175,26 +189,26 @@ class RequestComparison:
             else assistant_indexes[len(assistant_indexes) - answers :]
         )
         for index, message in enumerate(messages):
-            whole = self._from_history(message, keys[index])
-            following = messages[index + 1] if index + 1 < len(messages) else NOTHING
+            whole = self._from_history(message, message_keys[index])
+            following = messages[index + 1] if index + 1 < len(messages) else NO_VALUE
             is_answer = index in answer_indexes and not message.get("is_demo")
-            gaps, entry = self._stream.read(whole, following, is_answer=is_answer)
-            shown = text_of(message.get("content"))
+            gaps, entry = self._stream.read_message(whole, following, is_answer=is_answer)
+            shown_text = text_of(message.get("content"))
             result = entry if isinstance(entry, ResultRead) else None
             self._sent.append(
                 SentMessage(
-                    key=keys[index],
+                    key=message_keys[index],
                     role=str(message.get("role")),
                     ids=result_ids(message),
                     name=entry.call if isinstance(entry, ResultRead) else entry.id,
                     is_result=result is not None,
                     whole_text=result.output if result else "",
-                    shown_text=shown,
+                    shown_text=shown_text,
                 )
             )
             yield from (*gaps, entry)
-            if result and shown != result.output:
-                yield ReducedRead(result.call, shown, self._rule)
+            if result and shown_text != result.output:
+                yield ReducedRead(result.call, shown_text, self._rule)
 
     def _from_history(self, message: JsonValue, key: bytes) -> JsonValue:
         """Return a new message as the history has it; the message itself where it is not the history's next message."""

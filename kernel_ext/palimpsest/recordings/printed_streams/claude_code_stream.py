@@ -14,7 +14,7 @@ from pathlib import Path
 
 from palimpsest.recordings.format_parts.claude_code_blocks import (
     FORMAT,
-    PROGRAM,
+    PROGRAM_TEXT,
     UnfinishedAnswers,
     answer_of,
     compaction_of,
@@ -25,7 +25,7 @@ from palimpsest.recordings.format_parts.claude_code_blocks import (
 )
 from palimpsest.recordings.message_formats.content_blocks import content_parts, texts_and_media
 from palimpsest.recordings.printed_streams.claude_code_stream_index import (
-    RECORDS,
+    RECORD_TYPES,
     StreamIndex,
     StreamThread,
     is_list,
@@ -45,7 +45,7 @@ from palimpsest.recordings.reading.recorded import (
     Text,
     TotalsRead,
     UsageRead,
-    words_of,
+    text_of_parts,
 )
 from palimpsest.recordings.reading.sources import discard_report, first_object
 from palimpsest.transcript.errors import UserError
@@ -65,17 +65,17 @@ NO_SUMMARY = "The summary of a compaction is not in the recording."
 ONLY_RESULT = "Only the last answer of the session is in the recording."
 OWN_FIELDS = (b'"parent_tool_use_id"', b'"tools"', b'"total_cost_usd"')
 """Fields that only Claude Code prints: in its messages, its first record and its result."""
-_BEGINNING = re.compile(rb'\s*(\[\s*)?\{\s*"type"\s*:\s*"system"\s*,\s*"subtype"\s*:\s*"init"')
+_STREAM_START = re.compile(rb'\s*(\[\s*)?\{\s*"type"\s*:\s*"system"\s*,\s*"subtype"\s*:\s*"init"')
 
 
 def is_printed_by_claude(head: Head) -> bool:
     """Return whether a file begins with messages that ``claude -p`` printed; other programs lack its fields."""
     if b'"session_id"' not in head.start or not any(mark in head.start for mark in OWN_FIELDS):
         return False
-    if _BEGINNING.match(head.start) or is_list(head):
+    if _STREAM_START.match(head.start) or is_list(head):
         return True
     record = first_object(head)
-    return record.text("type") in RECORDS and isinstance(record.get("session_id"), str)
+    return record.text("type") in RECORD_TYPES and isinstance(record.get("session_id"), str)
 
 
 def printed_sessions(path: Path, report: Report) -> Iterator[Recorded]:
@@ -107,7 +107,7 @@ class _ThreadReader:
     _compaction: CompactionRead | None = None
     _turn: list[tuple[str, Usage | None]] = field(default_factory=list)
     """The first two answers of the turn, each with its usage when it began; None where its final usage is known."""
-    _reported: set[str] = field(default_factory=set)
+    _reported_answers: set[str] = field(default_factory=set)
     _totals: ClaudeTotals = field(default_factory=ClaudeTotals)
     _answers: UnfinishedAnswers = field(init=False)
 
@@ -154,8 +154,8 @@ class _ThreadReader:
                 pass  # the progress of tasks, hooks and parts of answers that are printed whole, too
 
     def _gap_once(self, gap: str, message: str | None = None) -> Iterator[GapRead]:
-        if gap not in self._reported:
-            self._reported.add(gap)
+        if gap not in self._reported_answers:
+            self._reported_answers.add(gap)
             yield GapRead(gap, message=message)
 
     # Answers
@@ -221,7 +221,7 @@ class _ThreadReader:
             f"{self._thread.call}/answer",
             "assistant",
             parts,
-            record.moment("timestamp"),
+            record.time_ms("timestamp"),
             model=f"anthropic/{model}" if model else self._model,
             usage=usage_of(result.at("usage")),
             finish="stop",
@@ -230,7 +230,7 @@ class _ThreadReader:
     # User messages, compactions and totals
 
     def _user(self, number: int, record: JsonValue) -> Iterator[Recorded]:
-        content, time = record.get("message", "content"), record.moment("timestamp")
+        content, time = record.get("message", "content"), record.time_ms("timestamp")
         blocks = result_blocks(record.at("message"))
         facts = record.small_facts("tool_use_result") if len(blocks) == 1 else {}
         for block in blocks:
@@ -241,11 +241,11 @@ class _ThreadReader:
             return
         is_synthetic = record.get("isSynthetic") is True
         if self._compaction is not None and is_synthetic:
-            yield replace(self._compaction, summary=words_of(parts))
+            yield replace(self._compaction, summary=text_of_parts(parts))
             self._compaction = None
             return
         first = next((part.text for part in parts if isinstance(part, Text)), "")
-        is_by_program = is_synthetic or bool(blocks) or first.lstrip().startswith(PROGRAM)
+        is_by_program = is_synthetic or bool(blocks) or first.lstrip().startswith(PROGRAM_TEXT)
         self._has_message = self._has_message or not is_by_program
         yield MessageRead(
             record.text("uuid") or f"m{number}",

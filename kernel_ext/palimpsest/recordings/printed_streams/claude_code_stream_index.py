@@ -14,22 +14,22 @@ from palimpsest.recordings.format_parts.claude_code_blocks import (
     result_blocks,
     usage_of,
 )
-from palimpsest.recordings.format_parts.claude_code_index import BOUNDARY
+from palimpsest.recordings.format_parts.claude_code_index import BOUNDARY_SUBTYPE
 from palimpsest.recordings.reading.importer import Head, Report
-from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
+from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
 from palimpsest.recordings.reading.recorded import SessionBegin
 from palimpsest.recordings.reading.sources import head_of, json_lines, json_objects
 from palimpsest.transcript.values import Usage
 
 MAX_THREADS = 200
 """Maximum sessions and subagents that are read; each requires another pass over the file."""
-RECORDS = frozenset({"system", "assistant", "user", "stream_event", "result"})
-_LIST = re.compile(rb'\s*\[\s*\{\s*"type"\s*:\s*"system"')
+RECORD_TYPES = frozenset({"system", "assistant", "user", "stream_event", "result"})
+_LIST_START = re.compile(rb'\s*\[\s*\{\s*"type"\s*:\s*"system"')
 
 
 def is_list(head: Head) -> bool:
     """Return whether the records are one list."""
-    return _LIST.match(head.start) is not None
+    return _LIST_START.match(head.start) is not None
 
 
 def printed_records(
@@ -59,7 +59,7 @@ class StreamThread:
     """The number of each answer's newest record, by the answer's id."""
     final: dict[str, tuple[Usage | None, str | None]] = field(default_factory=dict)
     """Usage and finish reason of the answers whose end was printed."""
-    streamed: tuple[str, JsonValue] = ("", NOTHING)
+    streamed: tuple[str, JsonValue] = ("", NO_VALUE)
     """Id and usage of the answer whose events are being printed."""
     records: set[int] = field(default_factory=set)
     """The numbers of its records, without those of pieces of answers."""
@@ -107,7 +107,7 @@ class StreamIndex:
     def add(self, number: int, record: JsonValue) -> None:
         """Add the next record."""
         kind = record.text("type")
-        if kind not in RECORDS:
+        if kind not in RECORD_TYPES:
             return
         self._session, call = self.place(record)
         self._add_begin(record)
@@ -138,7 +138,7 @@ class StreamIndex:
             thread = self._thread(self._session, started)
             if thread is not None:
                 thread.agent = thread.agent or record.id("task_id")
-        elif record.get("subtype") == BOUNDARY:
+        elif record.get("subtype") == BOUNDARY_SUBTYPE:
             thread = self._thread(self._session, call)
             if thread is not None:
                 thread.records.add(number)
@@ -169,7 +169,7 @@ class StreamIndex:
                 permissions=record.text("permissionMode")[:VERSION_CHARS],
             )
         if begin.created is None:
-            begin = replace(begin, created=record.moment("timestamp"))
+            begin = replace(begin, created=record.time_ms("timestamp"))
         self.begins[self._session] = begin
 
     def _assistant(self, thread: StreamThread, number: int, record: JsonValue) -> None:

@@ -23,17 +23,17 @@ from palimpsest.recordings.reading.recorded import (
     Thinking,
     TotalsRead,
     media_of,
-    words_of,
+    text_of_parts,
 )
 from palimpsest.recordings.reading.sources import discard_report, first_object, json_lines
 from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.timeline import NO_TOTALS, RecordedTotals
 
-BEGINS = frozenset({"thread.started", "session.created"})
-EVENTS = frozenset({"turn.started", "item.started", "item.updated", "item.completed"})
-SILENT = frozenset({"error"})
+BEGIN_EVENTS = frozenset({"thread.started", "session.created"})
+EVENT_TYPES = frozenset({"turn.started", "item.started", "item.updated", "item.completed"})
+IGNORED_EVENTS = frozenset({"error"})
 """Kinds of items that are for the screen only."""
-PLAN = "todo_list"
+PLAN_TYPE = "todo_list"
 NO_PROMPTS = "The prompts, the model, the system prompt and the tools are not in the recording."
 NO_REQUESTS = "The requests are not recorded as such, nor their tokens; one is cut where a text or a call follows a result."
 WHOLE_THREAD = (
@@ -45,9 +45,11 @@ def is_printed_by_codex(head: Head) -> bool:
     """Return whether a file begins with events that ``codex exec --json`` printed."""
     record = first_object(head)
     kind = record.text("type")
-    if kind in BEGINS:
+    if kind in BEGIN_EVENTS:
         return bool(_thread_id(record))
-    return (kind in EVENTS and (kind == "turn.started" or "item" in record)) or is_old_event(record)
+    return (kind in EVENT_TYPES and (kind == "turn.started" or "item" in record)) or is_old_event(
+        record
+    )
 
 
 def printed_threads(path: Path, report: Report) -> Iterator[Recorded]:
@@ -82,26 +84,26 @@ class _ThreadEvents:
     def record(self, number: int, record: JsonValue) -> Iterator[Recorded]:
         """Yield the values of the next event."""
         kind = record.text("type")
-        if kind in BEGINS or not self._thread:
-            yield from self._begin(_thread_id(record) if kind in BEGINS else "")
+        if kind in BEGIN_EVENTS or not self._thread:
+            yield from self._begin_session(_thread_id(record) if kind in BEGIN_EVENTS else "")
         match kind:
             case "item.started" | "item.updated" | "item.completed":
                 yield from self._item(record.at("item"), kind, f"line {number}")
             case "turn.completed":
-                yield from self._answers.complete()
+                yield from self._answers.complete_answer()
                 yield from self._totals(record.at("usage"))
             case "turn.failed":
                 words = record.text("error", "message") or "The turn failed."
-                yield from self._answers.complete(finish="error", error=words)
+                yield from self._answers.complete_answer(finish="error", error=words)
             case _:
                 pass  # for the screen only
 
     def finish(self) -> Iterator[Recorded]:
         """Yield the answer that nothing follows."""
-        yield from self._answers.complete()
+        yield from self._answers.complete_answer()
 
-    def _begin(self, thread: str) -> Iterator[Recorded]:
-        yield from self._answers.complete()
+    def _begin_session(self, thread: str) -> Iterator[Recorded]:
+        yield from self._answers.complete_answer()
         self._run += 1
         self._open = {}
         if self._thread and self._thread == thread:
@@ -127,16 +129,16 @@ class _ThreadEvents:
 
     def _item(self, item: JsonValue, event: str, place: str) -> Iterator[Recorded]:
         kind = item.text("type") or item.text("item_type")
-        words = item.text("text")
-        if kind == PLAN:
+        text = item.text("text")
+        if kind == PLAN_TYPE:
             yield from self._plan(item, event)
         elif kind in ("agent_message", "assistant_message", "plan", "reasoning"):
             if event == "item.completed":
-                part = Thinking(words) if kind == "reasoning" else Text(words)
+                part = Thinking(text) if kind == "reasoning" else Text(text)
                 yield from self._answers.add(part)
         elif (call := _call_of(item, kind, f"{self._run}.{item.id('id') or place}")) is not None:
             yield from self._call(call, item, kind, event)
-        elif kind not in SILENT:
+        elif kind not in IGNORED_EVENTS:
             self._report(
                 place, f"It is of the kind {kind!r}, which is not known, and was left out."
             )
@@ -193,7 +195,7 @@ def _result_of(item: JsonValue, kind: str, call: str) -> tuple[ResultRead, bool]
             return ResultRead(call, output, is_error=has_failed, metadata=facts), True
         case "mcp_tool_call":
             content = texts_and_media(item.get("result", "content"))
-            output = words_of(content) or item.text("error", "message")
+            output = text_of_parts(content) or item.text("error", "message")
             is_recorded = bool(output or content) or item.at("result").raw is not None
             media = media_of(content)
             return ResultRead(call, output, is_error=has_failed, media=media), is_recorded

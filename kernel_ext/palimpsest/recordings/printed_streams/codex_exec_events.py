@@ -10,7 +10,7 @@ from pathlib import Path
 from palimpsest.recordings.format_parts.codex_items import FORMAT, ReportedUsage, usage_of
 from palimpsest.recordings.message_formats.content_blocks import texts_and_media
 from palimpsest.recordings.printed_streams.printed_answers import PrintedAnswers
-from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
+from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
 from palimpsest.recordings.reading.recorded import (
     Call,
     GapRead,
@@ -21,12 +21,12 @@ from palimpsest.recordings.reading.recorded import (
     Text,
     Thinking,
     media_of,
-    words_of,
+    text_of_parts,
 )
 from palimpsest.recordings.reading.sources import discard_report, json_lines
 from palimpsest.transcript.values import Usage
 
-SETTINGS = frozenset({"workdir", "model", "provider"})
+SETTING_KEYS = frozenset({"workdir", "model", "provider"})
 WINDOW_LINES = 20
 """Lines at a session's beginning that are searched for its context window."""
 NOT_PRINTED = "The system prompt and the tools are not in the recording."
@@ -34,10 +34,10 @@ NOT_PRINTED = "The system prompt and the tools are not in the recording."
 
 def is_old_event(record: JsonValue) -> bool:
     """Return whether a record is an event of these versions, or their settings."""
-    return record.fields().keys() >= SETTINGS or ("id" in record and bool(_kind(record)))
+    return record.fields().keys() >= SETTING_KEYS or ("id" in record and bool(_event_kind(record)))
 
 
-def _kind(record: JsonValue) -> str:
+def _event_kind(record: JsonValue) -> str:
     return record.text("msg", "type")
 
 
@@ -55,22 +55,22 @@ class OldEvents:
 
     def record(self, number: int, record: JsonValue) -> Iterator[Recorded]:
         """Yield the values of the next record."""
-        is_settings = record.fields().keys() >= SETTINGS
+        is_settings = record.fields().keys() >= SETTING_KEYS
         if is_settings or not self._sessions:
-            yield from self._begin(record if is_settings else NOTHING, number)
+            yield from self._begin_session(record if is_settings else NO_VALUE, number)
         if words := record.text("prompt"):
-            yield from self._answers.complete()
+            yield from self._answers.complete_answer()
             answers = self._answers
             yield MessageRead(answers.new_id(), "user", (Text(words),), model=answers.model)
-        if _kind(record):
-            yield from self._event(record.at("msg"), _kind(record))
+        if _event_kind(record):
+            yield from self._event(record.at("msg"), _event_kind(record))
 
     def finish(self) -> Iterator[Recorded]:
         """Yield the answer that nothing follows."""
-        yield from self._answers.complete()
+        yield from self._answers.complete_answer()
 
-    def _begin(self, settings: JsonValue, number: int) -> Iterator[Recorded]:
-        yield from self._answers.complete()
+    def _begin_session(self, settings: JsonValue, number: int) -> Iterator[Recorded]:
+        yield from self._answers.complete_answer()
         self._sessions += 1
         self._answers = PrintedAnswers(ends_with_tokens=True)
         self._reports = ReportedUsage()
@@ -87,11 +87,11 @@ class OldEvents:
         )
         yield GapRead(NOT_PRINTED)
 
-    def _window(self, first: int) -> int | None:
+    def _window(self, first_request: int) -> int | None:
         """Return the context window that is printed within ``WINDOW_LINES`` of a line."""
         for number, record in json_lines(self._path, discard_report):
             window = record.count("msg", "model_context_window")
-            if number >= first + WINDOW_LINES or (number >= first and window):
+            if number >= first_request + WINDOW_LINES or (number >= first_request and window):
                 return window or None
         return None
 
@@ -105,20 +105,20 @@ class OldEvents:
             case "token_count":
                 usage = self._usage(event)
                 if usage is not None:
-                    yield from answers.complete(usage)
+                    yield from answers.complete_answer(usage)
             case "task_complete":
-                yield from answers.complete()
+                yield from answers.complete_answer()
             case "turn_aborted":
-                yield from answers.complete(finish="aborted")
+                yield from answers.complete_answer(finish="aborted")
             case "error":
                 words = event.text("message") or "The turn failed."
-                yield from answers.complete(finish="error", error=words)
+                yield from answers.complete_answer(finish="error", error=words)
             case _:
                 yield from self._tool_event(event, kind)
 
     def _usage(self, event: JsonValue) -> Usage | None:
         if "input_tokens" in event:
-            return usage_of(event, NOTHING, NOTHING)
+            return usage_of(event, NO_VALUE, NO_VALUE)
         return self._reports.usage_of_event(event)
 
     def _tool_event(self, event: JsonValue, kind: str) -> Iterator[Recorded]:
@@ -177,7 +177,7 @@ def _result_of(event: JsonValue, kind: str) -> ResultRead | None:
             content = texts_and_media(event.get("result", "Ok", "content"))
             failure = event.at("result", "Err")
             is_error = failure.raw is not None or event.get("result", "Ok", "isError") is True
-            output = words_of(content) or failure.as_text()
+            output = text_of_parts(content) or failure.as_text()
             return ResultRead(name, output, is_error=is_error, media=media_of(content))
         case "web_search_end":
             return ResultRead(name, "")

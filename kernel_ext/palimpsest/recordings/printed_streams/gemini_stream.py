@@ -27,11 +27,11 @@ from palimpsest.recordings.reading.sources import HEAD_BYTES, first_object, json
 from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.timeline import NO_TOTALS, RecordedTotals
 
-EVENTS = frozenset({"message", "tool_use", "tool_result", "result"})
+EVENT_TYPES = frozenset({"message", "tool_use", "tool_result", "result"})
 NOT_PRINTED = "The system prompt, the tools, the thoughts and the tokens of single requests are not in the recording."
 AS_DISPLAYED = "Results are recorded as they were displayed, not as the model was given them."
 ONLY_LAST = "Only the last answer is in the recording: the prompts, the other answers and the calls are not."
-_DOCUMENT = re.compile(
+_DOCUMENT_START = re.compile(
     rb'\s*\{\s*(?P<id>"session_id"\s*:\s*"[^"\\]{0,200}"\s*,\s*)?"(response|stats)"\s*:'
 )
 
@@ -45,11 +45,11 @@ def _is_event(record: JsonValue) -> bool:
     if record.get("type") == "init":
         return isinstance(record.get("session_id"), str) and "timestamp" in record
     has_own_field = any(name in record for name in ("tool_id", "delta", "stats"))
-    return record.text("type") in EVENTS and "timestamp" in record and has_own_field
+    return record.text("type") in EVENT_TYPES and "timestamp" in record and has_own_field
 
 
 def _is_document(head: Head) -> bool:
-    match = _DOCUMENT.match(head.start)
+    match = _DOCUMENT_START.match(head.start)
     if match is None:
         return False
     is_cut = match["id"] is not None and len(head.start) >= HEAD_BYTES
@@ -81,13 +81,13 @@ class _ChatEvents:
 
     def record(self, record: JsonValue) -> Iterator[Recorded]:
         """Yield the values of the next event."""
-        kind, time = record.text("type"), record.moment("timestamp")
+        kind, time = record.text("type"), record.time_ms("timestamp")
         if kind == "init" or not self._session:
-            yield from self._begin(record, time)
+            yield from self._begin_session(record, time)
         answers = self._answers
         match kind:
             case "message" if record.get("role") == "user":
-                yield from answers.complete()
+                yield from answers.complete_answer()
                 text = record.text("content")
                 yield MessageRead(
                     answers.new_id(), "user", (Text(text),), time, model=answers.model
@@ -110,10 +110,10 @@ class _ChatEvents:
 
     def finish(self) -> Iterator[Recorded]:
         """Yield the answer that nothing follows."""
-        yield from self._answers.complete()
+        yield from self._answers.complete_answer()
 
-    def _begin(self, record: JsonValue, time: int | None) -> Iterator[Recorded]:
-        yield from self._answers.complete()
+    def _begin_session(self, record: JsonValue, time: int | None) -> Iterator[Recorded]:
+        yield from self._answers.complete_answer()
         session = record.id("session_id") or self._name
         model = f"gemini/{name}" if (name := record.text("model")) else self._answers.model
         if session != self._session:
@@ -129,9 +129,9 @@ class _ChatEvents:
     def _result(self, record: JsonValue) -> Iterator[Recorded]:
         if record.get("status") == "error":
             words = record.text("error", "message") or "The run failed."
-            yield from self._answers.complete(finish="error", error=words)
+            yield from self._answers.complete_answer(finish="error", error=words)
         else:
-            yield from self._answers.complete()
+            yield from self._answers.complete_answer()
         stats = record.at("stats")
         self._newest = RecordedTotals(
             input=stats.tokens("input_tokens") or None,
@@ -154,14 +154,14 @@ def _document(path: Path, name: str) -> Iterator[Recorded]:
     model = f"gemini/{JsonValue(first).text()}" if first else ""
     yield SessionBegin(json_field(path, "session_id").id() or name, FORMAT, model=model)
     yield GapRead(ONLY_LAST)
-    words = json_field(path, "response").text()
+    response = json_field(path, "response").text()
     failure = json_field(path, "error").text("message")
     counted = (gemini_usage(counts, prompt="prompt", answer="candidates") for counts in tokens)
     usages = [usage for usage in counted if usage is not None]
     yield MessageRead(
         "m1",
         "assistant",
-        (Text(words),) if words else (),
+        (Text(response),) if response else (),
         model=model,
         usage=usages[0] if sum(requests) == 1 and len(usages) == 1 else None,
         finish="error" if failure else "stop",

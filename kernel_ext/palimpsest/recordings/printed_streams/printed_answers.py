@@ -45,23 +45,23 @@ class PrintedAnswers:
 
     def add_piece(self, text: str, created: int | None = None) -> Iterator[Recorded]:
         """Add a piece of a text, which later pieces may continue; yields the answer before it, if that has ended."""
-        yield from self._begin(created)
+        yield from self._begin_answer(created)
         self._pieces.append(text)
         self._text_chars += len(text)
         if self._text_chars > MAX_TEXT_CHARS:
-            yield from self.complete()
+            yield from self.complete_answer()
 
     def add(self, part: Text | Thinking | Call, created: int | None = None) -> Iterator[Recorded]:
         """Add a part; yields the answer before it, if that has ended."""
         waits = isinstance(part, Call) and 0 < len(self._results) < MAX_WAITING_RESULTS
         if not waits:
-            yield from self._begin(created)
+            yield from self._begin_answer(created)
         self._end_text()
         self._parts.append(part)
 
-    def _begin(self, created: int | None) -> Iterator[Recorded]:
+    def _begin_answer(self, created: int | None) -> Iterator[Recorded]:
         if self._results:
-            yield from self.complete()
+            yield from self.complete_answer()
         if not self._parts and not self._pieces:
             self._created = created
 
@@ -81,10 +81,10 @@ class PrintedAnswers:
         if self._ends_with_tokens:
             self._results += values
         else:
-            yield from self.complete()
+            yield from self.complete_answer()
             yield from values
 
-    def complete(
+    def complete_answer(
         self,
         usage: Usage | None = None,
         *,

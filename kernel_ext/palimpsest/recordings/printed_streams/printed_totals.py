@@ -36,27 +36,28 @@ class ClaudeTotals:
             )
             for model in models
         ]
-        newest = _totals_of(usages, cost) if usages else NO_TOTALS
-        if self._is_of_another_run(newest, turn, cost):
+        newest_totals = _totals_of(usages, cost) if usages else NO_TOTALS
+        if self._is_of_another_run(newest_totals, turn, cost):
             self._totals_before = sum_of_totals(self._totals_before, self._newest_totals)
             self._newest_totals = NO_TOTALS
         if not usages:
-            newest = sum_of_totals(self._newest_totals, turn)._replace(cost=cost)
-        self._newest_totals = newest
+            newest_totals = sum_of_totals(self._newest_totals, turn)._replace(cost=cost)
+        self._newest_totals = newest_totals
         return sum_of_totals(self._totals_before, self._newest_totals)
 
     def _is_of_another_run(
         self, newest: RecordedTotals, turn: RecordedTotals, cost: float | None
     ) -> bool:
         """Return whether the newest totals are of another run: the cost fell, or they grew by less than the turn."""
-        before = self._newest_totals
-        if cost is not None and cost < (before.cost or 0):
+        totals_before = self._newest_totals
+        if cost is not None and cost < (totals_before.cost or 0):
             return True
-        if NO_TOTALS in (before, newest):
+        if NO_TOTALS in (totals_before, newest):
             return False
         names = ("input", "cached", "output")
         return any(
-            (getattr(newest, name) or 0) - (getattr(before, name) or 0) < (getattr(turn, name) or 0)
+            (getattr(newest, name) or 0) - (getattr(totals_before, name) or 0)
+            < (getattr(turn, name) or 0)
             for name in names
         )
 

@@ -32,7 +32,7 @@ MAX_RATIO = 200
 """Maximum ratio of a large member's size to its compressed size; recorded sessions have about 30."""
 SMALL_BYTES = 10_000_000
 """Size up to which a member may have any ratio: repeated text compresses well, and small members do no harm."""
-ZSTANDARD = 93
+ZSTANDARD_METHOD = 93
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 
 
@@ -54,7 +54,7 @@ class JsonArchive:
         """The members' names, in the file's order; of members with the same name the last one is read."""
         return list(self.archive.NameToInfo)
 
-    def read(self, name: str) -> Any:
+    def read_json(self, name: str) -> Any:
         """Return a member's JSON value; None where the member does not exist, or was reported as unreadable."""
         if name not in self.archive.NameToInfo:
             return None
@@ -95,7 +95,7 @@ class JsonArchive:
         return content
 
     def _unpack(self, member: zipfile.ZipInfo, limit: int) -> bytes:
-        if member.compress_type != ZSTANDARD:
+        if member.compress_type != ZSTANDARD_METHOD:
             with self.archive.open(member) as content:
                 return content.read(limit)
         self.file.seek(member.header_offset)
@@ -131,14 +131,16 @@ def opened_archive(path: Path, report: Report) -> Iterator[JsonArchive]:
             yield JsonArchive(file, archive, report)
 
 
-def _unpacked_zstandard(packed: bytes, limit: int) -> bytes:
+def _unpacked_zstandard(packed_bytes: bytes, limit: int) -> bytes:
     zstandard: Any = optional_module("zstandard")
     if zstandard is None:
         raise UserError(
             "This file is compressed with Zstandard, which needs a package: pip install zstandard"
         )
     try:
-        with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(packed) as content:
+        with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(
+            packed_bytes
+        ) as content:
             return bytes(content.read(limit))
     except zstandard.ZstdError as error:
         raise UnreadableMember("It is damaged and was left out.") from error

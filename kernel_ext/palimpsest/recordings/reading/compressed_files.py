@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-PACKED = frozenset({".gz", ".xz", ".bz2", ".zst", ".zip"})
+PACKED_SUFFIXES = frozenset({".gz", ".xz", ".bz2", ".zst", ".zip"})
 """Endings of compressed files: a recording in one is ``session.jsonl.gz``."""
 PASSED_OVER = "It is compressed and was passed over: unpack it, and import what comes out."
 MAX_FILES = 10_000
@@ -19,7 +19,7 @@ def compressed_files(folder: Path, endings: Collection[str], depth: int) -> Iter
     for path in paths:
         if path.is_symlink():
             continue
-        if path.suffix in PACKED and Path(path.stem).suffix in endings and path.is_file():
+        if path.suffix in PACKED_SUFFIXES and Path(path.stem).suffix in endings and path.is_file():
             yield path
         elif depth > 1 and not path.name.startswith(".") and path.is_dir():
             yield from compressed_files(path, endings, depth - 1)

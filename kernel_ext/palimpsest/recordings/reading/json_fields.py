@@ -29,7 +29,7 @@ MAX_FACTS = 20
 FACT_CHARS = 200
 LATEST_MILLISECONDS = 253_402_300_799_000
 """The end of the year 9999."""
-FINISHES = {
+FINISH_REASONS = {
     "stop": "stop",
     **dict.fromkeys(("end_turn", "stop_sequence", "pause_turn"), "stop"),
     **dict.fromkeys(
@@ -75,7 +75,7 @@ class JsonValue:
 
     def either(self, *names: str) -> "JsonValue":
         """Return the first of several fields that exists."""
-        return next((self.at(name) for name in names if name in self), NOTHING)
+        return next((self.at(name) for name in names if name in self), NO_VALUE)
 
     def fields(self, *names: str) -> Json:
         """Return an object, or an empty one for anything else."""
@@ -86,9 +86,9 @@ class JsonValue:
         """Return the objects of a list; none for anything else."""
         return [JsonValue(value) for value in self.list_at(*names) if isinstance(value, dict)]
 
-    def first(self, *names: str) -> "JsonValue":
+    def first_entry(self, *names: str) -> "JsonValue":
         """Return the first object of a list; an empty one where there is none."""
-        return next(iter(self.objects(*names)), NOTHING)
+        return next(iter(self.objects(*names)), NO_VALUE)
 
     def list_at(self, *names: str) -> list[Any]:
         """Return a list, or an empty one for anything else."""
@@ -130,10 +130,10 @@ class JsonValue:
         """Return a number of tokens in a field of recorded usage, 0 where there is none; see ``token_field``."""
         return self.token_field(*names) or 0
 
-    def cost(self, *names: str, free: bool = False) -> float | None:
+    def cost(self, *names: str, may_be_free: bool = False) -> float | None:
         """Return a recorded cost; report a value that is no amount of money like a wrong number of tokens.
 
-        Most programs write 0 where they do not know the price, so 0 becomes None, unless ``free`` is set.
+        Most programs write 0 where they do not know the price, so 0 becomes None, unless ``may_be_free`` is set.
         """
         value = self.get(*names)
         amount = _number(value)
@@ -141,13 +141,13 @@ class JsonValue:
             description = f"{'.'.join(names)} is {_short_text(value)}"
             _report_number(f"{description}, which is no amount of money: it was left out.")
             return None
-        return amount if free else amount or None
+        return amount if may_be_free else amount or None
 
-    def milliseconds(self, *names: str, whole: Callable[[float], int] = int) -> int | None:
+    def milliseconds(self, *names: str, round_number: Callable[[float], int] = int) -> int | None:
         """Return a time in milliseconds since 1970, from a number or from ISO text, by default in UTC."""
-        return _milliseconds(self.get(*names), whole)
+        return _milliseconds(self.get(*names), round_number)
 
-    def moment(self, *names: str) -> int | None:
+    def time_ms(self, *names: str) -> int | None:
         """Return a time in milliseconds since 1970, from ISO text or a number; a number below 100 billion is in seconds."""
         value = self.get(*names)
         number = _number(value)
@@ -204,10 +204,10 @@ class JsonValue:
 
     def finish(self, *names: str) -> str | None:
         """Return the neutral name of a finish reason; None where it is missing or unknown."""
-        return FINISHES.get(self.text(*names))
+        return FINISH_REASONS.get(self.text(*names))
 
 
-NOTHING = JsonValue(None)
+NO_VALUE = JsonValue(None)
 _NUMBERS = (int, float)
 
 
@@ -222,7 +222,7 @@ def _number(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _milliseconds(value: Any, whole: Callable[[float], int] = int) -> int | None:
+def _milliseconds(value: Any, round_number: Callable[[float], int] = int) -> int | None:
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 25:
         value = int(value)
     if isinstance(value, str):
@@ -233,7 +233,7 @@ def _milliseconds(value: Any, whole: Callable[[float], int] = int) -> int | None
             return None
     else:
         moment = _number(value) or 0
-    return whole(moment) if 0 < moment <= LATEST_MILLISECONDS else None
+    return round_number(moment) if 0 < moment <= LATEST_MILLISECONDS else None
 
 
 def _parse_json(value: Any) -> Any:
@@ -261,33 +261,33 @@ def _short_text(value: Any) -> str:
 
 
 def normalised_usage(
-    prompt: int, answer: int, read: int = 0, written: int = 0, reasoning: int = 0
+    prompt: int, answer: int, cache_read: int = 0, cache_written: int = 0, reasoning: int = 0
 ) -> Usage:
     """Return usage without double counting; a subset that is larger than its total is reduced to the total."""
-    read = min(read, prompt)
-    written = min(written, prompt - read)
+    cache_read = min(cache_read, prompt)
+    cache_written = min(cache_written, prompt - cache_read)
     reasoning = min(reasoning, answer)
     return Usage(
-        input=prompt - read - written,
+        input=prompt - cache_read - cache_written,
         output=answer - reasoning,
         reasoning=reasoning,
-        cache_read=read,
-        cache_write=written,
+        cache_read=cache_read,
+        cache_write=cache_written,
     )
 
 
 def usage_of_whole_prompt(
-    prompt: int, answer: int, *, read: int = 0, written: int = 0, reasoning: int = 0
+    prompt: int, answer: int, *, cache_read: int = 0, cache_written: int = 0, reasoning: int = 0
 ) -> Usage | None:
     """Return usage, given a prompt that includes cached tokens and an answer that includes reasoning; None if all is 0."""
-    if not (prompt or answer or read or written):
+    if not (prompt or answer or cache_read or cache_written):
         return None
     return Usage(
-        input=max(0, prompt - read - written),
+        input=max(0, prompt - cache_read - cache_written),
         output=max(0, answer - reasoning),
         reasoning=reasoning,
-        cache_read=read,
-        cache_write=written,
+        cache_read=cache_read,
+        cache_write=cache_written,
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from palimpsest.store.bounded_json import BuiltSize
 
-_TOKEN = re.compile(
+_JSON_TOKEN = re.compile(
     rb"""(?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+(?P<end>"?))|(?P<open>[\[{]++)|(?P<close>[\]}]++)""",
     re.DOTALL,
 )
@@ -26,9 +26,11 @@ class NestingLimit:
     Each value at ``value_level`` levels of nesting has a separate budget; with 0 all values share one budget.
     """
 
-    def __init__(self, read: Callable[[int], bytes], levels: int, *, value_level: int = 0) -> None:
-        """``read`` returns at most the given number of next bytes of a file; empty at its end."""
-        self._read = read
+    def __init__(
+        self, read_bytes: Callable[[int], bytes], levels: int, *, value_level: int = 0
+    ) -> None:
+        """``read_bytes`` returns at most the given number of next bytes of a file; empty at its end."""
+        self._read = read_bytes
         self._levels = levels
         self._value_level = value_level
         self._value_size = BuiltSize()
@@ -60,7 +62,7 @@ class NestingLimit:
             if self._in_string:
                 self._escaped = piece[offset:] == b"\\"
                 return
-        for token in _TOKEN.finditer(piece, offset):
+        for token in _JSON_TOKEN.finditer(piece, offset):
             if token["open"]:
                 self._depth += len(token["open"])
                 if self._depth > self._levels:

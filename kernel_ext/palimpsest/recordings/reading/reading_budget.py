@@ -35,9 +35,9 @@ TOO_MUCH = (
 )
 _WITHOUT_TEXT = frozenset({int, float, bool, type(None)})
 _LISTS = (list, tuple)
-_BUDGET: ContextVar[Callable[[int], None] | None] = ContextVar("_BUDGET", default=None)
+_SPEND_BUDGET: ContextVar[Callable[[int], None] | None] = ContextVar("_SPEND_BUDGET", default=None)
 
-_TOTAL: ContextVar[list[int] | None] = ContextVar("_TOTAL", default=None)
+_SPENT_BYTES: ContextVar[list[int] | None] = ContextVar("_SPENT_BYTES", default=None)
 
 
 class MakesTooMuch(UserError):
@@ -45,40 +45,40 @@ class MakesTooMuch(UserError):
 
 
 @contextmanager
-def reading(size: int) -> Iterator[None]:
+def reading_within_budget(size: int) -> Iterator[None]:
     """Limit the work on a recording while the block runs; ``size`` is its size on the disk in bytes."""
-    remaining = limit = FREE_BYTES + BUDGET_PER_BYTE * size
+    bytes_left = limit = FREE_BYTES + BUDGET_PER_BYTE * size
 
     def spend_bytes(total_size: int) -> None:
-        nonlocal remaining
-        remaining -= total_size
-        if remaining < 0:
+        nonlocal bytes_left
+        bytes_left -= total_size
+        if bytes_left < 0:
             kilobytes, megabytes = max(1, size // 1_000), max(1, limit // 1_000_000)
             raise MakesTooMuch(TOO_MUCH.format(size=kilobytes, most=megabytes))
 
-    token = _BUDGET.set(spend_bytes)
+    token = _SPEND_BUDGET.set(spend_bytes)
     try:
         yield
     finally:
-        _BUDGET.reset(token)
+        _SPEND_BUDGET.reset(token)
 
 
 @contextmanager
 def counting() -> Iterator[Callable[[], int]]:
     """Count the bytes that recordings come to while the block runs; the yielded function returns how many so far."""
     total = [0]
-    token = _TOTAL.set(total)
+    token = _SPENT_BYTES.set(total)
     try:
         yield lambda: total[0]
     finally:
-        _TOTAL.reset(token)
+        _SPENT_BYTES.reset(token)
 
 
 def spend(size: int) -> None:
     """Subtract bytes from the budget of the current recording, if there is one; raises MakesTooMuch."""
-    if (total := _TOTAL.get()) is not None:
+    if (total := _SPENT_BYTES.get()) is not None:
         total[0] += size
-    if (spend_bytes := _BUDGET.get()) is not None:
+    if (spend_bytes := _SPEND_BUDGET.get()) is not None:
         spend_bytes(size)
 
 

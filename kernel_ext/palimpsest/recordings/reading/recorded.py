@@ -48,7 +48,7 @@ class SessionBegin:
     """The session off which this one branches, in the same recording or in a file beside it."""
     branch_at: str | None = None
     """The last message that both branches have in common."""
-    copied: Collection[str] = frozenset()
+    copied_messages: Collection[str] = frozenset()
     """The messages and compactions that the other branch also has; they are only counted there."""
 
 
@@ -92,9 +92,9 @@ class Call:
     """Whether the provider itself ran the call, within the request."""
 
 
-def words_of(parts: Iterable[object], between: str = "\n") -> str:
+def text_of_parts(parts: Iterable[object], separator: str = "\n") -> str:
     """Return the joined texts of parts."""
-    return between.join(part.text for part in parts if isinstance(part, Text))
+    return separator.join(part.text for part in parts if isinstance(part, Text))
 
 
 def media_of(parts: Iterable[object]) -> tuple[Media, ...]:
@@ -123,14 +123,14 @@ class SentRead:
     """The blocks of the system prompt; None where they are unchanged since the captured request before."""
     tools: str | None = None
     """The offered tools, as the JSON that was sent; None where they are unchanged since the request before."""
-    marks: tuple[CacheMark, ...] = ()
+    cache_marks: tuple[CacheMark, ...] = ()
 
-    def changed_since(self, before: "SentRead") -> "SentRead":
+    def changed_since(self, earlier: "SentRead") -> "SentRead":
         """Return these parts with None for a system prompt and tools that are equal in the request before."""
         return replace(
             self,
-            system=None if self.system == before.system else self.system,
-            tools=None if self.tools == before.tools else self.tools,
+            system=None if self.system == earlier.system else self.system,
+            tools=None if self.tools == earlier.tools else self.tools,
         )
 
 
@@ -169,7 +169,7 @@ class MessageRead:
     """Whether the answer is the summary of the compaction before it."""
     session: str | None = None
     """For a user message: the subagent's session in the same recording whose result it contains."""
-    sent: SentRead | None = None
+    captured_request: SentRead | None = None
     """For an answer: the other parts of its captured request; None where the request was not captured."""
 
 
@@ -207,10 +207,10 @@ class CompactionRead:
     """The summary's text; None where the recording has it only in encrypted form."""
     keeps_from: str | None = None
     """The first message that stayed word for word; None where none did."""
-    replaced: tuple[str, ...] | None = None
+    replaced_messages: tuple[str, ...] | None = None
     """The replaced messages, where the format lists them; None means all before ``keeps_from``."""
     created: int | None = None
-    auto: bool = True
+    is_automatic: bool = True
     tokens_before: int | None = None
     tokens_after: int | None = None
     usage: Usage | None = None
@@ -225,7 +225,7 @@ class ReducedRead:
     """A recorded reduction of a call's output, which takes effect with the next request."""
 
     call: str
-    shown: str
+    shown_text: str
     """The text in place of the output; empty where it was left out."""
     rule: str = ""
     """The rule's name, as far as it is recorded."""
@@ -259,7 +259,7 @@ class TotalsRead:
 class GapRead:
     """A difference between the recording and the context: a part that is missing in one of them."""
 
-    what: str
+    sentence: str
     """A sentence, such as "The output was cut before it was recorded"."""
     message: str | None = None
     call: str | None = None

@@ -32,7 +32,7 @@ class SessionBeginning(NamedTuple):
 class ResumedFormat(Recogniser, Protocol):
     """An importer of files of JSON lines, whose agent copies messages into a new file when a session goes on."""
 
-    def beginning(self, path: Path) -> SessionBeginning:
+    def session_beginning(self, path: Path) -> SessionBeginning:
         """Return the session and the first answer of a recording."""
 
     def message_ids(self, path: Path) -> Collection[str]:
@@ -57,13 +57,13 @@ def shared_beginning(
 
     ``messages`` are the ids of the file's messages in order. Other files that cannot be read are left out.
     """
-    longest: SharedBeginning | None = None
+    longest_beginning: SharedBeginning | None = None
     for file in earlier_recordings(path, importer):
         other_messages = _message_ids(importer, file, _stamp(file))
         shared = [message for message in messages if message in other_messages]
-        if shared and (longest is None or len(shared) > len(longest.messages)):
-            longest = SharedBeginning(importer.beginning(file).session, shared)
-    return longest
+        if shared and (longest_beginning is None or len(shared) > len(longest_beginning.messages)):
+            longest_beginning = SharedBeginning(importer.session_beginning(file).session, shared)
+    return longest_beginning
 
 
 def earlier_recordings(path: Path, importer: object) -> Sequence[Path]:
@@ -109,7 +109,7 @@ def _beginnings(
     for file in islice(files, MAX_FILES):
         try:
             if importer.recognises(head_of(file)):
-                beginnings[file.name] = importer.beginning(file)
+                beginnings[file.name] = importer.session_beginning(file)
         except (OSError, UserError):
             continue  # reported when the file itself is imported
     return beginnings
@@ -138,7 +138,7 @@ def _message_ids(importer: ResumedFormat, file: Path, _unchanged: _Stamp) -> Col
 @lru_cache(maxsize=1_024)
 def _last_time(file: Path, _unchanged: _Stamp) -> int:
     """Return the newest time of a file's records, in milliseconds since 1970; 0 where it cannot be read."""
-    times = (record.moment("timestamp") or 0 for _, record in json_lines(file, discard_report))
+    times = (record.time_ms("timestamp") or 0 for _, record in json_lines(file, discard_report))
     try:
         return max(times, default=0)
     except OSError:

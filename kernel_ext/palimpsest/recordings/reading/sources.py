@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from palimpsest.import_guard import optional_module
 from palimpsest.recordings.reading.importer import Head, Report
-from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
+from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
 from palimpsest.recordings.reading.nesting_limit import NestedTooDeeply, NestingLimit
 from palimpsest.store.bounded_json import BuildsTooMuch, json_value
 from palimpsest.store.disk import NoFile, TooLarge, open_regular, read_small
@@ -31,13 +31,13 @@ LOOKED_AT_LINES = 3
 """First lines of a file that are searched for one that can be read."""
 MAX_DEPTH = 100
 """Levels of nesting that are read; recorded sessions have about ten."""
-_PIECE = 1 << 20
+_PIECE_BYTES = 1 << 20
 _IJSON_PIECE = 1 << 16
 """Bytes that ijson reads at once."""
 _BLANKS = re.compile(r"[ \t\n\r]*+")
-_COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh", b"\x28\xb5\x2f\xfd")
+_COMPRESSED_STARTS = (b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh", b"\x28\xb5\x2f\xfd")
 
-COUNTED: ContextVar[Callable[[int], None] | None] = ContextVar("COUNTED", default=None)
+COUNT_BYTES: ContextVar[Callable[[int], None] | None] = ContextVar("COUNTED", default=None)
 """Called with the bytes of each piece that is read, for the progress of an import."""
 
 
@@ -68,23 +68,23 @@ def first_object(head: Head) -> JsonValue:
         value = JsonValue(line).decoded()
         if isinstance(value.raw, dict):
             return value
-    return NOTHING
+    return NO_VALUE
 
 
 def is_compressed(path: Path) -> bool:
     """Return whether a file begins like a file of gzip, xz, bzip2 or Zstandard."""
-    return path.is_file() and head_of(path).start.startswith(_COMPRESSED)
+    return path.is_file() and head_of(path).start.startswith(_COMPRESSED_STARTS)
 
 
 def json_lines(
-    path: Path, report: Report, wanted: Container[int] | None = None
+    path: Path, report: Report, wanted_lines: Container[int] | None = None
 ) -> Iterator[tuple[int, JsonValue]]:
     """Yield the objects of a file with one JSON object a line, with their line numbers, from 1.
 
-    With ``wanted`` only lines with these numbers are parsed: a second pass costs little more than reading the file.
+    With ``wanted_lines`` only lines with these numbers are parsed: a second pass costs little more than reading the file.
     """
     for number, line in file_lines(path, report):
-        if not line.strip() or (wanted is not None and number not in wanted):
+        if not line.strip() or (wanted_lines is not None and number not in wanted_lines):
             continue
         try:
             value = json_value(line)
@@ -107,8 +107,8 @@ def file_lines(path: Path, report: Report) -> Iterator[tuple[int, bytes]]:
     with open_regular(path, follow=True) as file:
         pieces: list[bytes] = []
         number, length = 1, 0
-        while piece := _count_bytes(file.read(_PIECE)):
-            *ended, rest = piece.split(b"\n")
+        while piece := _count_bytes(file.read(_PIECE_BYTES)):
+            *ended, unfinished_line = piece.split(b"\n")
             for end in ended:
                 line, is_too_long = b"".join((*pieces, end)), length > MAX_LINE_BYTES
                 pieces, length = [], 0
@@ -117,9 +117,9 @@ def file_lines(path: Path, report: Report) -> Iterator[tuple[int, bytes]]:
                 else:
                     yield number, line
                 number += 1
-            length += len(rest)
-            if rest and length <= MAX_LINE_BYTES:
-                pieces.append(rest)
+            length += len(unfinished_line)
+            if unfinished_line and length <= MAX_LINE_BYTES:
+                pieces.append(unfinished_line)
         if length > MAX_LINE_BYTES:
             report(f"line {number}", TOO_LONG)
         elif pieces:
@@ -127,7 +127,7 @@ def file_lines(path: Path, report: Report) -> Iterator[tuple[int, bytes]]:
 
 
 def _count_bytes(piece: bytes | None) -> bytes:
-    count, content = COUNTED.get(), piece or b""
+    count, content = COUNT_BYTES.get(), piece or b""
     if count is not None and content:
         count(len(content))
     return content
@@ -229,8 +229,8 @@ def _values_at(
 
     With None for the names nothing is yielded. Values deeper than ``levels`` are parsed as a whole.
     """
-    kind = text[start : start + 1]
-    if names == [] or levels == 0 or kind not in ("{", "["):
+    first_char = text[start : start + 1]
+    if names == [] or levels == 0 or first_char not in ("{", "["):
         value, end = _DECODER.raw_decode(text, start)
         if isinstance(value, int | float) and text[end : end + 1] in (".", "e", "E"):
             raise ValueError(f"The number at {start} breaks off.")
@@ -238,12 +238,12 @@ def _values_at(
             yield value
         return _after_blanks(text, end)
     position = _after_blanks(text, start + 1)
-    closing = "}" if kind == "{" else "]"
+    closing = "}" if first_char == "{" else "]"
     if text[position : position + 1] == closing:
         return _after_blanks(text, position + 1)
     while True:
         name = "item"
-        if kind == "{":
+        if first_char == "{":
             name, position = _name_at(text, position)
         inner = names[1:] if names and names[0] == name else None
         position = yield from _values_at(text, position, inner, levels - 1)
@@ -286,14 +286,14 @@ def json_field(path: Path, name: str, report: Report = discard_report) -> JsonVa
 
 
 def json_objects(
-    path: Path, prefix: str, report: Report, what: str
+    path: Path, prefix: str, report: Report, noun: str
 ) -> Iterator[tuple[str, JsonValue]]:
     """Yield the objects at a prefix, each with its position such as ``message 3``; report all other values."""
     for number, value in enumerate(json_items(path, prefix, report), 1):
         if isinstance(value, dict):
-            yield f"{what} {number}", JsonValue(value)
+            yield f"{noun} {number}", JsonValue(value)
         else:
-            report(f"{what} {number}", "It is no JSON object and was left out.")
+            report(f"{noun} {number}", "It is no JSON object and was left out.")
 
 
 def too_deep(value: Any, levels: int = MAX_DEPTH) -> bool:

@@ -28,7 +28,7 @@ from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.parts import CompactionPart
 from palimpsest.transcript.values import ModelInfo
 
-PLAN: OwnRule = "compact/plan"
+PLAN_RULE: OwnRule = "compact/plan"
 """Rule for the beginning of a tail, which is recorded in the marker and not in a decision."""
 NO_REQUEST = "no request for the summary tells which model and policy held"
 
@@ -50,11 +50,11 @@ class CompactionRedecision:
         self,
         counter: Callable[[str], Count],
         policy_of: Callable[[StepRequest], Policy],
-        read: Callable[[str], bytes],
+        read_blob: Callable[[str], bytes],
     ) -> None:
         self._counter = counter
         self._policy_of = policy_of
-        self._read = read
+        self._read = read_blob
         self._pending: list[_PendingDecision] = []
         self._model: ModelInfo | None = None
         """The model of the newest step, for which compactions are planned and checked, even if another model writes them."""
@@ -72,11 +72,11 @@ class CompactionRedecision:
         self._pending.append(_PendingDecision(seq, view, decision, facts))
 
     def decide_pending(
-        self, request: StepRequest, newest: StepRequest | None
+        self, request: StepRequest, newest_request: StepRequest | None
     ) -> Iterator[DecisionPoint]:
-        """Make the pending decisions for a request again; ``newest`` is the request before it."""
+        """Make the pending decisions for a request again; ``newest_request`` is the request before it."""
         if request.purpose == "step":
-            yield from self.undecided(newest)
+            yield from self.undecided(newest_request)
             self._model = request.model
             return
         if request.purpose != "compaction":
@@ -110,11 +110,11 @@ class CompactionRedecision:
         # Another view loads the texts; the view after the summary no longer needs them.
         own_messages = messages_before(view.messages, info.parent_id)
         earlier = View.of(own_messages, view.decisions, self._read)
-        before = messages_tokens(earlier, policy, model, count)
+        tokens_before = messages_tokens(earlier, policy, model, count)
         # In older sessions, whose summaries were not graded, the report is different.
         is_graded = "recent" in decision.numbers
         # Grading needs the texts that the summary covers.
-        whole = (
+        whole_history = (
             View(view.messages, view.decisions, {**view.texts, **earlier.texts})
             if is_graded
             else view
@@ -122,12 +122,12 @@ class CompactionRedecision:
         # Older sessions, in which the rules for names had no version, contain none.
         version = decision.numbers.get("names")
         report_again = summary_report(
-            whole,
+            whole_history,
             info,
             policy,
             model,
             count,
-            before,
+            tokens_before,
             decision.id,
             graded=is_graded,
             names=version if isinstance(version, int) else 1,
@@ -136,27 +136,31 @@ class CompactionRedecision:
         redecided = (report_again,) if isinstance(report_again, Decision) else ()
         return DecisionPoint("compact", seq, request.id, (decision,), redecided)
 
-    def undecided(self, newest: StepRequest | None) -> Iterator[DecisionPoint]:
+    def undecided(self, newest_request: StepRequest | None) -> Iterator[DecisionPoint]:
         """Repeat the decisions for requests that were never sent, under the policy of the newest request."""
         pending, self._pending = self._pending, []
         for pending_decision in pending:
-            redecided = self._decide_again(pending_decision, newest) if newest is not None else None
+            redecided = (
+                self._decide_again(pending_decision, newest_request)
+                if newest_request is not None
+                else None
+            )
             new_decisions = (redecided,) if redecided is not None else ()
             point = DecisionPoint(
                 "compact",
                 pending_decision.seq,
-                newest.id if newest else "",
+                newest_request.id if newest_request else "",
                 (pending_decision.decision,),
                 new_decisions,
             )
-            yield point if point.is_same else replace(point, made=(), problem=NO_REQUEST)
+            yield point if point.is_same else replace(point, new_decisions=(), problem=NO_REQUEST)
 
     def _decide_again(
         self, pending_decision: _PendingDecision, request: StepRequest
     ) -> Decision | None:
         policy = self._policy_of(request)
         marker_id = pending_decision.decision.message_id or ""
-        if pending_decision.decision.rule == PLAN:
+        if pending_decision.decision.rule == PLAN_RULE:
             model = self._session_model(pending_decision.view, marker_id, request)
             plan = plan_at(pending_decision.view, marker_id, policy, model, self._counter)
             return _tail_decision(marker_id, plan.tail_start_id)
@@ -180,12 +184,14 @@ class CompactionRedecision:
         if "lacks" in pending_decision.decision.numbers:
             return self._repeated_request_numbers(pending_decision, selector)
         if pending_decision.decision.numbers.get("stage") in (None, 1):
-            whole = selector.whole_history(pending_decision.view)
-            if whole.fits_one_request or not selector.policy.compact.serialize:
-                return whole.numbers
-            self._stages = selector.stage_progress(pending_decision.view, whole.result_chars)
+            whole_history = selector.whole_history(pending_decision.view)
+            if whole_history.fits_one_request or not selector.policy.compact.serialize:
+                return whole_history.numbers
+            self._stages = selector.stage_progress(
+                pending_decision.view, whole_history.result_chars
+            )
             return selector.next_stage_numbers(
-                pending_decision.view, whole.result_chars, self._stages
+                pending_decision.view, whole_history.result_chars, self._stages
             )
         if self._stages is None:
             return None
@@ -225,7 +231,7 @@ def _tail_decision(marker_id: str, tail_start_id: str | None) -> Decision:
     return Decision(
         id=marker_id,
         action="summarise",
-        rule=PLAN,
+        rule=PLAN_RULE,
         message_id=marker_id,
         numbers={"tail_start_id": tail_start_id},
     )

@@ -20,8 +20,8 @@ class DecisionPoint:
     """Sequence number of the first decision's record, or, without a decision, of the record at which the decider ran."""
     request_id: str
     """The request whose policy was in effect; empty where none is known."""
-    recorded: tuple[Decision, ...]
-    made: tuple[Decision, ...]
+    recorded_decisions: tuple[Decision, ...]
+    new_decisions: tuple[Decision, ...]
     """The decisions that today's code makes from the recorded facts, with the recorded ids."""
     problem: str = ""
     """Why the decisions cannot be made again; empty where they can."""
@@ -29,7 +29,9 @@ class DecisionPoint:
     @property
     def is_same(self) -> bool:
         """Whether the decisions made again equal the recorded ones, byte for byte."""
-        return not self.problem and _as_json(self.made) == _as_json(self.recorded)
+        return not self.problem and _as_json(self.new_decisions) == _as_json(
+            self.recorded_decisions
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,22 +51,24 @@ class Redecision:
         return tuple(point for point in self.occasions if not point.is_same)
 
     @property
-    def same(self) -> bool:
+    def is_same(self) -> bool:
         """Whether all decisions were made again, bit for bit."""
         return not self.differences
 
     @property
     def hook_decisions(self) -> int:
         """Number of decisions by hooks, which are taken as recorded, since the hooks are not run again."""
-        return sum(len(point.recorded) for point in self.occasions if point.decider == "hook")
+        return sum(
+            len(point.recorded_decisions) for point in self.occasions if point.decider == "hook"
+        )
 
     @property
     def text(self) -> str:
         """The result as a few lines of text."""
         checked_points = [point for point in self.occasions if point.decider != "hook"]
-        decision_count = sum(len(point.recorded) for point in checked_points)
+        decision_count = sum(len(point.recorded_decisions) for point in checked_points)
         head = f"{decision_count:,} decisions on {len(checked_points):,} occasions"
-        if self.same:
+        if self.is_same:
             by_hooks = f" {self.hook_decisions:,} more were given by hooks, and are taken as given."
             return (
                 f"{head}: all decided again, bit for bit.{by_hooks if self.hook_decisions else ''}"
@@ -94,10 +98,13 @@ def _as_json(decisions: Sequence[Decision]) -> list[str]:
 def _difference_text(point: DecisionPoint) -> str:
     if point.problem:
         return point.problem
-    before, new_count = len(point.recorded), len(point.made)
-    if before != new_count:
-        return f"{before} decisions were recorded, {new_count} are made now"
+    recorded_count, new_count = len(point.recorded_decisions), len(point.new_decisions)
+    if recorded_count != new_count:
+        return f"{recorded_count} decisions were recorded, {new_count} are made now"
     changed = sum(
-        a != b for a, b in zip(_as_json(point.recorded), _as_json(point.made), strict=True)
+        a != b
+        for a, b in zip(
+            _as_json(point.recorded_decisions), _as_json(point.new_decisions), strict=True
+        )
     )
-    return f"{changed} of {before} decisions have other numbers now"
+    return f"{changed} of {recorded_count} decisions have other numbers now"

@@ -11,7 +11,7 @@ from palimpsest.transcript.context_values.decisions import Decision, pictures_of
 from palimpsest.transcript.provider_profile.request_limits import NO_LIMITS, RequestLimits
 
 
-def recorded_pictures(decisions: Iterable[Decision], read: Callable[[str], bytes]) -> Shrink:
+def recorded_pictures(decisions: Iterable[Decision], read_blob: Callable[[str], bytes]) -> Shrink:
     """Return a function from a picture to the version that was sent; raises NotFound where its content is gone."""
     versions = {
         (decision.part_id, place): version
@@ -24,7 +24,7 @@ def recorded_pictures(decisions: Iterable[Decision], read: Callable[[str], bytes
         url, mime, size = version.get("url"), version.get("mime"), version.get("to")
         if not (isinstance(url, str) and isinstance(mime, str) and isinstance(size, list | tuple)):
             return None
-        content = read(url.removeprefix("blob:"))
+        content = read_blob(url.removeprefix("blob:"))
         length = len(f"data:{mime};base64,") + 4 * -(-len(content) // 3)
         width, height = (int(side) for side in size[:2])
         return ShrunkPicture(url, mime, (width, height), length)

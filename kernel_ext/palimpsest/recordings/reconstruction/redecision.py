@@ -12,10 +12,10 @@ from typing import Any
 
 from palimpsest import __version__
 from palimpsest.context.budget.request_tokens import Count
-from palimpsest.context.compaction.summary_request import RULE as COMPACT
+from palimpsest.context.compaction.summary_request import COMPACT_RULE as COMPACT
 from palimpsest.context.engine_text.reminders import MODE, STEERED, decide_reminders
 from palimpsest.context.reduction.message_outputs import MessageOutputs
-from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
+from palimpsest.context.reduction.oversized_results import OVERSIZED_RULE as OVERSIZED
 from palimpsest.context.reduction.oversized_results import cut_oversized
 from palimpsest.context.reduction.picture_limits import keep_picture_limits
 from palimpsest.context.reduction.pruning import prune, pruning_function
@@ -30,7 +30,7 @@ from palimpsest.recordings.reconstruction.requests import RecordedBlobs, whole_r
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import (
-    BESIDE,
+    BESIDE_PURPOSES,
     PICTURES_RULE,
     PRUNE_RULE,
     Decision,
@@ -49,13 +49,13 @@ from palimpsest.transcript.session_record.events import (
     SessionStatus,
     StepRequested,
 )
-from palimpsest.transcript.session_record.hook_values import RULE as HOOK
+from palimpsest.transcript.session_record.hook_values import HOOK_RULE_PREFIX as HOOK
 
 TRUNCATE = "truncate"
 NO_FACTS = "the facts were not recorded"
 NO_POLICY = "no request tells which policy held"
 NO_TEXT = "the whole output is not kept any more"
-UNRECORDED = "dec_0"
+UNRECORDED_ID = "dec_0"
 """Id of a decision that was not recorded."""
 
 CounterOf = Callable[[str], Count]
@@ -64,7 +64,7 @@ CounterOf = Callable[[str], Count]
 def redecide(store: Store, session_id: str, *, counter: CounterOf = tokenizer) -> Redecision:
     """Make all decisions of a session again; ``counter`` returns the token counter of an estimator."""
     replay = _LogReplay(store, counter)
-    points = tuple(replay.points(store.read(session_id)))
+    points = tuple(replay.decision_points(store.read(session_id)))
     session = replay.state.session
     recorded = session.version if session is not None else ""
     return Redecision(session_id, points, recorded, __version__)
@@ -74,7 +74,7 @@ def redecide_all(
     store: Store, records: Iterable[Record], *, counter: CounterOf = tokenizer
 ) -> Iterator[DecisionPoint]:
     """Make the decisions of a journal's records again; the records begin with the journal's first."""
-    return _LogReplay(store, counter).points(records)
+    return _LogReplay(store, counter).decision_points(records)
 
 
 @dataclass(slots=True)
@@ -116,7 +116,7 @@ class _LogReplay:
         """Whether a request was sent since the deciders that run after turns last ran."""
         self._plans = CompactionRedecision(counter, self._policy, self._read)
 
-    def points(self, records: Iterable[Record]) -> Iterator[DecisionPoint]:
+    def decision_points(self, records: Iterable[Record]) -> Iterator[DecisionPoint]:
         """Yield the decision points of the records."""
         for record in records:
             yield from self._points_before(record)
@@ -209,31 +209,41 @@ class _LogReplay:
     def _truncated_outputs(self) -> Iterator[DecisionPoint]:
         ended, self._ended = self._ended, {}
         for ended_call in ended.values():
-            recorded = (ended_call.decision,) if ended_call.decision is not None else ()
+            recorded_decisions = (ended_call.decision,) if ended_call.decision is not None else ()
             request = self._request_of_answer.get(ended_call.part.message_id)
-            if request is None and _metadata(ended_call.part).get("truncated") and not recorded:
+            if (
+                request is None
+                and _metadata(ended_call.part).get("truncated")
+                and not recorded_decisions
+            ):
                 continue
             if request is None:
-                yield DecisionPoint("truncate", ended_call.seq, "", recorded, (), NO_POLICY)
+                yield DecisionPoint(
+                    "truncate", ended_call.seq, "", recorded_decisions, (), NO_POLICY
+                )
                 continue
             policy = self._policy(request).truncate
             if is_shortened_by_tool(_metadata(ended_call.part), policy):
                 continue
-            whole = whole_result(ended_call.part, self._read)
-            if whole is None:
-                yield DecisionPoint("truncate", ended_call.seq, request.id, recorded, (), NO_TEXT)
+            whole_output = whole_result(ended_call.part, self._read)
+            if whole_output is None:
+                yield DecisionPoint(
+                    "truncate", ended_call.seq, request.id, recorded_decisions, (), NO_TEXT
+                )
                 continue
             decision = truncate(
-                ended_call.decision.id if ended_call.decision is not None else UNRECORDED,
+                ended_call.decision.id if ended_call.decision is not None else UNRECORDED_ID,
                 ended_call.part.id,
                 ended_call.part.message_id,
-                whole,
+                whole_output,
                 policy,
                 request.facts,
                 self._counter(request.facts.estimator),
             )
             redecided = (decision,) if decision is not None else ()
-            yield DecisionPoint("truncate", ended_call.seq, request.id, recorded, redecided)
+            yield DecisionPoint(
+                "truncate", ended_call.seq, request.id, recorded_decisions, redecided
+            )
 
     # Requests and turns
 
@@ -274,21 +284,25 @@ class _LogReplay:
 
     def _decide_again(self, batch: _Batch, request: StepRequest | None) -> DecisionPoint:
         """Decide a batch again under the policy of a request."""
-        recorded = tuple(batch.decisions)
+        recorded_decisions = tuple(batch.decisions)
         if request is None:
-            return DecisionPoint(batch.decider, batch.seq, "", recorded, (), NO_POLICY)
+            return DecisionPoint(batch.decider, batch.seq, "", recorded_decisions, (), NO_POLICY)
         if batch.decider == "limit":
             return self._decide_pictures_again(batch, request)
         if batch.facts is None:
-            return DecisionPoint(batch.decider, batch.seq, request.id, recorded, (), NO_FACTS)
+            return DecisionPoint(
+                batch.decider, batch.seq, request.id, recorded_decisions, (), NO_FACTS
+            )
         policy = self._policy(request)
         new_decisions = self._decide(batch, batch.facts, policy)
-        return DecisionPoint(batch.decider, batch.seq, request.id, recorded, new_decisions)
+        return DecisionPoint(
+            batch.decider, batch.seq, request.id, recorded_decisions, new_decisions
+        )
 
     def _decide_pictures_again(self, batch: _Batch, request: StepRequest) -> DecisionPoint:
         """Make the decisions about a request's pictures again; smaller versions of pictures are the stored ones."""
-        recorded = tuple(batch.decisions)
-        names = iter([decision.id for decision in recorded])
+        recorded_decisions = tuple(batch.decisions)
+        names = iter([decision.id for decision in recorded_decisions])
         session = self.state.session
         try:
             inputs = recorded_inputs(request, batch.view, self._read, self._counter, "", session)
@@ -296,13 +310,13 @@ class _LogReplay:
                 batch.view,
                 project_inputs(inputs).messages,
                 request.model,
-                lambda: next(names, UNRECORDED),
-                recorded_pictures(recorded, self._read),
-                refused_limits(recorded),
+                lambda: next(names, UNRECORDED_ID),
+                recorded_pictures(recorded_decisions, self._read),
+                refused_limits(recorded_decisions),
             )
         except NotFound:
-            return DecisionPoint("limit", batch.seq, request.id, recorded, (), NO_TEXT)
-        return DecisionPoint("limit", batch.seq, request.id, recorded, new_decisions)
+            return DecisionPoint("limit", batch.seq, request.id, recorded_decisions, (), NO_TEXT)
+        return DecisionPoint("limit", batch.seq, request.id, recorded_decisions, new_decisions)
 
     def _decide(self, batch: _Batch, facts: Facts, policy: Policy) -> tuple[Decision, ...]:
         names = iter([decision.id for decision in batch.decisions])
@@ -310,12 +324,12 @@ class _LogReplay:
         if batch.decider == "shorten":
             outputs = MessageOutputs(batch.view, policy, count)
             cut_outputs = cut_oversized(outputs, policy.recovery, facts.window)
-            return outputs.decisions(OVERSIZED, cut_outputs, lambda: next(names, UNRECORDED))
+            return outputs.decisions(OVERSIZED, cut_outputs, lambda: next(names, UNRECORDED_ID))
         if batch.decider == "remind":
             return decide_reminders(
-                batch.view, policy.reminders, lambda: next(names, UNRECORDED), count
+                batch.view, policy.reminders, lambda: next(names, UNRECORDED_ID), count
             )
-        return prune(batch.view, policy, facts, lambda: next(names, UNRECORDED), count)
+        return prune(batch.view, policy, facts, lambda: next(names, UNRECORDED_ID), count)
 
     def _view(self) -> View:
         messages, decisions = self.state.messages(), self.state.decisions
@@ -328,7 +342,7 @@ def _metadata(part: ToolPart) -> Mapping[str, Any]:
 
 def _runs_deciders(request: StepRequest) -> bool:
     """Return whether deciders run for a request; False for requests for a title or a turn summary."""
-    return request.purpose not in BESIDE
+    return request.purpose not in BESIDE_PURPOSES
 
 
 _DECIDERS: dict[str, Decider] = {

@@ -64,7 +64,7 @@ def rebuild(store: Store, session_id: str, request_id: str) -> Rebuilt:
         state.apply(record)
         event = record.event
         if isinstance(event, StepRequested) and event.request.id == request_id:
-            return _rebuilt(store, session_id, state, event.request)
+            return _rebuilt_request(store, session_id, state, event.request)
     raise NotFound(f"There is no request {request_id!r} in session {session_id!r}.")
 
 
@@ -74,39 +74,41 @@ def rebuild_all(store: Store, session_id: str, records: Iterable[Record]) -> Ite
     for record in records:
         state.apply(record)
         if isinstance(record.event, StepRequested):
-            yield _rebuilt(store, session_id, state, record.event.request)
+            yield _rebuilt_request(store, session_id, state, record.event.request)
 
 
-def _rebuilt(store: Store, session_id: str, state: State, record: StepRequest) -> Rebuilt:
+def _rebuilt_request(store: Store, session_id: str, state: State, record: StepRequest) -> Rebuilt:
     if record.projection not in VERSIONS:
         raise UserError(
             f"Request {record.id} was made by projection {record.projection}, and this version "
             f"of Palimpsest knows {', '.join(map(str, VERSIONS))}. Open it with a newer version."
         )
-    messages, read = state.messages(), store.get_blob
+    messages, read_blob = state.messages(), store.get_blob
     if record.opaque is None:
-        view = View.of(messages, state.decisions, read)
+        view = View.of(messages, state.decisions, read_blob)
     else:
         view = View(messages, state.decisions, {})
-    inputs = recorded_inputs(record, view, read, lambda _: len, session_id, state.session)
+    inputs = recorded_inputs(record, view, read_blob, lambda _: len, session_id, state.session)
     neutral: NeutralMessages = ()
     if record.opaque is not None:
         # The hook's request is stored whole, since it is not recorded how the hook made it.
-        sent = marked = tuple(json.loads(read(record.opaque.sha256)))
+        sent_messages = marked_messages = tuple(json.loads(read_blob(record.opaque.sha256)))
     else:
         neutral = project_inputs(inputs).messages
-        sent = to_provider(neutral, record.model, profile_at(record.model.ref, record.projection))
-        marked = with_marks(sent, record.marks)
+        sent_messages = to_provider(
+            neutral, record.model, profile_at(record.model.ref, record.projection)
+        )
+        marked_messages = with_marks(sent_messages, record.marks)
     request = ModelRequest(
         model=record.model,
-        messages=marked,
+        messages=marked_messages,
         tools=inputs.tools,
         parameters=dict(record.parameters),
         session_id=session_id,
         purpose=record.purpose,
         refusals=inputs.policy.overflow.refusals,
     )
-    sha256 = request_hash(tuple(message_hash(message) for message in sent))
+    sha256 = request_hash(tuple(message_hash(message) for message in sent_messages))
     matches = sha256 == record.sha256
     return Rebuilt(record, request, matches, record.opaque_by, neutral)
 
@@ -128,14 +130,14 @@ class RecordedBlobs:
         return self._policies[key]
 
 
-def whole_result(part: ToolPart, read: Callable[[str], bytes]) -> str | None:
+def whole_result(part: ToolPart, read_blob: Callable[[str], bytes]) -> str | None:
     """Return the whole output of a completed call; None where it is no longer stored."""
     assert isinstance(part.state, ToolCompleted)
     blob = part.state.blob
     if blob is None:
         return part.state.output
     try:
-        content = read(blob.sha256)
+        content = read_blob(blob.sha256)
     except NotFound:
         return None
     return whole_output(part, {blob.sha256: content.decode("utf-8", "surrogatepass")})

@@ -39,7 +39,7 @@ class HistoryCut:
         request: StepRequest,
         infos: Mapping[str, MessageInfo],
         markers: Mapping[str, CompactionPart],
-        undone: Collection[str],
+        undone_compactions: Collection[str],
     ) -> frozenset[str] | None:
         """Return the messages that a request leaves out; None where the policy cuts at successful summaries only."""
         if not markers:
@@ -54,14 +54,16 @@ class HistoryCut:
             policy.cut,
             len(markers),
             tuple((summary.id, summary.finish) for summary in summaries),
-            *undone,
+            *undone_compactions,
         )
         if self._computed[0] != key:
-            undone_markers = {summary.parent_id for summary in summaries if summary.id in undone}
+            undone_markers = {
+                summary.parent_id for summary in summaries if summary.id in undone_compactions
+            }
             messages = tuple(
                 Message(info=info, parts=(markers[name],) if name in markers else ())
                 for name, info in infos.items()
-                if name not in undone and name not in undone_markers
+                if name not in undone_compactions and name not in undone_markers
             )
             kept_ids = {message.id for message in fold(messages, policy)}
             self._computed = (key, frozenset(infos) - kept_ids)

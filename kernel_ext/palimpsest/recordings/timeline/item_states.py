@@ -17,7 +17,7 @@ from palimpsest.transcript.context_values.decisions import (
     is_of_own_policy,
     pictures_of,
 )
-from palimpsest.transcript.context_values.request_items import STATES, ItemState
+from palimpsest.transcript.context_values.request_items import STATE_OF_ACTION, ItemState
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import CompactionPart
 from palimpsest.transcript.timeline import EventKind, TimelineEvent, Transition
@@ -62,21 +62,24 @@ class ItemStates:
     def add_summary(
         self,
         info: AssistantMessage,
-        covered: tuple[int, ...],
+        covered_items: tuple[int, ...],
         marker: CompactionPart | None,
         settings: Mapping[str, Any],
     ) -> None:
         """Replace the covered items by a summary, unless it failed; ``settings`` are those of its request."""
-        kind: EventKind = "compact"
-        numbers = {"covers": len(covered), "summary": info.id, **settings}
+        event_kind: EventKind = "compact"
+        numbers = {"covers": len(covered_items), "summary": info.id, **settings}
         if info.error is None:
-            self._covered.update(covered)
-            self._changed |= dict.fromkeys(covered, "compact")
+            self._covered.update(covered_items)
+            self._changed |= dict.fromkeys(covered_items, "compact")
         else:
-            kind = "compact failed"
-            numbers |= {"error": info.error.type, "last": covered[-1] if covered else -1}
+            event_kind = "compact failed"
+            numbers |= {
+                "error": info.error.type,
+                "last": covered_items[-1] if covered_items else -1,
+            }
         cause = "automatic" if marker is None or marker.auto else "by hand"
-        self.events.append(TimelineEvent(len(self._requests), kind, cause, numbers))
+        self.events.append(TimelineEvent(len(self._requests), event_kind, cause, numbers))
 
     def _add_conversation_size(self, decision: Decision) -> None:
         """Add the tokens of the conversation before and after a compaction to its event."""
@@ -87,7 +90,7 @@ class ItemStates:
                 self.events[place] = replace(event, numbers=numbers)
 
     @property
-    def undone(self) -> tuple[str, ...]:
+    def undone_compactions(self) -> tuple[str, ...]:
         """The summaries that the user undid so far, including those since the previous request."""
         undone_ids = dict.fromkeys(self._undone)
         for decision in self.decisions:
@@ -97,20 +100,20 @@ class ItemStates:
                 undone_ids.pop(decision.message_id or "", None)
         return tuple(undone_ids)
 
-    def apply_changes(self, cut: frozenset[str] | None) -> None:
+    def apply_changes(self, cut_messages: frozenset[str] | None) -> None:
         """Add the transitions of all decisions, summaries, undos and removals since the previous request.
 
-        ``cut`` are the messages that the next request leaves out; None where only successful summaries cut the history.
+        ``cut_messages`` are the messages that the next request leaves out; None where only successful summaries cut the history.
         """
-        if cut != self._cut:
-            self._cut = cut
+        if cut_messages != self._cut:
+            self._cut = cut_messages
             self._changed |= {
                 item.index: "compact" for item in self._item_list.items if item.message
             }
         without_item: list[Decision] = []
         for decision in self.decisions:
             if decision.rule in (UNDO, REDO):
-                self._undo_summary(decision.message_id or "", again=decision.rule == REDO)
+                self._undo_summary(decision.message_id or "", is_redone=decision.rule == REDO)
                 continue
             if decision.action == "summarise":
                 self._add_conversation_size(decision)
@@ -135,20 +138,20 @@ class ItemStates:
         effect = self._decided.effect(part_of(known_item), known_item.message)
         pinned = item in self._item_list.marked if effect.pinned is None else effect.pinned
         self._item_list.pin(item, pinned=pinned)
-        hidden = self._removed_items.get(item)
+        removed_state = self._removed_items.get(item)
         covered = self._covered[item] > 0 if self._cut is None else known_item.message in self._cut
-        if hidden is None and covered:
+        if removed_state is None and covered:
             # Pinned items are quoted after the summary; of a pinned message all items except its reasoning.
             is_quoted = pinned and (known_item.kind != "reasoning" or effect.is_pinned_itself)
-            hidden = None if is_quoted else "summarised"
-        is_shown_again = hidden is None and item in self._hidden
+            removed_state = None if is_quoted else "summarised"
+        is_shown_again = removed_state is None and item in self._hidden
         if is_shown_again or effect.reduction != self._reduced.get(item):
             self._reduced[item] = effect.reduction
             self._hidden.pop(item, None)
             self._show_reduced(item, effect.reduction, rule)
-        if hidden is not None and hidden != self._hidden.get(item):
-            self._hidden[item] = hidden
-            self.show(item, hidden, 0, _HIDDEN_BY[hidden])
+        if removed_state is not None and removed_state != self._hidden.get(item):
+            self._hidden[item] = removed_state
+            self.show(item, removed_state, 0, _HIDDEN_BY[removed_state])
 
     def _show_reduced(self, item: int, reduction: Decision | None, rule: str) -> None:
         if reduction is None:
@@ -158,16 +161,16 @@ class ItemStates:
         if pictures and self._item_list.items[item].group:
             self._show_pictures(item, reduction, pictures, rule)
             return
-        shown = reduction.numbers.get("text" if is_of_own_policy(reduction) else "shown")
+        shown_text = reduction.numbers.get("text" if is_of_own_policy(reduction) else "shown")
         recorded_state = reduction.numbers.get("state") if is_of_own_policy(reduction) else None
         self.show(
             item,
             recorded_state
             if recorded_state in ("masked", "offloaded")
-            else STATES[reduction.action],
+            else STATE_OF_ACTION[reduction.action],
             reduction.tokens_after if reduction.action != "drop" else 0,
             str(reduction.numbers.get("rule") or reduction.rule),
-            shown=shown if isinstance(shown, str) else None,
+            shown_text=shown_text if isinstance(shown_text, str) else None,
             numbers=reduction.numbers,
         )
 
@@ -191,31 +194,31 @@ class ItemStates:
             state: ItemState = "out" if LEFT_OUT in version else "whole"
             self.show(item, state, 0 if state == "out" else None, rule, numbers=reduction.numbers)
 
-    def _undo_summary(self, message_id: str, *, again: bool) -> None:
-        """Show the items of a summary that the user undid, and hide the summary; the reverse for a redo (``again``)."""
+    def _undo_summary(self, message_id: str, *, is_redone: bool) -> None:
+        """Show the items of a summary that the user undid, and hide the summary; the reverse for a redo (``is_redone``)."""
         self._undone = [undone for undone in self._undone if undone != message_id]
-        if not again:
+        if not is_redone:
             self._undone.append(message_id)
         for summary in self._item_list.items_of_message(message_id):
-            if self._removed_items.get(summary) != ("out" if again else None):
+            if self._removed_items.get(summary) != ("out" if is_redone else None):
                 continue
-            covered = self._item_list.items[summary].covers
-            added = (summary, *self._item_list.continuation_of(summary))
+            covered_items = self._item_list.items[summary].covers
+            summary_items = (summary, *self._item_list.continuation_of(summary))
             numbers: dict[str, Any] = {"summary": message_id}
-            if again:
+            if is_redone:
                 numbers["back"] = True
-                self._covered.update(covered)
+                self._covered.update(covered_items)
                 self._removed_items = {
                     entry: state
                     for entry, state in self._removed_items.items()
-                    if entry not in added
+                    if entry not in summary_items
                 }
             else:
-                self._covered.subtract(covered)
-                self._removed_items |= dict.fromkeys(added, "out")
+                self._covered.subtract(covered_items)
+                self._removed_items |= dict.fromkeys(summary_items, "out")
             # A redo has the rule of a compaction, so that replays under other policies ignore it.
-            rule = "compact" if again else UNDO
-            self._changed |= dict.fromkeys((*added, *covered), rule)
+            rule = "compact" if is_redone else UNDO
+            self._changed |= dict.fromkeys((*summary_items, *covered_items), rule)
             self.events.append(TimelineEvent(len(self._requests), "undo", "by hand", numbers))
 
     def _apply_removed(self) -> None:
@@ -241,12 +244,12 @@ class ItemStates:
         tokens: int | None,
         rule: str,
         *,
-        shown: str | None = None,
+        shown_text: str | None = None,
         numbers: Any = None,
     ) -> None:
         """Show an item in another state, beginning with the next request."""
         known_item = self._item_list.items[item]
-        chars = len(shown) if shown is not None else (tokens or 0) * 4
+        chars = len(shown_text) if shown_text is not None else (tokens or 0) * 4
         self.transitions.append(
             Transition(
                 item=item,
@@ -256,6 +259,6 @@ class ItemStates:
                 chars=known_item.chars if state == "whole" else chars,
                 rule=rule,
                 numbers=numbers or {},
-                shown=shown,
+                shown=shown_text,
             )
         )

@@ -8,7 +8,7 @@ from typing import Any
 from palimpsest.store.interface import Store
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.parts import (
-    COMPACTED,
+    SUMMARY_PROMPT,
     FilePart,
     Part,
     ReasoningPart,
@@ -27,7 +27,7 @@ from palimpsest.transcript.session_record.events import (
 )
 from palimpsest.transcript.values import BlobRef
 
-RESULT = "/result"
+RESULT_SUFFIX = "/result"
 """Suffix of the id of the item that is the result of a call."""
 TEXT_EVENTS = frozenset(
     {
@@ -82,7 +82,7 @@ class _PartTexts:
     """Tool and input of a call, whose text is made when it is read."""
     result: tuple[str, BlobRef | None, bool] | None = None
     """See ``result_of``."""
-    grows: bool = False
+    may_grow: bool = False
     """Whether deltas may follow."""
 
     @classmethod
@@ -91,8 +91,8 @@ class _PartTexts:
         if isinstance(part, ToolPart):
             call = (part.tool, part.state.input)
             return cls(part.message_id, "", call, result_of(part))
-        text = part_text(part) or (COMPACTED if part.type == "compaction" else "")
-        return cls(part.message_id, text, grows=isinstance(part, TextPart | ReasoningPart))
+        text = part_text(part) or (SUMMARY_PROMPT if part.type == "compaction" else "")
+        return cls(part.message_id, text, may_grow=isinstance(part, TextPart | ReasoningPart))
 
 
 class ItemTexts:
@@ -108,13 +108,13 @@ class ItemTexts:
         session_id: str,
         ids: Callable[[int], str],
         *,
-        collects: bool = False,
+        collects_texts: bool = False,
     ) -> None:
-        """With ``collects`` all records of the session will be passed to ``update``, from the first on."""
+        """With ``collects_texts`` all records of the session will be passed to ``update``, from the first on."""
         self._store = store
         self._session_id = session_id
         self.ids = ids
-        self._parts: dict[str, _PartTexts] | None = {} if collects else None
+        self._parts: dict[str, _PartTexts] | None = {} if collects_texts else None
         self._removed: set[str] = set()
         """Removed messages whose parts are still among ``_parts``."""
         self.blobs: dict[str, str] = {}
@@ -133,7 +133,7 @@ class ItemTexts:
                 parts[part.id] = _PartTexts.of(part)
             case PartDelta(part_id=name, field="text", delta=more):
                 texts = parts.get(name)
-                if texts is not None and texts.grows:
+                if texts is not None and texts.may_grow:
                     texts.text += more
             case PartRemoved(part_id=name):
                 parts.pop(name, None)
@@ -153,8 +153,8 @@ class ItemTexts:
         name = self.ids(index)
         if name in self.blobs:
             return self._blob(self.blobs[name], "")
-        is_result = name.endswith(RESULT)
-        texts = self._loaded().get(name.removesuffix(RESULT).rpartition("/")[2])
+        is_result = name.endswith(RESULT_SUFFIX)
+        texts = self._loaded().get(name.removesuffix(RESULT_SUFFIX).rpartition("/")[2])
         if texts is None:
             return ""
         if not is_result:

@@ -57,7 +57,7 @@ from palimpsest.transcript.timeline import (
 )
 from palimpsest.transcript.values import Price
 
-SUBAGENT = "task"
+SUBAGENT_TOOL = "task"
 """Key in a call's metadata for the session that the call started."""
 OPENCODE_SUBAGENT = "sessionId"
 """The same key in OpenCode's task tool."""
@@ -127,7 +127,7 @@ class TimelineBuilder:
         self.earlier: dict[str, Any] = {}
         """Values derived from the builder's earlier timelines, for the next timeline."""
         self._session_id = session_id
-        self._texts = ItemTexts(store, session_id, str, collects=True)
+        self._texts = ItemTexts(store, session_id, str, collects_texts=True)
         self._count = count
         self._price = cache(price)
         self._session: SessionInfo | None = None
@@ -235,7 +235,7 @@ class TimelineBuilder:
         if isinstance(part, ToolPart):
             metadata = {} if isinstance(part.state, ToolPending) else part.state.metadata
             subagent = metadata.get(
-                SUBAGENT, metadata.get(OPENCODE_SUBAGENT) if part.tool == "task" else None
+                SUBAGENT_TOOL, metadata.get(OPENCODE_SUBAGENT) if part.tool == "task" else None
             )
             if isinstance(subagent, str):
                 self._subagents[part.call_id] = subagent
@@ -272,16 +272,16 @@ class TimelineBuilder:
     def _summary(self, info: AssistantMessage, parts: Iterable[Part]) -> None:
         """Add a summary, which replaces the items that it covers."""
         marker = self._markers.get(info.parent_id)
-        covered = self._item_list.add_summary(info, parts, marker)
+        covered_items = self._item_list.add_summary(info, parts, marker)
         request = self._summary_requests.get(info.id, self._last)
         prompt = _summary_settings(self._cut.compact_policy(request)) if request is not None else {}
         marker_note = _note_of(self._infos.get(info.parent_id))
         if writer := _note_text(marker_note, WRITTEN_BY):
             prompt[WRITTEN_BY] = writer
-        if covered is None and info.error is not None:
-            covered = self._item_list.before_tail(marker)
-        if covered is not None:
-            self._states.add_summary(info, covered, marker, prompt)
+        if covered_items is None and info.error is not None:
+            covered_items = self._item_list.before_tail(marker)
+        if covered_items is not None:
+            self._states.add_summary(info, covered_items, marker, prompt)
             if info.parent_id in self._copied:
                 self._states.events.pop()  # it is counted in the session that holds it too
 
@@ -292,20 +292,20 @@ class TimelineBuilder:
         self._flush()
         window = self._imported.get("window")
         note = _note_of(info)
-        sent = JsonValue(note.get("sent"))
+        captured_request = JsonValue(note.get("sent"))
         for kind in ("tools", "system"):
-            if sha256 := sent.text(kind, "sha256"):
-                self._add_section(kind, sha256, sent.count(kind, "chars"))
+            if sha256 := captured_request.text(kind, "sha256"):
+                self._add_section(kind, sha256, captured_request.count(kind, "chars"))
                 self._section_hashes[f"{kind}_hash"] = sha256
-        self._begin(
+        self._list_request(
             info,
             has_time=note.get("timed") is not False,
             client=_note_text(note, "client"),
             cache_miss=_note_text(note, "cache_miss"),
             window=window if isinstance(window, int) else 0,
-            seen="captured" if sent else "rebuilt",
+            seen="captured" if captured_request else "rebuilt",
             price=self._price(info.model.id),
-            **mark_fields(captured_marks(sent, self._item_list)),
+            **mark_fields(captured_marks(captured_request, self._item_list)),
             **self._section_hashes,
         )
 
@@ -320,16 +320,16 @@ class TimelineBuilder:
             self._add_section(kind, blob.sha256, CHARS_PER_TOKEN * request.kinds.get(kind, 0))
         self._last = request
         marks = self._sent_messages.placed_marks(request, self._item_list)
-        self._begin(
+        self._list_request(
             info,
             **mark_fields(marks),
-            cut=self._left_out(),
+            cut_messages=self._left_out(),
             window=request.facts.window,
             reserve=request.facts.reserve,
             price=request.model.price,
             listed=request.model.listed_as is not None,
             seen="partial" if request.opaque is not None else "exact",
-            started=ts,
+            started_ms=ts,
             system_hash=request.system.sha256,
             tools_hash=request.tools.sha256,
             output_limit=request.model.output_limit,
@@ -350,11 +350,15 @@ class TimelineBuilder:
         """Return the messages that a request under the newest request's policy would leave out now."""
         if self._last is None:
             return None
-        return self._cut.left_out(self._last, self._infos, self._markers, self._states.undone)
+        return self._cut.left_out(
+            self._last, self._infos, self._markers, self._states.undone_compactions
+        )
 
-    def _begin(self, info: MessageInfo, *, cut: frozenset[str] | None = None, **more: Any) -> None:
-        self._states.apply_changes(cut)
-        self._requests.begin(info, self._item_list, **more)
+    def _list_request(
+        self, info: MessageInfo, *, cut_messages: frozenset[str] | None = None, **facts: Any
+    ) -> None:
+        self._states.apply_changes(cut_messages)
+        self._requests.begin_request(info, self._item_list, **facts)
 
     # The end
 
@@ -438,14 +442,14 @@ def _summary_settings(policy: CompactPolicy) -> dict[str, Any]:
     }
 
 
-def _gaps(gaps: Any, more: Any) -> tuple[str, ...]:
+def _gaps(gaps: Any, further_count: Any) -> tuple[str, ...]:
     """Return the gaps of a recording, each sentence once with its count."""
     gap_counts = Counter(str(gap["what"]) for gap in _dicts(gaps) if gap.get("what"))
     sentences = [
         what if times == 1 else f"{what} ({times} times)" for what, times in gap_counts.items()
     ]
-    if isinstance(more, int) and more > 0:
-        sentences.append(f"{more:,} more places are incomplete.")
+    if isinstance(further_count, int) and further_count > 0:
+        sentences.append(f"{further_count:,} more places are incomplete.")
     return tuple(sentences)
 
 
@@ -463,13 +467,13 @@ def _totals(totals: JsonValue) -> RecordedTotals:
     return RecordedTotals(totals.cost(cost), *(totals.token_field(count) for count in counts))
 
 
-def _unread_sentences(places: Any, more: Any) -> tuple[str, ...]:
+def _unread_sentences(places: Any, further_count: Any) -> tuple[str, ...]:
     """Return the unreadable places of a recording as sentences; another program may have written the log."""
     sentences = [
         f"{place['where']}: {place['what']}"
         for place in _dicts(places)
         if place.get("where") and place.get("what")
     ]
-    if isinstance(more, int) and more > 0:
-        sentences.append(f"{more:,} more places could not be read.")
+    if isinstance(further_count, int) and further_count > 0:
+        sentences.append(f"{further_count:,} more places could not be read.")
     return tuple(sentences)

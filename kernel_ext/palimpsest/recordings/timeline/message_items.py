@@ -15,12 +15,12 @@ from typing import Any, TypeVar
 from palimpsest.context.budget.request_tokens import MEDIA_TOKENS
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
 from palimpsest.context.visible_messages import CONTINUES
-from palimpsest.recordings.timeline.item_texts import RESULT, call_text, part_text, result_of
+from palimpsest.recordings.timeline.item_texts import RESULT_SUFFIX, call_text, part_text, result_of
 from palimpsest.render.content.phrases import subject
 from palimpsest.transcript.context_values.decisions import Decision, pictures_of
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo, UserMessage
 from palimpsest.transcript.parts import (
-    COMPACTED,
+    SUMMARY_PROMPT,
     CompactionPart,
     FilePart,
     NotebookPart,
@@ -38,10 +38,10 @@ MEDIA_CHARS = 4 * MEDIA_TOKENS
 """Characters that are counted for a picture or file, so that it has the size that the engine assumes."""
 _SECTION_KINDS = ("system", "tools")
 
-T = TypeVar("T")
+Derived = TypeVar("Derived")
 
 
-def with_own_containers(source: T) -> T:
+def with_own_containers(source: Derived) -> Derived:
     """Return a copy of an object with copies of its lists, dictionaries and sets."""
     other = copy(source)
     containers = {k: copy(v) for k, v in vars(source).items() if isinstance(v, list | dict | set)}
@@ -85,7 +85,7 @@ class ItemList:
             return self.items_of_message(decision.message_id or "")
         part_item, result = (
             self._index_of_part.get(part_id),
-            self._index_of_part.get(part_id + RESULT),
+            self._index_of_part.get(part_id + RESULT_SUFFIX),
         )
         if decision.action in ("truncate", "clear"):
             part_item = None if result is not None else part_item
@@ -97,7 +97,9 @@ class ItemList:
     def _media_of(self, part_id: str) -> list[int]:
         """Return the items of the pictures and files of a result."""
         items: list[int] = []
-        while (index := self._index_of_part.get(f"{part_id}{RESULT}/{len(items)}")) is not None:
+        while (
+            index := self._index_of_part.get(f"{part_id}{RESULT_SUFFIX}/{len(items)}")
+        ) is not None:
             items.append(index)
         return items
 
@@ -171,7 +173,7 @@ class ItemList:
                 calls.append(part)
                 self._call(part, info)
             elif _is_sent(part):
-                self._item(part.id, info, _kind(part, info), part_text(part), part=part)
+                self._add_item(part.id, info, _item_kind(part, info), part_text(part), part=part)
         for part in calls:
             if result_of(part) is None:
                 self._waited += 1
@@ -188,7 +190,7 @@ class ItemList:
             for key, value in tool_input.items()
         }
         digest = _digest(part.tool + _IN_ORDER.encode(trimmed))
-        self._item(
+        self._add_item(
             part.id,
             info,
             "call",
@@ -206,8 +208,8 @@ class ItemList:
             return
         text, blob, is_error = result
         self._block += 1
-        self._item(
-            part.id + RESULT,
+        self._add_item(
+            part.id + RESULT_SUFFIX,
             info,
             "output",
             text,
@@ -222,11 +224,11 @@ class ItemList:
         )
         attached = part.state.attachments if isinstance(part.state, ToolCompleted) else ()
         for number, file in enumerate(attached):
-            name = f"{part.id}{RESULT}/{number}"
+            name = f"{part.id}{RESULT_SUFFIX}/{number}"
             label = file.filename or file.mime
-            self._item(name, info, "media", label, tool=part.tool, group=part.call_id)
+            self._add_item(name, info, "media", label, tool=part.tool, group=part.call_id)
 
-    def _item(
+    def _add_item(
         self,
         name: str,
         info: MessageInfo,
@@ -238,12 +240,12 @@ class ItemList:
         digest: str = "",
         created: int | None = None,
         label: str = "",
-        **more: Any,
+        **fields: Any,
     ) -> None:
         index = len(self.items)
         is_encrypted = isinstance(part, ReasoningPart) and not part.text
         self._index_of_part[name] = index
-        if more.get("pinned"):
+        if fields.get("pinned"):
             self.marked.add(index)
         if kind not in ("output", "summary"):
             first, _ = self.answers.get(info.id, (index, 0))
@@ -265,7 +267,7 @@ class ItemList:
                 and (info.by_engine or (isinstance(part, TextPart) and part.synthetic is True)),
                 continues=isinstance(part, TextPart) and bool((part.metadata or {}).get(CONTINUES)),
                 created=created if created is not None else info.time.created,
-                **more,
+                **fields,
             )
         )
 
@@ -278,17 +280,17 @@ class ItemList:
         self._first_items.setdefault(info.id, len(self.items))
         if not texts or info.error is not None:
             return None
-        covered = self.before_tail(marker)
+        covered_items = self.before_tail(marker)
         self._block += 1
-        self._item(
+        self._add_item(
             texts[0].id,
             info,
             "summary",
-            COMPACTED + "\n".join(part.text for part in texts),
-            covers=covered,
-            before=covered[0] if covered else None,
+            SUMMARY_PROMPT + "\n".join(part.text for part in texts),
+            covers=covered_items,
+            before=covered_items[0] if covered_items else None,
         )
-        return covered
+        return covered_items
 
     def before_tail(self, marker: CompactionPart | None) -> tuple[int, ...]:
         """Return the items that a marker's summary replaces: all items before the tail."""
@@ -351,7 +353,7 @@ def _is_sent(part: Part) -> bool:
             return bool(part.words_for_model("user"))
 
 
-def _kind(part: Part, info: MessageInfo) -> str:
+def _item_kind(part: Part, info: MessageInfo) -> str:
     match part:
         case ReasoningPart():
             return "reasoning"

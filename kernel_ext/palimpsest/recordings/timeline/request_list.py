@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from palimpsest.recordings.import_journal.message_parts import UNKNOWN
+from palimpsest.recordings.import_journal.message_parts import UNKNOWN_NAME
 from palimpsest.recordings.timeline.message_items import ItemList
 from palimpsest.transcript.errors import ContextOverflowError
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo
@@ -46,12 +46,12 @@ class RequestList:
         if self._requests and self._requests[-1].id == message_id:
             self._requests.pop()
 
-    def begin(
+    def begin_request(
         self,
         info: MessageInfo,
         items: ItemList,
         *,
-        started: int | None = None,
+        started_ms: int | None = None,
         has_time: bool = True,
         **fields: Any,
     ) -> None:
@@ -62,7 +62,9 @@ class RequestList:
             "id": info.id,
             "turn": items.turn,
             "items": count,
-            "started": (info.time.created if started is None else started) if has_time else None,
+            "started": (info.time.created if started_ms is None else started_ms)
+            if has_time
+            else None,
             "model": _known_model(info.model),
             "effort": info.model.variant or "",
         }
@@ -108,22 +110,22 @@ class RequestList:
 def context_changes(requests: Iterable[TimelineRequest]) -> Iterable[TimelineEvent]:
     """Yield the changes of model and reasoning effort between requests."""
     settings: tuple[EventKind, ...] = ("model", "effort")
-    for before, request in pairwise(requests):
+    for previous, request in pairwise(requests):
         changed = next(
             (
                 setting
                 for setting in settings
-                if getattr(before, setting) != getattr(request, setting)
+                if getattr(previous, setting) != getattr(request, setting)
             ),
             None,
         )
         if changed is not None:
-            numbers = {"from": getattr(before, changed), "to": getattr(request, changed)}
+            numbers = {"from": getattr(previous, changed), "to": getattr(request, changed)}
             yield TimelineEvent(request.index, changed, "", numbers)
 
 
 def _known_model(model: ModelRef) -> str:
     """Return a model's id; empty for ``unknown``, which an importer writes where no model is recorded."""
-    if model.provider != UNKNOWN:
+    if model.provider != UNKNOWN_NAME:
         return model.id
-    return "" if model.name == UNKNOWN else model.name
+    return "" if model.name == UNKNOWN_NAME else model.name

@@ -60,7 +60,7 @@ def find_forgotten(
         retention=(uses - len(lost_uses)) / uses if uses else None,
         retention_by_kind={
             kind: (needed - lost_by_kind[kind]) / needed
-            for kind, needed in references.needed.items()
+            for kind, needed in references.items_by_name.items()
         },
         refetching=sum(
             fetch_cost(simulation, request, item, price) for item, request in fetched.items()
@@ -166,7 +166,7 @@ def _repeated_calls(timeline: Timeline) -> tuple[tuple[int, int], ...]:
         },
     )
     results = {item.group: item.index for item in compress(items, columns["result"])}
-    newest: dict[str, str] = {}
+    newest_result: dict[str, str] = {}
     repeats: list[tuple[int, int]] = []
     calls = columns["call"]
     for request in timeline.requests:
@@ -174,8 +174,8 @@ def _repeated_calls(timeline: Timeline) -> tuple[tuple[int, int], ...]:
             if index < 0:
                 continue
             item = items[index]
-            before = results.get(newest.get(item.input_hash, ""))
+            before = results.get(newest_result.get(item.input_hash, ""))
             if before is not None and before < request.items:
                 repeats.append((request.index, before))
-            newest[item.input_hash] = item.group
+            newest_result[item.input_hash] = item.group
     return tuple(repeats)

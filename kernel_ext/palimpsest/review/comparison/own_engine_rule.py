@@ -24,10 +24,10 @@ from palimpsest.review.comparison.own_rule import (
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.timeline import Timeline
 
-PRUNE = "prune/"
+PRUNE_PREFIX = "prune/"
 """Prefix of the rules of recorded decisions that clear or shorten an old result."""
 
-CHANGED = "The policy changed during the session: {count} were recorded, and each request is compared with its own."
+CHANGED_SENTENCE = "The policy changed during the session: {count} were recorded, and each request is compared with its own."
 
 
 class _ReplayDecisions(NamedTuple):
@@ -58,25 +58,29 @@ def own_engine_rule(
     policy_by_request = _policy_of_each(coming, policies)
     if not policy_by_request:
         return None
-    different = tuple(dict.fromkeys(policy_by_request))
-    decisions = [_decisions_of(replay, policy, policy_by_request) for policy in different]
-    by_hand, recorded = compactions_of(timeline, failed=False)
+    different_policies = tuple(dict.fromkeys(policy_by_request))
+    decisions = [_decisions_of(replay, policy, policy_by_request) for policy in different_policies]
+    by_hand, recorded_requests = compactions_of(timeline, failed=False)
     compacts = frozenset().union(*(decision.compactions for decision in decisions))
-    matched = matched_compactions(recorded, compacts.difference({*by_hand}.difference(recorded)))
-    reduced = frozenset().union(*(decision.reduced_items for decision in decisions))
+    matched_requests = matched_compactions(
+        recorded_requests, compacts.difference({*by_hand}.difference(recorded_requests))
+    )
+    reduced_items = frozenset().union(*(decision.reduced_items for decision in decisions))
     cleared = sorted(
         {
             (transition.request, transition.item)
             for transition in timeline.transitions
-            if transition.rule.startswith(PRUNE)
+            if transition.rule.startswith(PRUNE_PREFIX)
         }
     )
     matched_clearings = {
         (request, item)
         for request, item in cleared
-        if any((item, near) in reduced for near in neighbours(request))
+        if any((item, near) in reduced_items for near in neighbours(request))
     }
-    unmatched = {request for request, item in cleared if (request, item) not in matched_clearings}
+    unmatched_requests = {
+        request for request, item in cleared if (request, item) not in matched_clearings
+    }
     probe = next(
         (decision.probe for decision in reversed(decisions) if decision.probe is not None), None
     )
@@ -87,32 +91,36 @@ def own_engine_rule(
         window=max(request.window for request in timeline.requests),
         threshold=probe.threshold if probe is not None else 0.0,
         unit=probe.unit if probe is not None else "tokens",
-        measured=probe.signal if probe is not None else "",
-        of=len(recorded),
-        found_at=tuple(index for index in recorded if index in matched),
-        missed=tuple(index for index in recorded if index not in matched),
-        extra=first_of_runs(compacts.difference(*map(neighbours, attempts))),
+        measured_value=probe.signal if probe is not None else "",
+        recorded_count=len(recorded_requests),
+        found_at=tuple(index for index in recorded_requests if index in matched_requests),
+        missed=tuple(index for index in recorded_requests if index not in matched_requests),
+        unmatched_requests=first_of_runs(compacts.difference(*map(neighbours, attempts))),
         by_hand=by_hand,
         unclear=(),
-        stated=(
-            *((CHANGED.format(count=len(different)),) if len(different) > 1 else ()),
-            *rough_words(policy.estimator for policy in different),
+        assumptions=(
+            *(
+                (CHANGED_SENTENCE.format(count=len(different_policies)),)
+                if len(different_policies) > 1
+                else ()
+            ),
+            *rough_words(policy.estimator for policy in different_policies),
         ),
-        cleared_at=tuple(sorted({request for request, _ in cleared} - unmatched)),
-        uncleared_at=tuple(sorted(unmatched)),
+        cleared_at=tuple(sorted({request for request, _ in cleared} - unmatched_requests)),
+        uncleared_at=tuple(sorted(unmatched_requests)),
     )
 
 
 def _policy_of_each(timeline: Timeline, policies: Mapping[str, Policy]) -> list[Policy]:
     """Return the policy of each request: its own, or the previous request's; an empty list where none is recorded."""
-    newest = next(
+    newest_name = next(
         (policies[request.id] for request in timeline.requests if request.id in policies), None
     )
     policy_by_request = []
     for request in timeline.requests:
-        newest = policies.get(request.id, newest)
-        if newest is not None:
-            policy_by_request.append(newest)
+        newest_name = policies.get(request.id, newest_name)
+        if newest_name is not None:
+            policy_by_request.append(newest_name)
     return policy_by_request
 
 

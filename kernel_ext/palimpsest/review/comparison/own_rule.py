@@ -28,7 +28,7 @@ from palimpsest.transcript.timeline import Timeline, TimelineRequest
 NEIGHBOUR_DISTANCE = 1
 """Number of requests by which the rule may act earlier or later than the agent did."""
 
-AGENTS: Mapping[str, RecordedAgent] = {
+PRESET_OF_AGENT: Mapping[str, RecordedAgent] = {
     "claude-code": RecordedAgent(("claude_code.auto",), records_cause=True),
     "cline": RecordedAgent(("cline.compact",), records_cause=True, by_model=True),
     "codex": RecordedAgent(("codex.compact",), records_cause=False, window_share=0.95),
@@ -52,21 +52,21 @@ class OwnRule:
     """Tokens of the window that was used for the rule; 0 where its threshold is not a number of tokens."""
     threshold: float
     unit: str
-    measured: str
+    measured_value: str
     """Name of the value that was compared with the threshold, such as ``reported tokens of the request``."""
-    of: int
+    recorded_count: int
     """Number of recorded automatic compactions."""
     found_at: tuple[int, ...]
     """Requests of the automatic compactions at which the rule acts, or at most one request away."""
     missed: tuple[int, ...]
     """Requests of the automatic compactions that the rule misses."""
-    extra: tuple[int, ...]
+    unmatched_requests: tuple[int, ...]
     """Requests at which the rule acts and the agent did not; of a run of requests, the first."""
     by_hand: tuple[int, ...]
     """Requests of compactions that the user requested."""
     unclear: tuple[int, ...]
     """Requests of compactions below the threshold for which the recording does not state who requested them."""
-    stated: tuple[str, ...]
+    assumptions: tuple[str, ...]
     """Assumptions about facts that the recording does not state, a sentence each."""
     cleared_at: tuple[int, ...] = ()
     """For a Palimpsest session: requests at which old results were cleared or shortened as the rule would do."""
@@ -81,26 +81,26 @@ class OwnRule:
     @property
     def is_reproduced(self) -> bool:
         """Whether the rule acts at all automatic compactions and clearings, and nowhere else."""
-        return not self.missed and not self.extra and not self.uncleared_at
+        return not self.missed and not self.unmatched_requests and not self.uncleared_at
 
     @property
     def sentence_end(self) -> str:
         """The result as the end of a sentence: ``this agent's own rule found 1 of 1 compactions, at request 62``."""
         clearings = len(self.cleared_at) + len(self.uncleared_at)
         text = "this agent's own rule"
-        if self.of or not clearings:
-            text += _found_words(self.found_at, self.of, "compaction")
+        if self.recorded_count or not clearings:
+            text += _found_words(self.found_at, self.recorded_count, "compaction")
         if clearings:
-            text += " and" if self.of else ""
+            text += " and" if self.recorded_count else ""
             text += _found_words(self.cleared_at, clearings, "clearing")
-        if self.extra:
-            text += f", and acts where the agent did not, at request {_numbers_text(self.extra)}"
+        if self.unmatched_requests:
+            text += f", and acts where the agent did not, at request {_numbers_text(self.unmatched_requests)}"
         return text
 
 
 def own_rule(timeline: Timeline, ruler: Ruler | None = None) -> OwnRule | None:
     """Return how the agent's own rule fits a recording; None where the agent has no preset, or without a request."""
-    agent = AGENTS.get(timeline.origin)
+    agent = PRESET_OF_AGENT.get(timeline.origin)
     if agent is None or not timeline.requests:
         return None
     counted = ruler or fit_ruler(timeline)
@@ -127,8 +127,8 @@ def with_coming(timeline: Timeline) -> Timeline:
 class _ProbedRecording(RecordedPolicy):
     """A policy that applies the rule at every recorded request, records its probe, and changes nothing."""
 
-    def __init__(self, timeline: Timeline, rule: ContextPolicy, first: int = 0) -> None:
-        super().__init__(first)
+    def __init__(self, timeline: Timeline, rule: ContextPolicy, first_request: int = 0) -> None:
+        super().__init__(first_request)
         self.estimator = rule.estimator
         self._rule = rule
         self._start = rule.start(SessionFacts(timeline, 0, 0))
@@ -136,9 +136,9 @@ class _ProbedRecording(RecordedPolicy):
         self.probes: dict[int, Probe | None] = {}
         """The rule's probe at each request, or at the end of the turn before if that passed the threshold."""
 
-    def continued_on(self, timeline: Timeline, first: int) -> "_ProbedRecording":
+    def continued_on(self, timeline: Timeline, first_request: int) -> "_ProbedRecording":
         """Return a policy that contains this policy's probes so far, for a longer timeline."""
-        continued = _ProbedRecording(timeline, self._rule, first)
+        continued = _ProbedRecording(timeline, self._rule, first_request)
         continued.probes = {**self.probes}
         return continued
 
@@ -168,39 +168,43 @@ def _compare(
         for window in {*windows.by_request}
     }
     probes = _probe_by_request(timeline, windows.by_request, rules, ruler)
-    passed = {
+    passed_requests = {
         request for request, probe in enumerate(probes) if probe is not None and probe.is_passed
     }
     by_hand, automatic = compactions_of(timeline)
     checked = [request for request in automatic if _probe_at(probes, request) is not None]
-    matched = matched_compactions(checked, passed.difference({*by_hand}.difference(automatic)))
+    matched_requests = matched_compactions(
+        checked, passed_requests.difference({*by_hand}.difference(automatic))
+    )
     unexplained = tuple(
         request
         for request in automatic
-        if request not in matched and (not agent.records_cause or request not in checked)
+        if request not in matched_requests and (not agent.records_cause or request not in checked)
     )
     counted = tuple(request for request in automatic if request not in unexplained)
-    extra = first_of_runs(passed.difference(*map(neighbours, (*by_hand, *automatic))))
+    unmatched_requests = first_of_runs(
+        passed_requests.difference(*map(neighbours, (*by_hand, *automatic)))
+    )
     conditions = [condition for condition in probes if condition is not None]
     rule_result = OwnRule(
         preset=rules[max(rules)].name,
         window=max(rules),
         threshold=max((condition.threshold for condition in conditions), default=0.0),
         unit=conditions[-1].unit if conditions else "tokens",
-        measured=next((condition.signal for condition in reversed(conditions)), ""),
-        of=len(counted),
-        found_at=tuple(request for request in counted if request in matched),
-        missed=tuple(request for request in counted if request not in matched),
-        extra=extra,
+        measured_value=next((condition.signal for condition in reversed(conditions)), ""),
+        recorded_count=len(counted),
+        found_at=tuple(request for request in counted if request in matched_requests),
+        missed=tuple(request for request in counted if request not in matched_requests),
+        unmatched_requests=unmatched_requests,
         by_hand=by_hand,
         unclear=unexplained,
-        stated=windows.stated,
+        assumptions=windows.sentences,
     )
     more = [
         *_unclear_sentences(rule_result, probes),
         *_threshold_bounds(rule_result, probes, (*by_hand, *automatic)),
     ]
-    return replace(rule_result, stated=(*windows.stated, *more))
+    return replace(rule_result, assumptions=(*windows.sentences, *more))
 
 
 def _probe_by_request(
@@ -255,17 +259,17 @@ def compactions_of(
 def matched_compactions(compactions: Sequence[int], acts: Iterable[int]) -> frozenset[int]:
     """Return the compactions at which a rule acts, or at most one request away; each act matches one compaction."""
     unmatched_acts = {*acts}
-    matched = set()
+    matched_requests = set()
     for distance in ((0,), (-NEIGHBOUR_DISTANCE, NEIGHBOUR_DISTANCE)):
         for request in compactions:
             act = next(
                 (request + offset for offset in distance if request + offset in unmatched_acts),
                 None,
             )
-            if request not in matched and act is not None:
-                matched.add(request)
+            if request not in matched_requests and act is not None:
+                matched_requests.add(request)
                 unmatched_acts.discard(act)
-    return frozenset(matched)
+    return frozenset(matched_requests)
 
 
 def neighbours(request: int) -> range:
@@ -299,23 +303,23 @@ def _threshold_bounds(
     if result.is_reproduced:
         return
     near_compactions = {matched for request in compactions for matched in neighbours(request)}
-    highest = _highest_value(
+    highest_below = _highest_value(
         probes, [place for place in range(len(probes)) if place not in near_compactions]
     )
     rule_words = (
         f"the rule's is {result.threshold:,.0f} {result.unit}, and its settings are not recorded."
     )
-    lowest = min(
+    lowest_above = min(
         (
             _highest_value(probes, neighbours(request))
             for request in (*result.found_at, *result.missed)
         ),
         default=None,
     )
-    if lowest is None:
-        yield f"Up to {highest:,.0f} {result.unit} it did not compact, so its threshold was higher or switched off; {rule_words}"
-    elif highest < lowest:
-        yield f"Its threshold must have been from {highest:,.0f} to below {lowest:,.0f} {result.unit}; {rule_words}"
+    if lowest_above is None:
+        yield f"Up to {highest_below:,.0f} {result.unit} it did not compact, so its threshold was higher or switched off; {rule_words}"
+    elif highest_below < lowest_above:
+        yield f"Its threshold must have been from {highest_below:,.0f} to below {lowest_above:,.0f} {result.unit}; {rule_words}"
     else:
         yield f"No threshold fits all of its compactions and no other request; {rule_words}"
 
@@ -330,12 +334,16 @@ def _highest_value(probes: Sequence[Probe | None], requests: Iterable[int]) -> f
     return max((probe.value for probe in chosen if probe is not None), default=0.0)
 
 
-def _found_words(at: Sequence[int], of: int, what: str) -> str:
+def _found_words(requests: Sequence[int], total_count: int, noun: str) -> str:
     """Return how many of the recorded compactions or clearings a rule explains, as a part of a sentence."""
-    if not of:
-        return f" had no automatic {what} to find"
-    text = f" found {len(at)} of {of} {what}s"
-    return text + (f", at request{'' if len(at) == 1 else 's'} {_numbers_text(at)}" if at else "")
+    if not total_count:
+        return f" had no automatic {noun} to find"
+    text = f" found {len(requests)} of {total_count} {noun}s"
+    return text + (
+        f", at request{'' if len(requests) == 1 else 's'} {_numbers_text(requests)}"
+        if requests
+        else ""
+    )
 
 
 def _numbers_text(requests: Sequence[int]) -> str:

@@ -34,9 +34,9 @@ from palimpsest.transcript.growing_lists import GrownColumns
 from palimpsest.transcript.timeline import Timeline
 
 SCHEMA_VERSION = 1
-REPORTED = "reported (facts)"
+REPORTED_NAME = "reported (facts)"
 """Name of the row with reported facts; all other rows are estimates of a replay."""
-COUNTERFACTUAL = (
+COUNTERFACTUAL_NOTE = (
     "Counterfactual: the actions are the recorded ones. Savings are an upper bound and what was forgotten "
     "is a lower bound, since an agent that saw less might have done more."
 )
@@ -44,11 +44,11 @@ DOES_NOT_FIT = (
     "A policy that does not fit could not have been used so: its costs are those of requests that a provider refuses, "
     "and it is never the cheapest."
 )
-TAKEN = (
+TAKEN_NOTE = (
     "Every row has {breaks} of the recording, of which nothing else says how large they are, as far as it would have read more; its column of "
     "breaks counts only those that its own changes make."
 )
-STUB = "A summary that was never written is a placeholder of {tokens} tokens; its content is not judged."
+PLACEHOLDER_NOTE = "A summary that was never written is a placeholder of {tokens} tokens; its content is not judged."
 
 
 _COLUMNS: tuple[tuple[str, str, Form | Literal["money"], str], ...] = (
@@ -94,7 +94,7 @@ _RULER_FIELDS = {
 """The ruler's fields by their names in JSON."""
 _PRICE_FIELDS = ("name", "unit", "input", "output", "read", "write", "source")
 """The fields of ruler and prices that a comparison's plain values contain."""
-_WHOLE = frozenset({"input", "peak", "break_tokens"})
+_WHOLE_NUMBERS = frozenset({"input", "peak", "break_tokens"})
 """Figures that are shown as whole numbers."""
 
 
@@ -142,19 +142,19 @@ class PolicyComparison(ShownAsTable):
     def table(self) -> ReportTable:
         """The comparison as a table; its first row has the reported facts, where there are some."""
         facts = reported_figures(self.timeline, self.ruler, self.price)
-        reported = () if facts is None else (facts,)
+        reported_rows = () if facts is None else (facts,)
         return ReportTable(
             title=f"{len(self.figures)} policies over {self.timeline.title or self.timeline.session}",
             columns=columns(self.price.unit),
-            rows=tuple(_row(figure) for figure in (*reported, *self.figures)),
+            rows=tuple(_row(figure) for figure in (*reported_rows, *self.figures)),
             notes=self._notes(),
             links=(
-                *(link_to(self.timeline.session) for _ in reported),
+                *(link_to(self.timeline.session) for _ in reported_rows),
                 *(link_to(self.timeline.session, figures.facts_until) for figures in self.figures),
             ),
             lead=self.proof.sentences,
             doubtful=frozenset(
-                range(len(reported), len(reported) + len(self.figures))
+                range(len(reported_rows), len(reported_rows) + len(self.figures))
                 if self.proof.is_doubtful
                 else ()
             ),
@@ -205,12 +205,12 @@ class PolicyComparison(ShownAsTable):
         notes.append(price.sentence)
         notes.extend(filter(None, (recorded_words(self.timeline.recorded_totals),)))
         if self.proof.taken_losses:
-            notes.append(TAKEN.format(breaks=counted_noun(self.proof.taken_losses, "break")))
-        notes.append(COUNTERFACTUAL)
+            notes.append(TAKEN_NOTE.format(breaks=counted_noun(self.proof.taken_losses, "break")))
+        notes.append(COUNTERFACTUAL_NOTE)
         notes += (*self.windows, *self.estimates)
         if any(not figure.fits for figure in self.figures):
             notes.append(DOES_NOT_FIT)
-        stubs = [
+        placeholder_tokens = [
             transition.tokens
             for simulation in self.simulations
             for transition in simulation.timeline.transitions
@@ -218,10 +218,10 @@ class PolicyComparison(ShownAsTable):
             and transition.tokens
             and simulation.policy_name != "recorded"
         ]
-        if stubs and self.summaries is not None:
+        if placeholder_tokens and self.summaries is not None:
             notes.append(self.summaries.sentence)
-        elif stubs:
-            notes.append(STUB.format(tokens=f"{max(stubs):,}"))
+        elif placeholder_tokens:
+            notes.append(PLACEHOLDER_NOTE.format(tokens=f"{max(placeholder_tokens):,}"))
         return tuple(notes)
 
 
@@ -280,26 +280,26 @@ def reported_figures(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> P
         },
         price,
     )
-    total = sum(usage["prompt"])
-    if not total:
+    prompt_sum = sum(usage["prompt"])
+    if not prompt_sum:
         return None
     peak = max(usage["prompt"])
-    read = sum(usage["read"])
+    read_sum = sum(usage["read"])
     breaks = timeline.derived_value(
         f"breaks {price}", lambda timeline: cache_breaks(timeline, price)
     )
     totals = request_totals(timeline, ruler, price)
     end = "." if totals.cost_is_fact else "; the cost is an estimate."
     return PolicyFigures(
-        name=REPORTED,
+        name=REPORTED_NAME,
         requests=len(reporting),
-        input=total,
+        input=prompt_sum,
         peak=peak,
-        cached=read / total,
+        cached=read_sum / prompt_sum,
         breaks=len(breaks),
         break_tokens=sum(cache_break.loss for cache_break in breaks),
         # Where the provider reports no writes, all tokens that were not read may have been written.
-        rewrite=(sum(usage["written"]) or total - read) / peak,
+        rewrite=(sum(usage["written"]) or prompt_sum - read_sum) / peak,
         cost=totals.cost,
         cost_is_fact=totals.cost_is_fact,
         cost_uncached=sum(usage["uncached"]),
@@ -309,5 +309,5 @@ def reported_figures(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> P
 
 def _row(figures: PolicyFigures) -> tuple[Cell, ...]:
     cells = {key: getattr(figures, key) for key, *_ in _COLUMNS}
-    cells |= {key: round(cells[key]) for key in _WHOLE}
+    cells |= {key: round(cells[key]) for key in _WHOLE_NUMBERS}
     return (figures.name, *cells.values(), figures.verdict)

@@ -27,28 +27,30 @@ def policy_figures(
     """Return the figures of a replay."""
     sizes = simulation.sizes
     costs = request_costs(simulation, price)
-    total = sum(costs["total"])
+    input_sum = sum(costs["total"])
     peak = max(costs["total"], default=0.0)
-    read = sum(costs["read"])
+    read_sum = sum(costs["read"])
     breaking_sizes = [size for size in sizes if size.first_changed is not None and size.read]
     over_count = requests_over(simulation)
-    newest = simulation.probes[-1].probe if simulation.probes else None
+    newest_probe = simulation.probes[-1].probe if simulation.probes else None
     return PolicyFigures(
         name=simulation.policy_name,
         requests=len(sizes),
-        input=total,
+        input=input_sum,
         peak=peak,
         over=over_count,
-        cached=read / total if total else 0.0,
+        cached=read_sum / input_sum if input_sum else 0.0,
         breaks=len(breaking_sizes),
         break_tokens=_tokens_written_anew(sizes),
-        rewrite=(total - read) / peak if peak else 0.0,
+        rewrite=(input_sum - read_sum) / peak if peak else 0.0,
         cost=sum(costs["cost"]),
         summaries=sum(costs["summaries"]),
         cost_uncached=sum(costs["cost_uncached"]),
         fired=len(simulation.firing_requests),
         first_fired=simulation.firing_requests[0] if simulation.firing_requests else None,
-        distance=newest.value / newest.threshold if newest and newest.threshold else None,
+        distance=newest_probe.value / newest_probe.threshold
+        if newest_probe and newest_probe.threshold
+        else None,
         verdict=f"{_too_large_sentence(over_count, simulation)}{verdict(simulation)}",
         facts_until=simulation.facts_until,
         **find_forgotten(simulation, references, price)._asdict(),
@@ -147,11 +149,11 @@ def _measured_by(simulation: Simulation) -> str:
     return f", by {signal_used}" if signal_used else ""
 
 
-def _without_effect(idle: Mapping[str, int]) -> str:
+def _without_effect(ineffective_counts: Mapping[str, int]) -> str:
     """Return a sentence on decisions that changed nothing, with the reasons, the most frequent first."""
-    total = sum(idle.values())
+    total = sum(ineffective_counts.values())
     times = "once" if total == 1 else f"{total:,} times"
-    sorted_reasons = sorted(idle.items(), key=lambda entry: (-entry[1], entry[0]))
+    sorted_reasons = sorted(ineffective_counts.items(), key=lambda entry: (-entry[1], entry[0]))
     reasons = ", ".join(
         why if len(sorted_reasons) == 1 else f"{why} ({count:,})" for why, count in sorted_reasons
     )
@@ -160,13 +162,15 @@ def _without_effect(idle: Mapping[str, int]) -> str:
 
 def _condition(probe: Probe) -> str:
     """Return a phrase on how near a probe came to its threshold, after the earlier conditions that were met."""
-    before = "" if probe.passed_before is None else f"{_condition(probe.passed_before)}, but "
+    earlier_condition = (
+        "" if probe.passed_before is None else f"{_condition(probe.passed_before)}, but "
+    )
     value, threshold = _distinct_numbers(probe.value, probe.threshold)
     if not probe.threshold:
         shown_value = "no" if not probe.value else value
-        return f"{before}there were {shown_value} {probe.signal}"
+        return f"{earlier_condition}there were {shown_value} {probe.signal}"
     unit = "" if probe.unit in probe.signal else f" {probe.unit}"
-    text = f"{before}{probe.signal} reached {value} of {threshold}{unit}"
+    text = f"{earlier_condition}{probe.signal} reached {value} of {threshold}{unit}"
     if probe.is_passed:
         return text
     if probe.value == probe.threshold:

@@ -36,11 +36,11 @@ _CHANGING_TOOLS = (
     | EDIT_TOOLS
     | {"replace_in_file", "apply_diff", "strreplacefile", "insert", "append", "multi_edit"}
 )
-_EDITORS = frozenset({"str_replace_editor", "str_replace_based_edit_tool", "file_editor"})
+_EDITOR_TOOLS = frozenset({"str_replace_editor", "str_replace_based_edit_tool", "file_editor"})
 """Tools whose input names a command; ``view`` reads, the others change."""
 _PATCHED_FILE = re.compile(r"\*\*\* (?:Add|Update|Delete) File: ([^\n\\\"]+)")
 """A file in a patch as Codex and others write it, also within the JSON of a call."""
-_PATCH = "*** Begin Patch"
+_PATCH_START = "*** Begin Patch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class SessionStep:
         """Its request in brackets; empty where another session counts it."""
         return "" if self.request is None else f" (request {self.request + 1:,})"
 
-    def words(self, *, with_texts: bool = True) -> str:
+    def phrase(self, *, with_texts: bool = True) -> str:
         """Return the action as a phrase on one line: ``calls bash: ls``, ``answers: Done.``; without texts only the tools."""
         if not self.tools:
             return one_line(f"answers: {self.subjects[0]}") if with_texts else "answers"
@@ -82,25 +82,25 @@ class SessionStep:
 class Parting:
     """Where two sessions part."""
 
-    shared: int
+    shared_steps: int
     """Number of steps from the beginning in which both do the same."""
-    first: SessionStep | None
+    first_step: SessionStep | None
     """The first session's step after them; None where it has none."""
-    second: SessionStep | None
+    second_step: SessionStep | None
 
     def sentence(self, *, with_texts: bool = True) -> str:
         """Return a sentence on the steps that both share, and on what each does then."""
-        if self.first is None and self.second is None:
-            return f"Both do the same in all of their {counted_noun(self.shared, 'step')}."
+        if self.first_step is None and self.second_step is None:
+            return f"Both do the same in all of their {counted_noun(self.shared_steps, 'step')}."
         sides = [
             f"the {name} has ended"
             if step is None
-            else f"the {name} {step.words(with_texts=with_texts).rstrip('.')}{step.place}"
-            for name, step in (("first", self.first), ("second", self.second))
+            else f"the {name} {step.phrase(with_texts=with_texts).rstrip('.')}{step.place}"
+            for name, step in (("first", self.first_step), ("second", self.second_step))
         ]
-        if not self.shared:
+        if not self.shared_steps:
             return f"They part at once: {', '.join(sides)}."
-        return f"They do the same in {counted_noun(self.shared, 'step')}. Then {', '.join(sides)}."
+        return f"They do the same in {counted_noun(self.shared_steps, 'step')}. Then {', '.join(sides)}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +110,14 @@ class SessionActions:
     steps: tuple[SessionStep, ...]
     files: Mapping[str, FileUse]
     """Files that its calls named, in the order of their first call; ``changed`` where one changed it."""
-    last: SessionStep | None
+    last_step: SessionStep | None
     """The action of the last answer; None where the last request has none."""
     end_after: str
     """What else is known of the end, such as that the last call failed; empty where nothing is."""
 
     def end(self, *, with_texts: bool = True) -> str:
         """Return in a phrase how the session ended."""
-        words = "" if self.last is None else self.last.words(with_texts=with_texts)
+        words = "" if self.last_step is None else self.last_step.phrase(with_texts=with_texts)
         return ", ".join(filter(None, (words, self.end_after))) or "no request"
 
     def files_of(self, use: FileUse) -> int:
@@ -125,7 +125,7 @@ class SessionActions:
         return sum(known == use for known in self.files.values())
 
     @property
-    def copied(self) -> int:
+    def copied_steps(self) -> int:
         """The number of steps that another session's requests made."""
         return sum(step.request is None for step in self.steps)
 
@@ -151,23 +151,23 @@ def session_actions(timeline: Timeline) -> SessionActions:
             if step.tools or message not in request_of or request_of[message].status == "ok"
         ),
         files=touched_files(timeline),
-        last=acted.get(last_message),
+        last_step=acted.get(last_message),
         end_after=_end_after(timeline) if requests else "",
     )
 
 
-def parting_of(first: SessionActions, second: SessionActions) -> Parting:
+def parting_of(first_actions: SessionActions, second_actions: SessionActions) -> Parting:
     """Return where two sessions part: at the first step whose calls, or whose answer, differ."""
-    shared = 0
-    for one, other in zip(first.steps, second.steps, strict=False):
+    shared_steps = 0
+    for one, other in zip(first_actions.steps, second_actions.steps, strict=False):
         if one.action != other.action:
             break
-        shared += 1
+        shared_steps += 1
     following = [
-        actions.steps[shared] if shared < len(actions.steps) else None
-        for actions in (first, second)
+        actions.steps[shared_steps] if shared_steps < len(actions.steps) else None
+        for actions in (first_actions, second_actions)
     ]
-    return Parting(shared, *following)
+    return Parting(shared_steps, *following)
 
 
 def step_of(
@@ -201,34 +201,34 @@ def touched_files(timeline: Timeline) -> dict[str, FileUse]:
     A call that edits and names no file edits the one that was named last, as in SWE-agent.
     """
     files: dict[str, FileUse] = {}
-    last = ""
+    last_directory = ""
     for item in timeline.items:
         if item.kind != "call" or item.chars > MAX_INPUT_CHARS:
             continue
-        for path, use in _files_of_call(timeline, item, last):
-            last = path
+        for path, use in _files_of_call(timeline, item, last_directory):
+            last_directory = path
             if files.get(path) != "changed":
                 files[path] = use
     return files
 
 
 def _files_of_call(
-    timeline: Timeline, call: TimelineItem, last: str
+    timeline: Timeline, call: TimelineItem, last_directory: str
 ) -> Iterator[tuple[str, FileUse]]:
     tool = call.tool.lower()
-    is_editor = tool in _EDITORS
+    is_editor = tool in _EDITOR_TOOLS
     if is_editor or tool in _CHANGING_TOOLS | READ_TOOLS:
         tool_input = call_input(timeline, call.index)
         reads = tool_input.get("command") == "view" if is_editor else tool in READ_TOOLS
         path = named_path(tool_input)
-        if path or (last and not reads):
-            name = posixpath.normpath(path.replace("\\", "/")) if path else last
+        if path or (last_directory and not reads):
+            name = posixpath.normpath(path.replace("\\", "/")) if path else last_directory
             yield name, "read" if reads else "changed"
         return
     if "patch" not in tool and tool not in SHELL_TOOLS:
         return
     text = timeline.read(call.index)
-    if _PATCH in text:
+    if _PATCH_START in text:
         for path in _PATCHED_FILE.findall(text):
             yield posixpath.normpath(path.strip()), "changed"
 

@@ -15,8 +15,8 @@ from palimpsest.review.context_report.context_report import ContextReport
 from palimpsest.transcript.context_values.decisions import StepRequest
 from palimpsest.transcript.context_values.request_items import RequestItem
 
-KINDS = {"system": "system", "assistant": "assistant", "tool": "output"}
-NAME = "written by a hook"
+KIND_OF_ROLE = {"system": "system", "assistant": "assistant", "tool": "output"}
+HOOK_ITEM_NAME = "written by a hook"
 
 
 def hook_request_report(
@@ -41,6 +41,6 @@ def hook_request_report(
 def _item(
     message: Mapping[str, Any], tokens: int, ratio: float, scrub: Callable[[str], str]
 ) -> RequestItem:
-    kind = KINDS.get(str(message["role"]), "user")
+    kind = KIND_OF_ROLE.get(str(message["role"]), "user")
     words = one_line(scrub(prompt_text((message,)).removeprefix(str(message["role"]))))  # type: ignore[arg-type]
-    return RequestItem(kind=kind, name=NAME, words=words, tokens=round(tokens * ratio))
+    return RequestItem(kind=kind, name=HOOK_ITEM_NAME, words=words, tokens=round(tokens * ratio))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from palimpsest.context.budget.request_tokens import message_tokens
-from palimpsest.context.compaction.summary_request import RULE as COMPACT
+from palimpsest.context.compaction.summary_request import COMPACT_RULE as COMPACT
 from palimpsest.context.conversion.part_conversion import is_from_failed_attempt, neutral_messages
 from palimpsest.context.request_assembly.turn_limit import with_turn_limit
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
@@ -16,7 +16,7 @@ from palimpsest.context.visible_messages import good_summaries, marker, without_
 from palimpsest.render.content.decision_reasons import reason
 from palimpsest.render.content.phrases import count, counted_noun
 from palimpsest.request_items import Scrub, name_and_first_line, state_of
-from palimpsest.review.context_report.window_contents import WAYS, DecisionTime, Reduction
+from palimpsest.review.context_report.window_contents import WAY_OF_STATE, DecisionTime, Reduction
 from palimpsest.transcript.context_values.decisions import (
     REDUCTIONS,
     Decision,
@@ -40,12 +40,12 @@ from palimpsest.transcript.provider_calls import (
     is_provider_call,
     sent_result,
 )
-from palimpsest.transcript.user_notices import COMMAND, user_notice_text
+from palimpsest.transcript.user_notices import COMMAND_KEY, user_notice_text
 
-LIMIT = "history limit"
-EXCLUDED = "by hand"
-FAILED = "failed answers"
-REPEATED = "failed attempts"
+LIMIT_RULE = "history limit"
+EXCLUDED_RULE = "by hand"
+FAILED_RULE = "failed answers"
+REPEATED_RULE = "failed attempts"
 PROVIDER_CALL = "ran at a provider"
 OTHERS_TEXT = (
     "It ran at {ran_at}, whose own form {model} does not know, so that call and result are told as text, at most {most} "
@@ -94,29 +94,29 @@ class _ReductionBuilder:
     def newest_summary(self, visible_messages: Messages) -> Iterator[Reduction]:
         """Yield the reduction for the newest summary, which includes the older ones."""
         summaries = good_summaries(visible_messages)
-        marked = next(
+        marked_compaction = next(
             (m for m in reversed(visible_messages) if marker(m) and m.id in summaries), None
         )
         number = self._hidden_count(visible_messages)
-        if marked is None:
+        if marked_compaction is None:
             if number:  # as under the presets of some other agents
                 yield Reduction(
                     way="summarise",
                     name="summary",
-                    words=f"{counted_noun(number, 'message')} hidden by a summary that failed",
+                    text=f"{counted_noun(number, 'message')} hidden by a summary that failed",
                     rule=COMPACT,
                     reason="Under this policy a summary that failed hides what came before, too.",
                     numbers={"messages": number},
                 )
             return
-        part = marker(marked)
-        summary = visible_messages[summaries[marked.id]]
+        part = marker(marked_compaction)
+        summary = visible_messages[summaries[marked_compaction.id]]
         summary_decision = self._decision_of(summary.id)
         why = "as asked" if part is None or not part.auto else "since the window was nearly full"
         yield Reduction(
             way="summarise",
             name="summary",
-            words=f"{counted_noun(number, 'message')} told in a summary, {why}",
+            text=f"{counted_noun(number, 'message')} told in a summary, {why}",
             rule=COMPACT,
             message_id=summary.id,
             **({"reason": ""} if summary_decision is None else self._fields_of(summary_decision)),
@@ -129,7 +129,7 @@ class _ReductionBuilder:
             "numbers": dict(decision.numbers),
             "tokens_before": decision.tokens_before,
             "tokens_after": decision.tokens_after,
-            "since": self._times.get(decision.id),
+            "decided_at": self._times.get(decision.id),
         }
 
     def _hidden_count(self, visible_messages: Messages) -> int:
@@ -155,18 +155,20 @@ class _ReductionBuilder:
         turns = inputs.policy.history_limit
         flat = neutral_messages(visible_messages, inputs.model.ref, inputs.policy.convert)
         message_ids_kept = {id(kept) for kept in with_turn_limit(flat, turns, inputs.policy.limit)}
-        dropped = [message for message in flat if id(message) not in message_ids_kept]
-        if not dropped:
+        left_out_messages = [message for message in flat if id(message) not in message_ids_kept]
+        if not left_out_messages:
             return
-        users = sum(message.role == "user" for message in dropped)
+        users = sum(message.role == "user" for message in left_out_messages)
         yield Reduction(
             way="limit",
             name="earlier turns",
-            words=f"{counted_noun(users, 'turn')} not sent",
-            rule=LIMIT,
+            text=f"{counted_noun(users, 'turn')} not sent",
+            rule=LIMIT_RULE,
             reason=f"The history limit of this session is {count(turns or 0)} turns.",
             numbers={"turns": turns},
-            tokens_before=sum(message_tokens(message, inputs.count) for message in dropped),
+            tokens_before=sum(
+                message_tokens(message, inputs.count) for message in left_out_messages
+            ),
             tokens_after=0,
         )
 
@@ -177,8 +179,8 @@ class _ReductionBuilder:
             yield Reduction(
                 way="fail",
                 name="failed answers",
-                words=f"{count(number)} not sent again",
-                rule=FAILED,
+                text=f"{count(number)} not sent again",
+                rule=FAILED_RULE,
                 reason="What ended in an error is kept in the session, and not sent to the model again.",
                 numbers={"answers": number},
             )
@@ -193,9 +195,9 @@ class _ReductionBuilder:
         if partial_answers:
             yield Reduction(
                 way="fail",
-                name=REPEATED,
-                words=f"what came of {counted_noun(len(partial_answers), 'answer')} before the connection broke",
-                rule=REPEATED,
+                name=REPEATED_RULE,
+                text=f"what came of {counted_noun(len(partial_answers), 'answer')} before the connection broke",
+                rule=REPEATED_RULE,
                 reason="A request that failed half-way was sent again. What had come of its answer is "
                 "kept in the session, and not sent to the model.",
                 numbers={"answers": len(partial_answers)},
@@ -214,7 +216,7 @@ class _ReductionBuilder:
                 if decision is not None:
                     yield self._reduction(
                         part,
-                        way=WAYS[state_of(decision)],
+                        way=WAY_OF_STATE[state_of(decision)],
                         rule=decision.rule,
                         **self._fields_of(decision),
                     )
@@ -225,7 +227,7 @@ class _ReductionBuilder:
         """Return a reduction of a part, under the part's name."""
         name, words = name_and_first_line(part, self._scrub)
         return Reduction(
-            name=name, words=words, message_id=part.message_id, part_id=part.id, **fields
+            name=name, text=words, message_id=part.message_id, part_id=part.id, **fields
         )
 
     def _provider_calls(self, message: Message, part: ToolPart) -> Iterator[Reduction]:
@@ -238,22 +240,22 @@ class _ReductionBuilder:
             return
         result = str(getattr(part.state, "output", "") or getattr(part.state, "error", ""))
         native = sent_result(part, result, same_provider=True)
-        form = "" if is_dropped else sent_result(part, result, same_provider=False)
-        why = LEFT_OUT if is_dropped else OWN_TEXT if is_same_provider else OTHERS_TEXT
+        sent_form = "" if is_dropped else sent_result(part, result, same_provider=False)
+        reason = LEFT_OUT if is_dropped else OWN_TEXT if is_same_provider else OTHERS_TEXT
         yield self._reduction(
             part,
             way="drop" if is_dropped else "tell",
             rule=PROVIDER_CALL,
-            reason=why.format(ran_at=ran_at, model=model.id, most=count(SENT_TEXT_CHARS)),
+            reason=reason.format(ran_at=ran_at, model=model.id, most=count(SENT_TEXT_CHARS)),
             tokens_before=self._inputs.count(result if is_dropped or is_same_provider else native),
-            tokens_after=self._inputs.count(form),
+            tokens_after=self._inputs.count(sent_form),
         )
 
     def _exclusion(self, part: TextPart) -> Reduction:
         return self._reduction(
             part,
             way="exclude",
-            rule=EXCLUDED,
+            rule=EXCLUDED_RULE,
             reason="Somebody left this out of what the model sees.",
             tokens_before=self._inputs.count(part.text),
             tokens_after=0,
@@ -262,7 +264,7 @@ class _ReductionBuilder:
 
 def _is_for_user_only(part: TextPart) -> bool:
     """Return whether a text was never meant for the model: a notice, or a command that was sent in expanded form."""
-    return user_notice_text(part) is not None or COMMAND in (part.metadata or {})
+    return user_notice_text(part) is not None or COMMAND_KEY in (part.metadata or {})
 
 
 def _is_unsent(message: Message) -> bool:

@@ -17,7 +17,7 @@ from palimpsest.context.visible_messages import View
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.request_items import Scrub, request_items
 from palimpsest.review.context_report.context_report import ContextReport
-from palimpsest.review.context_report.decision_times import TYPES, decision_times
+from palimpsest.review.context_report.decision_times import EVENT_TYPES, decision_times
 from palimpsest.review.context_report.hook_requests import hook_request_report
 from palimpsest.review.context_report.reductions import decisions_to_date, reductions
 from palimpsest.review.context_report.window_contents import DecisionTime, whole_tokens
@@ -39,7 +39,7 @@ def build_context_report(
     """Return the report of a request; ``records`` returns records of given types, to find the times of decisions."""
     decision_ids = decisions_to_date(inputs)
     times: dict[str, DecisionTime] = (
-        decision_times(records(TYPES), decision_ids) if decision_ids else {}
+        decision_times(records(EVENT_TYPES), decision_ids) if decision_ids else {}
     )
     request = project_inputs(inputs)
     items = request_items(request, inputs.view, inputs.tools, inputs.count, scrub)
@@ -53,7 +53,7 @@ def build_context_report(
         reserve=inputs.facts.reserve,
         estimator=inputs.facts.estimator,
         calibration=inputs.facts.calibration,
-        reported=_reported_tokens(inputs),
+        reported_tokens=_reported_tokens(inputs),
         items=whole_tokens(items, inputs.facts.calibration),
         reductions=() if inputs.marker_id else reductions(inputs, times, scrub),
         hidden_cells=sum(part.hidden for part in _notes(inputs)),

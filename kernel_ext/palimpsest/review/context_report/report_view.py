@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 
 from palimpsest.render.content.phrases import count, counted_noun, share_text
 from palimpsest.render.reports.context_window import (
-    KINDS,
+    FILL_KINDS,
     ContextReportView,
     KindShare,
     ReductionRow,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         WindowContents,
     )
 
-NAMES: Mapping[str, str] = {
+KIND_NAMES: Mapping[str, str] = {
     "system": "System prompt",
     "tools": "Tool descriptions",
     "instructions": "Instructions",
@@ -53,7 +53,7 @@ _STATE_TEXTS = {
     "tell": "told as text",
 }
 
-STATES = [shown_as for group in get_args(ShownAs) for shown_as in get_args(group)]
+STATE_ORDER = [shown_as for group in get_args(ShownAs) for shown_as in get_args(group)]
 MAX_NAMED = 60
 """Maximum tools that are listed; a provider accepts 128 at most."""
 
@@ -61,7 +61,7 @@ MAX_NAMED = 60
 def report_view(contents: "WindowContents") -> ContextReportView:
     """Return the contents of a window as titles and rows of text."""
     entries = sorted(contents.items, key=lambda item: -item.tokens)
-    marked, others = _split_off_largest(contents.reductions)
+    largest_reductions, other_reductions = _split_off_largest(contents.reductions)
     return ContextReportView(
         title=f"Context window of {contents.model}",
         head_phrases=_head(contents),
@@ -73,8 +73,8 @@ def report_view(contents: "WindowContents") -> ContextReportView:
         entries=tuple(entries[:MAX_ENTRIES]),
         more_entries=_more_words(entries[MAX_ENTRIES:]),
         marks_title=_marks_title(contents),
-        reduction_rows=tuple(map(_mark, marked)),
-        more_marks=_more_marks(others),
+        reduction_rows=tuple(map(_mark, largest_reductions)),
+        more_marks=_more_marks(other_reductions),
     )
 
 
@@ -96,23 +96,23 @@ def _head(contents: "WindowContents") -> tuple[str, ...]:
 
 def _fill_level(contents: "WindowContents") -> str:
     if not contents.window:
-        return f"{count(contents.used)} tokens, no limit"
-    percent = share_text(contents.used, contents.window).partition(" of ")[0]
-    return f"{count(contents.used)} of {count(contents.window)} tokens ({percent})"
+        return f"{count(contents.used_tokens)} tokens, no limit"
+    percent = share_text(contents.used_tokens, contents.window).partition(" of ")[0]
+    return f"{count(contents.used_tokens)} of {count(contents.window)} tokens ({percent})"
 
 
 def _kind_shares(contents: "WindowContents") -> tuple[KindShare, ...]:
-    filled = [
-        KindShare(kind, NAMES[kind], contents.kinds[kind], _remark(contents, kind))
-        for kind in KINDS
-        if contents.kinds.get(kind)
+    shares = [
+        KindShare(kind, KIND_NAMES[kind], contents.tokens_by_kind[kind], _remark(contents, kind))
+        for kind in FILL_KINDS
+        if contents.tokens_by_kind.get(kind)
     ]
     if not contents.window:
-        return tuple(filled)
+        return tuple(shares)
     reserve = max(contents.reserve - contents.excess_tokens, 0)
     return (
-        *filled,
-        KindShare("free", "Free", contents.free),
+        *shares,
+        KindShare("free", "Free", contents.free_tokens),
         KindShare("reserve", "Kept for the answer", reserve),
     )
 
@@ -131,13 +131,11 @@ def _remark(contents: "WindowContents", kind: str) -> str:
 def _tool_names(items: Sequence[RequestItem]) -> str:
     """Return the names of the tools that the request offers."""
     names = [item.name for item in items]
-    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    further_text = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
     changed = [f"{item.name}: {item.remark}" for item in items if item.remark]
     others = f" and {len(changed) - MAX_MARKS} more" if len(changed) > MAX_MARKS else ""
     changed_words = f" ({'; '.join(changed[:MAX_MARKS])}{others})" if changed else ""
-    return (
-        f"{counted_noun(len(names), 'tool')}: {', '.join(names[:MAX_NAMED])}{more}{changed_words}"
-    )
+    return f"{counted_noun(len(names), 'tool')}: {', '.join(names[:MAX_NAMED])}{further_text}{changed_words}"
 
 
 def _prompts_and_notes(items: Sequence[RequestItem]) -> str:
@@ -154,12 +152,13 @@ def _prompts_and_notes(items: Sequence[RequestItem]) -> str:
 def _outputs(items: Sequence[RequestItem]) -> str:
     tools = Counter(item.name for item in items).most_common(3)
     common_tools = ", ".join(f"{number} {name}" for name, number in tools)
-    more = ", …" if len({item.name for item in items}) > len(tools) else ""
+    further_text = ", …" if len({item.name for item in items}) > len(tools) else ""
     state_counts = Counter(item.state for item in items if item.state != "whole")
     states = [
-        f"{count(state_counts[word])} {word}" for word in sorted(state_counts, key=STATES.index)
+        f"{count(state_counts[word])} {word}"
+        for word in sorted(state_counts, key=STATE_ORDER.index)
     ]
-    return "; ".join([f"{common_tools}{more}", *states])
+    return "; ".join([f"{common_tools}{further_text}", *states])
 
 
 def _warning(contents: "WindowContents") -> str:
@@ -177,9 +176,9 @@ def _remarks(contents: "WindowContents") -> tuple[str, ...]:
         counted += "."
     else:
         counted += f", times {contents.calibration:.2f}, as the provider's own counts say."
-    reported = (
-        f"The provider counted {count(contents.reported)} tokens in the newest request that was answered."
-        if contents.reported is not None
+    reported_text = (
+        f"The provider counted {count(contents.reported_tokens)} tokens in the newest request that was answered."
+        if contents.reported_tokens is not None
         else ""
     )
     opaque = (
@@ -188,7 +187,9 @@ def _remarks(contents: "WindowContents") -> tuple[str, ...]:
         else ""
     )
     notices = (_cells(contents), _variables(contents), *contents.tools_left_out)
-    return tuple(filter(None, (opaque, counted, reported, *notices, f"Policy: {contents.policy}.")))
+    return tuple(
+        filter(None, (opaque, counted, reported_text, *notices, f"Policy: {contents.policy}."))
+    )
 
 
 def _cells(contents: "WindowContents") -> str:
@@ -252,11 +253,11 @@ def _mark(reduction: "Reduction") -> ReductionRow:
     facts = (
         _STATE_TEXTS[reduction.way],
         sizes if is_counted else "",
-        _since_text(reduction.since),
+        _since_text(reduction.decided_at),
         f"rule {reduction.rule}",
     )
     return ReductionRow(
-        reduction.name, reduction.words, facts, reduction.reason, code=reduction.part_id is not None
+        reduction.name, reduction.text, facts, reduction.reason, code=reduction.part_id is not None
     )
 
 
@@ -264,12 +265,12 @@ def _since_text(moment: "DecisionTime | None") -> str:
     if moment is None:
         return ""
     day = datetime.datetime.fromtimestamp(moment.time / 1000).astimezone()
-    where = (
+    place = (
         f"since turn {moment.turn}, step {moment.step}"
         if moment.step
         else f"after turn {moment.turn}"
     )
-    return f"{where} ({day:%Y-%m-%d %H:%M})"
+    return f"{place} ({day:%Y-%m-%d %H:%M})"
 
 
 def _more_marks(reductions: "Sequence[Reduction]") -> str:

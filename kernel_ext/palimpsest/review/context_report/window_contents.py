@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from palimpsest.render.reports.context_window import KINDS
+from palimpsest.render.reports.context_window import FILL_KINDS
 from palimpsest.transcript.context_values.request_items import RequestItem, ShownAs
 
 Way = Literal[
@@ -17,7 +17,7 @@ Way = Literal[
 ]
 """How an item was reduced. ``shrink`` and ``omit`` concern the pictures of an output whose text is sent whole; ``tell``
 replaces a call in a provider's own format by text."""
-WAYS: Mapping[ShownAs, Way] = {
+WAY_OF_STATE: Mapping[ShownAs, Way] = {
     "truncated": "truncate",
     "cleared": "clear",
     "masked": "clear",
@@ -48,7 +48,7 @@ class Reduction:
 
     way: Way
     name: str
-    words: str
+    text: str
     rule: str
     reason: str
     """A sentence that explains the reduction with the rule's numbers."""
@@ -56,7 +56,7 @@ class Reduction:
     tokens_before: int | None = None
     """Estimated tokens at the time of the decision; None where they were not counted."""
     tokens_after: int | None = None
-    since: DecisionTime | None = None
+    decided_at: DecisionTime | None = None
     """Time of the decision; None for a reduction that the policy repeats at every request."""
     message_id: str | None = None
     part_id: str | None = None
@@ -86,7 +86,7 @@ class WindowContents:
     estimator: str
     calibration: float
     """Ratio of reported to estimated tokens."""
-    reported: int | None
+    reported_tokens: int | None
     """Tokens that the provider reported for the newest answered request; None without a report."""
     items: tuple[RequestItem, ...]
     """The items, in the order in which they are sent."""
@@ -105,15 +105,15 @@ class WindowContents:
     """The rule of the hook that wrote the whole request, so that the origin of the text is unknown; else empty."""
 
     @cached_property
-    def kinds(self) -> dict[str, int]:
+    def tokens_by_kind(self) -> dict[str, int]:
         """Tokens by kind, in the order of every gauge."""
-        by_kind = dict.fromkeys(KINDS, 0)
+        by_kind = dict.fromkeys(FILL_KINDS, 0)
         for item in self.items:
             by_kind[item.kind] += round(item.tokens)
         return {kind: tokens for kind, tokens in by_kind.items() if tokens}
 
     @cached_property
-    def used(self) -> int:
+    def used_tokens(self) -> int:
         """Tokens of the request: the sum of its items."""
         return round(sum(item.tokens for item in self.items))
 
@@ -123,24 +123,24 @@ class WindowContents:
         return max(self.window - self.reserve, 0)
 
     @property
-    def free(self) -> int:
+    def free_tokens(self) -> int:
         """Tokens of the budget that are still free."""
-        return max(self.budget - self.used, 0)
+        return max(self.budget - self.used_tokens, 0)
 
     @property
     def excess_tokens(self) -> int:
         """Tokens that do not fit the budget."""
         if not self.window:
             return 0
-        return max(self.used - self.budget, 0)
+        return max(self.used_tokens - self.budget, 0)
 
 
 def whole_tokens(items: Iterable[RequestItem], ratio: float = 1.0) -> tuple[RequestItem, ...]:
     """Multiply the tokens of items by a ratio and round them so that they add up to the rounded total."""
-    before, exact, rounded_items = 0, 0.0, []
+    rounded_sum, exact, rounded_items = 0, 0.0, []
     for item in items:
         exact += item.tokens
         rounded = round(exact * ratio)
-        rounded_items.append(item.model_copy(update={"tokens": rounded - before}))
-        before = rounded
+        rounded_items.append(item.model_copy(update={"tokens": rounded - rounded_sum}))
+        rounded_sum = rounded
     return tuple(rounded_items)

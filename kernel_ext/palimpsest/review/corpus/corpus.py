@@ -34,8 +34,8 @@ from palimpsest.review.corpus.session_sources import (
     sources_in,
 )
 from palimpsest.review.corpus.session_work import (
-    FIGURES,
-    WASTES,
+    FIGURES_KEY,
+    WASTES_KEY,
     ReplayOptions,
     Rows,
     SessionWork,
@@ -46,7 +46,7 @@ from palimpsest.review.session_review import PolicyLike
 from palimpsest.review.timeline_view.chosen_policies import policy_from_words
 from palimpsest.transcript.errors import UserError
 
-_FIGURES: TypeAdapter[list[SessionFigures]] = TypeAdapter(list[SessionFigures])
+_FIGURES_ADAPTER: TypeAdapter[list[SessionFigures]] = TypeAdapter(list[SessionFigures])
 StoredRows = tuple[Rows, tuple[str, ...]]
 
 
@@ -83,11 +83,11 @@ class Corpus(ShownAsTable):
     def _figures_and_problems(self) -> tuple[list[SessionFigures], tuple[str, ...]]:
         figures: list[SessionFigures] = []
         problems: list[str] = []
-        results = self._results({FIGURES: None}, ReplayOptions(self._price))
+        results = self._results({FIGURES_KEY: None}, ReplayOptions(self._price))
         for source in self.sources:
-            rows, source_problems = results[source][FIGURES]
+            rows, source_problems = results[source][FIGURES_KEY]
             problems += _with_source_name(source, source_problems)
-            figures += _FIGURES.validate_python(rows)
+            figures += _FIGURES_ADAPTER.validate_python(rows)
         return figures, (*problems, *self._left_out)
 
     @property
@@ -137,18 +137,18 @@ class Corpus(ShownAsTable):
 
         ``by`` orders the rows, the largest first: ``cost``, ``waste``, ``input``, ``requests``, ``breaks``; or ``file``.
         """
-        results = self._results({FIGURES: None, WASTES: None}, ReplayOptions(self._price))
+        results = self._results({FIGURES_KEY: None, WASTES_KEY: None}, ReplayOptions(self._price))
         sessions: list[OverviewSession] = []
         problems: list[str] = []
         for source in self.sources:
-            rows, source_problems = results[source][FIGURES]
+            rows, source_problems = results[source][FIGURES_KEY]
             problems += _with_source_name(source, source_problems)
-            wastes = {str(row.get("session")): row for row in results[source][WASTES][0]}
+            wastes = {str(row.get("session")): row for row in results[source][WASTES_KEY][0]}
             sessions += [
                 OverviewSession(
                     self._relative_name(source), figures, wastes.get(figures.session, {})
                 )
-                for figures in _FIGURES.validate_python(rows)
+                for figures in _FIGURES_ADAPTER.validate_python(rows)
             ]
         return FolderOverview.of(sessions, by, (*problems, *self._left_out))
 
@@ -180,18 +180,19 @@ class Corpus(ShownAsTable):
         if not policies_chosen:
             raise UserError("Name at least one policy.")
         words = " ".join(filter(None, (self._price, price_words(price, lifetime))))
-        keys = [policy_key(policy) for policy in policies_chosen]
-        requested = dict(zip(keys, policies_chosen, strict=True))
+        policy_keys = [policy_key(policy) for policy in policies_chosen]
+        requested = dict(zip(policy_keys, policies_chosen, strict=True))
         results = self._results(requested, ReplayOptions(words or None, window, summary))
         problems = [
             problem
             for source in self.sources
             for problem in _with_source_name(
-                source, [*dict.fromkeys(p for key in keys for p in results[source][key][1])]
+                source, [*dict.fromkeys(p for key in policy_keys for p in results[source][key][1])]
             )
         ]
         rows = tuple(
-            [row for source in self.sources for row in results[source][key][0]] for key in keys
+            [row for source in self.sources for row in results[source][key][0]]
+            for key in policy_keys
         )
         problems += rough_words(map(_estimator, policies_chosen))
         return CorpusComparison(rows, tuple(problems))
@@ -199,16 +200,20 @@ class Corpus(ShownAsTable):
     # Work
 
     def _results(
-        self, requested: Mapping[str, str | ContextPolicy | None], options: ReplayOptions
+        self, policy_by_key: Mapping[str, str | ContextPolicy | None], options: ReplayOptions
     ) -> dict[SessionSource, dict[str, StoredRows]]:
         """Return the requested results of each source by key: stored ones, or computed now."""
-        results = {source: self._stored_rows(source, requested, options) for source in self.sources}
+        results = {
+            source: self._stored_rows(source, policy_by_key, options) for source in self.sources
+        }
         works = [
             SessionWork(
-                source, {key: requested[key] for key in requested if key not in known_rows}, options
+                source,
+                {key: policy_by_key[key] for key in policy_by_key if key not in known_rows},
+                options,
             )
             for source, known_rows in results.items()
-            if len(known_rows) < len(requested)
+            if len(known_rows) < len(policy_by_key)
         ]
         done_count = len(self.sources) - len(works)
         self._progress(done_count, len(self.sources))
@@ -216,7 +221,7 @@ class Corpus(ShownAsTable):
             done_count += 1
             source_results = results[result.source]
             # Results of a failed source are not stored, so it is tried again the next time.
-            for key in [policy for policy in requested if policy not in source_results]:
+            for key in [policy for policy in policy_by_key if policy not in source_results]:
                 source_results[key] = rows, problems = result.rows.get(key, []), result.problems
                 name = self._name(result.source, key, options)
                 if name and not result.failed:
@@ -225,14 +230,14 @@ class Corpus(ShownAsTable):
         return results
 
     def _stored_rows(
-        self, source: SessionSource, requested: Iterable[str], options: ReplayOptions
+        self, source: SessionSource, keys: Iterable[str], options: ReplayOptions
     ) -> dict[str, StoredRows]:
         """Return the stored results of a source."""
         stored_rows: dict[str, StoredRows] = {}
-        for key in requested:
+        for key in keys:
             name = self._name(source, key, options)
             rows = self._cache.get(name) if name else None
-            if rows is not None and (key != FIGURES or _are_figures(rows[0])):
+            if rows is not None and (key != FIGURES_KEY or _are_figures(rows[0])):
                 stored_rows[key] = rows
         return stored_rows
 
@@ -271,14 +276,14 @@ def corpus(
         cache_folder: Path | None = home_path(cache)
     else:
         cache_folder = None if cache is False else default_folder()
-    found = sources_in(folder)
+    found_sources = sources_in(folder)
     return Corpus(
-        found.sources,
+        found_sources.sources,
         executor,
         ResultCache(cache_folder),
         progress or default_progress(),
         price_words(price, lifetime),
-        found.left_out,
+        found_sources.left_out,
         home_path(folder).absolute(),
     )
 
@@ -287,15 +292,15 @@ def policy_key(policy: str | ContextPolicy | None) -> str:
     """Return the key of a policy in stored results, from its name, numbers, source and code."""
     if policy is None or isinstance(policy, str):
         return str(policy or "raw")
-    kind = type(policy)
+    policy_type = type(policy)
     try:
-        code = inspect.getsource(kind)
+        code = inspect.getsource(policy_type)
     except (OSError, TypeError):
         code = ""
-    numbers = repr(policy) if hasattr(kind, "__dataclass_fields__") else ""
+    numbers = repr(policy) if hasattr(policy_type, "__dataclass_fields__") else ""
     digest = hashlib.sha256(f"{code}\0{policy.source}".encode()).hexdigest()[:16]
     roughly = " roughly counted" if rough_words([policy.estimator]) else ""
-    return f"{kind.__module__}.{kind.__qualname__} {policy.name} {numbers} {digest}{roughly}"
+    return f"{policy_type.__module__}.{policy_type.__qualname__} {policy.name} {numbers} {digest}{roughly}"
 
 
 def _estimator(policy: str | ContextPolicy | None) -> str:
@@ -308,7 +313,7 @@ def _with_source_name(source: SessionSource, problems: Sequence[str]) -> list[st
 
 def _are_figures(rows: Rows) -> bool:
     try:
-        _FIGURES.validate_python(rows)
+        _FIGURES_ADAPTER.validate_python(rows)
     except ValidationError:
         return False
     return True

@@ -8,14 +8,14 @@ from typing import Any
 
 from palimpsest.home_paths import home_path
 from palimpsest.render.reports.table import Cell, ReportTable, ShownAsTable, TableColumn
-from palimpsest.review.comparison.policy_comparison import COUNTERFACTUAL, columns
+from palimpsest.review.comparison.policy_comparison import COUNTERFACTUAL_NOTE, columns
 from palimpsest.review.corpus.session_work import Rows
 from palimpsest.store.disk import storage_errors, write_atomically
 from palimpsest.transcript.errors import UserError
 
-NEEDS = 'It needs an extra: pip install "jupyter-palimpsest[corpus]".'
-_MONEY = frozenset({"cost", "summaries", "refetching", "cost_uncached"})
-_SUMS = _MONEY | {"input", "over", "breaks", "break_tokens", "repeated", "fired"}
+NEEDS_EXTRA = 'It needs an extra: pip install "jupyter-palimpsest[corpus]".'
+_MONEY_COLUMNS = frozenset({"cost", "summaries", "refetching", "cost_uncached"})
+_SUMMED_COLUMNS = _MONEY_COLUMNS | {"input", "over", "breaks", "break_tokens", "repeated", "fired"}
 _SESSION_COLUMNS = (
     TableColumn("session", "session"),
     TableColumn("title", "title"),
@@ -45,12 +45,14 @@ class CorpusComparison(ShownAsTable):
             *policy_columns[1:],
         )
         rows = tuple(
-            tuple(_total(column.key, rows, priced=unit is not None) for column in head)
+            tuple(
+                _total_cell(column.key, rows, prices_are_known=unit is not None) for column in head
+            )
             for rows in self.policies
             if rows
         )
         sessions = max((len(rows) for rows in self.policies), default=0)
-        notes = [COUNTERFACTUAL]
+        notes = [COUNTERFACTUAL_NOTE]
         if unit is None:
             notes.append(
                 "Some sessions have prices in USD and some in units, so costs do not add up; give one price."
@@ -70,7 +72,7 @@ class CorpusComparison(ShownAsTable):
             for rows in self.policies
             for row in rows
         )
-        return ReportTable(f"{len(rows)} replays", head, rows, (COUNTERFACTUAL,))
+        return ReportTable(f"{len(rows)} replays", head, rows, (COUNTERFACTUAL_NOTE,))
 
     def json(self) -> dict[str, Any]:
         """Return both tables as plain values."""
@@ -95,7 +97,7 @@ def data_frame(table: ReportTable) -> Any:
     try:
         return table.to_dataframe()
     except ImportError as error:
-        raise UserError(NEEDS) from error
+        raise UserError(NEEDS_EXTRA) from error
 
 
 def write_parquet(table: ReportTable, path: str | Path) -> None:
@@ -103,13 +105,13 @@ def write_parquet(table: ReportTable, path: str | Path) -> None:
     try:
         content = data_frame(table).to_parquet(engine="pyarrow", index=False)
     except ImportError as error:
-        raise UserError(NEEDS) from error
+        raise UserError(NEEDS_EXTRA) from error
     target = home_path(path)
     with storage_errors(target):
         write_atomically(target, content)
 
 
-def _total(key: str, rows: Sequence[Mapping[str, Any]], *, priced: bool) -> Cell:
+def _total_cell(key: str, rows: Sequence[Mapping[str, Any]], *, prices_are_known: bool) -> Cell:
     """Return the value of one column over all sessions of a policy."""
     values: list[float] = [row[key] for row in rows if isinstance(row.get(key), int | float)]
     if key == "policy":
@@ -121,9 +123,9 @@ def _total(key: str, rows: Sequence[Mapping[str, Any]], *, priced: bool) -> Cell
         over_window = sum(bool(row.get("over")) for row in rows)
         large = f"Does not fit in {over_window} of {len(rows)} sessions. " if over_window else ""
         return f"{large}Acted in {acted} of {len(rows)} sessions."
-    if key in _MONEY and not priced:
+    if key in _MONEY_COLUMNS and not prices_are_known:
         return None
-    if key in _SUMS:
+    if key in _SUMMED_COLUMNS:
         return sum(values)
     if key == "peak":
         return max(values, default=None)

@@ -22,7 +22,7 @@ ProgressFunction = Callable[[int, int], None]
 """Called with the number of finished sources, and the number of all."""
 MIN_WORKS = 4
 """Minimum pieces of work for which other processes are started, since starting one takes a second."""
-ENDED = "Its process ended while it was read; it may need more memory than there is."
+PROCESS_ENDED = "Its process ended while it was read; it may need more memory than there is."
 
 
 def results_of(works: Sequence[SessionWork], executor: Executor | None) -> Iterator[SessionResult]:
@@ -64,7 +64,7 @@ def _from_processes(works: Sequence[SessionWork]) -> Iterator[SessionResult]:
             try:
                 yield from _results_from_pool([work], 1)
             except BrokenProcessPool:
-                yield SessionResult(work.source, problems=(ENDED,), failed=True)
+                yield SessionResult(work.source, problems=(PROCESS_ENDED,), failed=True)
 
 
 def _results_from_pool(works: Sequence[SessionWork], workers: int) -> Iterator[SessionResult]:
@@ -101,7 +101,7 @@ def _without_main() -> Iterator[None]:
 
 def _is_local(works: Sequence[SessionWork]) -> bool:
     """Return whether a policy cannot be sent to a process that does not run the caller's script."""
-    for policy in works[0].requested.values():
+    for policy in works[0].policy_by_key.values():
         try:
             if b"__main__" in pickle.dumps(policy):
                 return True

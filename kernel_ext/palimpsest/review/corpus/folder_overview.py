@@ -10,7 +10,7 @@ from palimpsest.context_policies.prompt_cache.ruler import amount_with_unit
 from palimpsest.render.content.phrases import counted_noun, short_count, usd_text
 from palimpsest.render.reports.table import Cell, Form, ReportTable, ShownAsTable, TableColumn
 from palimpsest.review.session_figures import SessionFigures
-from palimpsest.review.tables.figures import waste_words
+from palimpsest.review.tables.figures import waste_text
 from palimpsest.transcript.strings.terminal_columns import columns_of
 
 OverviewOrder = Literal["cost", "waste", "input", "requests", "breaks", "file"]
@@ -35,12 +35,15 @@ class OverviewSession:
         """Return whether another recording of the session has its requests too: the same ids, tokens, and times if known."""
         if self.figures == other.figures:
             return True
-        own, others = (session.wastes.get("reported", {}) for session in (self, other))
-        if not own or not own.keys() <= others.keys():
+        own_requests, other_requests = (
+            session.wastes.get("reported", {}) for session in (self, other)
+        )
+        if not own_requests or not own_requests.keys() <= other_requests.keys():
             return False
         return all(
-            tokens == others[name][0] and (time is None or others[name][1] in (None, time))
-            for name, (tokens, time) in own.items()
+            tokens == other_requests[name][0]
+            and (time is None or other_requests[name][1] in (None, time))
+            for name, (tokens, time) in own_requests.items()
         )
 
     @property
@@ -87,7 +90,7 @@ class FolderOverview(ShownAsTable):
     ) -> "FolderOverview":
         """Return the overview of sessions; a session that is equal in two files, or longer in another, counts once."""
         longest: dict[str, list[OverviewSession]] = {}
-        different: list[OverviewSession] = []
+        distinct_sessions: list[OverviewSession] = []
         repeated: list[tuple[str, str]] = []
         for session in sorted(sessions, key=lambda session: -session.figures.requests):
             same_id = longest.setdefault(session.figures.session, [])
@@ -96,9 +99,9 @@ class FolderOverview(ShownAsTable):
                 repeated.append((session.file, whole.file))
             else:
                 same_id.append(session)
-                different.append(session)
+                distinct_sessions.append(session)
         repeated.sort()
-        units = Counter(session.figures.unit for session in different)
+        units = Counter(session.figures.unit for session in distinct_sessions)
         unit = max(units, key=lambda name: (units[name], name), default="USD")
 
         def sort_key(session: OverviewSession) -> tuple[bool, float, str, bool]:
@@ -109,7 +112,9 @@ class FolderOverview(ShownAsTable):
             is_other_money = by in ("cost", "waste") and figures.unit != unit
             return is_other_money, -amount, session.file, figures.parent is not None
 
-        return cls(tuple(sorted(different, key=sort_key)), by, unit, tuple(repeated), problems)
+        return cls(
+            tuple(sorted(distinct_sessions, key=sort_key)), by, unit, tuple(repeated), problems
+        )
 
     def totals(self, *, with_subagents: bool = True) -> FolderTotals:
         """Return the sums over all sessions, or without subagents; costs only of sessions in the folder's unit."""
@@ -191,15 +196,15 @@ class FolderOverview(ShownAsTable):
         """The totals, the most expensive session, wastes with their remedies, and what the table leaves out."""
         if not self.sessions:
             return tuple(self._left_out_sentences())
-        without_subagents, total = self.totals(with_subagents=False), self.totals()
-        sentences = [self._totals_sentence("Together", total)]
-        if without_subagents.sessions < total.sessions:
-            subagents = total.sessions - without_subagents.sessions
+        without_subagents, all_sessions = self.totals(with_subagents=False), self.totals()
+        sentences = [self._totals_sentence("Together", all_sessions)]
+        if without_subagents.sessions < all_sessions.sessions:
+            subagents = all_sessions.sessions - without_subagents.sessions
             sentences[0] = self._totals_sentence(
-                f"With {counted_noun(subagents, 'subagent')}", total
+                f"With {counted_noun(subagents, 'subagent')}", all_sessions
             )
             sentences.insert(0, self._totals_sentence("Without subagents", without_subagents))
-        sentences += self._cost_sentences(total)
+        sentences += self._cost_sentences(all_sessions)
         sentences += self._left_out_sentences()
         return tuple(sentences)
 
@@ -210,16 +215,16 @@ class FolderOverview(ShownAsTable):
             f"{totals.output:,} written, {money}."
         )
 
-    def _cost_sentences(self, total: FolderTotals) -> Iterable[str]:
+    def _cost_sentences(self, totals: FolderTotals) -> Iterable[str]:
         dearest = max(self._in_unit, key=lambda session: session.figures.cost or 0.0)
         cost = dearest.figures.cost or 0.0
-        if total.cost > 0 and len(self._in_unit) > 1:
+        if totals.cost > 0 and len(self._in_unit) > 1:
             is_fact = "cost" not in dearest.figures.estimates
             yield (
                 f"{self._name(dearest)} cost most: {self._money(cost, is_fact=is_fact)}, "
-                f"{cost / total.cost * 100:.0f} % of all."
+                f"{cost / totals.cost * 100:.0f} % of all."
             )
-        min_waste = total.cost * MIN_WASTE_SHARE
+        min_waste = totals.cost * MIN_WASTE_SHARE
         counts, costs, remedies = Counter[str](), Counter[str](), Counter[str]()
         estimated: set[str] = set()
         for session in self._in_unit:
@@ -235,7 +240,7 @@ class FolderOverview(ShownAsTable):
             return
         most_wasteful = max(self._in_unit, key=lambda session: session.waste)
         waste_texts = ", ".join(
-            f"{waste_words(kind, counts[kind])} ({self._money(amount, is_fact=kind not in estimated)})"
+            f"{waste_text(kind, counts[kind])} ({self._money(amount, is_fact=kind not in estimated)})"
             for kind, amount in wasted
         )
         yield f"Wasted: {waste_texts}."

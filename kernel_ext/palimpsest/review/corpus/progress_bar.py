@@ -3,15 +3,15 @@
 import sys
 from collections.abc import Callable
 
-WIDTH = 30
+BAR_WIDTH = 30
 
 
-def draw_progress(done: int, total: int) -> None:
+def draw_progress(done_count: int, total_count: int) -> None:
     """Draw a bar of the finished sources on one line of standard error; the line is removed at the end."""
-    full = WIDTH * done // total if total else WIDTH
-    bar = "#" * full + "-" * (WIDTH - full)
-    end = "\r\033[K" if done >= total else ""
-    sys.stderr.write(f"\r[{bar}] {done:,} of {total:,} {end}")
+    full = BAR_WIDTH * done_count // total_count if total_count else BAR_WIDTH
+    bar = "#" * full + "-" * (BAR_WIDTH - full)
+    end = "\r\033[K" if done_count >= total_count else ""
+    sys.stderr.write(f"\r[{bar}] {done_count:,} of {total_count:,} {end}")
     sys.stderr.flush()
 
 

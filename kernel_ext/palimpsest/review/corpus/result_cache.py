@@ -26,7 +26,7 @@ from palimpsest.transcript.errors import PalimpsestError
 
 CACHE_VERSION = 7
 """Version of the computation; increased when rows are computed differently."""
-ENDING = ".rows"
+ROWS_SUFFIX = ".rows"
 MAX_BYTES = 64_000_000
 
 
@@ -41,7 +41,7 @@ class ResultCache:
         if self.folder is None:
             return None
         try:
-            stored = json.loads(read_small(self.folder / f"{key}{ENDING}", MAX_BYTES))
+            stored = json.loads(read_small(self.folder / f"{key}{ROWS_SUFFIX}", MAX_BYTES))
         except (OSError, ValueError, RecursionError, PalimpsestError):
             return None
         if not isinstance(stored, dict):
@@ -58,7 +58,7 @@ class ResultCache:
         content = json.dumps({"rows": rows, "problems": list(problems)}).encode()
         with suppress(OSError):
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_atomically(self.folder / f"{key}{ENDING}", content)
+            write_atomically(self.folder / f"{key}{ROWS_SUFFIX}", content)
 
 
 def result_key(content: str, *request: Any) -> str:

@@ -28,7 +28,7 @@ CAPTURE_BESIDE = (
     "inspect with --captured joins it with one."
 )
 """Each source is read by itself, so a capture is not joined here."""
-_PIECE = 1 << 20
+_PIECE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +56,13 @@ class FolderSources:
 
 def sources_in(folder: str | Path) -> FolderSources:
     """Return the sources at or below a path, sorted; raises UserError with one sentence where there are none."""
-    top = home_path(folder).absolute()
-    if not top.exists():
-        raise NotFound(f"There is no {str(top)!r}.")
-    sources = [*_project_sessions(top, MAX_DEPTH)]
+    top_folder = home_path(folder).absolute()
+    if not top_folder.exists():
+        raise NotFound(f"There is no {str(top_folder)!r}.")
+    sources = [*_project_sessions(top_folder, MAX_DEPTH)]
     left_out: tuple[str, ...] = ()
-    if project_root(top) is None or top.name != ".palimpsest":
-        contents = REGISTRY.contents(top)
+    if project_root(top_folder) is None or top_folder.name != ".palimpsest":
+        contents = REGISTRY.contents(top_folder)
         captures = {
             path for path, reader in contents.recordings if isinstance(reader, CaptureImporter)
         }
@@ -77,7 +77,9 @@ def sources_in(folder: str | Path) -> FolderSources:
             for path, sentence in (*sentences, *contents.left_out())
         )
     if not sources:
-        raise UserError(f"{str(top)!r} holds no session that can be read: {REGISTRY.titles()}.")
+        raise UserError(
+            f"{str(top_folder)!r} holds no session that can be read: {REGISTRY.titles()}."
+        )
     return FolderSources(tuple(sources), left_out)
 
 
@@ -123,7 +125,7 @@ def content_hash(source: SessionSource) -> str:
             f"{file.relative_to(folder)}\0{file.stat().st_size}\0".encode("utf-8", "surrogatepass")
         )
         with file.open("rb") as content:
-            while piece := content.read(_PIECE):
+            while piece := content.read(_PIECE_BYTES):
                 digest.update(piece)
     return digest.hexdigest()
 

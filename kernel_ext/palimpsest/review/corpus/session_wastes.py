@@ -8,11 +8,11 @@ from palimpsest.review.tables.break_avoidance import avoided_by
 from palimpsest.transcript.timeline import Timeline
 
 KEPT_WARM = "requests that keep the cache warm through a pause"
-SHORTER = "shorter outputs, or clearing them sooner"
+SHORTER_OUTPUTS = "shorter outputs, or clearing them sooner"
 _REMEDIES = {
     "again": "not reading again what is still in the context",
-    "unused": SHORTER,
-    "large": SHORTER,
+    "unused": SHORTER_OUTPUTS,
+    "large": SHORTER_OUTPUTS,
     "idle": "clearing large outputs after their last use",
 }
 """The remedy against each kind of waste except cache breaks."""
@@ -41,11 +41,11 @@ def session_wastes(review: SessionReview) -> dict[str, Any]:
         "is_fact": all(kind.cost_is_fact for kind in wastes.kinds),
         "kinds": {kind.kind: [kind.count, kind.cost] for kind in wastes.kinds},
         "remedies": dict(remedies),
-        "reported": _reported(timeline),
+        "reported": _reported_requests(timeline),
     }
 
 
-def _reported(timeline: Timeline) -> dict[str, tuple[str, int | None]]:
+def _reported_requests(timeline: Timeline) -> dict[str, tuple[str, int | None]]:
     if any(request.reported is None for request in timeline.requests):
         return {}
     return {

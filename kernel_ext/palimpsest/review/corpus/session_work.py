@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from palimpsest.review.comparison.policy_comparison import REPORTED
+from palimpsest.review.comparison.policy_comparison import REPORTED_NAME
 from palimpsest.review.corpus.session_sources import SessionSource
 from palimpsest.review.corpus.session_wastes import session_wastes
 from palimpsest.review.recorded_sessions.recording import open_recording
@@ -16,9 +16,9 @@ from palimpsest.review.session_review import PolicyLike
 from palimpsest.transcript.errors import PalimpsestError
 
 Rows = list[dict[str, Any]]
-FIGURES = "figures"
+FIGURES_KEY = "figures"
 """The key of a session's figures among the requested results."""
-WASTES = "wastes"
+WASTES_KEY = "wastes"
 """The key of a session's wastes, as of ``session_wastes``."""
 
 
@@ -37,8 +37,8 @@ class SessionWork:
     """A source, and the results that are requested of it."""
 
     source: SessionSource
-    requested: Mapping[str, PolicyLike]
-    """The policies by their keys, and the keys ``FIGURES`` and ``WASTES``."""
+    policy_by_key: Mapping[str, PolicyLike]
+    """The policies by their keys, and the keys ``FIGURES_KEY`` and ``WASTES_KEY``."""
     options: ReplayOptions
 
 
@@ -70,21 +70,23 @@ def review_source(work: SessionWork) -> SessionResult:
 
 
 def _rows_of(work: SessionWork) -> SessionResult:
-    rows: dict[str, Rows] = {key: [] for key in work.requested}
+    rows: dict[str, Rows] = {key: [] for key in work.policy_by_key}
     policies = {
-        key: policy for key, policy in work.requested.items() if key not in (FIGURES, WASTES)
+        key: policy
+        for key, policy in work.policy_by_key.items()
+        if key not in (FIGURES_KEY, WASTES_KEY)
     }
     price, window, summary = work.options
     # Subagents in separate recordings are separate sources.
     with open_recording(
-        work.source.path, session=work.source.session, price=price, alone=True
+        work.source.path, session=work.source.session, price=price, without_subagents=True
     ) as recording:
         problems = [problem.sentence for problem in recording.problems]
         for review in recording:
-            if FIGURES in rows:
-                rows[FIGURES].append(session_figures(review).json())
-            if WASTES in rows:
-                rows[WASTES].append(session_wastes(review))
+            if FIGURES_KEY in rows:
+                rows[FIGURES_KEY].append(session_figures(review).json())
+            if WASTES_KEY in rows:
+                rows[WASTES_KEY].append(session_wastes(review))
             if not policies or not review.timeline.requests:
                 continue
             comparison = review.compare([*policies.values()], window=window, summary=summary)
@@ -95,7 +97,7 @@ def _rows_of(work: SessionWork) -> SessionResult:
                 "requests": len(review.timeline.requests),
                 "unit": comparison.price.unit,
             }
-            replayed = [row for row in comparison.table.records() if row["policy"] != REPORTED]
+            replayed = [row for row in comparison.table.records() if row["policy"] != REPORTED_NAME]
             for key, row in zip(policies, replayed, strict=True):
                 rows[key].append({**session_fields, **row})
     return SessionResult(work.source, rows, tuple(problems))

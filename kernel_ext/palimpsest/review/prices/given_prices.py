@@ -16,14 +16,16 @@ from palimpsest.transcript.values import SERVICE_TIERS, Price, PriceTier, Servic
 UNIT_WORD = "units"
 LIFETIME_WORD = "lifetime"
 """The word before ``=`` that sets the lifetime of the cache, among words about models."""
-FORM = "MODEL=in/out/read/write or MODEL=in/out/read/write/write1h, US dollars per million tokens"
-EXAMPLE = "claude-opus-4-8=5/25/0.5/6.25/10"
-RATES = ("input", "output", "cache_read", "cache_write", "cache_write_hour")
+PRICE_FORM = (
+    "MODEL=in/out/read/write or MODEL=in/out/read/write/write1h, US dollars per million tokens"
+)
+PRICE_EXAMPLE = "claude-opus-4-8=5/25/0.5/6.25/10"
+RATE_NAMES = ("input", "output", "cache_read", "cache_write", "cache_write_hour")
 """Meaning of the numbers between the slashes, in order; the last three are optional."""
 MAX_USD = 1_000_000.0
 """Maximum US dollars per million tokens; a larger number is refused as a mistake."""
 MAX_LIFETIME = 30 * 86_400.0
-SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
+SECONDS_BY_UNIT = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 
 
 class PriceKey(NamedTuple):
@@ -56,11 +58,11 @@ class GivenPrices:
         return None
 
 
-def given_prices(words: str) -> GivenPrices:
+def given_prices(text: str) -> GivenPrices:
     """Parse words separated by blanks; of words about the same model the last one is used. Raises UserError."""
     prices: dict[PriceKey, Price] = {}
     for_all, lifetime = "", None
-    for word in words.split():
+    for word in text.split():
         name, sign, value = word.partition("=")
         if not sign:
             for_all = word
@@ -72,18 +74,18 @@ def given_prices(words: str) -> GivenPrices:
 
 
 def price_word(key: str, value: object) -> str:
-    """Return an entry of a price file as a word; ``value`` is the numbers between slashes, or a table of ``RATES``.
+    """Return an entry of a price file as a word; ``value`` is the numbers between slashes, or a table of ``RATE_NAMES``.
 
     Raises UserError with one sentence.
     """
     numbers = value
     if isinstance(value, Mapping):
-        unknown = sorted(str(name) for name in value if name not in RATES)
+        unknown = sorted(str(name) for name in value if name not in RATE_NAMES)
         if unknown:
             raise UserError(
-                f"The price of {key!r:.80} has {unknown[0]!r:.40}; known are {', '.join(RATES)}."
+                f"The price of {key!r:.80} has {unknown[0]!r:.40}; known are {', '.join(RATE_NAMES)}."
             )
-        numbers = "/".join(_number_word(value.get(rate), key) for rate in RATES).rstrip("/")
+        numbers = "/".join(_number_word(value.get(rate), key) for rate in RATE_NAMES).rstrip("/")
     elif isinstance(value, int | float):
         numbers = _number_word(value, key)
     if (
@@ -92,7 +94,7 @@ def price_word(key: str, value: object) -> str:
         or any(char.isspace() or char == "=" for char in key)
     ):
         raise UserError(
-            f"{key!r:.80} has no price: write {EXAMPLE.partition('=')[2]!r}, or a table of {', '.join(RATES)}."
+            f"{key!r:.80} has no price: write {PRICE_EXAMPLE.partition('=')[2]!r}, or a table of {', '.join(RATE_NAMES)}."
         )
     return f"{key}={''.join(numbers.split())}"
 
@@ -100,7 +102,7 @@ def price_word(key: str, value: object) -> str:
 def lifetime_seconds(lifetime: str | float) -> float:
     """Return a cache's lifetime in seconds, from a number or words such as ``5m`` and ``1h``; raises UserError."""
     words = str(lifetime).strip().lower()
-    unit = SECONDS.get(words[-1:])
+    unit = SECONDS_BY_UNIT.get(words[-1:])
     number = _number(words if unit is None else words[:-1])
     seconds = math.nan if number is None else number * (unit or 1.0)
     if not 0 < seconds <= MAX_LIFETIME:
@@ -136,21 +138,21 @@ def _rates(value: str, word: str) -> Price:
         part and (number is None or not 0 <= number <= MAX_USD)
         for part, number in zip(fields, rates, strict=True)
     )
-    if has_wrong_rate or not 2 <= len(rates) <= len(RATES) or None in rates[:2]:
+    if has_wrong_rate or not 2 <= len(rates) <= len(RATE_NAMES) or None in rates[:2]:
         raise UserError(_no_price(word))
-    return Price(**dict(zip(RATES, rates, strict=False)))
+    return Price(**dict(zip(RATE_NAMES, rates, strict=False)))
 
 
 def _no_price(word: str) -> str:
-    return f"{word!r:.80} is no price: write {FORM}, as in {EXAMPLE}."
+    return f"{word!r:.80} is no price: write {PRICE_FORM}, as in {PRICE_EXAMPLE}."
 
 
-def _number(words: str) -> float | None:
+def _number(text: str) -> float | None:
     """Return a number written in ASCII digits; None for any other text."""
-    if not words.isascii() or not words or "_" in words:
+    if not text.isascii() or not text or "_" in text:
         return None
     try:
-        number = float(words)
+        number = float(text)
     except ValueError:
         return None
     return number if math.isfinite(number) else None

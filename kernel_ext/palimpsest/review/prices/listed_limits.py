@@ -13,7 +13,7 @@ class ListedLimits:
     """The most tokens that models accept in a request, from a list."""
 
     by_model: Mapping[str, int] = field(default_factory=dict)
-    words: str = ""
+    source_sentence: str = ""
     """The source of these limits, in one sentence; empty where there are none."""
 
 
@@ -22,17 +22,23 @@ def listed_limits(timeline: Timeline) -> ListedLimits:
 
     A model that received more tokens than its listed limit had another limit, so it is left out.
     """
-    most: dict[str, int] = {}
+    max_prompts: dict[str, int] = {}
     models_with_limit: set[str] = set()
     for request in timeline.requests:
         if request.window:
             models_with_limit.add(request.model)
         else:
-            most[request.model] = max(most.get(request.model, 0), request.reported or 0)
+            max_prompts[request.model] = max(
+                max_prompts.get(request.model, 0), request.reported or 0
+            )
     windows = {
-        model: offline_window(model) for model in most if model and model not in models_with_limit
+        model: offline_window(model)
+        for model in max_prompts
+        if model and model not in models_with_limit
     }
-    limits = {model: limit for model, limit in windows.items() if limit >= max(most[model], 1)}
+    limits = {
+        model: limit for model, limit in windows.items() if limit >= max(max_prompts[model], 1)
+    }
     return ListedLimits(limits, _limits_text(limits)) if limits else ListedLimits()
 
 

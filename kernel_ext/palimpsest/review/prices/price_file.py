@@ -13,15 +13,15 @@ from typing import Any
 
 from palimpsest.home_paths import home_path
 from palimpsest.review.prices.given_prices import (
-    EXAMPLE,
-    FORM,
     LIFETIME_WORD,
+    PRICE_EXAMPLE,
+    PRICE_FORM,
     given_prices,
     price_word,
 )
 from palimpsest.transcript.errors import UserError
 
-SUFFIXES = (".json", ".toml")
+PRICE_FILE_SUFFIXES = (".json", ".toml")
 MAX_BYTES = 1_000_000
 PriceWords = str | Path | Sequence[str | Path]
 """Words in the form of ``given_prices``, the name of a price file, or several of these."""
@@ -42,7 +42,7 @@ def price_words(
         isinstance(source, str | Path) for source in sources
     ):
         raise UserError(
-            f"{price_argument!r:.80} is no price: write {FORM}, as in {EXAMPLE}, or the name of a price file."
+            f"{price_argument!r:.80} is no price: write {PRICE_FORM}, as in {PRICE_EXAMPLE}, or the name of a price file."
         )
     words = " ".join(word for given_word in sources for word in _words_of(given_word))
     if lifetime is not None:
@@ -51,20 +51,20 @@ def price_words(
     return words.strip() or None
 
 
-def without_files(words: str | None) -> str | None:
+def without_files(price_text: str | None) -> str | None:
     """Return the prices that a page sent; raises UserError for the name of a file, since pages may not read files."""
-    for word in (words or "").split():
-        if "=" not in word and word.lower().endswith(SUFFIXES):
+    for word in (price_text or "").split():
+        if "=" not in word and word.lower().endswith(PRICE_FILE_SUFFIXES):
             raise UserError(
                 f"The price file {word!r:.80} is read where the inspector is opened: give it to inspect(price=...)."
             )
-    return words
+    return price_text
 
 
 def _words_of(price_argument: str | Path) -> Iterator[str]:
     text = str(price_argument).strip()
     path = home_path(text)
-    if path.suffix.lower() not in SUFFIXES or ("=" in text and not path.is_file()):
+    if path.suffix.lower() not in PRICE_FILE_SUFFIXES or ("=" in text and not path.is_file()):
         yield from text.split()
         return
     value = _document(path)

@@ -27,7 +27,7 @@ COMPARED_COSTS = 20
 MAX_APART = 0.01
 """Share by which recorded costs may differ and still match the prices, since programs round."""
 OWN_PRICES = "the settings"
-NAMELESS = "a model without a name"
+NAMELESS_MODEL = "a model without a name"
 BY_COSTS = (
     "the recorded costs (a read at a tenth, a write at 1.25 times and output at 5 times the input)"
 )
@@ -48,18 +48,18 @@ def profile_of(
         return UNIT_PRICES
     if given.for_all:
         return _for_all(given, price_of, writes_hour=keeps_an_hour(timeline.requests))
-    priced, unknown = _by_model(timeline, timeline.requests, price_of, given)
-    if not priced:
+    profiles, unpriced_models = _by_model(timeline, timeline.requests, price_of, given)
+    if not profiles:
         return replace(UNIT_PRICES)
     return replace(
-        priced[0],
-        other_models=tuple(priced[1:]),
-        unpriced_models=tuple(unknown),
-        matches_recorded=not unknown
-        and any(profile.matches_recorded for profile in priced)
-        and all(_is_at(profile, timeline.requests) for profile in priced),
+        profiles[0],
+        other_models=tuple(profiles[1:]),
+        unpriced_models=tuple(unpriced_models),
+        matches_recorded=not unpriced_models
+        and any(profile.matches_recorded for profile in profiles)
+        and all(_is_at(profile, timeline.requests) for profile in profiles),
         of_session=True,
-        all_unused=bool(given.of_models) and not any(profile.is_given for profile in priced),
+        all_unused=bool(given.of_models) and not any(profile.is_given for profile in profiles),
     )
 
 
@@ -88,7 +88,7 @@ def with_models_of(
     if profile.unit != "USD" or not profile.of_session:
         return profile
     known_models = {priced.name for priced in (profile, *profile.other_models)}
-    newly_priced, unknown = _by_model(
+    newly_priced, unpriced_models = _by_model(
         timeline,
         [request for request in timeline.requests if request.model not in known_models],
         price_of,
@@ -99,10 +99,10 @@ def with_models_of(
         other_models=(*profile.other_models, *newly_priced),
         unpriced_models=(
             *profile.unpriced_models,
-            *(model for model in unknown if model not in profile.unpriced_models),
+            *(model for model in unpriced_models if model not in profile.unpriced_models),
         ),
         matches_recorded=profile.matches_recorded
-        and not unknown
+        and not unpriced_models
         and all(_is_at(price, timeline.requests) for price in newly_priced),
     )
 
@@ -118,14 +118,14 @@ def _by_model(
     for request in requests:
         by_model.setdefault(request.model, []).append(request)
     profiles: list[PriceProfile] = []
-    unknown: list[str] = []
+    unpriced_models: list[str] = []
     for model, model_requests in sorted(by_model.items(), key=lambda entry: -len(entry[1])):
         profile = _of_model(timeline, model, model_requests, price_of, given)
         if profile is not None:
             profiles.append(profile)
         else:
-            unknown.append(model or NAMELESS)
-    return profiles, unknown
+            unpriced_models.append(model or NAMELESS_MODEL)
+    return profiles, unpriced_models
 
 
 def _of_model(
@@ -185,12 +185,12 @@ def _by_costs(
 def _by_items(timeline: Timeline, request: TimelineRequest) -> float:
     """Return an estimate of a request's cost in units: its new items written, the older ones read."""
     weights = timeline.weights()
-    first, end = request.answer
+    first_item, end = request.answer
     before = timeline.requests[request.index - 1].items if request.index else 0
     read, written, output = (
         sum(weights[:before]),
         sum(weights[before : request.items]),
-        sum(weights[first:end]),
+        sum(weights[first_item:end]),
     )
     return UNIT_PRICES.cost(0, read, written, output, terms=request.terms)
 
@@ -218,7 +218,7 @@ def _is_at(profile: PriceProfile, requests: Sequence[TimelineRequest]) -> bool:
 
 def _is_recorded(requests: Sequence[TimelineRequest], profile: PriceProfile) -> bool:
     """Return whether the costs that a session recorded for a model match these prices."""
-    recorded = islice(
+    recorded_costs = islice(
         (
             (request.cost, request)
             for request in requests
@@ -227,7 +227,7 @@ def _is_recorded(requests: Sequence[TimelineRequest], profile: PriceProfile) -> 
         COMPARED_COSTS,
     )
     reported_costs = computed = 0.0
-    for cost, request in recorded:
+    for cost, request in recorded_costs:
         reported_costs += cost
         computed += profile.cost_of(request)
     return reported_costs > 0 and abs(reported_costs - computed) <= MAX_APART * reported_costs

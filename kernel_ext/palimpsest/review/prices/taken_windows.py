@@ -31,7 +31,7 @@ class TakenWindows(NamedTuple):
     """The assumed window of each request."""
 
     by_request: Sequence[int]
-    stated: tuple[str, ...]
+    sentences: tuple[str, ...]
 
 
 class _RecordedWindow(NamedTuple):
@@ -105,26 +105,26 @@ def _of_model(
     """Return the windows that a model may have had, each in tokens with up to two sentences of reasons."""
     preset_window = _window_of(get(preset))
     model = recorded_window.model
-    recorded = round(recorded_window.window / agent.window_share)
-    most = max((request.reported or 0 for request in requests), default=0)
-    listed = offline_window(model) if agent.by_model else 0
+    recorded_size = round(recorded_window.window / agent.window_share)
+    largest_prompt = max((request.reported or 0 for request in requests), default=0)
+    listed_window = offline_window(model) if agent.by_model else 0
     name = model or "the model"
     template = "The window of {} is not recorded: {:,} tokens are taken, {}."
-    reasons = {recorded: ""} if recorded else {}
-    if not recorded and listed:
-        reasons[listed] = template.format(name, listed, "as a list of models says")
-    if not recorded and preset_window not in reasons:
+    reasons = {recorded_size: ""} if recorded_size else {}
+    if not recorded_size and listed_window:
+        reasons[listed_window] = template.format(name, listed_window, "as a list of models says")
+    if not recorded_size and preset_window not in reasons:
         reasons[preset_window] = template.format(name, preset_window, f"as {preset} does")
-    options = [(window, why, "") for window, why in reasons.items() if window >= most]
+    options = [(window, why, "") for window, why in reasons.items() if window >= largest_prompt]
     if options:
         return options
-    larger = max(LONG_WINDOW, offline_window(model), most)
-    smaller = max(reasons)
+    larger_window = max(LONG_WINDOW, offline_window(model), largest_prompt)
+    smaller_window = max(reasons)
     return [
         (
-            larger,
-            reasons[smaller] and f"The window of {name} is not recorded.",
-            f"A prompt of {most:,} reported tokens proves a window of more than {smaller:,}: {larger:,} are taken.",
+            larger_window,
+            reasons[smaller_window] and f"The window of {name} is not recorded.",
+            f"A prompt of {largest_prompt:,} reported tokens proves a window of more than {smaller_window:,}: {larger_window:,} are taken.",
         )
     ]
 

@@ -55,7 +55,7 @@ class BranchFigure:
     name: str
     values: tuple[str, ...]
     """The value of each branch; empty where it has none."""
-    differ: bool
+    branches_differ: bool
     """Whether the branches differ in this figure, for figures that are worth comparing."""
 
 

@@ -108,16 +108,16 @@ class BranchComparison(BranchTable, ShownAsTable):
 
 def compare_branches(
     sessions: Iterable[SessionSummary],
-    read: Callable[[str], Iterable[Record]],
+    read_records: Callable[[str], Iterable[Record]],
     session_id: str,
 ) -> BranchComparison:
     """Compare all branches of a session's tree after the point where the first two part, each after its parent.
 
-    ``sessions`` are those of the project, and ``read`` returns the records of a session, also of a deleted session that a
+    ``sessions`` are those of the project, and ``read_records`` returns the records of a session, also of a deleted session that a
     fork needs. Raises NotFound for an unknown session, and UserError for a session without branches.
     """
     by_id = {session.id: session for session in sessions}
-    tree = _BranchTree(by_id, _origins(by_id.values(), read), session_id)
+    tree = _BranchTree(by_id, _origins(by_id.values(), read_records), session_id)
     if len(tree.branches) == 1:
         raise UserError(NO_BRANCH)
     seq = tree.first_parting()
@@ -126,7 +126,7 @@ def compare_branches(
     parted_at = 0
     for branch in tree.shown_branches():
         parent, forked_after = tree.forked.get(branch.id, ("", 0))
-        branch_values, parted_at = _branch(read(branch.id), branch.id, seq, forked_after)
+        branch_values, parted_at = _branch(read_records(branch.id), branch.id, seq, forked_after)
         branches.append(replace(branch_values, parent=parent, parent_title=titles.get(parent, "")))
     left_out = len(tree.branches) - len(branches)
     return BranchComparison(parted_at, tuple(branches), left_out, tuple(_figure_rows(branches)))
@@ -137,7 +137,7 @@ _Origins = dict[str, ForkedFrom | None]
 
 
 def _origins(
-    sessions: Iterable[SessionSummary], read: Callable[[str], Iterable[Record]]
+    sessions: Iterable[SessionSummary], read_records: Callable[[str], Iterable[Record]]
 ) -> _Origins:
     """Return the origins of sessions, and of deleted sessions between them."""
     origins = {session.id: session.forked_from for session in sessions}
@@ -145,16 +145,18 @@ def _origins(
     while pending:
         name = pending.pop().session_id
         if name not in origins:
-            origins[name] = origin = _origin(name, read)
+            origins[name] = origin = _origin(name, read_records)
             pending += [origin] if origin is not None else []
     return origins
 
 
-def _origin(name: str, read: Callable[[str], Iterable[Record]]) -> ForkedFrom | None:
+def _origin(name: str, read_records: Callable[[str], Iterable[Record]]) -> ForkedFrom | None:
     """Return the origin of a deleted session from its log; None where the log is gone."""
     try:
         created = [
-            entry.event.session for entry in read(name) if isinstance(entry.event, SessionCreated)
+            entry.event.session
+            for entry in read_records(name)
+            if isinstance(entry.event, SessionCreated)
         ]
     except NotFound:
         return None
@@ -219,17 +221,17 @@ class _BranchTree:
             ancestors.append(origin.session_id)
         return ancestors
 
-    def _nearest_branch(self, name: str, existing: set[str]) -> tuple[str, int] | None:
+    def _nearest_branch(self, name: str, branch_ids: set[str]) -> tuple[str, int] | None:
         """Return the nearest existing ancestor, and the last record that both share."""
         ancestors = self._ancestors(name)
-        nearest = next(
-            (index for index, session in enumerate(ancestors) if index and session in existing),
+        nearest_id = next(
+            (index for index, session in enumerate(ancestors) if index and session in branch_ids),
             None,
         )
         return (
             None
-            if nearest is None
-            else (ancestors[nearest], min(self._shared_seqs(name)[:nearest]))
+            if nearest_id is None
+            else (ancestors[nearest_id], min(self._shared_seqs(name)[:nearest_id]))
         )
 
     def _shared_seqs(self, name: str) -> list[int]:
@@ -243,8 +245,8 @@ def _branch(records: Iterable[Record], name: str, seq: int, forked_at: int) -> t
     state = State()
     earlier_ids: frozenset[str] = frozenset()
     infos: dict[str, AssistantMessage] = {}
-    shared = decisions = forked_after = 0
-    sent: list[StepRequest] = []
+    shared_count = decisions = forked_after = 0
+    sent_requests: list[StepRequest] = []
     is_past = False
     for record in records:
         if record.seq > seq and not is_past:
@@ -254,8 +256,8 @@ def _branch(records: Iterable[Record], name: str, seq: int, forked_at: int) -> t
         match record.event:
             case StepRequested(request=request) if request.message_id is not None:
                 forked_after += record.seq <= forked_at
-                shared += not is_past
-                sent += [request] if is_past else []
+                shared_count += not is_past
+                sent_requests += [request] if is_past else []
             case MessageUpdated(info=AssistantMessage() as info) if is_past:
                 # A request that was reverted later was paid for, too.
                 infos |= {info.id: info} if info.id not in earlier_ids else {}
@@ -264,13 +266,18 @@ def _branch(records: Iterable[Record], name: str, seq: int, forked_at: int) -> t
             case _:
                 pass
     messages_since = tuple(message for message in state.messages() if message.id not in earlier_ids)
-    branch_values = _figures(
-        name, state, messages_since if is_past else (), list(infos.values()), sent, decisions
+    branch_values = _branch_with_figures(
+        name,
+        state,
+        messages_since if is_past else (),
+        list(infos.values()),
+        sent_requests,
+        decisions,
     )
-    return replace(branch_values, forked_after=forked_after), shared
+    return replace(branch_values, forked_after=forked_after), shared_count
 
 
-FIGURES: tuple[tuple[str, Callable[[Branch], str]], ...] = (
+FIGURE_TEXTS: tuple[tuple[str, Callable[[Branch], str]], ...] = (
     ("forked from", lambda branch: _forked_from(branch)),
     ("model", lambda branch: ", ".join(branch.models)),
     ("policy", lambda branch: branch.policy or "configured"),
@@ -286,7 +293,7 @@ FIGURES: tuple[tuple[str, Callable[[Branch], str]], ...] = (
 
 
 def _figure_rows(branches: Sequence[Branch]) -> Iterator[BranchFigure]:
-    for name, value in FIGURES:
+    for name, value in FIGURE_TEXTS:
         values = tuple(value(branch) for branch in branches)
         # The fork's position is not compared, and a branch without requests has no model to compare.
         branch_values = values if name != "model" else filter(None, values)
@@ -316,12 +323,12 @@ def _estimates_text(branch: Branch) -> str:
     return f"{count_words} of {len(branch.sizes)} of {name} {verb} estimated tokens; all others were reported."
 
 
-def _figures(
+def _branch_with_figures(
     name: str,
     state: State,
     messages_since: Messages,
     infos: Sequence[AssistantMessage],
-    sent: Sequence[StepRequest],
+    sent_requests: Sequence[StepRequest],
     decisions: int,
 ) -> Branch:
     session = state.session
@@ -333,7 +340,9 @@ def _figures(
     is_priced = all(info.cost is not None for info in infos if info.tokens.prompt)
     reporting = [info for info in infos if info.tokens.prompt and not info.tokens.estimated]
     reported_tokens = {info.id: info.tokens.prompt for info in reporting}
-    sizes = [reported_tokens.get(request.message_id or "", request.tokens) for request in sent]
+    sizes = [
+        reported_tokens.get(request.message_id or "", request.tokens) for request in sent_requests
+    ]
     answer_text = _newest_answer_text(answers)
     output = usage.output + usage.reasoning
     units = UNIT_PRICES.cost(
@@ -343,9 +352,9 @@ def _figures(
     return Branch(
         session=name,
         title=session.title if session is not None else "",
-        models=tuple(dict.fromkeys(request.model.ref.id for request in sent)),
+        models=tuple(dict.fromkeys(request.model.ref.id for request in sent_requests)),
         policy=_choice_text(choice) if choice is not None else "",
-        requests=len(sent),
+        requests=len(sent_requests),
         usage=usage,
         cost=cost if is_priced else None,
         units=None if is_priced else units,
@@ -353,8 +362,10 @@ def _figures(
         answer=one_line(answer_text, ANSWER_CHARS),
         text=answer_text if len(answer_text) <= TEXT_CHARS else f"{answer_text[: TEXT_CHARS - 1]}…",
         sizes=tuple(sizes),
-        window=sent[-1].facts.window if sent else 0,
-        estimates=sum((request.message_id or "") not in reported_tokens for request in sent),
+        window=sent_requests[-1].facts.window if sent_requests else 0,
+        estimates=sum(
+            (request.message_id or "") not in reported_tokens for request in sent_requests
+        ),
     )
 
 

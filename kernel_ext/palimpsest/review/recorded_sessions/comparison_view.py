@@ -30,9 +30,9 @@ def comparison_view(
     is_one_money = comparison.first.unit == comparison.second.unit
     ratio_column = comparison.table.columns[-1]
     view = SessionComparison(
-        first=_session(first, comparison, comparison.parting.first, price),
-        second=_session(second, comparison, comparison.parting.second, price),
-        shared=comparison.parting.shared,
+        first=_session(first, comparison, comparison.parting.first_step, price),
+        second=_session(second, comparison, comparison.parting.second_step, price),
+        shared=comparison.parting.shared_steps,
         sentence=comparison.sentence,
         unit=comparison.first.unit if is_one_money else "",
         figures=tuple(
@@ -63,7 +63,7 @@ def _session(
     costs = session_costs(timeline, lambda: review.ruler, review.price(price))
     parting = None
     if step is not None:
-        words = step.words(with_texts=comparison.with_texts)
+        words = step.phrase(with_texts=comparison.with_texts)
         parting = ComparedStep(request=step.request, words=words)
     return ComparedSession(
         session=timeline.session,

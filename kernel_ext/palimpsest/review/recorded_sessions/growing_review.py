@@ -49,8 +49,8 @@ class GrowingReview:
 
     def review(self) -> RecordingReview:
         """Return the review of the whole log so far; raises NotFound."""
-        growing = self._growing(self._session_id)
-        timeline = growing.newest_timeline()
+        growing_timeline = self._growing_timeline(self._session_id)
+        timeline = growing_timeline.newest_timeline()
         self._ruler = stable_ruler(
             self._ruler, session_ruler(timeline, lambda: self._section_tokens)
         )
@@ -60,7 +60,9 @@ class GrowingReview:
             self._price_of,
             SentRequests(self._store, self._session_id),
             self._children_of,
-            references_of=partial(self._references.at, settled=growing.settled_items),
+            references_of=partial(
+                self._references.references_until, settled=growing_timeline.settled_items
+            ),
             ruler=self._ruler,
             problems=self._problems,
             note_files=self._note_files,
@@ -72,7 +74,7 @@ class GrowingReview:
         sent = SentRequests(self._store, self._session_id)
         return tokens_beside(sent.system, sent.tools_text)
 
-    def _growing(self, session_id: str) -> GrowingTimeline:
+    def _growing_timeline(self, session_id: str) -> GrowingTimeline:
         timeline = self._timelines.get(session_id)
         if timeline is None:
             timeline = GrowingTimeline(self._store, session_id, counter, self._price_of)
@@ -81,7 +83,7 @@ class GrowingReview:
 
     def _children_of(self, parent: str) -> Sequence[Timeline]:
         return [
-            self._growing(session.id).newest_timeline()
+            self._growing_timeline(session.id).newest_timeline()
             for session in self._store.list()
             if session.parent_id == parent
         ]

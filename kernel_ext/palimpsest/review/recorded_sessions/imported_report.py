@@ -6,18 +6,18 @@ Such a session cannot be continued, so there is no next request to report. The t
 
 from collections.abc import Iterator, Mapping
 
-from palimpsest.render.reports.context_window import KINDS
+from palimpsest.render.reports.context_window import FILL_KINDS
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.request_items import Scrub, first_line
 from palimpsest.review.context_report.context_report import ContextReport
-from palimpsest.review.context_report.window_contents import WAYS, Reduction, whole_tokens
-from palimpsest.review.request_contents.request_blocks import UNSEEN
+from palimpsest.review.context_report.window_contents import WAY_OF_STATE, Reduction, whole_tokens
+from palimpsest.review.request_contents.request_blocks import UNSEEN_KIND
 from palimpsest.review.session_review import SessionReview
 from palimpsest.review.tables.explanation import transition_words
 from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.errors import UserError
 
-GAUGE_KINDS: Mapping[str, str] = {"call": "assistant", "media": "user", UNSEEN: "system"}
+GAUGE_KINDS: Mapping[str, str] = {"call": "assistant", "media": "user", UNSEEN_KIND: "system"}
 """The gauge's names for item kinds of a timeline, where they differ."""
 UNSEEN_NAME = "not in the recording"
 
@@ -28,7 +28,7 @@ def imported_report(review: SessionReview, scrub: Scrub = str) -> ContextReport:
     if not timeline.requests:
         raise UserError("The recording has no request, so there is no context to show.")
     last_request = timeline.requests[-1]
-    shown = review.request(last_request.index + 1)
+    last_shown = review.request(last_request.index + 1)
     window = last_request.window or review.listed_limits().by_model.get(last_request.model, 0)
     return ContextReport(
         session_id=timeline.session,
@@ -40,8 +40,10 @@ def imported_report(review: SessionReview, scrub: Scrub = str) -> ContextReport:
         reserve=last_request.reserve,
         estimator=ruler.estimator,
         calibration=ruler.factor,
-        reported=last_request.reported,
-        items=whole_tokens(_item(block, scrub) for block in (*shown.blocks, *shown.outside_blocks)),
+        reported_tokens=last_request.reported,
+        items=whole_tokens(
+            _item(block, scrub) for block in (*last_shown.blocks, *last_shown.outside_blocks)
+        ),
         reductions=tuple(_reductions(review, last_request.index, scrub)),
         recorded_by=timeline.origin,
     )
@@ -51,8 +53,8 @@ def _item(block: RequestItem, scrub: Scrub) -> RequestItem:
     """Return a block as an item of a window."""
     kind = GAUGE_KINDS.get(block.kind, block.kind)
     return RequestItem(
-        kind=kind if kind in KINDS else "used",
-        name=UNSEEN_NAME if block.kind == UNSEEN else block.kind,
+        kind=kind if kind in FILL_KINDS else "used",
+        name=UNSEEN_NAME if block.kind == UNSEEN_KIND else block.kind,
         words=one_line(scrub(first_line(block.text))),
         tokens=block.tokens,
         state=block.state if block.state in ("whole", "truncated") else "cleared",
@@ -67,16 +69,16 @@ def _reductions(review: SessionReview, request: int, scrub: Scrub) -> Iterator[R
         transition = timeline.transition_at(item.index, request)
         if transition is None or transition.state == "whole":
             continue
-        before = weights[item.index] * factor
-        after = None if transition.tokens is None else round(transition.tokens * factor)
+        tokens_before = weights[item.index] * factor
+        tokens_after = None if transition.tokens is None else round(transition.tokens * factor)
         yield Reduction(
-            way=WAYS[transition.state],
+            way=WAY_OF_STATE[transition.state],
             name=item.tool or item.kind,
-            words=one_line(scrub(item.label)),
+            text=one_line(scrub(item.label)),
             rule=transition.rule or "not recorded",
             reason=f"Since request {transition.request + 1}: "
             + scrub(transition_words(transition, weights[item.index], transition.tokens, factor)),
-            tokens_before=round(before),
-            tokens_after=after,
+            tokens_before=round(tokens_before),
+            tokens_after=tokens_after,
             part_id=item.id,
         )

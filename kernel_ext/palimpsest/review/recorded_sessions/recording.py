@@ -179,7 +179,7 @@ def open_recording(
     lifetime: str | float | None = None,
     control: ImportControl | None = None,
     review: ReviewMaker[RecordingReview] = RecordingReview,
-    alone: bool = False,
+    without_subagents: bool = False,
     captured: str | Path | None = None,
 ) -> Recording[RecordingReview]:
     """Open the sessions of a recording, of a folder of recordings, or of a project, for review.
@@ -187,7 +187,7 @@ def open_recording(
     The path may be any recording that can be imported (docs/import.md), or a project (a folder with ``.palimpsest``), of
     which all sessions are read, or only ``session``. Nothing is written next to it. ``price`` and ``lifetime`` hold for all
     sessions: ``price`` is a model's id, ``units``, ``MODEL=in/out/read/write`` or a price file, or a list of these, and
-    ``lifetime`` is the seconds for which the cache keeps a prefix. ``review`` makes the review of a timeline. With ``alone``
+    ``lifetime`` is the seconds for which the cache keeps a prefix. ``review`` makes the review of a timeline. With ``without_subagents``
     other recordings are not searched for subagents, and a fork has only its own requests. ``captured`` is a capture of the
     recording's requests (HAR, claude-tap), with which it is joined. Raises UserError with one sentence.
     """
@@ -210,11 +210,13 @@ def open_recording(
         project = project_store(root, session)
         ids = [session] if session else [info.id for info in project.list()]
         notes = project_notes(project.layout)
-        return make_recording(project, ids, reads_log=True, own_only=alone, note_files=notes)
+        return make_recording(
+            project, ids, reads_log=True, own_only=without_subagents, note_files=notes
+        )
     reading = _Reading(
         target,
         control or ImportControl(),
-        alone,
+        without_subagents,
         None if captured is None else home_path(captured),
     )
     store, report, remove = _import_into_memory(reading) or _import_into_folder(reading)
@@ -237,7 +239,7 @@ class _Reading:
 
     path: Path
     control: ImportControl
-    alone: bool
+    without_subagents: bool
     captured: Path | None
 
     def import_into(self, store: Store, control: ImportControl) -> ImportReport:
@@ -247,7 +249,7 @@ class _Reading:
             self.path,
             lambda: time.time_ns() // 1_000_000,
             control,
-            alone=self.alone,
+            without_subagents=self.without_subagents,
             errors_in=errors_folder,
             captured=self.captured,
         )

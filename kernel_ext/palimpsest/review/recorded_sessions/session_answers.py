@@ -32,7 +32,7 @@ MAX_VIEWS = 4
 """Maximum views that are stored as the base of patches: those of a tab and a cell, and the previous view of each."""
 MAX_SUBAGENTS = 2
 """Maximum subagents whose timelines are kept for further questions."""
-GROWTH = frozenset(
+GROWTH_EVENTS = frozenset(
     {
         "session.created",
         "session.updated",
@@ -162,13 +162,13 @@ class SessionAnswers:
         return self._current_answers().review
 
     def _as_patch(
-        self, query: AskView, answer: ViewAnswer, chosen: Sequence[PolicyOption]
+        self, query: AskView, answer: ViewAnswer, options: Sequence[PolicyOption]
     ) -> ViewAnswer:
         """Return an answer with a patch of the front end's view instead of the whole view, if that view is known."""
         view = answer.view
         if view is None:
             return answer
-        view_kind = query.price, tuple(chosen)
+        view_kind = query.price, tuple(options)
         earlier_view = self._views.get((view_kind, query.epoch or "", query.after or 0))
         self._views[view_kind, view.epoch, view.seq] = view
         while len(self._views) > MAX_VIEWS:
@@ -185,14 +185,14 @@ class SessionAnswers:
         return answer.model_copy(update={"view": None, "patch": patch_of(earlier_view, view)})
 
     def _current_answers(self) -> ViewAnswers:
-        place, current = self._place(), self._answers
+        place, answers = self._place(), self._answers
         if (
-            current is not None
+            answers is not None
             and self._own == place.is_own
-            and not self._has_changed(current, place)
+            and not self._has_changed(answers, place)
         ):
-            return current
-        if self._growing_review is None or (current is not None and place.seq < current.seq):
+            return answers
+        if self._growing_review is None or (answers is not None and place.seq < answers.seq):
             self._growing_review = GrowingReview(
                 self._store,
                 self.session_id,
@@ -202,13 +202,13 @@ class SessionAnswers:
                 self._note_files,
             )
         review = self._growing_review.review()
-        is_continued = current is not None and review.ruler == current.review.ruler
+        is_continued = answers is not None and review.ruler == answers.review.ruler
         self._own = place.is_own
         self._answers = ViewAnswers(
             review,
-            own=place.is_own,
+            with_own_policies=place.is_own,
             seq=place.seq,
-            epoch=current.epoch if current is not None and is_continued else uuid4().hex[:12],
+            epoch=answers.epoch if answers is not None and is_continued else uuid4().hex[:12],
         )
         return self._answers
 
@@ -216,7 +216,7 @@ class SessionAnswers:
         if place.seq <= current.seq:
             # A shorter log is a different log, or was deleted.
             return place.seq < current.seq
-        newer = self._store.read(self.session_id, current.seq, only=GROWTH)
+        newer = self._store.read(self.session_id, current.seq, only=GROWTH_EVENTS)
         return next(newer, None) is not None
 
     def _stored_place(self) -> SessionPlace:

@@ -63,7 +63,7 @@ def review_made_by(
         SentRequests(store, session_id),
         children_of,
         references=None if stored is None else stored.references,
-        keep=None if file is None else file.keep,
+        keep_review=None if file is None else file.store_review,
         problems=problems,
         price=price,
         note_files=note_files,

@@ -28,7 +28,7 @@ from palimpsest.render.reports.table import (
 )
 from palimpsest.review.request_contents.lost_word import LostWord
 from palimpsest.review.request_contents.replaced_constraints import (
-    COMPARED,
+    COMPARISON_NOTE,
     ReplacedConstraint,
     constraints_table,
     is_user_text,
@@ -106,7 +106,7 @@ class CompactionLoss(ShownAsTable):
     """A sentence on the tokens of the whole conversation before and after it, where they were recorded."""
 
     @property
-    def needed(self) -> tuple[LostWord, ...]:
+    def needed_names(self) -> tuple[LostWord, ...]:
         """The lost names that a later answer used, the earliest first."""
         return tuple(
             sorted((word for word in self.lost if word.needed), key=lambda word: word.needed)
@@ -154,7 +154,7 @@ class CompactionLoss(ShownAsTable):
             )
         if not self.lost:
             return tuple(lines)
-        return (*lines, self.needed_sentence, *self._constraint_words, *self._repair_words)
+        return (*lines, self.needed_sentence, *self._constraint_sentence, *self._repair_words)
 
     @property
     def _repair_words(self) -> tuple[str, ...]:
@@ -174,19 +174,19 @@ class CompactionLoss(ShownAsTable):
     @property
     def needed_sentence(self) -> str:
         """A sentence on the lost names that later answers used."""
-        needed = self.needed
-        if not needed:
+        needed_names = self.needed_names
+        if not needed_names:
             return "No later answer used any of these."
         named = ", ".join(
             f"{word.name[:MAX_NAME_CHARS]} (request {word.needed[0] + 1})"
-            for word in needed[:MAX_NEEDED_NAMES]
+            for word in needed_names[:MAX_NEEDED_NAMES]
         )
-        more = (
-            f" and {len(needed) - MAX_NEEDED_NAMES:,} more"
-            if len(needed) > MAX_NEEDED_NAMES
+        further_text = (
+            f" and {len(needed_names) - MAX_NEEDED_NAMES:,} more"
+            if len(needed_names) > MAX_NEEDED_NAMES
             else ""
         )
-        return f"Needed later: {len(needed):,} of them, {named}{more}."
+        return f"Needed later: {len(needed_names):,} of them, {named}{further_text}."
 
     @cached_property
     def constraints_table(self) -> ReportTable:
@@ -196,25 +196,27 @@ class CompactionLoss(ShownAsTable):
         return constraints_table(title, self.constraints)
 
     @property
-    def _constraint_words(self) -> tuple[str, ...]:
+    def _constraint_sentence(self) -> tuple[str, ...]:
         """A sentence on the first lost constraint; empty where none is lost."""
-        lost = next((constraint for constraint in self.constraints if not constraint.is_kept), None)
-        if lost is None:
-            return ()
-        touched = (
-            ""
-            if lost.call is None
-            else f"; a call of request {lost.call + 1} holds one of its words"
+        lost_constraint = next(
+            (constraint for constraint in self.constraints if not constraint.is_kept), None
         )
-        quoted = f"“{lost.sentence[:MAX_NAME_CHARS]}” of request {lost.shown_from + 1}"
-        return (f"Lost of what a person demanded: {quoted}{touched}. {COMPARED}",)
+        if lost_constraint is None:
+            return ()
+        acting_text = (
+            ""
+            if lost_constraint.call is None
+            else f"; a call of request {lost_constraint.call + 1} holds one of its words"
+        )
+        quoted = f"“{lost_constraint.sentence[:MAX_NAME_CHARS]}” of request {lost_constraint.shown_from + 1}"
+        return (f"Lost of what a person demanded: {quoted}{acting_text}. {COMPARISON_NOTE}",)
 
     @cached_property
     def table(self) -> ReportTable:
         """The lost names, needed ones first, with the sentences below."""
-        needed = self.needed
+        needed = self.needed_names
         others = [word for word in self.lost if not word.needed]
-        words = (*needed, *others)[: MAX_ROWS * len(LOST_KINDS)]
+        shown_names = (*needed, *others)[: MAX_ROWS * len(LOST_KINDS)]
         columns: tuple[ColumnSpec, ...] = (
             TableColumn("kind", "kind"),
             (TableColumn("name", "lost name"), lambda word: word.name[:MAX_NAME_CHARS]),
@@ -225,9 +227,9 @@ class CompactionLoss(ShownAsTable):
             (TableColumn("uses", "uses later", "count"), lambda word: len(word.needed)),
         )
         title = f"Compaction {self.number + 1} under {self.policy}: {len(self.lost):,} names lost"
-        hidden = len(self.lost) - len(words)
+        hidden = len(self.lost) - len(shown_names)
         more = (f"{hidden:,} more names are not listed.",) if hidden > 0 else ()
-        return table_of(title, columns, words, (*self.sentences, *more))
+        return table_of(title, columns, shown_names, (*self.sentences, *more))
 
     def json(self) -> dict[str, Any]:
         """Return the compaction as plain values; numbers count from 1."""
@@ -281,7 +283,7 @@ class CompactionLosses(ShownAsTable):
     def table(self) -> ReportTable:
         """The table with a row for each compaction."""
         unit = next((compaction.price.unit for compaction in self.compactions), "USD")
-        about = f"{COMPARED} Of how many is in the JSON."
+        about = f"{COMPARISON_NOTE} Of how many is in the JSON."
         columns: tuple[ColumnSpec, ...] = (
             (TableColumn("compaction", "compaction", "count"), lambda loss: loss.number + 1),
             (TableColumn("request", "request", "count"), lambda loss: loss.request + 1),
@@ -370,12 +372,12 @@ class _ShownSummary(NamedTuple):
 
     request: int
     """The first request that shows the summary."""
-    covered: tuple[int, ...]
+    covered_items: tuple[int, ...]
     place: int
     """The summary's item, or the item that the summary replaces."""
     is_item: bool
     """Whether the summary itself is an item."""
-    undone: int | None = None
+    undone_at: int | None = None
     """The first request that shows the replaced items again."""
     writer: str = ""
     """The session that wrote the summary, where that is known."""
@@ -386,10 +388,10 @@ class _ShownSummary(NamedTuple):
 def _recorded_summaries(simulation: Simulation) -> Iterator[_ShownSummary]:
     """Yield the recorded summaries, one for each compaction, if the replay shows them; without those of another session."""
     timeline = simulation.timeline
-    own = {
+    own_items = {
         str(event.numbers.get("summary")) for event in timeline.events if event.kind == "compact"
     }
-    undone: dict[str, int] = {}
+    undone_requests: dict[str, int] = {}
     conversations = {
         str(event.numbers.get("summary")): conversation_size(
             event.numbers["before"], event.numbers["after"], event.numbers["kept"]
@@ -400,19 +402,19 @@ def _recorded_summaries(simulation: Simulation) -> Iterator[_ShownSummary]:
     writers_by_summary = summary_writers(timeline)
     for event in timeline.events:
         if event.kind == "undo" and event.numbers.get("back"):
-            undone.pop(str(event.numbers.get("summary")), None)
+            undone_requests.pop(str(event.numbers.get("summary")), None)
         elif event.kind == "undo":
-            undone[str(event.numbers.get("summary"))] = event.request
+            undone_requests[str(event.numbers.get("summary"))] = event.request
     for item in timeline.items if simulation.policy_name == "recorded" else ():
         is_newest = item.entered >= len(timeline.requests)  # no request has its event yet
-        if item.kind == "summary" and (item.message in own or is_newest):
-            undone_at = undone.get(item.message)
+        if item.kind == "summary" and (item.message in own_items or is_newest):
+            undone_at = undone_requests.get(item.message)
             yield _ShownSummary(
                 item.entered,
                 item.covers,
                 item.index,
                 is_item=True,
-                undone=undone_at,
+                undone_at=undone_at,
                 writer=writers_by_summary.get(item.message, ""),
                 conversation=conversations.get(item.message, ""),
             )
@@ -437,12 +439,12 @@ def _loss(
     price: PriceProfile,
     writers: Mapping[str, SummarySession],
 ) -> CompactionLoss:
-    timeline, recorded = simulation.timeline, simulation.policy_name == "recorded"
-    replaced_items = _covered_items(simulation, replaced.request, replaced.covered)
-    texts = [shown_text(timeline, shown, recorded=recorded) for shown in replaced_items]
+    timeline, is_recorded = simulation.timeline, simulation.policy_name == "recorded"
+    replaced_items = _covered_items(simulation, replaced.request, replaced.covered_items)
+    texts = [shown_text(timeline, shown, is_recorded=is_recorded) for shown in replaced_items]
     summary, tokens = _summary(simulation, replaced)
     other_texts = [
-        shown_text(timeline, shown, recorded=recorded)
+        shown_text(timeline, shown, is_recorded=is_recorded)
         for shown in items_at(simulation, replaced.request)
         if shown.item.index != replaced.place
     ]
@@ -451,18 +453,18 @@ def _loss(
         for shown, text in zip(replaced_items, texts, strict=True)
         if is_user_text(timeline, shown.item)
     ]
-    lost = lost_names(texts, summary, other_texts, user_texts=prompts_before)
-    needed = {
+    lost_words = lost_names(texts, summary, other_texts, user_texts=prompts_before)
+    requests_by_name = {
         name: tuple(
             use
             for use, holders in uses.get(name, ())
             if replaced.request <= use
-            and (replaced.undone is None or use < replaced.undone)
+            and (replaced.undone_at is None or use < replaced.undone_at)
             and not _is_shown_again(timeline, replaced.request, use, name, holders)
         )
-        for name in lost.kind_by_name
+        for name in lost_words.kind_by_name
     }
-    fetched = _items_to_fetch(replaced_items, texts, needed)
+    fetched = _items_to_fetch(replaced_items, texts, requests_by_name)
     return CompactionLoss(
         timeline=timeline,
         number=number,
@@ -473,17 +475,23 @@ def _loss(
         summary=summary,
         tokens_before=sum(shown.tokens for shown in replaced_items),
         tokens_after=tokens,
-        found=lost.counts_by_kind,
-        lost=tuple(LostWord(name, kind, needed[name]) for name, kind in lost.kind_by_name.items()),
+        found=lost_words.counts_by_kind,
+        lost=tuple(
+            LostWord(name, kind, requests_by_name[name])
+            for name, kind in lost_words.kind_by_name.items()
+        ),
         price=price,
         refetching=sum(
             fetch_cost(simulation, request_of_use, item, price)
             for item, request_of_use in fetched.items()
         ),
         fetches=len(fetched),
-        undone=replaced.undone,
+        undone=replaced.undone_at,
         constraints=replaced_constraints(
-            timeline, replaced.request, replaced_items, frozenset(lost.names_of_kind(CONSTRAINTS))
+            timeline,
+            replaced.request,
+            replaced_items,
+            frozenset(lost_words.names_of_kind(CONSTRAINTS)),
         ),
         writer=writers.get(replaced.writer),
         conversation=replaced.conversation,
@@ -507,10 +515,12 @@ def _is_shown_again(
 
 
 def _items_to_fetch(
-    replaced_items: Sequence[ShownItem], texts: Iterable[str], needed: Mapping[str, Sequence[int]]
+    replaced_items: Sequence[ShownItem],
+    texts: Iterable[str],
+    requests_by_name: Mapping[str, Sequence[int]],
 ) -> dict[int, int]:
     """Return the newest item with each needed name, and the first request that needed it."""
-    first_use = {name: requests[0] for name, requests in needed.items() if requests}
+    first_use = {name: requests[0] for name, requests in requests_by_name.items() if requests}
     holder: dict[str, int] = {}
     for shown, text in zip(replaced_items, texts, strict=True) if first_use else ():
         holder |= {name: shown.item.index for _, name in names_of(text) if name in first_use}
@@ -521,13 +531,13 @@ def _items_to_fetch(
 
 
 def _covered_items(
-    simulation: Simulation, request: int, covered: Sequence[int]
+    simulation: Simulation, request: int, covered_indexes: Sequence[int]
 ) -> tuple[ShownItem, ...]:
     """Return the covered items as the request would have shown them without the compaction."""
     factor = simulation.ruler.factor
     return tuple(
         ShownItem(item, transition, tokens * factor)
-        for item, transition, tokens in items_with_tokens(simulation, covered, request - 1)
+        for item, transition, tokens in items_with_tokens(simulation, covered_indexes, request - 1)
         if tokens
     )
 

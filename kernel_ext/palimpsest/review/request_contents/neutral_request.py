@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import Any, Literal
 
 from palimpsest.model.wire.provider_messages import to_provider
-from palimpsest.review.request_contents.request_blocks import UNSEEN
+from palimpsest.review.request_contents.request_blocks import UNSEEN_KIND
 from palimpsest.store.bounded_json import json_value
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
@@ -21,7 +21,7 @@ from palimpsest.transcript.timeline import Timeline
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 Role = Literal["system", "user", "assistant", "tool"]
-_ROLES: Mapping[str, Role] = {
+_ROLE_OF_KIND: Mapping[str, Role] = {
     "system": "system",
     "assistant": "assistant",
     "tool": "tool",
@@ -32,16 +32,20 @@ def neutral_messages_of(
     timeline: Timeline, blocks: Sequence[RequestItem], system: str = ""
 ) -> NeutralMessages:
     """Return the messages of a request's blocks; blocks of the same provider message are one message."""
-    opening = [NeutralMessage(role="system", blocks=(TextBlock(text=system),))] if system else []
+    system_messages = (
+        [NeutralMessage(role="system", blocks=(TextBlock(text=system),))] if system else []
+    )
     sent = [
-        block for block in blocks if block.kind not in ("tools", UNSEEN) and block.item is not None
+        block
+        for block in blocks
+        if block.kind not in ("tools", UNSEEN_KIND) and block.item is not None
     ]
     grouped = groupby(sent, key=lambda block: (timeline.items[block.item or 0].block, block.role))
     return (
-        *opening,
+        *system_messages,
         *(
             NeutralMessage(
-                role=_ROLES.get(role, "user"),
+                role=_ROLE_OF_KIND.get(role, "user"),
                 blocks=tuple(_block(timeline, block) for block in group),
             )
             for (_, role), group in grouped

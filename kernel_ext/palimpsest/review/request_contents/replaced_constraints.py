@@ -11,7 +11,7 @@ from palimpsest.render.reports.table import ColumnSpec, ReportTable, TableColumn
 from palimpsest.review.request_contents.shown_items import ShownItem
 from palimpsest.transcript.timeline import Timeline, TimelineItem
 
-COMPARED = "Words are compared, not meanings."
+COMPARISON_NOTE = "Words are compared, not meanings."
 MAX_LISTED = 100
 
 
@@ -34,18 +34,23 @@ class ReplacedConstraint:
 def replaced_constraints(
     timeline: Timeline,
     request: int,
-    replaced: Sequence[ShownItem],
-    lost: frozenset[str],
+    replaced_items: Sequence[ShownItem],
+    lost_names: frozenset[str],
 ) -> tuple[ReplacedConstraint, ...]:
-    """Return the constraints that a compaction before a request replaced; ``lost`` are the sentences that are not kept."""
+    """Return the constraints that a compaction before a request replaced; ``lost_names`` are the sentences that are not kept."""
     constraints_by_sentence: dict[str, ReplacedConstraint] = {}
-    for shown in replaced:
+    for shown in replaced_items:
         item = shown.item
         if is_user_text(timeline, item):
             for sentence in constraints_in(timeline.read(item.index)):
                 call = _call_with(timeline, request, subject_words(sentence))
                 constraints_by_sentence[sentence] = ReplacedConstraint(
-                    sentence, item.index, item.entered, request - 1, sentence not in lost, call
+                    sentence,
+                    item.index,
+                    item.entered,
+                    request - 1,
+                    sentence not in lost_names,
+                    call,
                 )
     return tuple(constraints_by_sentence.values())
 
@@ -69,22 +74,22 @@ def constraints_table(title: str, constraints: Sequence[ReplacedConstraint]) -> 
             lambda constraint: constraint.shown_until + 1,
         ),
         (
-            TableColumn("kept", "kept", about=COMPARED),
+            TableColumn("kept", "kept", about=COMPARISON_NOTE),
             lambda constraint: "yes" if constraint.is_kept else "no",
         ),
         (
             TableColumn(
-                "call", "first later call", "count", "", f"With one of its words. {COMPARED}"
+                "call", "first later call", "count", "", f"With one of its words. {COMPARISON_NOTE}"
             ),
             lambda constraint: None if constraint.call is None else constraint.call + 1,
         ),
     )
-    return table_of(title, columns, ordered[:MAX_LISTED], (COMPARED,))
+    return table_of(title, columns, ordered[:MAX_LISTED], (COMPARISON_NOTE,))
 
 
-def _call_with(timeline: Timeline, request: int, words: frozenset[str]) -> int | None:
+def _call_with(timeline: Timeline, request: int, names: frozenset[str]) -> int | None:
     for call_request, said_words in timeline.derived_value("words of calls", _words_of_calls):
-        if call_request >= request and words & said_words:
+        if call_request >= request and names & said_words:
             return call_request
     return None
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, assert_never
 
-from palimpsest.recordings.timeline.item_texts import RESULT, call_text
+from palimpsest.recordings.timeline.item_texts import RESULT_SUFFIX, call_text
 from palimpsest.review.request_contents.shown_items import ShownItem, shown_text
 from palimpsest.review.request_contents.tool_definitions import tool_definitions
 from palimpsest.transcript.context_values.neutral_messages import (
@@ -22,7 +22,7 @@ from palimpsest.transcript.timeline import Timeline
 if TYPE_CHECKING:
     from palimpsest.recordings.reconstruction.requests import Rebuilt
 
-ROLES: Mapping[str, str] = {
+ROLE_OF_KIND: Mapping[str, str] = {
     "system": "system",
     "tools": "system",
     "instructions": "system",
@@ -32,22 +32,22 @@ ROLES: Mapping[str, str] = {
     "output": "tool",
 }
 """The role of each kind of item; other kinds have the role ``user``."""
-UNSEEN = "unseen"
+UNSEEN_KIND = "unseen"
 """Kind of the block for tokens that the recording does not show."""
 UNSEEN_TEXT = "[What every request held and the recording does not show{}.]"
 CHARS_PER_TOKEN = 4
 
 
 def item_blocks(
-    timeline: Timeline, shown: Iterable[ShownItem], *, recorded: bool
+    timeline: Timeline, items: Iterable[ShownItem], *, is_recorded: bool
 ) -> tuple[RequestItem, ...]:
     """Return a block for each shown item, and for each tool definition."""
     return _divide_tokens(
         [
             block
-            for shown_item in shown
+            for shown_item in items
             for block in _blocks_of_item(
-                shown_item, shown_text(timeline, shown_item, recorded=recorded)
+                shown_item, shown_text(timeline, shown_item, is_recorded=is_recorded)
             )
         ]
     )
@@ -100,16 +100,16 @@ def unseen_blocks(system: str, tools: str, tokens: float) -> tuple[RequestItem, 
         name for name, given in (("system prompt", system), ("tools", tools)) if not given
     )
     text = UNSEEN_TEXT.format(f": {missing}" if missing else "")
-    return (_block("system", UNSEEN, text, remaining_tokens),)
+    return (_block("system", UNSEEN_KIND, text, remaining_tokens),)
 
 
 def sent_blocks(
-    timeline: Timeline, request: int, shown: Sequence[ShownItem], rebuilt: "Rebuilt"
+    timeline: Timeline, request: int, items: Sequence[ShownItem], rebuilt: "Rebuilt"
 ) -> tuple[tuple[RequestItem, ...], tuple[RequestItem, ...]]:
     """Return a rebuilt request's blocks, tools first, and the blocks of counted items that were not sent."""
-    shown_by_index = {shown_item.item.index: shown_item for shown_item in shown}
-    index_by_id = _index_by_id(timeline, shown)
-    blocks = list(_tools(shown, rebuilt))
+    shown_by_index = {shown_item.item.index: shown_item for shown_item in items}
+    index_by_id = _index_by_id(timeline, items)
+    blocks = list(_tool_blocks(items, rebuilt))
     for message in rebuilt.neutral:
         for block, kind, text in _contents(message):
             index = _index(index_by_id, timeline, message, block)
@@ -120,8 +120,8 @@ def sent_blocks(
             unshown = ShownItem(timeline.items[index], timeline.transition_at(index, request), 0)
             blocks.append(_of_item(shown_by_index.get(index, unshown), text, message.role))
     sent = {sent_block.item for sent_block in blocks}
-    missing = [shown_item for shown_item in shown if shown_item.item.index not in sent]
-    return _divide_tokens(blocks), item_blocks(timeline, missing, recorded=True)
+    missing = [shown_item for shown_item in items if shown_item.item.index not in sent]
+    return _divide_tokens(blocks), item_blocks(timeline, missing, is_recorded=True)
 
 
 def stored_blocks(rebuilt: "Rebuilt") -> tuple[RequestItem, ...]:
@@ -153,7 +153,7 @@ def _block(role: str, kind: str, text: str, tokens: float = 0, **fields: Any) ->
 def _of_item(shown: ShownItem, text: str, role: str = "") -> RequestItem:
     item = shown.item
     return _block(
-        role or ROLES.get(item.kind, "user"),
+        role or ROLE_OF_KIND.get(item.kind, "user"),
         item.kind,
         text,
         shown.tokens,
@@ -166,21 +166,21 @@ def _of_item(shown: ShownItem, text: str, role: str = "") -> RequestItem:
     )
 
 
-def _tools(shown: Sequence[ShownItem], rebuilt: "Rebuilt") -> Iterator[RequestItem]:
-    for shown_item in shown:
+def _tool_blocks(items: Sequence[ShownItem], rebuilt: "Rebuilt") -> Iterator[RequestItem]:
+    for shown_item in items:
         if shown_item.item.kind == "tools":
             specs = [spec.model_dump(mode="json") for spec in rebuilt.request.tools]
             yield from _blocks_of_item(shown_item, json.dumps(specs, ensure_ascii=False))
 
 
-def _index_by_id(timeline: Timeline, shown: Sequence[ShownItem]) -> dict[str, int]:
+def _index_by_id(timeline: Timeline, items: Sequence[ShownItem]) -> dict[str, int]:
     """Return the item index of each part, each result and each summary's message, by their ids."""
     index_by_id: dict[str, int] = {}
     for item in timeline.items:
         index_by_id[item.id.removeprefix(f"{item.message}/")] = item.index
         if item.kind == "summary":
             index_by_id[item.message] = item.index
-    system = next((entry.item.index for entry in shown if entry.item.kind == "system"), None)
+    system = next((entry.item.index for entry in items if entry.item.kind == "system"), None)
     return index_by_id if system is None else {**index_by_id, "system": system}
 
 
@@ -193,12 +193,14 @@ def _index(
         return summary
     part = block.part_id or ""
     if isinstance(block, ResultBlock):
-        return index_by_id.get(part + RESULT)
+        return index_by_id.get(part + RESULT_SUFFIX)
     index = index_by_id.get(part)
     is_quoted = index is not None and timeline.items[index].kind == "call"
     if is_quoted and not isinstance(block, CallBlock):
-        return index_by_id.get(part + RESULT)  # a pinned result that is quoted after a summary
-    return index if index is not None else index_by_id.get(part + RESULT)
+        return index_by_id.get(
+            part + RESULT_SUFFIX
+        )  # a pinned result that is quoted after a summary
+    return index if index is not None else index_by_id.get(part + RESULT_SUFFIX)
 
 
 def _contents(message: NeutralMessage) -> Iterator[tuple[Block, str, str]]:

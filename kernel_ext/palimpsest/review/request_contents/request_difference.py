@@ -18,9 +18,9 @@ from palimpsest.review.request_contents.shown_items import ShownItem, shown_item
 from palimpsest.transcript.timeline import Timeline
 
 Changed = Literal["came", "went", "changed"]
-CHANGES: tuple[Changed, ...] = ("came", "went", "changed")
+CHANGE_ORDER: tuple[Changed, ...] = ("came", "went", "changed")
 AS_REPORTED = "As reported"
-ESTIMATED = "Estimate"
+ESTIMATE_WORD = "Estimate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +99,15 @@ class RequestDifference(ShownAsTable):
 
     @property
     def _estimate(self) -> str:
-        first, second = self.first + 1, self.second + 1
+        first_number, second_number = self.first + 1, self.second + 1
         if self.first_differing is None:
             more = max(self.tokens[1] - self.prefix_tokens, 0)
             return (
-                f"Request {second} begins with all of request {first}: ~{self.prefix_tokens:,.0f} tokens stay "
+                f"Request {second_number} begins with all of request {first_number}: ~{self.prefix_tokens:,.0f} tokens stay "
                 f"as they are, and ~{more:,.0f} come behind them."
             )
         return (
-            f"Request {second} differs from request {first} from item {self.first_differing + 1} on: "
+            f"Request {second_number} differs from request {first_number} from item {self.first_differing + 1} on: "
             f"~{self.prefix_tokens:,.0f} tokens stay as they are, and ~{self.written_anew:,.0f} of the "
             f"others are written anew, ~{self.price.amount_text(self.written_anew_cost)}."
         )
@@ -115,12 +115,12 @@ class RequestDifference(ShownAsTable):
     @property
     def sentences(self) -> tuple[str, ...]:
         """Sentences on the differences, each marked as reported or as an estimate."""
-        numbers = {change: self.of(change) for change in CHANGES}
+        numbers = {change: self.of(change) for change in CHANGE_ORDER}
         counts = ", ".join(
             f"{len(group)} {change} (~{sum(change_of_item.tokens_after or change_of_item.tokens_before for change_of_item in group):,.0f} tokens)"
             for change, group in numbers.items()
         )
-        estimates = [f"{ESTIMATED}: {counts}.", f"{ESTIMATED}: {self._estimate}"]
+        estimates = [f"{ESTIMATE_WORD}: {counts}.", f"{ESTIMATE_WORD}: {self._estimate}"]
         return (*((f"{AS_REPORTED}: {self._facts}",) if self._facts else ()), *estimates)
 
     @cached_property
@@ -192,56 +192,66 @@ def request_difference(
 
     ``loss`` is the reported break between them, where the second follows the first as recorded.
     """
-    before, after = shown_items(simulation, first), shown_items(simulation, second)
-    shared, differing = _prefix(simulation, before, after)
+    items_before, items_after = shown_items(simulation, first), shown_items(simulation, second)
+    shared_tokens, first_different = _prefix(simulation, items_before, items_after)
     sizes = simulation.sizes[first].total, simulation.sizes[second].total
     # A request that only grew begins with the whole other request.
-    differing_tokens = sum(shown_item.tokens for shown_item in after[shared:])
-    prefix = sizes[0] if differing is None else sizes[1] - differing_tokens
-    written_anew = max(min(sizes) - prefix, 0.0) if differing is not None else 0.0
-    until = simulation.facts_until
+    differing_tokens = sum(shown_item.tokens for shown_item in items_after[shared_tokens:])
+    prefix = sizes[0] if first_different is None else sizes[1] - differing_tokens
+    written_anew = max(min(sizes) - prefix, 0.0) if first_different is not None else 0.0
+    facts_until = simulation.facts_until
     prices = price.rates_at(simulation.timeline.requests[second].terms, sizes[1])
     return RequestDifference(
         timeline=simulation.timeline,
         first=first,
         second=second,
         policy=simulation.policy_name,
-        changes=tuple(_changes(simulation, before, after, second)),
-        prefix_items=shared,
+        changes=tuple(_changes(simulation, items_before, items_after, second)),
+        prefix_items=shared_tokens,
         prefix_tokens=prefix,
-        first_differing=differing,
+        first_differing=first_different,
         written_anew=written_anew,
         written_anew_cost=written_anew * (prices.write - prices.read) / 1_000_000,
         tokens=sizes,
         price=price,
-        follows=second == first + 1 and (until is None or second < until),
+        follows=second == first + 1 and (facts_until is None or second < facts_until),
         loss=loss,
     )
 
 
 def _prefix(
-    simulation: Simulation, before: Sequence[ShownItem], after: Sequence[ShownItem]
+    simulation: Simulation, items_before: Sequence[ShownItem], items_after: Sequence[ShownItem]
 ) -> tuple[int, int | None]:
     """Return the number of items in the whole messages that both begin with, and the first item that differs."""
-    shared = 0
-    while shared < min(len(before), len(after)) and before[shared].key == after[shared].key:
-        shared += 1
-    if shared == len(before):
-        return shared, None
-    candidates = [side[shared].item for side in (before, after) if shared < len(side)]
+    shared_tokens = 0
+    while (
+        shared_tokens < min(len(items_before), len(items_after))
+        and items_before[shared_tokens].key == items_after[shared_tokens].key
+    ):
+        shared_tokens += 1
+    if shared_tokens == len(items_before):
+        return shared_tokens, None
+    candidates = [
+        side[shared_tokens].item
+        for side in (items_before, items_after)
+        if shared_tokens < len(side)
+    ]
     ranks = simulation.timeline.ranks
     differing = min(candidates, key=lambda item: ranks[item.index])
     if simulation.ruler.prefix == "message":
-        while shared and before[shared - 1].item.block == differing.block:
-            shared -= 1
-    return shared, differing.index
+        while shared_tokens and items_before[shared_tokens - 1].item.block == differing.block:
+            shared_tokens -= 1
+    return shared_tokens, differing.index
 
 
 def _changes(
-    simulation: Simulation, before: Sequence[ShownItem], after: Sequence[ShownItem], second: int
+    simulation: Simulation,
+    items_before: Sequence[ShownItem],
+    items_after: Sequence[ShownItem],
+    second: int,
 ) -> Iterator[ItemChange]:
-    before_by_index = {shown_item.item.index: shown_item for shown_item in before}
-    for shown_item in after:
+    before_by_index = {shown_item.item.index: shown_item for shown_item in items_before}
+    for shown_item in items_after:
         index = shown_item.item.index
         item_before = before_by_index.pop(index, None)
         if item_before is None:

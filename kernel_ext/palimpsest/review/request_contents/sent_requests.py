@@ -23,8 +23,8 @@ from palimpsest.transcript.session_record.events import (
 if TYPE_CHECKING:
     from palimpsest.recordings.reconstruction.requests import Rebuilt
 
-_SENT = frozenset({"step.requested"})
-_SESSION = frozenset({"session.created", "session.updated"})
+_REQUEST_EVENTS = frozenset({"step.requested"})
+_SESSION_EVENTS = frozenset({"session.created", "session.updated"})
 
 
 class SentRequests:
@@ -38,7 +38,7 @@ class SentRequests:
         """Return the stored requests of another session of the same store."""
         return self if session_id == self._session_id else SentRequests(self._store, session_id)
 
-    def rebuilt(self, message_id: str) -> "Rebuilt | None":
+    def rebuilt_request(self, message_id: str) -> "Rebuilt | None":
         """Return an answer's rebuilt request; None where its content is gone. Raises UserError for a newer version's."""
         request = self._newest_requests.get(message_id)
         if request is None:
@@ -73,7 +73,7 @@ class SentRequests:
         """The newest request of each answer; a retried answer has several requests."""
         return {
             record.event.request.message_id: record.event.request
-            for record in self._store.read(self._session_id, only=_SENT)
+            for record in self._store.read(self._session_id, only=_REQUEST_EVENTS)
             if isinstance(record.event, StepRequested)
             and record.event.request.purpose == "step"
             and record.event.request.message_id is not None
@@ -112,7 +112,7 @@ class SentRequests:
     @cached_property
     def _import_note(self) -> Mapping[str, Any]:
         facts: Mapping[str, Any] = {}
-        for record in self._store.read(self._session_id, only=_SESSION):
+        for record in self._store.read(self._session_id, only=_SESSION_EVENTS):
             if isinstance(record.event, SessionCreated | SessionUpdated):
                 import_note = (record.event.session.metadata or {}).get("imported")
                 facts = import_note if isinstance(import_note, dict) else facts

@@ -98,12 +98,12 @@ def items_with_tokens(
         )
 
 
-def shown_text(timeline: Timeline, shown: ShownItem, *, recorded: bool) -> str:
+def shown_text(timeline: Timeline, shown_item: ShownItem, *, is_recorded: bool) -> str:
     """Return the text that a request shows for an item; a description in brackets where the text is not known.
 
-    ``recorded`` is set where the recording, not a policy, determined the shown text.
+    ``is_recorded`` is set where the recording, not a policy, determined the shown text.
     """
-    transition, item = shown.transition, shown.item
+    transition, item = shown_item.transition, shown_item.item
     if transition is None:
         text = timeline.read(item.index)
         return (
@@ -114,7 +114,7 @@ def shown_text(timeline: Timeline, shown: ShownItem, *, recorded: bool) -> str:
     tokens = transition.tokens or 0
     if transition.state == "summarised":
         return NEVER_WRITTEN.format(tokens=tokens)
-    if recorded:
+    if is_recorded:
         return NOT_KEPT.format(tokens=tokens)
     return FIRST_CHARS.format(chars=transition.chars)
 

@@ -34,7 +34,7 @@ from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.timeline import Timeline
 
 Exactness = Literal["exact", "captured", "rebuilt", "partial", "estimate"]
-EXACTNESS: Mapping[Exactness, str] = {
+EXACTNESS_SENTENCES: Mapping[Exactness, str] = {
     "exact": "As it was sent: rebuilt from the log, and its hash is the recorded one.",
     "captured": "System prompt, tools and cache marks are recorded, from a capture of what was sent, and no estimate; the "
     "messages are those that were recorded before it.",
@@ -42,7 +42,7 @@ EXACTNESS: Mapping[Exactness, str] = {
     "partial": "In part: the recording lacks some of it.",
     "estimate": "As the policy would have sent it: the actions are the recorded ones.",
 }
-MARKED = "The client marked the prompt for the cache up to: {places}."
+MARKED_SENTENCE = "The client marked the prompt for the cache up to: {places}."
 NOT_MARKED = "The client set no cache marks."
 EXCERPT_CHARS = 120
 BLOCK_CHARS = 2_000
@@ -94,11 +94,13 @@ class ShownRequest(ShownAsTable):
     @property
     def note(self) -> str:
         """How the request is known, and which cache marks it carried where they were captured."""
-        sentence = EXACTNESS[self.basis]
+        sentence = EXACTNESS_SENTENCES[self.basis]
         if self.basis != "captured":
             return sentence
         marks = self.timeline.requests[self.request].cache_marks
-        return f"{sentence} {MARKED.format(places='; '.join(marks)) if marks else NOT_MARKED}"
+        return (
+            f"{sentence} {MARKED_SENTENCE.format(places='; '.join(marks)) if marks else NOT_MARKED}"
+        )
 
     def find(self, text: str) -> tuple[FoundText, ...]:
         """Return the places of a plain text in the request, ignoring case; nothing for an empty text.
@@ -183,11 +185,11 @@ class ShownRequest(ShownAsTable):
 
 
 def request_at(
-    simulation: Simulation, request: int, sent: SentRequests | None = None
+    simulation: Simulation, request: int, sent_requests: SentRequests | None = None
 ) -> ShownRequest:
     """Return a request of a replay, from 0, with its contents; raises UserError for an unknown request.
 
-    ``sent`` reads the stored requests: with it, a request of a Palimpsest session that the policy does not change is
+    ``sent_requests`` reads the stored requests: with it, a request of a Palimpsest session that the policy does not change is
     returned exactly as sent.
     """
     timeline = simulation.timeline
@@ -195,21 +197,25 @@ def request_at(
     timeline_request = timeline.requests[request]
     until = simulation.facts_until
     is_fact = until is None or request < until
-    rebuilt = sent.rebuilt(timeline_request.id) if sent is not None and is_fact else None
+    rebuilt = (
+        sent_requests.rebuilt_request(timeline_request.id)
+        if sent_requests is not None and is_fact
+        else None
+    )
     size = simulation.sizes[request].total
-    unseen = size - sum(shown_item.tokens for shown_item in shown)
+    unseen_tokens = size - sum(shown_item.tokens for shown_item in shown)
     make_request = partial(ShownRequest, timeline, request, simulation.policy_name, tokens=size)
     if rebuilt is not None:
         sent_request = rebuilt.request
         blocks, not_sent = (
             sent_blocks(timeline, request, shown, rebuilt)
             if rebuilt.neutral
-            else (stored_blocks(rebuilt), item_blocks(timeline, shown, recorded=True))
+            else (stored_blocks(rebuilt), item_blocks(timeline, shown, is_recorded=True))
         )
         return make_request(
             basis="exact" if rebuilt.matches else "rebuilt",
             blocks=blocks,
-            outside_blocks=(*unseen_blocks("", "", unseen), *not_sent),
+            outside_blocks=(*unseen_blocks("", "", unseen_tokens), *not_sent),
             system="\n\n".join(block.text for block in blocks if block.kind == "system"),
             tools=tuple(tool.model_dump(mode="json") for tool in sent_request.tools),
             messages=rebuilt.neutral,
@@ -221,11 +227,17 @@ def request_at(
                 **dict(sent_request.parameters),
             },
         )
-    blocks = item_blocks(timeline, shown, recorded=simulation.policy_name == "recorded")
+    blocks = item_blocks(timeline, shown, is_recorded=simulation.policy_name == "recorded")
     system_text = "\n\n".join(block.text for block in blocks if block.kind == "system")
-    system = system_text or (sent.system if sent is not None else "")
-    tools = _captured_tools(timeline, shown) or (sent.tools if sent is not None else ())
-    recorded_texts = ("", "") if system_text or sent is None else (sent.system, sent.tools_text)
+    system = system_text or (sent_requests.system if sent_requests is not None else "")
+    tools = _captured_tools(timeline, shown) or (
+        sent_requests.tools if sent_requests is not None else ()
+    )
+    recorded_texts = (
+        ("", "")
+        if system_text or sent_requests is None
+        else (sent_requests.system, sent_requests.tools_text)
+    )
     messages = neutral_messages_of(timeline, blocks, "" if system_text else system)
     return make_request(
         basis="estimate"
@@ -233,8 +245,8 @@ def request_at(
         else "rebuilt"
         if timeline_request.seen == "exact"
         else timeline_request.seen,
-        blocks=(*recorded_blocks(*recorded_texts, unseen), *blocks),
-        outside_blocks=unseen_blocks(*recorded_texts, unseen),
+        blocks=(*recorded_blocks(*recorded_texts, unseen_tokens), *blocks),
+        outside_blocks=unseen_blocks(*recorded_texts, unseen_tokens),
         system=system,
         tools=tools,
         messages=messages,

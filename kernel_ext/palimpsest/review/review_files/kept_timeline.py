@@ -83,9 +83,9 @@ class KeptTimeline(KeptValue):
         return self
 
 
-def check_places(indexes: Iterable[int], below: int) -> None:
+def check_places(indexes: Iterable[int], end: int) -> None:
     """Raise ValueError if a number is below 0 or not below a bound."""
-    if not all(0 <= index < below for index in indexes):
+    if not all(0 <= index < end for index in indexes):
         raise ValueError("A number is out of its range.")
 
 

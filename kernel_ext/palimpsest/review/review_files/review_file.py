@@ -82,13 +82,13 @@ class ReviewFile:
         if not self._digest or not is_folder(self._folder):
             return None
         try:
-            stored = self._read(read_small(self.path, MAX_FILE_BYTES), count)
+            stored = self._read_review(read_small(self.path, MAX_FILE_BYTES), count)
         except (OSError, ValueError, PalimpsestError):
             return None
         self._written = _known_values(stored.timeline, stored.references)
         return stored
 
-    def _read(self, content: bytes, count: CounterOf | None) -> StoredReview:
+    def _read_review(self, content: bytes, count: CounterOf | None) -> StoredReview:
         contents = _Content.model_validate_json(content, strict=True)
         timeline, items = contents.timeline.timeline, contents.timeline.items
         is_current = (
@@ -106,7 +106,7 @@ class ReviewFile:
             None if contents.references is None else contents.references.references(timeline),
         )
 
-    def keep(self, timeline: Timeline, references: References | None) -> None:
+    def store_review(self, timeline: Timeline, references: References | None) -> None:
         """Write the known values of the session if some are not in the file; a disk error is ignored."""
         known_values = _known_values(timeline, references)
         if (
@@ -127,7 +127,7 @@ class ReviewFile:
         )
         try:
             content = contents.model_dump_json().encode()
-            if self._read(content, None).timeline != timeline:
+            if self._read_review(content, None).timeline != timeline:
                 return
         except ValueError:  # a value would be rejected when the file is read
             return
@@ -144,16 +144,16 @@ class ReviewFile:
     def _log_digest(self) -> str:
         """Return the digest of the records from which a timeline is built; empty for a small or unreadable log."""
         digest = hashlib.blake2b(self._session_id.encode(), digest_size=20)
-        total = 0
+        byte_count = 0
         try:
             for piece in self._store.segments.segment_ranges(self._session_id):
                 for _, line in lines_forward(piece):
                     if type_of(line) in TIMELINE_EVENTS:
                         digest.update(line + b"\n")
-                        total += len(line)
+                        byte_count += len(line)
         except OSError:
             return ""
-        return digest.hexdigest() if total >= MIN_LOG_BYTES else ""
+        return digest.hexdigest() if byte_count >= MIN_LOG_BYTES else ""
 
 
 def review_file(store: Store, session_id: str, price: PriceOfModel) -> ReviewFile | None:

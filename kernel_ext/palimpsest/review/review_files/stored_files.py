@@ -35,12 +35,12 @@ def make_room(layout: Layout, folder: Path, new_file: Path, size: int) -> None:
             shutil.rmtree(other_folder, ignore_errors=True)
         elif other_folder != folder:
             files += _files(other_folder)
-    total = size + sum(file_bytes for _, file_bytes, _ in files)
+    total_bytes = size + sum(file_bytes for _, file_bytes, _ in files)
     for _, file_bytes, path in sorted(files):
-        if total <= MAX_BYTES:
+        if total_bytes <= MAX_BYTES:
             break
         path.unlink(missing_ok=True)
-        total -= file_bytes
+        total_bytes -= file_bytes
 
 
 def _folders(root: Path) -> Iterator[Path]:

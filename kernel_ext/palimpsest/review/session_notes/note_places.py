@@ -20,21 +20,21 @@ BAD_RANGE = "{words!r:.60} is no range of requests; write it as 3-9."
 class FoundPlace:
     """A note's place in a timeline; numbers count from 0."""
 
-    words: str
+    text: str
     """The place in a few words; numbers in it count from 1."""
     request: int | None = None
     """The request at which the note is marked; None for the whole session, and where the place is not there."""
-    last: int | None = None
+    last_request: int | None = None
     """The last request of a range."""
     item: int | None = None
     compaction: int | None = None
 
 
-def request_range(words: str) -> tuple[int, int]:
+def request_range(text: str) -> tuple[int, int]:
     """Return the first and last request of a range such as ``3-9``, from 1; raises UserError."""
-    first, dash, last = words.partition("-")
+    first, dash, last = text.partition("-")
     if not dash or not first.strip().isdecimal() or not last.strip().isdecimal():
-        raise UserError(BAD_RANGE.format(words=words))
+        raise UserError(BAD_RANGE.format(words=text))
     return int(first), int(last)
 
 
@@ -83,21 +83,23 @@ def note_place(
 def found_place(timeline: Timeline, place: NotePlace) -> FoundPlace:
     """Return where a place is in a session, with words for people."""
     request = None if place.request is None else place.request - 1
-    known = request if request is not None and request < len(timeline.requests) else None
+    known_request = request if request is not None and request < len(timeline.requests) else None
     match place.kind:
         case "request":
-            return FoundPlace(f"request {place.request}", known)
+            return FoundPlace(f"request {place.request}", known_request)
         case "range":
             last = min(place.last or 0, len(timeline.requests)) - 1
             return FoundPlace(
-                f"requests {place.request} to {place.last}", known, None if known is None else last
+                f"requests {place.request} to {place.last}",
+                known_request,
+                None if known_request is None else last,
             )
         case "break":
-            return FoundPlace(f"cache break at request {place.request}", known)
+            return FoundPlace(f"cache break at request {place.request}", known_request)
         case "compaction":
             return _found_compaction(timeline, place.compaction or 0)
         case "item":
-            return _found_item(timeline, place.item, known)
+            return _found_item(timeline, place.item, known_request)
         case _:
             return FoundPlace("the session")
 
@@ -137,8 +139,8 @@ def _check_break(request: int, breaks: Collection[int]) -> None:
     raise UserError(f"The cache did not break at request {request}; {there}.")
 
 
-def _check_number(number: int | None, total: int, thing: str) -> None:
-    if number is not None and not 0 < number <= total:
+def _check_number(number: int | None, count: int, noun: str) -> None:
+    if number is not None and not 0 < number <= count:
         raise UserError(
-            f"The session has {counted_noun(total, thing)}; there is no {thing} {number}."
+            f"The session has {counted_noun(count, noun)}; there is no {noun} {number}."
         )

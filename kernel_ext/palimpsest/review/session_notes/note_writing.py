@@ -88,7 +88,10 @@ def rewrite_note(files: NoteFiles, session: str, note: str, change: NoteChange) 
 def remove_note(files: NoteFiles, session: str, note: str, author: str = "") -> None:
     """Remove a note, by its id or the end of it: a line says so, and its earlier lines stay; raises NotFound."""
     _append_line(
-        files, files.note(session, note), NoteChange(author=author).checked().author, removed=True
+        files,
+        files.note(session, note),
+        NoteChange(author=author).checked().author,
+        is_removal=True,
     )
 
 
@@ -98,7 +101,7 @@ def default_author(environment: Mapping[str, str]) -> str:
     return next(filter(None, names), "")[:MAX_AUTHOR_CHARS]
 
 
-def _append_line(files: NoteFiles, note: Note, author: str, *, removed: bool = False) -> None:
+def _append_line(files: NoteFiles, note: Note, author: str, *, is_removal: bool = False) -> None:
     identifier = new_note_id()
     author = author or default_author(files.environment)
-    files.append([note.next_line(identifier, author, time_of(identifier), removed=removed)])
+    files.append([note.next_line(identifier, author, time_of(identifier), is_removed=is_removal)])

@@ -62,7 +62,7 @@ class SessionNotes(ShownAsTable):
         return table_of(
             f"{title}: {counts}" if counts else title,
             (
-                (TableColumn("where", "where"), lambda row: row[1].words),
+                (TableColumn("where", "where"), lambda row: row[1].text),
                 (TableColumn("verdict", "verdict"), lambda row: row[0].verdict or None),
                 (TableColumn("tag", "tag"), lambda row: row[0].tag or None),
                 (TableColumn("note", "note"), lambda row: row[0].text or None),
@@ -113,7 +113,7 @@ def notes_overview(sessions: Sequence[SessionNotes]) -> ReportTable:
 
 def note_json(note: Note, place: FoundPlace) -> Mapping[str, Any]:
     """Return a note with the words of its place as plain values; numbers count from 1."""
-    return {**note.model_dump(mode="json"), "where": place.words}
+    return {**note.model_dump(mode="json"), "where": place.text}
 
 
 def _author_words(note: Note) -> str:

@@ -29,13 +29,16 @@ def avoided_by(timeline: Timeline, cache_break: CacheBreak, price: PriceProfile)
     """Return how a break could have been avoided; empty where no way is known, or where it would cost more."""
     if cache_break.cause != "idle":
         return _REMEDIES.get(cache_break.cause, "")
-    before, request = timeline.requests[cache_break.before], timeline.requests[cache_break.request]
-    started, ended = request.started, before.ended or before.started
-    if started is None or ended is None or before.index in behind_the_clock(timeline):
+    before, request = (
+        timeline.requests[cache_break.compared_request],
+        timeline.requests[cache_break.request],
+    )
+    started_ms, previous_end = request.started, before.ended or before.started
+    if started_ms is None or previous_end is None or before.index in behind_the_clock(timeline):
         return ""
     # A request just before the lifetime ends reads the prefix once and keeps it for another lifetime.
     lifetime = cache_lifetime(timeline).seconds
-    request_count = math.ceil((started - ended) / 1000 / lifetime) - 1
+    request_count = math.ceil((started_ms - previous_end) / 1000 / lifetime) - 1
     cost = request_count * price.cost(0, cache_break.expected, 0, 0, terms=request.terms)
     if not 0 < request_count <= MAX_WARMINGS or cost >= cache_break.cost:
         return ""

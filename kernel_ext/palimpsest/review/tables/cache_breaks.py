@@ -32,7 +32,7 @@ class CacheBreak:
     """A request that read less from the cache than the request before had left there."""
 
     request: int
-    before: int
+    compared_request: int
     """The request with which it is compared: the newest earlier request with reported usage."""
     turn: int
     causes: tuple[FoundCause, ...]
@@ -46,7 +46,7 @@ class CacheBreak:
     """Cost of the lost tokens beyond reading them from the cache, in the profile's unit."""
     first_of_turn: bool
     """Whether the request comes right after a prompt: a correlation, not a cause."""
-    written: bool
+    reports_writes: bool
     """Whether the provider reported cache writes; else the lost tokens were paid in full."""
     beginning_only: bool
     """Whether only the beginning of the session was read from the cache, and no message after it."""
@@ -98,15 +98,15 @@ class CacheBreaks(ShownAsTable):
     @property
     def unexplained_share(self) -> float:
         """Share of the lost tokens without a known cause."""
-        lost = sum(cache_break.loss for cache_break in self.breaks)
+        lost_sum = sum(cache_break.loss for cache_break in self.breaks)
         return (
             sum(
                 cache_break.loss
                 for cache_break in self.breaks
                 if cache_break.cause == "unexplained"
             )
-            / lost
-            if lost
+            / lost_sum
+            if lost_sum
             else 0.0
         )
 
@@ -141,7 +141,7 @@ class CacheBreaks(ShownAsTable):
         noun = "break" if len(self) == 1 else "breaks"
         share = self.unexplained_share
         unexplained = (f"{share:.0%} of the lost tokens are unexplained.",) if share else ()
-        priced = (self.price.sentence,) if self.breaks and basis == "estimate" else ()
+        price_notes = (self.price.sentence,) if self.breaks and basis == "estimate" else ()
         title = f"{len(self)} cache {noun} in {counted_noun(self.followers, 'request')}: {self.price.amount_text(self.cost)}"
         return table_of(
             title,
@@ -159,7 +159,7 @@ class CacheBreaks(ShownAsTable):
                 TableColumn("words", "why"),
             ),
             self.breaks,
-            (*((counts,) if counts else ()), *unexplained, *self.correlations, *priced),
+            (*((counts,) if counts else ()), *unexplained, *self.correlations, *price_notes),
             [link_to(self.timeline.session, cache_break.request) for cache_break in self.breaks],
         )
 
@@ -172,10 +172,10 @@ def cache_breaks(timeline: Timeline, price: PriceProfile) -> CacheBreaks:
     reporting, losses = reporting_requests(timeline), cache_losses(timeline)
     grown: GrownRows[_FollowingRequest] = timeline.earlier.setdefault("followers", GrownRows())
     rows = grown.grown_rows(
-        lambda index, _: _follower(timeline, reporting[index], losses[index], price),
+        lambda index, _: _following_request(timeline, reporting[index], losses[index], price),
         reporting,
         losses,
-        about=price,
+        subject=price,
     )
     uses_cache = any(
         request.usage is not None and (request.usage.cache_read or request.usage.cache_write)
@@ -200,7 +200,7 @@ class _FollowingRequest(NamedTuple):
     cache_break: CacheBreak | None
 
 
-def _follower(
+def _following_request(
     timeline: Timeline, request: TimelineRequest, lost: CacheLoss | None, price: PriceProfile
 ) -> _FollowingRequest:
     """Return a following request, with the break and its cost if it lost the cache."""
@@ -210,7 +210,7 @@ def _follower(
     loss = lost.expected_read - lost.actual_read
     cache_break = CacheBreak(
         request=request.index,
-        before=lost.compared_request,
+        compared_request=lost.compared_request,
         turn=request.turn,
         causes=lost.causes,
         expected=lost.expected_read,
@@ -218,7 +218,7 @@ def _follower(
         loss=loss,
         cost=cost_beyond_reading(request, loss, price),
         first_of_turn=follows_prompt,
-        written=request.usage is not None and request.usage.cache_write > 0,
+        reports_writes=request.usage is not None and request.usage.cache_write > 0,
         beginning_only=reads_beginning_only(timeline, request),
     )
     return _FollowingRequest(follows_prompt, cache_break)

@@ -5,7 +5,7 @@ TraceLab (arXiv 2606.30560).
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import ceil, inf
@@ -27,7 +27,7 @@ from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, table_of
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
-FIRST = "first request"
+FIRST_REQUEST = "first request"
 NOT_KNOWN = "not known"
 _PAUSES = (
     (60, "up to 1 minute"),
@@ -63,17 +63,30 @@ class PauseRow:
 class HourCache:
     """Additional cost and gain of a cache that is kept for an hour instead of five minutes; both are estimates."""
 
-    extra: float
+    added_cost: float
     """The additional cost of all writes when they are kept for an hour."""
     pauses: int
     """Number of pauses of five minutes to an hour."""
-    gain: float
+    saved_cost: float
     """What these pauses cost with a cache of five minutes, in addition to reading the prefix."""
+
+    def json(self) -> dict[str, Any]:
+        """Return the costs as plain values."""
+        return {
+            "extra": self.added_cost,
+            "pauses": self.pauses,
+            "gain": self.saved_cost,
+            "break_even": self.break_even,
+        }
 
     @property
     def break_even(self) -> int | None:
         """Number of such pauses from which on an hour's cache pays; None where the session has none."""
-        return ceil(self.extra / (self.gain / self.pauses)) if self.pauses and self.gain else None
+        return (
+            ceil(self.added_cost / (self.saved_cost / self.pauses))
+            if self.pauses and self.saved_cost
+            else None
+        )
 
 
 @dataclass(frozen=True)
@@ -147,22 +160,23 @@ class CacheUse(ShownAsTable):
             yield self._hour_sentence(self.hour)
 
     def _hour_sentence(self, hour: HourCache) -> str:
-        extra, gain = (
-            amount_with_unit(cost, self.unit, "estimate") for cost in (hour.extra, hour.gain)
+        added_text, saved_text = (
+            amount_with_unit(cost, self.unit, "estimate")
+            for cost in (hour.added_cost, hour.saved_cost)
         )
         if not hour.pauses:
-            return f"A cache of an hour would cost {extra} more than one of five minutes, and no pause needs it."
+            return f"A cache of an hour would cost {added_text} more than one of five minutes, and no pause needs it."
         pauses_text = (
             "" if hour.break_even is None else f" {counted_noun(hour.break_even, 'such pause')}"
         )
-        verdict = (
+        conclusion = (
             f"pays from{pauses_text} on"
-            if hour.gain > hour.extra
+            if hour.saved_cost > hour.added_cost
             else f"would pay from{pauses_text} on"
         )
         return (
-            f"A cache of an hour costs {extra} more than one of five minutes, and saves {gain} in "
-            f"{counted_noun(hour.pauses, 'pause')} of five minutes to an hour; it {verdict}."
+            f"A cache of an hour costs {added_text} more than one of five minutes, and saves {saved_text} in "
+            f"{counted_noun(hour.pauses, 'pause')} of five minutes to an hour; it {conclusion}."
         )
 
     def json(self) -> dict[str, Any]:
@@ -176,9 +190,7 @@ class CacheUse(ShownAsTable):
             "amplification": self.amplification,
             "beginning_share": self.beginning_share,
             "idle_compactions": self.idle_compactions,
-            "hour": None
-            if self.hour is None
-            else {**asdict(self.hour), "break_even": self.hour.break_even},
+            "hour": None if self.hour is None else self.hour.json(),
             "unit": self.unit,
         }
 
@@ -201,7 +213,7 @@ def cache_use(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> CacheUse
 
 def _rows(timeline: Timeline, requests: Sequence[TimelineRequest]) -> Iterator[PauseRow]:
     groups: dict[str, list[TimelineRequest]] = {
-        FIRST: [],
+        FIRST_REQUEST: [],
         **{name: [] for _, name in _PAUSES},
         NOT_KNOWN: [],
     }
@@ -216,7 +228,7 @@ def _rows(timeline: Timeline, requests: Sequence[TimelineRequest]) -> Iterator[P
 
 def _pause_name(timeline: Timeline, request: TimelineRequest) -> str:
     if not request.index:
-        return FIRST
+        return FIRST_REQUEST
     seconds = _pause_before(timeline, request.index)
     if seconds is None:
         return NOT_KNOWN
@@ -250,19 +262,22 @@ def _idle_compactions(timeline: Timeline) -> int:
 def _hour_cache(
     timeline: Timeline, requests: Sequence[TimelineRequest], price: PriceProfile
 ) -> HourCache | None:
-    usual, hourly = with_writes_kept(price, hourly=False), with_writes_kept(price, hourly=True)
-    extra, gain, pauses = 0.0, 0.0, 0
+    usual_price, hourly_price = (
+        with_writes_kept(price, hourly=False),
+        with_writes_kept(price, hourly=True),
+    )
+    added_cost, saved_cost, pauses = 0.0, 0.0, 0
     for request in requests:
         if request.usage is None:
             continue
         terms, prompt, written = request.terms, request.reported or 0, request.usage.cache_write
-        extra += hourly.cost(0, 0, written, 0, terms=terms, prompt_tokens=prompt)
-        extra -= usual.cost(0, 0, written, 0, terms=terms, prompt_tokens=prompt)
+        added_cost += hourly_price.cost(0, 0, written, 0, terms=terms, prompt_tokens=prompt)
+        added_cost -= usual_price.cost(0, 0, written, 0, terms=terms, prompt_tokens=prompt)
         seconds = _pause_before(timeline, request.index) if request.index else None
         if seconds is None or not FIVE_MINUTES < seconds <= HOUR:
             continue
         pauses += 1
         prefix = min(timeline.requests[request.index - 1].reported or 0, prompt)
-        gain += usual.cost(0, 0, prefix, 0, terms=terms, prompt_tokens=prompt)
-        gain -= usual.cost(0, prefix, 0, 0, terms=terms, prompt_tokens=prompt)
-    return HourCache(extra, pauses, gain) if extra > 0 else None
+        saved_cost += usual_price.cost(0, 0, prefix, 0, terms=terms, prompt_tokens=prompt)
+        saved_cost -= usual_price.cost(0, prefix, 0, 0, terms=terms, prompt_tokens=prompt)
+    return HourCache(added_cost, pauses, saved_cost) if added_cost > 0 else None

@@ -16,7 +16,7 @@ from palimpsest.transcript.context_values.decisions import (
 from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE, is_prune_rule, why_pruned
 from palimpsest.transcript.timeline import Timeline, TimelineItem, Transition
 
-STATES: Mapping[str, str] = {
+STATE_PHRASES: Mapping[str, str] = {
     "truncated": "cut short",
     "cleared": "cleared",
     "masked": "masked",
@@ -35,11 +35,11 @@ BY_HAND: Mapping[str, str] = {
     "compact": "by a compaction",
 }
 """Phrases for rules whose names a user does not know."""
-NAMELESS = "a tool without a name"
+NAMELESS_TOOL = "a tool without a name"
 MAX_NUMBERS = 4
 
 
-def why(
+def explanation(
     timeline: Timeline,
     item: int,
     request: int,
@@ -57,12 +57,12 @@ def why(
             f"The session has {count(len(timeline.requests))} requests and {count(len(timeline.items))} items."
         )
     timeline_item, shown_at = timeline.items[item], timeline.requests[request]
-    name, where = _item_name(timeline_item), f"request {request + 1}"
+    name, place = _item_name(timeline_item), f"request {request + 1}"
     if item >= shown_at.items:
         entered = timeline_item.entered
         if entered >= len(timeline.requests):
-            return f"{name} is not in {where}: it came after the last request."
-        return f"{name} is not in {where}: it came later, before request {entered + 1}{_time_text(timeline, entered)}."
+            return f"{name} is not in {place}: it came after the last request."
+        return f"{name} is not in {place}: it came later, before request {entered + 1}{_time_text(timeline, entered)}."
     transition = timeline.transition_at(item, request)
     weights = timeline.weights()
     if transition is None:
@@ -75,11 +75,11 @@ def why(
         )
         pin_words = pinned if timeline_item.pinned else ""
         tokens = weights[item] * factor
-        return f"{name} is in {where} whole, ~{tokens:,.0f} tokens, {since}{pin_words}{tail}.{_first_use_text(request, uses)}"
+        return f"{name} is in {place} whole, ~{tokens:,.0f} tokens, {since}{pin_words}{tail}.{_first_use_text(request, uses)}"
     return (
-        f"{name} is {STATES.get(transition.state, transition.state)} in {where}, since request {transition.request + 1}"
+        f"{name} is {STATE_PHRASES.get(transition.state, transition.state)} in {place}, since request {transition.request + 1}"
         f"{_time_text(timeline, transition.request)}, {transition_words(transition, weights[item], transition.tokens, factor)}."
-        f"{_first_use_text(request, uses, STATES.get(transition.state, transition.state))}"
+        f"{_first_use_text(request, uses, STATE_PHRASES.get(transition.state, transition.state))}"
     )
 
 
@@ -96,7 +96,7 @@ def _since_text(timeline: Timeline, item: int, request: int, factor: float) -> s
     change_words = transition_words(restoring, timeline.weights()[item], restoring.tokens, factor)
     return (
         f"again since request {restoring.request + 1}{_time_text(timeline, restoring.request)}, {change_words}; "
-        f"from request {before.request + 1} on it had been {STATES.get(before.state, before.state)}"
+        f"from request {before.request + 1} on it had been {STATE_PHRASES.get(before.state, before.state)}"
     )
 
 
@@ -105,12 +105,12 @@ def _first_use_text(request: int, uses: Sequence[int], state: str = "") -> str:
 
     ``state`` is how the item was shown then; empty for whole.
     """
-    later = [use for use in uses if use >= request]
-    if not later:
+    later_uses = [use for use in uses if use >= request]
+    if not later_uses:
         return ""
-    others = f", and {len(later) - 1} more did" if len(later) > 1 else ""
+    others = f", and {len(later_uses) - 1} more did" if len(later_uses) > 1 else ""
     after = f" after it was {state}" if state else ""
-    return f" The answer to request {later[0] + 1} used a name in it{after}{others}."
+    return f" The answer to request {later_uses[0] + 1} used a name in it{after}{others}."
 
 
 def transition_words(
@@ -120,7 +120,7 @@ def transition_words(
 
     ``weight`` and ``tokens`` are the item's tokens before and since, which ``factor`` scales.
     """
-    shown = (
+    shown_part = (
         ""
         if tokens is None
         else f", ~{weight * factor:,.0f} tokens before and ~{tokens * factor:,.0f} since"
@@ -128,8 +128,8 @@ def transition_words(
     pruning = transition.rule.removeprefix(PRUNE_RULE)
     reason = why_pruned(pruning, transition.numbers) if is_prune_rule(pruning) else ""
     if pruning != transition.rule and reason:
-        return f"{_decider_text(transition)}{shown}. {reason.removesuffix('.')}"
-    return f"{_decider_text(transition)}{_numbers_text(transition)}{shown}"
+        return f"{_decider_text(transition)}{shown_part}. {reason.removesuffix('.')}"
+    return f"{_decider_text(transition)}{_numbers_text(transition)}{shown_part}"
 
 
 def _decider_text(transition: Transition) -> str:
@@ -143,21 +143,21 @@ def _decider_text(transition: Transition) -> str:
 
 
 def _item_name(item: TimelineItem) -> str:
-    what = {"output": "The result of", "call": "The call of", "summary": "The summary"}.get(
+    kind_text = {"output": "The result of", "call": "The call of", "summary": "The summary"}.get(
         item.kind
     )
     if item.kind in ("output", "call"):
         about = f" ({item.label})" if item.label and item.label != item.tool else ""
-        return f"{what} {item.tool or NAMELESS}{about}"
-    if what is not None:
-        return what
+        return f"{kind_text} {item.tool or NAMELESS_TOOL}{about}"
+    if kind_text is not None:
+        return kind_text
     return f"“{item.label}” ({item.kind})" if item.label else f"Item {item.index + 1} ({item.kind})"
 
 
 def _later_loss(timeline: Timeline, item: int, request: int) -> str:
     for transition in timeline.by_item.get(item, ()):
         if transition.request > request and transition.state != "whole":
-            return f"; from request {transition.request + 1} on it is {STATES.get(transition.state, transition.state)}"
+            return f"; from request {transition.request + 1} on it is {STATE_PHRASES.get(transition.state, transition.state)}"
     return ""
 
 

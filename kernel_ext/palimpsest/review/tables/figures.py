@@ -111,6 +111,6 @@ _WASTE_KINDS: Mapping[str, tuple[str, str]] = {
 }
 
 
-def waste_words(kind: str, number: int) -> str:
+def waste_text(kind: str, number: int) -> str:
     """Return a number of wastes with the name of their kind."""
     return f"{number:,} {_WASTE_KINDS[kind][0 if number == 1 else 1]}"

@@ -10,17 +10,17 @@ from typing import Annotated, Any, Literal, Self, get_args
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from pydantic import ConfigDict, Field, ValidationError, model_validator
-from pydantic_core import ErrorDetails
 
 from palimpsest.review.prices.price_file import PriceWords, price_words
-from palimpsest.review.tables.links import SCHEME, link_to
+from palimpsest.review.tables.links import LINK_SCHEME, link_to
+from palimpsest.review.tables.question_limits import (
+    MAX_NAME_CHARS,
+    MAX_PRICES_CHARS,
+    refusal_words,
+)
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import Value
 
-MAX_NAME_CHARS = 300
-"""Maximum characters of a policy's or model's name in a place and in a question."""
-MAX_PRICES_CHARS = 8_000
-"""Maximum characters of the prices that the user gave: enough for a few hundred models."""
 InspectorTab = Literal["compared", "timeline", "items", "requests", "cost", "wastes", "notes"]
 INSPECTOR_TABS: tuple[InspectorTab, ...] = get_args(InspectorTab)
 ItemOrder = Literal["order", "size"]
@@ -83,7 +83,7 @@ class InspectorPlace(Value):
         return self
 
 
-NEWEST = InspectorPlace()
+NEWEST_PLACE = InspectorPlace()
 """The newest request, as an inspector opens without a place."""
 PLACE_FIELDS = tuple(InspectorPlace.model_fields)
 _FILTER_NAMES = {
@@ -94,10 +94,10 @@ _FILTER_NAMES = {
     "sort": "sort",
 }
 """The fields of a filter by their names in a link."""
-_UNQUOTED = "!'()*~"
+_UNQUOTED_CHARS = "!'()*~"
 """What a page's own function leaves as it is."""
-_FLAGS = frozenset({"what_if", "explained", "changed"})
-_LINK = re.compile(rf"#?{SCHEME}([^/?]+)(?:/(\d+))?(?:/(\d+))?(?:\?(.*))?", re.DOTALL)
+_FLAG_NAMES = frozenset({"what_if", "explained", "changed"})
+_PLACE_LINK = re.compile(rf"#?{LINK_SCHEME}([^/?]+)(?:/(\d+))?(?:/(\d+))?(?:\?(.*))?", re.DOTALL)
 
 
 def checked_place(fields: Mapping[str, Any]) -> InspectorPlace:
@@ -132,7 +132,7 @@ def place_link(session: str, place: InspectorPlace) -> str:
     path = link_to(
         session, None if request is None else request - 1, None if item is None else item - 1
     )
-    return f"{path}?{urlencode(pieces, safe=_UNQUOTED, quote_via=quote)}" if pieces else path
+    return f"{path}?{urlencode(pieces, safe=_UNQUOTED_CHARS, quote_via=quote)}" if pieces else path
 
 
 def link_of_fields(
@@ -164,7 +164,7 @@ def linked_place(link: str) -> tuple[str, InspectorPlace]:
     >>> linked_place("palimpsest:ses_1/4?tab=cost")[1].request
     4
     """
-    match = _LINK.fullmatch(link)
+    match = _PLACE_LINK.fullmatch(link)
     if match is None:
         raise UserError(
             f"{link!r:.80} is no link to a place: it looks like palimpsest:SESSION/40/8?tab=cost."
@@ -173,7 +173,7 @@ def linked_place(link: str) -> tuple[str, InspectorPlace]:
     fields: dict[str, Any] = {}
     narrowed: dict[str, Any] = {}
     for name, text in parse_qsl(pieces or "", keep_blank_values=True):
-        value: Any = {"1": True, "0": False}.get(text, text) if name in _FLAGS else text
+        value: Any = {"1": True, "0": False}.get(text, text) if name in _FLAG_NAMES else text
         if name in _FILTER_NAMES:
             narrowed[_FILTER_NAMES[name]] = value
         elif name == "range":
@@ -195,17 +195,5 @@ def place_in_session(session: str, link: str) -> InspectorPlace:
 
 def opening_place(session: str, link: str | None, fields: Mapping[str, Any]) -> InspectorPlace:
     """Return the place at which an inspector opens: a link's, with these fields instead of its own."""
-    place = NEWEST if link is None else place_in_session(session, link)
+    place = NEWEST_PLACE if link is None else place_in_session(session, link)
     return checked_place({**place.model_dump(exclude_unset=True), **fields})
-
-
-def refusal_words(problem: ErrorDetails) -> str:
-    """Return why a value is refused, in words for a user: which there are, or which is the least."""
-    context = problem.get("ctx", {})
-    match problem["type"]:
-        case "literal_error":
-            return f"there are {context['expected']}"
-        case "greater_than_equal":
-            return f"the least is {context['ge']}"
-        case _:
-            return problem["msg"]

@@ -2,7 +2,7 @@
 
 from urllib.parse import quote
 
-SCHEME = "palimpsest:"
+LINK_SCHEME = "palimpsest:"
 
 
 def link_to(session: str, request: int | None = None, item: int | None = None) -> str:
@@ -16,4 +16,4 @@ def link_to(session: str, request: int | None = None, item: int | None = None) -
         pieces.append(str(request + 1))
         if item is not None:
             pieces.append(str(item + 1))
-    return SCHEME + "/".join(pieces)
+    return LINK_SCHEME + "/".join(pieces)

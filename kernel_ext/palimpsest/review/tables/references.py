@@ -17,7 +17,7 @@ from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
 MAX_NAMES = 2_000
 """Maximum names of one item that are considered; a longer list is a table of data."""
-_ANSWER = frozenset({"assistant", "call"})
+_ANSWER_KINDS = frozenset({"assistant", "call"})
 _NOT_BY_DIGEST = frozenset({"media", "summary"})
 """Kinds of items whose digest is not that of the text that is read of them."""
 UsedItems = tuple[tuple[int, ...], ...]
@@ -106,10 +106,10 @@ class References:
     @classmethod
     def of(cls, timeline: Timeline) -> "References":
         """Find the names of a session by reading each text once."""
-        return GrowingReferences().at(timeline, len(timeline.items))
+        return GrowingReferences().references_until(timeline, len(timeline.items))
 
     @cached_property
-    def used(self) -> Mapping[int, int]:
+    def last_uses(self) -> Mapping[int, int]:
         """The items that contain a name used by a later answer, each with the last request whose answer used one."""
         # The sources of a name only grow, so those of its last use are all of them.
         last_uses = {use.name: use for use in self.uses}
@@ -135,7 +135,7 @@ class References:
         }
 
     @cached_property
-    def needed(self) -> Mapping[str, int]:
+    def items_by_name(self) -> Mapping[str, int]:
         """Number of uses of names of each kind."""
         return Counter(kind_of_name(use.name) for use in self.uses)
 
@@ -179,11 +179,11 @@ class GrowingReferences:
         self._used_before: list[tuple[int, ...]] = []
         """The items that the first of these requests' answers use, as far as they were asked for."""
 
-    def at(self, timeline: Timeline, settled: int) -> References:
+    def references_until(self, timeline: Timeline, settled: int) -> References:
         """Return the references of a timeline, whose first ``settled`` items can no longer change."""
         for index in range(len(self._names), settled):
             names = self._settled_names(timeline, index)
-            self._names.append(names if timeline.items[index].kind in _ANSWER else ())
+            self._names.append(names if timeline.items[index].kind in _ANSWER_KINDS else ())
             for name in names:
                 self._holders.setdefault(name, []).append(index)
             if names:
@@ -226,13 +226,13 @@ class GrowingReferences:
         unsettled_names: Mapping[int, tuple[str, ...]],
     ) -> Iterator[NameUse]:
         """Yield the uses of names in the answer to one request."""
-        used = dict.fromkeys(
+        used_items = dict.fromkeys(
             name
             for index in range(*request.answer)
-            if timeline.items[index].kind in _ANSWER
+            if timeline.items[index].kind in _ANSWER_KINDS
             for name in (unsettled_names[index] if index in unsettled_names else self._names[index])
         )
-        for name in used:
+        for name in used_items:
             holders = self._holders.get(name, [])
             count = bisect_left(holders, request.items)
             if count:

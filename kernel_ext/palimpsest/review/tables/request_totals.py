@@ -89,18 +89,18 @@ def session_costs(
     is_known = any(reported is not None for reported in timeline.reported)
     sizes = () if is_known else _estimated_sizes(timeline, ruler)
 
-    def cost(at: int, _: Sequence[RequestCost | None]) -> RequestCost | None:
-        cost_of_request = request_cost(timeline.requests[at], profile)
+    def cost(index: int, _: Sequence[RequestCost | None]) -> RequestCost | None:
+        cost_of_request = request_cost(timeline.requests[index], profile)
         if cost_of_request is not None or is_known:
             return cost_of_request
-        size = sizes[at]
+        size = sizes[index]
         return RequestCost(
             profile.cost(0, size.read, size.written, size.output, terms=size.terms), "estimate"
         )
 
     grown: GrownRows[RequestCost | None] = timeline.earlier.setdefault("cost rows", GrownRows())
     lists = (timeline.requests,) if is_known else (timeline.requests, sizes)
-    return grown.grown_rows(cost, *lists, about=profile)
+    return grown.grown_rows(cost, *lists, subject=profile)
 
 
 def request_cost(request: TimelineRequest, profile: PriceProfile) -> RequestCost | None:

@@ -52,14 +52,14 @@ def requests_table(timeline: Timeline, ruler: Ruler, profile: PriceProfile) -> R
     def cost(request: TimelineRequest) -> float | None:
         return None if (cost_known := costs[request.index]) is None else cost_known.value
 
-    started = TableColumn("started", "started", "text", "fact", "Milliseconds since 1970.")
+    started_column = TableColumn("started", "started", "text", "fact", "Milliseconds since 1970.")
     columns: tuple[ColumnSpec, ...] = (
         (TableColumn("request", "request", "count"), lambda request: request.index + 1),
         TableColumn("turn", "turn", "count"),
         TableColumn("model", "model"),
         TableColumn("effort", "effort"),
         TableColumn("status", "status"),
-        started,
+        started_column,
         (TableColumn("input", "input", "count", "fact"), lambda request: request.reported),
         (TableColumn("uncached", "uncached", "count", "fact"), usage_cell("input")),
         (TableColumn("cache_read", "read", "count", "fact"), usage_cell("cache_read")),
@@ -100,16 +100,18 @@ def adding_up_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
 
 def items_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
     """Return a table with a row for each item: kind, size, first request, and last state."""
-    weights, last = timeline.weights(ruler.estimator), len(timeline.requests)
+    weights, end = timeline.weights(ruler.estimator), len(timeline.requests)
     final_transitions = {
-        item.index: timeline.transition_at(item.index, last) for item in timeline.items
+        item.index: timeline.transition_at(item.index, end) for item in timeline.items
     }
 
     def at_end(
-        cell_of: Callable[[Transition], Cell], whole: Cell
+        cell_of: Callable[[Transition], Cell], whole_value: Cell
     ) -> Callable[[TimelineItem], Cell]:
         return lambda item: (
-            whole if (transition := final_transitions[item.index]) is None else cell_of(transition)
+            whole_value
+            if (transition := final_transitions[item.index]) is None
+            else cell_of(transition)
         )
 
     columns: tuple[ColumnSpec, ...] = (
@@ -132,7 +134,7 @@ def items_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
         (TableColumn("rule", "rule"), at_end(lambda final: final.rule, "")),
         TableColumn("id", "id"),
     )
-    links = [link_to(timeline.session, last - 1, item.index) for item in timeline.items]
+    links = [link_to(timeline.session, end - 1, item.index) for item in timeline.items]
     title = f"{len(timeline.items)} items of {timeline.title or timeline.session}"
     return table_of(title, columns, timeline.items, (ruler.sentence,), links)
 

@@ -41,7 +41,11 @@ MeasuresOf = Callable[[Timeline], tuple[Ruler, PriceProfile]]
 MAX_LEVELS = 8
 """Maximum levels of subagents that are followed."""
 RETURNED_CHARS = 80
-FRAMES = (("<result>", "</result>"), ("<task_result>", "</task_result>"), ('"completed":"', '"}'))
+RESULT_FRAMES = (
+    ("<result>", "</result>"),
+    ("<task_result>", "</task_result>"),
+    ('"completed":"', '"}'),
+)
 """Text around a subagent's result: in Palimpsest's results, in OpenCode's, and in a status message."""
 
 
@@ -277,12 +281,12 @@ def _request_of(parent: Timeline, child: Timeline, call: TimelineItem | None) ->
     if call is not None:
         return max(call.entered - 1, 0)
     started = _first_sent(child)
-    before = [
+    earlier_requests = [
         request.index
         for request in parent.requests
         if request.started and request.started <= started
     ]
-    return before[-1] if before else 0
+    return earlier_requests[-1] if earlier_requests else 0
 
 
 def _first_sent(timeline: Timeline) -> int:
@@ -314,7 +318,7 @@ def _result_item(
 
 
 def _result_beginning(text: str) -> str:
-    unframed = (text.partition(before)[2].rpartition(after)[0] for before, after in FRAMES)
+    unframed = (text.partition(before)[2].rpartition(after)[0] for before, after in RESULT_FRAMES)
     line = " ".join((next(filter(None, unframed), "") or text).split())
     return line if len(line) <= RETURNED_CHARS else f"{line[: RETURNED_CHARS - 1]}…"
 
@@ -322,7 +326,7 @@ def _result_beginning(text: str) -> str:
 def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportTable:
     """Return a table of the requests of the session and of its subagents, in the order in which they were sent."""
     column_note = "Of the session; a subagent's stand behind."
-    started = TableColumn("started", "started", "text", "fact", "Milliseconds since 1970.")
+    started_column = TableColumn("started", "started", "text", "fact", "Milliseconds since 1970.")
     columns: tuple[ColumnSpec, ...] = (
         (
             TableColumn("request", "request", "count", "", column_note),
@@ -333,7 +337,7 @@ def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportT
         (TableColumn("own_request", "its request", "count"), lambda row: row.own_index + 1),
         (TableColumn("model", "model"), lambda row: row.request.model),
         (TableColumn("status", "status"), lambda row: row.request.status),
-        (started, lambda row: row.request.started),
+        (started_column, lambda row: row.request.started),
         (TableColumn("input", "input", "count", "fact"), lambda row: row.request.reported),
         (TableColumn("cache_read", "read", "count", "fact"), usage_cell("cache_read")),
         (TableColumn("output", "output", "count", "fact"), usage_cell("output")),
@@ -383,15 +387,17 @@ class _SentRequest(NamedTuple):
 
 def _sent_after(timeline: Timeline, run: SubagentRun, request_of_subagent: int) -> int:
     """Return the parent's newest request that was sent before a request of a subagent; -1 where none was."""
-    started = run.timeline.requests[request_of_subagent].started
-    if started is None:
+    started_ms = run.timeline.requests[request_of_subagent].started
+    if started_ms is None:
         return run.request
     first = timeline.requests[run.request].started if timeline.requests else None
-    if run.call is None and run.request == 0 and first is not None and started < first:
+    if run.call is None and run.request == 0 and first is not None and started_ms < first:
         return -1
-    later = (
+    later_requests = (
         request.index
         for request in timeline.requests
-        if request.index > run.request and request.started is not None and request.started < started
+        if request.index > run.request
+        and request.started is not None
+        and request.started < started_ms
     )
-    return max(later, default=run.request)
+    return max(later_requests, default=run.request)

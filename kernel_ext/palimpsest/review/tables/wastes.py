@@ -19,7 +19,7 @@ from palimpsest.review.tables.cache_breaks import (
     cache_breaks,
     cost_beyond_reading,
 )
-from palimpsest.review.tables.figures import Waste, WasteKind, waste_words
+from palimpsest.review.tables.figures import Waste, WasteKind, waste_text
 from palimpsest.review.tables.links import link_to
 from palimpsest.review.tables.references import References, names_in
 from palimpsest.review.tables.session_tables import estimated_costs
@@ -100,7 +100,9 @@ def largest_wastes(
     chosen += [waste for waste in ordered if id(waste) not in listed][: most - len(chosen)]
     ordered_chosen = sorted(chosen, key=lambda waste: -waste.cost)
     wastes = tuple(chosen_waste.waste(timeline.session) for chosen_waste in ordered_chosen)
-    return Wastes(wastes, timeline.title or timeline.session, price.unit, tuple(_kinds(ordered)))
+    return Wastes(
+        wastes, timeline.title or timeline.session, price.unit, tuple(_waste_kinds(ordered))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,7 @@ class _WasteCandidate:
         return Waste(self.cost, sentence, link, self.request, is_fact, cost_is_fact, self.item)
 
 
-def _kinds(candidates: Sequence[_WasteCandidate]) -> Iterator[WasteKind]:
+def _waste_kinds(candidates: Sequence[_WasteCandidate]) -> Iterator[WasteKind]:
     """Yield the total of each kind of waste, the most expensive first."""
     by_kind: dict[str, list[_WasteCandidate]] = {}
     for waste in candidates:
@@ -130,13 +132,13 @@ def _kinds(candidates: Sequence[_WasteCandidate]) -> Iterator[WasteKind]:
     sums = {kind: sum(waste.cost for waste in group) for kind, group in by_kind.items()}
     for kind, group in sorted(by_kind.items(), key=lambda entry: -sums[entry[0]]):
         is_fact = all(waste.cost_is_fact for waste in group)
-        words = waste_words(kind, len(group))
+        words = waste_text(kind, len(group))
         yield WasteKind(words, sums[kind], cost_is_fact=is_fact, kind=kind, count=len(group))
 
 
 def _cache_breaks(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCandidate]:
     def sentence(cache_break: CacheBreak) -> str:
-        price = "" if cache_break.written else ", at the full price"
+        price = "" if cache_break.reports_writes else ", at the full price"
         return f"Request {cache_break.request + 1} had {cache_break.loss:,} tokens written anew{price}: {cache_break.words}."
 
     for cache_break in _breaks_of(timeline, price):
@@ -162,29 +164,29 @@ def _aborted_requests(timeline: Timeline, price: PriceProfile) -> Iterator[_Wast
     losses = {lost.request: lost.loss for lost in _breaks_of(timeline, price)}
     template = "Request {} was {} after {:,} tokens were read{}."
     requests = reporting_requests(timeline)
-    for request, following in zip_longest(requests, requests[1:]):
+    for request, next_request in zip_longest(requests, requests[1:]):
         if request.status == "ok":
             continue
-        left = 0 if following is None else _tokens_left_in_cache(request, following)
+        tokens_left = 0 if next_request is None else _tokens_left_in_cache(request, next_request)
         ending = (
-            f", of which request {following.index + 1} found {left:,} more in the cache"
-            if left
+            f", of which request {next_request.index + 1} found {tokens_left:,} more in the cache"
+            if tokens_left
             else ""
         )
         number, tokens = request.index + 1, request.reported or 0
         words = partial(template.format, number, request.status, tokens, ending)
-        counted = max(left, losses.get(request.index, 0))
+        counted = max(tokens_left, losses.get(request.index, 0))
         cost = price.cost_of(request) - cost_beyond_reading(request, counted, price)
         yield _WasteCandidate(
             "aborted", max(cost, 0.0), price.matches_recorded, request.index, words
         )
 
 
-def _tokens_left_in_cache(request: TimelineRequest, following: TimelineRequest) -> int:
+def _tokens_left_in_cache(request: TimelineRequest, next_request: TimelineRequest) -> int:
     """Return how many tokens of a request the following one read from the cache that it had not itself read there."""
-    if request.usage is None or following.usage is None or request.model != following.model:
+    if request.usage is None or next_request.usage is None or request.model != next_request.model:
         return 0
-    found = min(following.usage.cache_read, request.usage.prompt)
+    found = min(next_request.usage.cache_read, request.usage.prompt)
     return max(found - request.usage.cache_read, 0)
 
 
@@ -192,7 +194,7 @@ def _unused_subagents(
     timeline: Timeline, references: References, runs: Sequence[SubagentRun]
 ) -> Iterator[_WasteCandidate]:
     """Yield the subagents whose call failed or whose result no later answer used."""
-    used = references.used
+    used_items = references.last_uses
     for run in runs:
         result, totals = run.result, run.totals
         # Where the recording does not state the call that started a subagent, the result is not known.
@@ -202,7 +204,7 @@ def _unused_subagents(
             outcome = "nothing came back"
         elif result.is_error:
             outcome = "its call ended in an error"
-        elif result.index not in used and _contains_names(timeline, references, result.index):
+        elif result.index not in used_items and _contains_names(timeline, references, result.index):
             outcome = f"no later answer used a name in the {run.returned:,} tokens that came back"
         else:
             continue
@@ -235,24 +237,26 @@ def _needless_results(
         earlier = newest_by_hash.get(item.hash)
         newest_by_hash[item.hash] = item
         if earlier is not None and timeline.transition_at(earlier.index, item.entered) is None:
-            kind, written, read = "again", 1, max(_times_shown(timeline, item) - 1, 0)
-            words = partial(repeated_sentence, item, tokens, earlier)
+            kind, write_count, read_count = "again", 1, max(_times_shown(timeline, item) - 1, 0)
+            sentence_of = partial(repeated_sentence, item, tokens, earlier)
         elif needless_use := _needless_use(
             timeline, references, item, is_large=tokens > LARGE_TOKENS
         ):
-            kind, written, read, ending = needless_use
-            words = partial(large_sentence, item, tokens, ending)
+            kind, write_count, read_count, ending = needless_use
+            sentence_of = partial(large_sentence, item, tokens, ending)
         else:
             continue
         # Many requests contain the item; all are priced at the terms of the request at which it entered.
         first_request = timeline.requests[item.entered]
         terms, prompt = first_request.terms, first_request.reported or 0
-        cost = price.cost(0, tokens * read, tokens * written, 0, terms=terms, prompt_tokens=prompt)
+        cost = price.cost(
+            0, tokens * read_count, tokens * write_count, 0, terms=terms, prompt_tokens=prompt
+        )
         yield _WasteCandidate(
             kind,
             cost,
             request=item.entered,
-            sentence=words,
+            sentence=sentence_of,
             is_fact=False,
             cost_is_fact=False,
             item=item.index,
@@ -263,8 +267,8 @@ def _needless_use(
     timeline: Timeline, references: References, item: TimelineItem, *, is_large: bool
 ) -> tuple[str, int, int, str] | None:
     """Return the kind of waste, needless writes, needless reads, and the sentence's end; None for no waste."""
-    last = references.used.get(item.index)
-    if last is None:
+    last_use = references.last_uses.get(item.index)
+    if last_use is None:
         is_named = _contains_names(timeline, references, item.index)
         if not is_named and not is_large:
             return None
@@ -276,7 +280,7 @@ def _needless_use(
             ending,
         )
     # Requests up to the item's last use are not counted as waste.
-    idle = item.entered + _times_shown(timeline, item) - 1 - last if is_large else 0
+    idle = item.entered + _times_shown(timeline, item) - 1 - last_use if is_large else 0
     ending = f", {idle:,} of them after the last answer that used a name in it"
     return ("idle", 0, idle, ending) if idle > 0 else None
 
@@ -285,13 +289,13 @@ def _large_results(timeline: Timeline, ruler: Ruler) -> Iterator[TimelineItem]:
     """Yield the results of at least MIN_TOKENS; items of a growing session are checked once."""
     items, weights = timeline.items, timeline.weights(ruler.estimator)
     grown: GrownRows[bool] = timeline.earlier.setdefault("large results", GrownRows())
-    large = grown.grown_rows(
+    large_items = grown.grown_rows(
         lambda at, _: items[at].kind == "output" and weights[at] * ruler.factor >= MIN_TOKENS,
         items,
         weights,
-        about=ruler,
+        subject=ruler,
     )
-    yield from compress(items, large)
+    yield from compress(items, large_items)
 
 
 def _contains_names(timeline: Timeline, references: References, item: int) -> bool:

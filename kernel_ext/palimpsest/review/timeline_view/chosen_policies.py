@@ -9,7 +9,7 @@ from palimpsest.context_policies.own_policies.custom import CustomPolicy
 from palimpsest.context_policies.registry import get, presets
 from palimpsest.context_policies.replay.simulation import RAW_NAME
 from palimpsest.review.session_review import PolicyLike, listed_policies
-from palimpsest.review.tables.inspector_place import MAX_NAME_CHARS
+from palimpsest.review.tables.question_limits import MAX_NAME_CHARS
 from palimpsest.transcript.errors import UserError
 
 ChosenPolicies = Mapping[str, str | ContextPolicy | None]

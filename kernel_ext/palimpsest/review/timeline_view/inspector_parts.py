@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
-from palimpsest.review.tables.inspector_place import NEWEST, InspectorPlace, opening_place
+from palimpsest.review.tables.inspector_place import NEWEST_PLACE, InspectorPlace, opening_place
 from palimpsest.transcript.errors import UserError
 
 InspectorPart = Literal[
@@ -44,14 +44,14 @@ TOLD_ELSEWHERE: Mapping[str, tuple[InspectorPart, ...]] = {
 
 def parts_named(names: Sequence[str] | str, argument: str) -> tuple[InspectorPart, ...]:
     """Return the parts with these names, each once; raises UserError for a name that is none."""
-    chosen = (names,) if isinstance(names, str) else tuple(names)
-    for name in chosen:
+    chosen_names = (names,) if isinstance(names, str) else tuple(names)
+    for name in chosen_names:
         if name not in INSPECTOR_PARTS:
             known = ", ".join(INSPECTOR_PARTS)
             raise UserError(
                 f"{name!r:.60} in {argument} is no part of the inspector; they are {known}."
             )
-    return cast("tuple[InspectorPart, ...]", tuple(dict.fromkeys(chosen)))
+    return cast("tuple[InspectorPart, ...]", tuple(dict.fromkeys(chosen_names)))
 
 
 def hidden_with(answers: Iterable[InspectorPart]) -> tuple[InspectorPart, ...]:
@@ -64,7 +64,7 @@ def hidden_with(answers: Iterable[InspectorPart]) -> tuple[InspectorPart, ...]:
 class InspectorOpening:
     """How an inspector opens: at which place, with which parts, and what is hidden at first."""
 
-    place: InspectorPlace = NEWEST
+    place: InspectorPlace = NEWEST_PLACE
     views: tuple[InspectorPart, ...] = ()
     """The parts that are shown alone, in their order; none for all, in tabs."""
     hide: tuple[InspectorPart, ...] = ()

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.review.session_review import PolicyLike, SessionReview
-from palimpsest.review.tables.inspector_place import MAX_NAME_CHARS
+from palimpsest.review.tables.question_limits import MAX_NAME_CHARS
 from palimpsest.review.timeline_view.chosen_policies import ChosenPolicies, chosen_policies
 from palimpsest.review.timeline_view.comparison_values import SessionComparison
 from palimpsest.review.timeline_view.note_views import notes_text
@@ -26,7 +26,7 @@ from palimpsest.review.timeline_view.view_values import PolicyOption, TimelineVi
 from palimpsest.transcript.errors import UserError
 
 ReportTexts = Literal["none", "preview", "all"]
-TEXTS: tuple[str, ...] = get_args(ReportTexts)
+TEXT_CHOICES: tuple[str, ...] = get_args(ReportTexts)
 PREVIEW_CHARS = 200
 DEFAULT_POLICIES = ("opencode.prune", "anthropic.clear_tool_uses", "claude_code.auto")
 """Policies of a report: one that clears by size, one that clears by number, one that summarises."""
@@ -40,10 +40,10 @@ def report_data(
     policies: Sequence[PolicyLike] | PolicyLike,
     texts: ReportTexts,
     price: str | None,
-    clean: Callable[[Any], Any],
+    clean_value: Callable[[Any], Any],
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> tuple[TimelineView, str]:
-    """Return the report's view, and its data as JSON, both processed by ``clean``.
+    """Return the report's view, and its data as JSON, both processed by ``clean_value``.
 
     ``progress`` is called with the number of computed tracks. Raises UserError for an unknown policy, price or choice of
     texts, and for a policy that fails.
@@ -54,33 +54,33 @@ def report_data(
     if answer.view is None:
         raise UserError(answer.error)
     view = _with_texts_removed(answer.view, texts, answers.review)
-    view = TimelineView.model_validate(clean(view.model_dump(mode="json")))
+    view = TimelineView.model_validate(clean_value(view.model_dump(mode="json")))
     view = view.model_copy(update={"policies": view.policies[: len(chosen)]})
     columns = _Columns()
     # Tracks are computed one after the other, so that only one is in memory.
     data = {
-        "view": columns.shared(view.model_dump(mode="json", exclude_none=True)),
+        "view": columns.shared_value(view.model_dump(mode="json", exclude_none=True)),
         "stops": [
-            columns.shared(clean(stop))
+            columns.shared_value(clean_value(stop))
             for stop in _stops(answers, chosen, answer.view.policies, price, progress)
         ],
         "texts": texts,
-        "items": columns.shared(clean(_texts(answers, texts))),
-        "uses": columns.shared(clean(_uses(answers.review, texts))),
-        "compactions": columns.shared(
-            clean(_compactions(answers, texts, price)) if texts != "none" else []
+        "items": columns.shared_value(clean_value(_texts(answers, texts))),
+        "uses": columns.shared_value(clean_value(_uses(answers.review, texts))),
+        "compactions": columns.shared_value(
+            clean_value(_compactions(answers, texts, price)) if texts != "none" else []
         ),
-        "notes": clean(
+        "notes": clean_value(
             notes_text(answers.review.notes()).model_dump(mode="json", exclude_none=True)
         ),
     }
     return view, f'{{"columns":[{",".join(columns.written)}],"data":{_json(data)}}}'
 
 
-def compared_report_data(first: str, second: str, comparison: SessionComparison) -> str:
+def compared_report_data(first_data: str, second_data: str, comparison: SessionComparison) -> str:
     """Return the data of a report of two sessions as JSON: the first one's, with the second one's and the comparison."""
     compared = _json(comparison.model_dump(mode="json", exclude_none=True))
-    return f'{first[:-1]},"second":{second},"comparison":{compared}}}'
+    return f'{first_data[:-1]},"second":{second_data},"comparison":{compared}}}'
 
 
 def _json(value: Any) -> str:
@@ -88,8 +88,8 @@ def _json(value: Any) -> str:
 
 
 def _check_arguments(policies: ChosenPolicies, texts: str) -> None:
-    if texts not in TEXTS:
-        raise UserError(f"texts is one of {', '.join(TEXTS)}, not {texts!r:.60}.")
+    if texts not in TEXT_CHOICES:
+        raise UserError(f"texts is one of {', '.join(TEXT_CHOICES)}, not {texts!r:.60}.")
     if len(policies) > MAX_POLICIES:
         raise UserError(f"A report holds at most {MAX_POLICIES} policies.")
 
@@ -198,14 +198,14 @@ class _Columns:
         """The columns as JSON."""
         self._index_by_digest: dict[bytes, int] = {}
 
-    def shared(self, value: Any) -> Any:
+    def shared_value(self, value: Any) -> Any:
         """Return a value in which each long list is replaced by its column's number; equal lists have one column."""
         if isinstance(value, dict):
-            return {name: self.shared(inner) for name, inner in value.items()}
+            return {name: self.shared_value(inner) for name, inner in value.items()}
         if not isinstance(value, list):
             return value
         if value and isinstance(value[0], dict | list):
-            return [self.shared(inner) for inner in value]
+            return [self.shared_value(inner) for inner in value]
         if len(value) < SHARED_LENGTH:
             return value
         written = _json(value)

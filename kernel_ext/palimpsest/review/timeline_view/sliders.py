@@ -20,8 +20,8 @@ from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenP
 from palimpsest.review.timeline_view.view_values import PolicyOption, SliderView
 
 MAX_SLIDERS = 3
-STOPS = 9
-FIRST = (
+STOP_COUNT = 9
+FIRST_NUMBERS = (
     "trigger",
     "protect",
     "n",
@@ -45,20 +45,20 @@ FIRST = (
     "summary",
 )
 """Names of numbers, the most important first; other numbers follow in the order of the preset."""
-SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 0.9, 1.0)
-COUNTS = (1, 2, 3, 5, 8, 10, 15, 20, 30)
+SHARE_STOPS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 0.9, 1.0)
+COUNT_STOPS = (1, 2, 3, 5, 8, 10, 15, 20, 30)
 """Stops for numbers of results, messages and turns whose default is at most ``MAX_COUNT``."""
 MAX_COUNT = 30
 TOKENS_FROM_NONE = (0, 25_000, 50_000, 75_000, 100_000, 125_000, 150_000, 175_000, 200_000)
 """Stops for a threshold that is off by default."""
-SECONDS = (0, 60, 300, 900, 1_800, 3_600, 7_200, 21_600, 86_400)
+SECONDS_STOPS = (0, 60, 300, 900, 1_800, 3_600, 7_200, 21_600, 86_400)
 """Stops for the lifetime of a cache."""
 KEPT_FROM_NONE = (0, 2_000, 5_000, 10_000, 15_000, 20_000, 30_000, 40_000, 60_000)
-FACTORS = (0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5)
+FACTOR_STOPS = (0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5)
 """Multiples of a number's default, for tokens, characters and seconds."""
 MAX_DECIMALS = 6
 """Decimals of a multiple of a fraction."""
-OWN = "your own"
+OWN_SOURCE = "your own"
 """The heading in a list of policies of those that a person wrote or put together."""
 OF_SESSION = "the session itself"
 """The heading of those of its tracks that no policy makes."""
@@ -87,19 +87,23 @@ def _chosen_option(name: str, policy: str | ContextPolicy | None) -> PolicyOptio
             return PolicyOption(
                 name=name,
                 what=_first_sentence(policy.function) or f"The function {policy.function_name}.",
-                source=f"{OWN}, sha256 {policy.digest[:12]}",
+                source=f"{OWN_SOURCE}, sha256 {policy.digest[:12]}",
                 sliders=() if policy.given_numbers else tuple(_own_sliders(policy.numbers)),
             )
         case Preset():
             return PolicyOption(name=name, what=summary(type(policy)), source=policy.source)
         case Pipeline():
-            words = f"Its {len(policy.stages)} policies act one after the other."
-            return PolicyOption(name=name, what=words, source=f"{OWN}, {policy.source}")
+            description = f"Its {len(policy.stages)} policies act one after the other."
+            return PolicyOption(
+                name=name, what=description, source=f"{OWN_SOURCE}, {policy.source}"
+            )
         case None | str():
             return PolicyOption(name=name, what=WHAT_TRACKS[name], source=OF_SESSION)
         case _:
-            words = _first_sentence(type(policy)) or f"An object of {type(policy).__name__}."
-            return PolicyOption(name=name, what=words, source=f"{OWN}, {policy.source}")
+            description = _first_sentence(type(policy)) or f"An object of {type(policy).__name__}."
+            return PolicyOption(
+                name=name, what=description, source=f"{OWN_SOURCE}, {policy.source}"
+            )
 
 
 def _first_sentence(code: object) -> str:
@@ -117,7 +121,7 @@ def _own_sliders(numbers: Mapping[str, int | float]) -> Iterator[SliderView]:
             if is_share or is_counted
             else (
                 round(default * factor, MAX_DECIMALS if isinstance(default, float) else None)
-                for factor in FACTORS
+                for factor in FACTOR_STOPS
             )
         )
         yield _slider(name, {*values, default}, default)
@@ -148,7 +152,7 @@ def _sliders(preset: type[Preset]) -> Iterator[SliderView]:
         for name, value in ({**preset.own_numbers(), **preset.other_numbers()}).items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     }
-    preferred_names = preset.sliders or FIRST
+    preferred_names = preset.sliders or FIRST_NUMBERS
     ranked = sorted(
         numbers,
         key=lambda name: (
@@ -166,20 +170,20 @@ def _sliders(preset: type[Preset]) -> Iterator[SliderView]:
 def _stops(name: str, default: float, is_share: bool) -> Iterator[float]:  # noqa: FBT001
     """Return values around a number's default, depending on its kind."""
     if is_share:
-        yield from SHARES
+        yield from SHARE_STOPS
     elif name == "seconds":
-        yield from SECONDS
+        yield from SECONDS_STOPS
     elif default == 0:
         yield from KEPT_FROM_NONE if name == "keep_tokens" else TOKENS_FROM_NONE
     elif default <= MAX_COUNT:
-        yield from COUNTS
+        yield from COUNT_STOPS
     else:
-        yield from (float(round(default * stop)) for stop in FACTORS)
+        yield from (float(round(default * stop)) for stop in FACTOR_STOPS)
 
 
 def _at_most_nine(stops: list[float], default: float) -> list[float]:
     """Remove the stop nearest to its neighbour until nine are left; the default stays."""
-    while len(stops) > STOPS:
+    while len(stops) > STOP_COUNT:
         gaps = [
             (after - before, index)
             for index, (before, after) in enumerate(zip(stops, stops[2:], strict=False), start=1)

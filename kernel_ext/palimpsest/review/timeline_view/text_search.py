@@ -17,17 +17,17 @@ BEFORE_CHARS = EXCERPT_CHARS // 4
 def searched_texts(timeline: Timeline, text: str) -> SearchedTexts:
     """Return the items of a timeline whose texts hold this one, whatever the case of its letters."""
     pattern = re.compile(re.escape(text), re.IGNORECASE)
-    found: list[SearchedItem] = []
-    total = 0
+    found_items: list[SearchedItem] = []
+    match_count = 0
     for item in range(len(timeline.items)):
-        whole = timeline.read(item)
-        first = pattern.search(whole)
-        if first is None:
+        whole_text = timeline.read(item)
+        first_match = pattern.search(whole_text)
+        if first_match is None:
             continue
-        total += 1
-        if len(found) < MAX_SEARCHED:
-            begin = max(first.start() - BEFORE_CHARS, 0)
-            excerpt = whole[begin : begin + EXCERPT_CHARS]
-            count = sum(1 for _ in pattern.finditer(whole))
-            found.append(SearchedItem(item=item, count=count, excerpt=excerpt))
-    return SearchedTexts(items=tuple(found), total=total)
+        match_count += 1
+        if len(found_items) < MAX_SEARCHED:
+            begin = max(first_match.start() - BEFORE_CHARS, 0)
+            excerpt = whole_text[begin : begin + EXCERPT_CHARS]
+            count = sum(1 for _ in pattern.finditer(whole_text))
+            found_items.append(SearchedItem(item=item, count=count, excerpt=excerpt))
+    return SearchedTexts(items=tuple(found_items), total=match_count)

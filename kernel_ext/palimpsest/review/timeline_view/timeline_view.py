@@ -46,7 +46,7 @@ from palimpsest.transcript.growing_lists import GrownColumns, GrownRows
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 from palimpsest.transcript.values import Usage
 
-KINDS = (
+KIND_NUMBERS = (
     "system",
     "tools",
     "instructions",
@@ -65,7 +65,7 @@ COPIED_FIELDS = (
     *("model", "effort", "reserve", "status", "seen", "reported"),
 )
 """Fields of requests that are copied as columns; the model is replaced by its index."""
-REDUCED = frozenset({"truncated", "cleared", "masked", "offloaded"})
+REDUCED_STATES = frozenset({"truncated", "cleared", "masked", "offloaded"})
 """States of an item that a rule shortened."""
 
 
@@ -73,7 +73,7 @@ def timeline_view(
     review: SessionReview,
     price: PriceLike = None,
     *,
-    own: bool = False,
+    with_own_policies: bool = False,
     seq: int = 0,
     epoch: str = "",
     picture: bool = False,
@@ -101,14 +101,14 @@ def timeline_view(
         session=timeline.session,
         title=timeline.title,
         origin=timeline.origin,
-        own=own,
+        own=with_own_policies,
         parent=timeline.parent,
         seq=seq,
         epoch=epoch,
         is_picture=picture,
         kinds=kinds,
         models=models,
-        limit_words=limits.words,
+        limit_words=limits.source_sentence,
         items=items,
         definitions=_definitions(timeline, weights),
         requests=requests,
@@ -165,20 +165,24 @@ def _breaks(
 ) -> tuple[BreakView, ...]:
     def view(at: int, _: Sequence[BreakView]) -> BreakView:
         cache_break = breaks[at]
-        computed = {
-            "cost": round(cache_break.cost, 6),
-            "avoided_by": avoided_by(timeline, cache_break, profile),
-        }
-        return BreakView.model_validate(cache_break, from_attributes=True).model_copy(
-            update=computed
+        return BreakView(
+            request=cache_break.request,
+            turn=cache_break.turn,
+            cause=cache_break.cause,
+            words=cache_break.words,
+            expected=cache_break.expected,
+            read=cache_break.read,
+            loss=cache_break.loss,
+            cost=round(cache_break.cost, 6),
+            avoided_by=avoided_by(timeline, cache_break, profile),
         )
 
     pairs = [
-        (timeline.requests[cache_break.before], timeline.requests[cache_break.request])
+        (timeline.requests[cache_break.compared_request], timeline.requests[cache_break.request])
         for cache_break in breaks
     ]
     rows: GrownRows[BreakView] = timeline.earlier.setdefault("view of breaks", GrownRows())
-    return rows.grown_rows(view, breaks, pairs, about=profile)
+    return rows.grown_rows(view, breaks, pairs, subject=profile)
 
 
 def _subagents(runs: Sequence[SubagentRun]) -> Iterator[SubagentView]:
@@ -212,7 +216,7 @@ def _items(timeline: Timeline, weights: Sequence[int]) -> tuple[tuple[str, ...],
     )
     columns = rows.grown_columns(timeline.items, {name: attrgetter(name) for name in names})
     places, order = range(len(timeline.items)), timeline.sent_order
-    kinds = tuple(dict.fromkeys([*KINDS, *columns["kind"]]))
+    kinds = tuple(dict.fromkeys([*KIND_NUMBERS, *columns["kind"]]))
     place = {kind: index for index, kind in enumerate(kinds)}
     return kinds, ItemColumns.model_construct(
         **{name: columns[name] for name in ("id", "label", "tool", "turn", "entered", "block")},
@@ -249,7 +253,7 @@ def _prune_views(track: TrackView, items: ItemColumns) -> tuple[PruneView, ...]:
     per_request = Counter(
         request
         for item, request, state in zip(moves.item, moves.request, moves.state, strict=True)
-        if items.entered[item] < request and state in REDUCED
+        if items.entered[item] < request and state in REDUCED_STATES
     )
     return tuple(
         PruneView(request=number, items=per_request[number]) for number in sorted(per_request)
@@ -273,7 +277,7 @@ def _requests(
 ) -> tuple[tuple[str, ...], RequestColumns]:
     """Return the models of a session's requests, and the requests."""
 
-    def reported(request: TimelineRequest, value: Callable[[Usage], int]) -> int | None:
+    def reported_size(request: TimelineRequest, value: Callable[[Usage], int]) -> int | None:
         return None if request.usage is None or request.reported is None else value(request.usage)
 
     rows: GrownColumns = timeline.earlier.setdefault("view of requests", GrownColumns())
@@ -282,9 +286,9 @@ def _requests(
             timeline.requests,
             {
                 **{name: attrgetter(name) for name in COPIED_FIELDS},
-                "read": lambda request: reported(request, lambda usage: usage.cache_read),
-                "written": lambda request: reported(request, lambda usage: usage.cache_write),
-                "output": lambda request: reported(
+                "read": lambda request: reported_size(request, lambda usage: usage.cache_read),
+                "written": lambda request: reported_size(request, lambda usage: usage.cache_write),
+                "output": lambda request: reported_size(
                     request, lambda usage: usage.output + usage.reasoning
                 ),
             },
@@ -327,18 +331,22 @@ def _cost_sentences(
     timeline: Timeline, totals: RequestTotals, price: PriceProfile
 ) -> tuple[str, ...]:
     """Return sentences on the session's cost; recorded costs are facts at any price of the other requests."""
-    recorded = [*recorded_costs(timeline)]
+    recorded_amounts = [*recorded_costs(timeline)]
     amount = amount_with_unit(
         totals.cost, price.unit, "fact" if totals.cost_is_fact else "estimate"
     )
-    if not recorded:
+    if not recorded_amounts:
         return (f"It would cost {amount}; the recording holds no cost.", price.sentence)
-    paid = amount_with_unit(sum(recorded), "USD")
+    paid = amount_with_unit(sum(recorded_amounts), "USD")
     if totals.cost_is_fact:
         return (f"The session cost {paid}.",)
     which = counted_noun(len(timeline.requests), "request")
-    is_all = len(recorded) == len(timeline.requests)
-    text = f"The session cost {paid}" if is_all else f"{len(recorded):,} of {which} cost {paid}"
+    is_all = len(recorded_amounts) == len(timeline.requests)
+    text = (
+        f"The session cost {paid}"
+        if is_all
+        else f"{len(recorded_amounts):,} of {which} cost {paid}"
+    )
     if not price.of_session:
         return (f"{text}; at these prices all of it would cost {amount}.", price.sentence)
     return (

@@ -37,11 +37,11 @@ def track_of(
     review: SessionReview,
     simulation: Simulation,
     price: PriceProfile,
-    reported: PolicyFigures | None = None,
+    reported_row: PolicyFigures | None = None,
     *,
     has_figures: bool = True,
 ) -> TrackView:
-    """Return a replay as a track, with the provider's ``reported`` figures; without ``has_figures`` none are estimated."""
+    """Return a replay as a track, with the provider's ``reported_row`` figures; without ``has_figures`` none are estimated."""
     timeline, sizes = simulation.timeline, simulation.sizes
     texts = _transition_texts(review, simulation)
     text_indexes = {text: index for index, text in enumerate(dict.fromkeys(texts))}
@@ -59,7 +59,7 @@ def track_of(
         figures=policy_figures(simulation, review.references, price)
         if sizes and has_figures
         else None,
-        facts=reported,
+        facts=reported_row,
         cost=tuple(
             round(cost + summary_cost, 6)
             for cost, summary_cost in zip(costs["cost"], costs["summaries"], strict=True)
@@ -102,30 +102,32 @@ def _transition_texts(review: SessionReview, simulation: Simulation) -> tuple[st
         ),
         described_transitions,
         tokens_before,
-        about=factor,
+        subject=factor,
     )
 
 
-def _as_recorded(replayed: Timeline, recorded: Sequence[Transition]) -> Sequence[Transition]:
+def _as_recorded(
+    replayed_timeline: Timeline, recorded_transitions: Sequence[Transition]
+) -> Sequence[Transition]:
     """Return, for each transition of a replay, the last recorded transition of the same item at the same request.
 
     A transition without a recorded one is returned itself.
     """
-    transitions = replayed.transitions
+    transitions = replayed_timeline.transitions
     empty: tuple[Sequence[Transition], ...] = ((), (), ())
-    earlier_transitions, earlier_recorded, earlier_matched = replayed.earlier.get(
+    earlier_transitions, earlier_recorded, earlier_matched = replayed_timeline.earlier.get(
         "as recorded", empty
     )
-    same_count = common_beginning(earlier_recorded, recorded)
+    same_count = common_beginning(earlier_recorded, recorded_transitions)
     first_changed_request = min(
         (
             transition.request
             for transition in (
                 *earlier_recorded[same_count : same_count + 1],
-                *recorded[same_count : same_count + 1],
+                *recorded_transitions[same_count : same_count + 1],
             )
         ),
-        default=len(replayed.requests),
+        default=len(replayed_timeline.requests),
     )
     unchanged_count = min(
         common_beginning(earlier_transitions, transitions),
@@ -134,20 +136,26 @@ def _as_recorded(replayed: Timeline, recorded: Sequence[Transition]) -> Sequence
     first_new_request = (
         transitions[unchanged_count].request
         if unchanged_count < len(transitions)
-        else len(replayed.requests)
+        else len(replayed_timeline.requests)
     )
-    newer_recorded = recorded[
-        bisect_left(recorded, first_new_request, key=lambda transition: transition.request) :
+    newer_recorded = recorded_transitions[
+        bisect_left(
+            recorded_transitions, first_new_request, key=lambda transition: transition.request
+        ) :
     ]
     recorded_by_item = {
         (transition.item, transition.request): transition for transition in newer_recorded
     }
-    matched = (
+    matched_transitions = (
         *earlier_matched[:unchanged_count],
         *(
             recorded_by_item.get((transition.item, transition.request), transition)
             for transition in transitions[unchanged_count:]
         ),
     )
-    replayed.earlier["as recorded"] = transitions, recorded, matched
-    return matched
+    replayed_timeline.earlier["as recorded"] = (
+        transitions,
+        recorded_transitions,
+        matched_transitions,
+    )
+    return matched_transitions

@@ -13,7 +13,7 @@ from palimpsest.review.request_contents.compaction_losses import CompactionLosse
 from palimpsest.review.request_contents.shown_request import ShownRequest, request_at
 from palimpsest.review.request_contents.tool_definitions import tool_definitions
 from palimpsest.review.session_review import SessionReview
-from palimpsest.review.tables.inspector_place import MAX_NAME_CHARS
+from palimpsest.review.tables.question_limits import MAX_NAME_CHARS
 from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.timeline_view.note_views import notes_text
 from palimpsest.review.timeline_view.text_search import searched_texts
@@ -60,7 +60,7 @@ class ViewAnswers:
         self,
         review: SessionReview,
         *,
-        own: bool = False,
+        with_own_policies: bool = False,
         seq: int = 0,
         epoch: str = "",
         keeps_replays: bool = True,
@@ -69,7 +69,7 @@ class ViewAnswers:
         self.review = review
         self.seq = seq
         self.epoch = epoch
-        self._own = own
+        self._own = with_own_policies
         self._shown: tuple[Simulation, ShownRequest] | None = None
         self._losses: tuple[str | None, CompactionLosses] | None = None
         self._earlier: dict[str, dict[str, Any]] | None = None if keeps_replays else {}
@@ -80,7 +80,7 @@ class ViewAnswers:
 
         The ``policies`` stand before the presets in a view, and a question may name them.
         """
-        began = time.perf_counter()
+        started_at = time.perf_counter()
         try:
             answer = self._answer(query, policies)
         except (UserError, ValueError) as error:
@@ -88,7 +88,7 @@ class ViewAnswers:
         except IndexError:
             requests, items = len(self.review.timeline.requests), len(self.review.timeline.items)
             answer = ViewAnswer(error=f"The session has {requests:,} requests and {items:,} items.")
-        milliseconds = round(1000 * (time.perf_counter() - began))
+        milliseconds = round(1000 * (time.perf_counter() - started_at))
         return answer.model_copy(update={"milliseconds": milliseconds})
 
     def accepts(self, query: AskTrack, policies: ChosenPolicies = NO_POLICIES) -> bool:
@@ -107,7 +107,7 @@ class ViewAnswers:
                 view = timeline_view(
                     self.review,
                     without_files(query.price),
-                    own=self._own,
+                    with_own_policies=self._own,
                     seq=self.seq,
                     epoch=self.epoch,
                     picture=part == "picture",
@@ -182,14 +182,14 @@ class ViewAnswers:
     def _uses(self, query: AskUses) -> tuple[UsedNames, ...]:
         self._check(query.request, query.item)
         names_by_request = self.review.references.used_names(query.item)
-        later = [entry for entry in names_by_request.items() if entry[0] >= query.request]
+        later_uses = [entry for entry in names_by_request.items() if entry[0] >= query.request]
         return tuple(
             UsedNames(
                 request=request,
                 names=tuple(name[:MAX_NAME_CHARS] for name in names[:MAX_USED_NAMES]),
                 total=len(names),
             )
-            for request, names in later[:MAX_USES]
+            for request, names in later_uses[:MAX_USES]
         )
 
     def _request(self, query: AskRequest, policies: ChosenPolicies) -> RequestText:
@@ -197,7 +197,7 @@ class ViewAnswers:
         simulation = self._simulation(query, policies)
         shown = self._contents(simulation, query.request)
         pattern = re.compile(re.escape(query.find), re.IGNORECASE)
-        matching = [
+        matching_items = [
             (block, match.start())
             for block in shown.blocks
             if (match := pattern.search(block.text))
@@ -209,10 +209,10 @@ class ViewAnswers:
             note=shown.note,
             blocks=tuple(
                 _piece(block, max(offset - BLOCK_CHARS // 4, 0) if query.find else 0)
-                for block, offset in matching[query.first : query.first + MAX_BLOCKS]
+                for block, offset in matching_items[query.first : query.first + MAX_BLOCKS]
             ),
             first=query.first,
-            total=len(matching),
+            total=len(matching_items),
             tokens=round(shown.tokens),
         )
 
@@ -248,13 +248,13 @@ class ViewAnswers:
                     kind=kind,
                     found=number,
                     lost=len(loss.lost_of(kind)),
-                    needed=sum(lost.kind == kind for lost in loss.needed),
+                    needed=sum(lost.kind == kind for lost in loss.needed_names),
                 )
                 for kind, number in loss.found.items()
             ),
             lost=tuple(
                 replace(lost, name=lost.name[:MAX_NAME_CHARS])
-                for lost in (*loss.needed, *(lost for lost in loss.lost if not lost.needed))[
+                for lost in (*loss.needed_names, *(lost for lost in loss.lost if not lost.needed))[
                     :MAX_LOST
                 ]
             ),

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, ValidationError
 
 from palimpsest.review.request_contents.lost_word import LostWord
-from palimpsest.review.tables.inspector_place import (
+from palimpsest.review.tables.question_limits import (
     MAX_NAME_CHARS,
     MAX_PRICES_CHARS,
     refusal_words,

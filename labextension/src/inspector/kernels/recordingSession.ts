@@ -1,7 +1,5 @@
-/** The server's session whose kernel reads a recorded file: how it is named, and so known again. */
+/** The server's session whose kernel reads a recorded file: how it is named, and so known to `server_extension.py`. */
 import type { Session } from '@jupyterlab/services';
-
-const NAMED = /^(.+)-inspector-\d+$/;
 
 /** Returns what a session for a recorded file is started with, but its kernel. */
 export function recordingSession(
@@ -13,12 +11,6 @@ export function recordingSession(
     name: nameOf(file),
     type: 'file'
   };
-}
-
-/** Returns whether an inspector started a session for a recorded file: path, name and type all say so. */
-export function isOfRecording({ path, name, type }: Session.IModel): boolean {
-  const file = NAMED.exec(path)?.[1];
-  return type === 'file' && file !== undefined && name === nameOf(file);
 }
 
 /** Returns the last piece of a path on the server. */

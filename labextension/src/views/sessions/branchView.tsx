@@ -105,7 +105,7 @@ function Branches({ table, session }: { table: BranchTable; session: string }) {
             </tr>
             {table.figures
               .filter(({ values }) => values.some(value => value !== ''))
-              .map(({ name, values, differ }) => (
+              .map(({ name, values, branches_differ: differ }) => (
                 <tr key={name} data-differ={differ || undefined}>
                   <th scope="row">
                     {name}{' '}

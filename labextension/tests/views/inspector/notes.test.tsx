@@ -61,18 +61,18 @@ const NOTES = [
   noteView(
     'a',
     'Reads the <b>file</b> again.\nAnd again.',
-    { words: 'request 3', request: 2 },
+    { text: 'request 3', request: 2 },
     { verdict: 'bad', tag: 'reread' }
   ),
   noteView('b', 'A long range.', {
-    words: 'requests 2 to 5',
+    text: 'requests 2 to 5',
     request: 1,
-    last: 4
+    last_request: 4
   }),
   noteView(
     'c',
     '',
-    { words: 'the session' },
+    { text: 'the session' },
     { verdict: 'good', changed: Date.UTC(2026, 11, 1), changed_by: 'Bo' }
   )
 ];
@@ -99,7 +99,7 @@ function writableSource(notes: readonly NoteView[], error = '') {
                 notes: [
                   ...notes,
                   noteView('new', words.text ?? '', {
-                    words: 'request 3',
+                    text: 'request 3',
                     request: 2
                   })
                 ],
@@ -215,7 +215,7 @@ describe('the notes on what is hidden', () => {
     noteView(
       'd',
       'Lost four times.',
-      { words: 'the break at request 3', request: 2 },
+      { text: 'the break at request 3', request: 2 },
       { place: { kind: 'break', item: '', request: 3 } }
     )
   ];

@@ -82,10 +82,18 @@ const TABLE: BranchTable = {
   branches: [FIRST, SECOND],
   left_out: 0,
   figures: [
-    { name: 'forked from', values: ['', ''], differ: false },
-    { name: 'cost', values: ['$0.250', ''], differ: true },
-    { name: 'policy', values: ['configured', 'opencode-1.18'], differ: true },
-    { name: 'model', values: ['test/model', 'test/model'], differ: false }
+    { name: 'forked from', values: ['', ''], branches_differ: false },
+    { name: 'cost', values: ['$0.250', ''], branches_differ: true },
+    {
+      name: 'policy',
+      values: ['configured', 'opencode-1.18'],
+      branches_differ: true
+    },
+    {
+      name: 'model',
+      values: ['test/model', 'test/model'],
+      branches_differ: false
+    }
   ]
 };
 

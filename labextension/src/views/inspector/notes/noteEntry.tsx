@@ -29,12 +29,12 @@ export function NoteEntry({ view }: { view: NoteView }) {
     <>
       <p className="plm-Note-head">
         {found.request === undefined ? (
-          <span>{found.words}</span>
+          <span>{found.text}</span>
         ) : (
           <RequestLink
             request={found.request}
             item={found.item ?? null}
-            text={found.words}
+            text={found.text}
           />
         )}{' '}
         {note.verdict !== '' && (

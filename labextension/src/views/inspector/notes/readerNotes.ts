@@ -131,5 +131,7 @@ export function isOnRequest({ found }: NoteView, request: number): boolean {
   if (found.request === undefined || found.item !== undefined) {
     return false;
   }
-  return found.request <= request && request <= (found.last ?? found.request);
+  return (
+    found.request <= request && request <= (found.last_request ?? found.request)
+  );
 }
