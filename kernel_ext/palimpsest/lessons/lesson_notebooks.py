@@ -21,8 +21,8 @@ NBGRADER_VERSION = 3
 """Version of nbgrader's cell metadata, which its 0.6 to 0.9 read."""
 EXISTS = "{path!r} exists and was left as it is; give another folder, or take that file away first."
 
-SOLUTION_WORDS = "solution-words"
-"""Id of the cell that says where the solutions stand and how to run them."""
+SOLUTION_IDS = "solution-"
+"""Begins the ids of the cells that say where solutions stand and how to run them."""
 ANSWER_ABOVE = "# Write your answer above, and take the two lines below away."
 CLICK_IS_NOT_HANDED_IN = (
     "# A click is not handed in: write what it chose, such as view.place = "
@@ -185,7 +185,7 @@ def _raw_cell(source: str, identifier: str) -> Cell:
 
 
 def _tells_solution(cell: Cell) -> bool:
-    return _has_tag(cell, "solution") or cell["id"] == SOLUTION_WORDS
+    return _has_tag(cell, "solution") or cell["id"].startswith(SOLUTION_IDS)
 
 
 def _has_tag(cell: Cell, tag: str) -> bool:
