@@ -6,10 +6,12 @@ and ids are fixed, so that the same requests are made each time; only how a stre
 """
 
 import asyncio
+import csv
 import json
 import os
 import random
 import shutil
+import statistics
 import sys
 import tempfile
 import zipfile
@@ -63,18 +65,19 @@ def step(says: str, *calls: Step) -> Step:
 
 SPECIES = {"Adelie": (3_700, 190), "Gentoo": (5_076, 217), "Chinstrap": (3_733, 196)}
 ISLANDS = ("Torgersen", "Biscoe", "Dream")
+BIRDS = 30
 
 
 def raw_table() -> str:
     """Return measurements as they were typed: with missing values, and some masses in kilograms."""
     dice = random.Random(68)
     lines = ["id,species,island,flipper_mm,body_mass,season"]
-    for number in range(1, 121):
+    for number in range(1, BIRDS + 1):
         species = (*SPECIES,)[number % 3]
         mass, flipper = SPECIES[species]
         grams = round(dice.gauss(mass, 300) / 25) * 25
         shown = (
-            "." if number % 29 == 0 else f"{grams / 1000:.3f}" if number % 17 == 0 else str(grams)
+            "." if number % 13 == 0 else f"{grams / 1000:.3f}" if number % 8 == 0 else str(grams)
         )
         lines.append(
             f"P{number:03d},{species},{ISLANDS[number % 3]},{round(dice.gauss(flipper, 6))},{shown},{2023 + number % 3}"
@@ -82,16 +85,41 @@ def raw_table() -> str:
     return "\n".join(lines) + "\n"
 
 
-FIELD_BOOK = """# Field book
+NOTES = """# Field book
 
 Torgersen was visited in 2024, Biscoe in 2025, Dream in 2023. Flippers were measured with ruler R-7, which reads 2 mm too
 much since 14 January 2025; the table is not corrected for it.
 
 A dot stands for a bird that was not weighed. Scale S-12 shows kilograms, all others grams: a mass below 10 is in
-kilograms. Nest 41 was counted twice; bird P082 is the same as P081.
+kilograms. Nest 41 was counted twice; bird P022 is the same as P021.
 
-TODO: ask Ines for the coordinates of nests 17 and 23.
+TODO: ask Anna for the coordinates of nests 17 and 23.
+
+## Days
+
 """
+WEATHER = (
+    "The wind came from the south all day, and nobody could write outside of the tent.",
+    "It was calm and bright, so that we went to both colonies before noon.",
+    "Snow fell until the evening; only the nests beside the hut were seen.",
+    "Fog lay over the bay, and the boat turned round at the first rocks.",
+)
+WORK = (
+    "The flippers were measured twice by different people, and both times the same was read.",
+    "One scale had got wet. It was dried over the stove and shows the right mass again.",
+    "The chicks of the upper colony have left, and their parents moult beside the path.",
+    "A skua took two eggs while we stood there. The parents came back an hour later.",
+    "The rings of last season are worn; the birds were known by the marks on their feet.",
+)
+
+
+def field_book() -> str:
+    """Return notes of some days, mostly words."""
+    dice = random.Random(8)
+    days = [f"Day {day}. {dice.choice(WEATHER)} {dice.choice(WORK)}" for day in range(1, 31)]
+    return NOTES + "\n\n".join(days) + "\n"
+
+
 FIRST_CODE = """import csv
 import statistics
 
@@ -111,16 +139,23 @@ IN_GRAMS = """        mass = float(row["body_mass"])
         if mass < 10:
             mass *= 1000
 """
-REPORT = """# Body mass
 
-| species | birds | mean in g |
-|---|---|---|
-| Adelie | 39 | 3,722 |
-| Chinstrap | 39 | 3,741 |
-| Gentoo | 38 | 5,064 |
 
-P082 is the same bird as P081 and is counted twice.
-"""
+def report() -> str:
+    """Return the report that the scenario writes, with the means of the table."""
+    masses: dict[str, list[float]] = {}
+    for row in csv.DictReader(raw_table().splitlines()):
+        if row["body_mass"] != ".":
+            mass = float(row["body_mass"])
+            masses.setdefault(row["species"], []).append(mass * 1000 if mass < 10 else mass)
+    lines = [
+        f"| {name} | {len(of)} | {statistics.mean(of):,.0f} |"
+        for name, of in sorted(masses.items())
+    ]
+    head = "# Body mass\n\n| species | birds | mean in g |\n|---|---|---|\n"
+    return head + "\n".join(lines) + "\n\nP022 is the same bird as P021 and is counted twice.\n"
+
+
 CLEAN_CODE = """import csv
 
 with open("data/raw.csv", newline="") as file, open("data/clean.csv", "w", newline="") as clean:
@@ -143,7 +178,7 @@ def write_project(root: Path) -> None:
     (root / "data").mkdir(parents=True)
     (root / "notes").mkdir()
     (root / "data" / "raw.csv").write_text(raw_table())
-    (root / "notes" / "fieldbook.md").write_text(FIELD_BOOK)
+    (root / "notes" / "fieldbook.md").write_text(field_book())
 
 
 BEGINNING = (
@@ -164,7 +199,7 @@ TURNS: tuple[Turn, ...] = (
                 call("read", path="data/raw.csv"),
             ),
             step(
-                "There are 120 birds of three species. Some masses are dots, and seven look like kilograms."
+                "There are 30 birds of three species. Some masses are dots, and some look like kilograms."
             ),
         ],
     ),
@@ -173,7 +208,7 @@ TURNS: tuple[Turn, ...] = (
         [
             step("I read it.", call("read", path="notes/fieldbook.md")),
             step(
-                "A dot is a bird that was not weighed. Scale S-12 shows kilograms. P082 is the same bird as P081, and ruler "
+                "A dot is a bird that was not weighed. Scale S-12 shows kilograms. P022 is the same bird as P021, and ruler "
                 "R-7 reads 2 mm too much since 14 January 2025."
             ),
         ],
@@ -214,14 +249,14 @@ TURNS: tuple[Turn, ...] = (
         "Search the notes for open points.",
         [
             step("", call("grep", pattern="TODO", path="notes")),
-            step("One: Ines is to be asked for the coordinates of nests 17 and 23."),
+            step("One: Anna is to be asked for the coordinates of nests 17 and 23."),
         ],
     ),
     (
         "Write the means and the number of birds to report.md.",
         [
-            step("", call("write", path="report.md", content=REPORT)),
-            step("The report is written. It says that P082 is counted twice."),
+            step("", call("write", path="report.md", content=report())),
+            step("The report is written. It says that P022 is counted twice."),
         ],
     ),
     (
@@ -238,16 +273,16 @@ TURNS: tuple[Turn, ...] = (
 )
 AFTER: tuple[Turn, ...] = (
     (
-        "P082 is the same bird as P081. Take it out.",
+        "P022 is the same bird as P021. Take it out.",
         [
             step(
                 "",
                 call(
-                    "bash", command="sed -i '/^P082,/d' data/{table}.csv", description="Remove P082"
+                    "bash", command="sed -i '/^P022,/d' data/{table}.csv", description="Remove P022"
                 ),
             ),
-            step("", call("grep", pattern="^P08[0-3]", path="data/{table}.csv")),
-            step("P082 is gone from data/{table}.csv."),
+            step("", call("grep", pattern="^P02[0-3]", path="data/{table}.csv")),
+            step("P022 is gone from data/{table}.csv."),
         ],
     ),
     (
@@ -373,11 +408,11 @@ TASK = call(
     agent="reader",
 )
 FOUND = (
-    "P082 is the same bird as P081, since nest 41 was counted twice. No other bird is named twice."
+    "P022 is the same bird as P021, since nest 41 was counted twice. No other bird is named twice."
 )
 READING = [
     step("", call("read", path="data/raw.csv"), call("read", path="notes/fieldbook.md")),
-    step("", call("grep", pattern="^P08[0-9]", path="data/raw.csv")),
+    step("", call("grep", pattern="^P02[0-9]", path="data/raw.csv")),
     step(FOUND),
 ]
 PLAN = "Write into plan.md how the report is to be made, in three steps."

@@ -87,7 +87,7 @@ def no_held_secrets() -> Iterator[None]:
     yield
     held = sys.modules.get("palimpsest.transcript.redaction.held_secrets")
     if held is not None:
-        held.HELD.clear()
+        held.HELD_SECRETS.clear()
 
 
 @pytest.fixture(scope="session")

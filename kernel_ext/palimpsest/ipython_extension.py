@@ -207,11 +207,11 @@ def _build(shell: Any, cells: "RunningCells", recorder: "CellRecorder") -> Any:
     from palimpsest.frontends.kernel.python_runner import KernelPythonRunner
     from palimpsest.frontends.kernel.quiet_reader import QuietReader
     from palimpsest.frontends.magic.agent_magics import current_notebook
-    from palimpsest.frontends.process_guard.agent_pieces import PIECE
+    from palimpsest.frontends.process_guard.agent_pieces import CURRENT_PIECE
     from palimpsest.session.engine import EngineThread
 
     engine = EngineThread()
-    recorder.is_agent_code = lambda: PIECE.get() is not None
+    recorder.is_agent_code = lambda: CURRENT_PIECE.get() is not None
     main_thread = MainThread(shell, lambda: engine.loop, main_loop_of(shell))
     app = App(
         start=Path(getattr(shell, "starting_dir", ".")),

@@ -35,7 +35,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
     ResultBlock,
     TextBlock,
 )
-from palimpsest.transcript.context_values.request_items import STATES, RequestItem, ShownAs
+from palimpsest.transcript.context_values.request_items import STATE_OF_ACTION, RequestItem, ShownAs
 from palimpsest.transcript.messages import summaries
 from palimpsest.transcript.parts import (
     CompactionPart,
@@ -49,7 +49,7 @@ from palimpsest.transcript.provider_calls import is_provider_call, native_of
 from palimpsest.transcript.values import ToolSpec
 
 Scrub = Callable[[str], str]
-ROOT = re.compile(r"^  Project root: (.+)$", re.MULTILINE)
+PROJECT_ROOT = re.compile(r"^  Project root: (.+)$", re.MULTILINE)
 """Finds the project root in a system prompt, so that its files are named by their relative paths."""
 SPEAKERS = {"user": "prompt", "assistant": "answer", "reasoning": "thoughts", "output": "output"}
 
@@ -65,14 +65,14 @@ def request_items(
     reader = _MessageReader(
         parts={part.id: part for message in view.messages for part in message.parts},
         summaries=frozenset(summaries(view.messages)),
-        reduced=effective_reductions(view.decisions),
-        pinned=pinned_parts(view.messages, view.decisions),
+        reductions=effective_reductions(view.decisions),
+        pinned_ids=pinned_parts(view.messages, view.decisions),
         count=count,
         scrub=scrub,
     )
     for message in projection.messages:
         if message.role == "system":
-            yield from _system(message, count, scrub)
+            yield from _system_items(message, count, scrub)
     for tool in tools if projection.tools_tokens else ():
         yield RequestItem(
             kind="tools",
@@ -95,7 +95,7 @@ def state_of(decision: Decision) -> ShownAs:
     """Return how a reduction shows its part; a limit on pictures leaves the text of an output whole."""
     pictures = pictures_of(decision)
     if not pictures or not is_whole_text(decision):
-        return STATES[decision.action]
+        return STATE_OF_ACTION[decision.action]
     is_out = any(LEFT_OUT in picture for picture in pictures.values())
     return "pictures left out" if is_out else "pictures smaller"
 
@@ -134,18 +134,18 @@ def _tool_remark(tool: ToolSpec) -> str:
     return ", ".join(filter(None, changes))
 
 
-def _system(message: NeutralMessage, count: Count, scrub: Scrub) -> Iterator[RequestItem]:
+def _system_items(message: NeutralMessage, count: Count, scrub: Scrub) -> Iterator[RequestItem]:
     overhead = MESSAGE_TOKENS
     for block in message.blocks:
         text = str(getattr(block, "text", ""))
-        root = ROOT.search(text)
+        root = PROJECT_ROOT.search(text)
         for section, tokens in shared_among_sections(text, block_tokens(block, count)):
-            words = first_line(section.text.removeprefix(f"{INSTRUCTIONS}{section.name}"))
+            first_words = first_line(section.text.removeprefix(f"{INSTRUCTIONS}{section.name}"))
             name = section.name.removeprefix(f"{root[1]}/") if root is not None else section.name
             yield RequestItem(
                 kind=section.kind,
                 name=one_line(scrub(name)),
-                words=one_line(scrub(words)),
+                words=one_line(scrub(first_words)),
                 tokens=overhead + tokens,
             )
             overhead = 0
@@ -157,8 +157,8 @@ class _MessageReader:
 
     parts: Mapping[str, Part]
     summaries: frozenset[str]
-    reduced: Mapping[str, Decision]
-    pinned: frozenset[str]
+    reductions: Mapping[str, Decision]
+    pinned_ids: frozenset[str]
     count: Count
     scrub: Scrub
 
@@ -166,14 +166,14 @@ class _MessageReader:
         """Yield the blocks of a message; the first includes the message's overhead, which else is an item of its own."""
         overhead = MESSAGE_TOKENS
         for block in message.blocks:
-            yield self._block(message, block, overhead + block_tokens(block, self.count))
+            yield self._block_item(message, block, overhead + block_tokens(block, self.count))
             overhead = 0
         if overhead:
             kind = kind_of(message, None, self.summaries)
             name = SPEAKERS.get(kind, kind)
             yield RequestItem(kind=kind, name=name, tokens=overhead, message_id=message.message_id)
 
-    def _block(self, message: NeutralMessage, block: Block, tokens: int) -> RequestItem:
+    def _block_item(self, message: NeutralMessage, block: Block, tokens: int) -> RequestItem:
         kind = kind_of(message, block, self.summaries)
         part = self.parts.get(block.part_id or "")
         name, words = SPEAKERS.get(kind, kind), str(getattr(block, "text", ""))
@@ -185,7 +185,7 @@ class _MessageReader:
                 name, words = block.tool, first_words or block.text
             case TextBlock() if isinstance(part, ToolPart) and is_provider_call(part):
                 name, words = f"{part.tool} at the provider", first_words or words
-            case _ if _by_engine(part, kind):
+            case _ if _is_by_engine(part, kind):
                 name = "note"
             case _:
                 words = words or str(getattr(block, "filename", "") or getattr(block, "mime", ""))
@@ -197,21 +197,21 @@ class _MessageReader:
             message_id=message.message_id,
             part_id=block.part_id,
             state=self._state(block, part),
-            pinned=block.part_id in self.pinned,
+            pinned=block.part_id in self.pinned_ids,
         )
 
     def _state(self, block: Block, part: Part | None) -> ShownAs:
         at_provider = isinstance(part, ToolPart) and is_provider_call(part)
         if not isinstance(block, ResultBlock) and not at_provider:
             return "whole"
-        decision = self.reduced.get(block.part_id or "")
+        decision = self.reductions.get(block.part_id or "")
         if decision is not None:
             return state_of(decision)
         is_converted = isinstance(block, TextBlock) and not native_of(block.metadata)
         return "told as text" if is_converted else "whole"
 
 
-def _by_engine(part: Part | None, kind: str) -> bool:
+def _is_by_engine(part: Part | None, kind: str) -> bool:
     """Return whether the engine wrote a block: a synthetic part, or a message that repairs the turn order."""
     if part is None:
         return kind == "user"

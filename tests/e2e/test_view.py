@@ -154,7 +154,7 @@ def plain(lab: Lab, name: str, payloads: dict[str, str]) -> Path:
         bytes_per_text=10**8,
     )
     story = [one.message() for one in everywhere(payloads)]
-    view = render_excerpt(story, "x", mark="plm-view-none", caps=whole, room=10**8)
+    view = render_excerpt(story, "x", css_class="plm-view-none", caps=whole, max_chars=10**8)
     forms = [{"text/markdown": render_message(one, caps=whole)} for one in story]
     for data in [*forms, {"text/html": view}]:
         output = nbformat.v4.new_output("display_data", data)

@@ -134,7 +134,7 @@ def shared(tmp_path: Path) -> Path:
             [said],
             scrub=lambda text: text,
             embed=lambda _one: pytest.fail("nothing is attached"),
-            when=str,
+            time_text=str,
         )
     )
     assert PAGE.strip()[:40] in made

@@ -252,7 +252,7 @@ def test_what_the_folder_takes_is_weighed_and_old_sessions_go(interfaces: ThreeI
 
 @each_way
 def test_a_project_is_trusted_and_distrusted(interfaces: ThreeInterfaces, way: str) -> None:
-    waits = "[h.words for h in palimpsest.config().held]"
+    waits = "[h.words for h in palimpsest.config().untrusted_settings]"
     before = interfaces.look(waits)
 
     match way:

@@ -55,7 +55,7 @@ def run(messages: Messages, case: dict[str, Any]) -> tuple[RevertState | None, l
     standing: RevertState | None = None
     ops: list[Any] = []
     for message_id, part_id in steps(case):
-        plan = plan_revert(messages, message_id, part_id, standing=standing)
+        plan = plan_revert(messages, message_id, part_id, standing_revert=standing)
         if plan is None:
             continue
         ops += [["track"]] if plan.restore_from is None else [["restore", plan.restore_from]]

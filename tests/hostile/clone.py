@@ -399,7 +399,7 @@ def _pack(planted: HostileClone, layout: Layout) -> str:
             }
         )
     )
-    root = put(encode_root(tree, [], cut=False))
+    root = put(encode_root(tree, [], is_cut=False))
     layout.snapshots.mkdir(parents=True, exist_ok=True)
     name, _ = write_pack(layout.snapshots, contents)
     planted.files.add(f".palimpsest/snapshots/{name}")

@@ -84,7 +84,7 @@ def test_what_may_be_read_in_another_way_is_left_to_tiktoken(table: RankTable) -
 def test_the_pieces_are_those_of_tiktoken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiktoken_ext.openai_public, "load_tiktoken_bpe", lambda *_, **__: {})
 
-    assert tiktoken_ext.openai_public.o200k_base()["pat_str"] == tokenizer.PIECES
+    assert tiktoken_ext.openai_public.o200k_base()["pat_str"] == tokenizer.SPLIT_PATTERN
 
 
 @pytest.mark.soak  # with each commit tests/test_loaded_modules.py counts a short script; this adds the amount from which tiktoken is loaded

@@ -2,7 +2,7 @@
 
 import inspect
 
-from palimpsest.public.forwarded_methods import forwarded_later
+from palimpsest.public.forwarded_methods import forwarded_method
 from palimpsest.public.session_object import Session
 from palimpsest.review.session_review import SessionReview
 
@@ -25,7 +25,7 @@ class Whole:
         Whole.looked.append("looked")
         return Part
 
-    add = forwarded_later(lambda _whole: Part(), lambda: Whole._part_class().add)
+    add = forwarded_method(lambda _whole: Part(), lambda: Whole._part_class().add)
 
 
 class Narrower(Whole):

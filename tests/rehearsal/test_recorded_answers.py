@@ -24,6 +24,8 @@ ROOT = Path(__file__).parents[2]
 RECORDED = Path(__file__).with_name("answers.json")
 PAGE = ROOT / "docs" / "rehearsal.md"
 NOTEBOOKS = ROOT / "notebooks"
+LEFT_OUT = (".palimpsest", "notes.md", "lesson-results", "0[1-9]-*.ipynb")
+"""What the first notebook does without; the lessons beside it are no part of its folder here."""
 
 Entry = dict[str, Any]
 
@@ -42,7 +44,7 @@ def sessions(asked: list[Entry]) -> Iterator[list[Entry]]:
 
 def answered(asked: list[Entry], folder: Path) -> list[Entry]:
     """Ask the prompts of one session, with the variables of the first notebook."""
-    shutil.copytree(NOTEBOOKS, folder, ignore=shutil.ignore_patterns(".palimpsest", "notes.md"))
+    shutil.copytree(NOTEBOOKS, folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
     (folder / "README.md").write_text("# Penguins\n\nMeasured near Palmer Station.\n")
     penguins = pd.read_csv(folder / "data" / "penguins.csv")
     harness = RehearsalHarness(folder, penguins=penguins, limit=42, levels=[1, 2])

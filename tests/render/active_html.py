@@ -28,7 +28,7 @@ class ActiveHtml(HTMLParser):
             address = re.sub(r"[\x00-\x20]", "", value or "")
             if name not in ATTRIBUTES | OURS:
                 self.alive.append(f"{tag}.{name}")
-            if name == "href" and not may_lead(address, local=self.local):
+            if name == "href" and not may_lead(address, allows_local=self.local):
                 self.alive.append(f"href {address}")
             if name == "src" and not address.startswith(
                 tuple(f"data:{picture}" for picture in PICTURES)

@@ -54,7 +54,7 @@ def test_nothing_that_was_written_is_erased(tmp_path: Path) -> None:
     before = file.read_bytes()
 
     (note,) = files.notes("ses_1")
-    files.append([note.next_line(new_note_id(), "Bo", 2, removed=True)])
+    files.append([note.next_line(new_note_id(), "Bo", 2, is_removed=True)])
 
     assert files.notes("ses_1") == ()
     assert file.read_bytes().startswith(before)

@@ -8,7 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.sample_size import thinned
 
-from palimpsest.transcript.strings.deceptive_text import MAX_SENTENCES, MORE, deception_sentences
+from palimpsest.transcript.strings.deceptive_text import (
+    MAX_SENTENCES,
+    MORE_SENTENCE,
+    deception_sentences,
+)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +72,7 @@ def test_only_so_many_sentences_are_said() -> None:
     many = deception_sentences({"code": " ".join(f"p\u0430y{'x' * n}" for n in range(100))})
 
     assert len(many) == MAX_SENTENCES + 1
-    assert many[-1] == MORE
+    assert many[-1] == MORE_SENTENCE
 
 
 DEEP = st.recursive(

@@ -33,7 +33,7 @@ def test_rows_are_those_of_the_whole_list(lists: list[list[int]], chance: random
         whole: list[int] = []
         for place in range(len(values)):
             whole.append(row(place, whole))
-        assert list(grown.grown_rows(row, values, about=about)) == whole
+        assert list(grown.grown_rows(row, values, subject=about)) == whole
 
 
 @given(st.lists(LISTS, min_size=1, max_size=6))

@@ -41,7 +41,7 @@ def message(case: dict[str, Any]) -> Message:
 
 def test_each_case_is_told_in_these_lines(case: dict[str, Any]) -> None:
     parts, error = PARTS.validate_python(case["parts"]), ERROR.validate_python(case["error"])
-    found = retry_lines(parts, error, over=case["over"])
+    found = retry_lines(parts, error, is_over=case["over"])
 
     told = [
         retry_words(found.runs[part.id]) if part.id in found.runs else part.error.message

@@ -310,12 +310,14 @@ def own_names(start_folder: Path, folders: ConfigFolders) -> tuple[frozenset[str
     ]
     agents = {
         name
-        for file in read_definitions(own_folders, agent_files.KINDS, folders.home, [], [])
+        for file in read_definitions(own_folders, agent_files.AGENT_FOLDERS, folders.home, [], [])
         for name in (file.name, file.document.fields.get("name"))
         if isinstance(name, str)
     }
     commands = {
         file.name
-        for file in read_definitions(own_folders, command_files.KINDS, folders.home, [], [])
+        for file in read_definitions(
+            own_folders, command_files.COMMAND_FOLDERS, folders.home, [], []
+        )
     }
     return frozenset(BUILT_IN_AGENTS) | agents, frozenset(commands)

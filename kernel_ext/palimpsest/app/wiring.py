@@ -626,10 +626,10 @@ def _stored_grants_and_snapshots(
     Where sessions are in memory only, so are the first two, and there are no snapshots.
     """
     if not isinstance(store, JsonlStore):
-        return Approvals(Grants(by=user)), ApprovedCode(), None
+        return Approvals(Grants(author=user)), ApprovedCode(), None
     folder = store.layout.root
     return (
-        Approvals(Grants(project, ProjectNumber(folder), by=user), folder),
+        Approvals(Grants(project, ProjectNumber(folder), author=user), folder),
         ApprovedCode(project, ProjectNumber(folder)),
         Snapshots(
             project,

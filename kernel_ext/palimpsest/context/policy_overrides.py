@@ -23,7 +23,7 @@ from palimpsest.transcript.errors import ConfigError
 
 IDENTITY_FIELDS = frozenset({"name", "version"})
 """Fields that identify a policy; they cannot be changed."""
-NONE = "none"
+NO_NUMBER = "none"
 """The user's word for a number that is not set."""
 _SHARES = ("share", "_ratio", "max_share_after")
 _AT_LEAST_ONE = frozenset({"truncate.max_lines", "truncate.max_bytes", "overflow.output_cap"})
@@ -74,7 +74,7 @@ def policy_with_changes(policy: Policy, changes: Mapping[str, Any]) -> Policy:
 def check_number(key: str, value: Any) -> Any:
     """Return a valid value for this number; raises ConfigError with one sentence."""
     annotation = _annotation(key)
-    if value == NONE and type(None) in get_args(annotation):
+    if value == NO_NUMBER and type(None) in get_args(annotation):
         value = None
     if isinstance(value, list):
         value = tuple(value)
@@ -121,7 +121,7 @@ def policy_differences(policy: Policy) -> dict[str, tuple[Any, Any]]:
 def policy_choice(policy: Policy) -> PolicyChoice:
     """Return a policy as its preset and the values that differ from it."""
     differences = policy_differences(policy).items()
-    choice = {key: NONE if value is None else value for key, (_, value) in differences}
+    choice = {key: NO_NUMBER if value is None else value for key, (_, value) in differences}
     return PolicyChoice(base=policy.name, changes=choice)
 
 
@@ -134,7 +134,7 @@ def value_text(value: Any) -> str:
     """Return a value as the user writes it."""
     match value:
         case None:
-            return NONE
+            return NO_NUMBER
         case bool():
             return "true" if value else "false"
         case list() | tuple():
@@ -154,7 +154,7 @@ def possible_values(key: str) -> tuple[str, ...]:
         elif member is bool:
             values += ["true", "false"]
         elif member is type(None):
-            values.append(NONE)
+            values.append(NO_NUMBER)
     return tuple(values)
 
 
@@ -239,7 +239,9 @@ def _error_message(key: str, annotation: Any, value: Any) -> str:
             )
             allowed_values.append(f"{kind} {between}")
         else:
-            allowed_values.append({bool: "true or false", str: "text", type(None): NONE}[member])
+            allowed_values.append(
+                {bool: "true or false", str: "text", type(None): NO_NUMBER}[member]
+            )
     shown_value = value_text(value)
     shown_value = (
         shown_value if len(shown_value) <= _SHOWN_CHARS else shown_value[: _SHOWN_CHARS - 1] + "…"
@@ -273,6 +275,6 @@ def _docs(model: type[BaseModel]) -> dict[str, str]:
         if not (isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)):
             continue
         if isinstance(next_statement, ast.Expr) and isinstance(next_statement.value, ast.Constant):
-            sentence = str(next_statement.value.value).replace("``", "").replace("None", NONE)
+            sentence = str(next_statement.value.value).replace("``", "").replace("None", NO_NUMBER)
             docs[statement.target.id] = " ".join(sentence.split())
     return docs

@@ -65,7 +65,7 @@ class Frontend:
         self.shell = shell
         self.channel = Channel(services, main_thread, shell)
         self.batches = batches or CellBatches()
-        self.channel.announced = self.batches.announce_cells
+        self.channel.on_run_announced = self.batches.announce_cells
         self._kernel_parts = self.channel.kernel_parts
         self._recorded_prompts = RecordedPrompts(self._kernel_parts, self.batches)
         main_thread.running_cell_count = running_cell_count

@@ -61,7 +61,7 @@ class SessionView(CellWidget):
             "text/html": render_excerpt(
                 snapshot.messages,
                 title,
-                mark=f"plm-view-{self.key}",
+                css_class=f"plm-view-{self.key}",
                 remark=_subtitle(snapshot),
                 scrub=scrub,
                 notes=notes,

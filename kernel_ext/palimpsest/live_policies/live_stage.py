@@ -32,17 +32,17 @@ from palimpsest.transcript.context_values.decisions import OWN_POLICY, Decision
 from palimpsest.transcript.context_values.policies import OwnPolicy
 from palimpsest.transcript.errors import ConfigError, UserError
 
-SECONDS = 2.0
+POLICY_SECONDS = 2.0
 """Maximum seconds for a policy before one request; presets need a hundredth of that in a long session."""
 NOT_LIVE = (
     "The policy {name!r} says what a provider's cache keeps of recorded requests and changes none, so it is none of a"
     " live session; compare it in a review."
 )
-SUMMARISES = (
+SUMMARY_REFUSED = (
     "The policy {name!r} replaces messages by a summary, which only a model can write: use %agent policy "
     "opencode-1.18, whose summaries are written, or %agent compact; session.compare still shows what it would do."
 )
-OFF = "Your policy {name} is switched off until the next prompt. {why}"
+SWITCHED_OFF = "Your policy {name} is switched off until the next prompt. {why}"
 WOULD_BE_OFF = (
     "Your policy {name} would decide nothing, and be switched off until the next prompt. {why}"
 )
@@ -66,7 +66,9 @@ class _StageAnswer:
 class LivePolicyStage:
     """The user's own policy in one live session; see ``PolicyStage``."""
 
-    def __init__(self, policy: ContextPolicy, count: CounterOf, seconds: float = SECONDS) -> None:
+    def __init__(
+        self, policy: ContextPolicy, count: CounterOf, seconds: float = POLICY_SECONDS
+    ) -> None:
         self._policy = _with_pins_kept(policy)
         self._count = count
         self._items = LiveItems(count)
@@ -95,7 +97,7 @@ class LivePolicyStage:
         answer = await self._ask_bounded(moment, self._items, self._state)
         if isinstance(answer, str):
             self._is_off = True
-            self._notices.append(self._sentence(OFF, answer))
+            self._notices.append(self._sentence(SWITCHED_OFF, answer))
             return ()
         self._is_started, self._state = True, answer.state
         self._layer, self._turn = answer.layer, answer.turn
@@ -104,7 +106,7 @@ class LivePolicyStage:
     async def propose(self, moment: PolicyMoment) -> PolicyProposal:
         """Return the decisions that ``decide`` would make now, without changing anything."""
         if self._is_off:
-            return PolicyProposal(problem=self._sentence(OFF, ""))
+            return PolicyProposal(problem=self._sentence(SWITCHED_OFF, ""))
         try:
             state_copy = await call_bounded(lambda: deepcopy(self._state), self._seconds)
         except Exception as problem:  # noqa: BLE001  what a person's own class raises
@@ -136,10 +138,10 @@ class LivePolicyStage:
 
     def _answer(self, moment: PolicyMoment, items: LiveItems, state: Any) -> _StageAnswer:
         """Return the policy's answer; runs on a separate thread and changes only the list of items."""
-        is_same = items.update(moment)
-        if not is_same and items is self._items:
+        is_same_session = items.update(moment)
+        if not is_same_session and items is self._items:
             self._is_started = False
-        is_continued, policy = is_same and self._is_started, self._policy
+        is_continued, policy = is_same_session and self._is_started, self._policy
         request_view = live_view(items, moment, policy.estimator, with_own=is_continued)
         layer = self._layer
         changes: Sequence[Change]
@@ -178,7 +180,7 @@ class LivePolicyStage:
 
 
 def live_policy(
-    policy: object, count: CounterOf = counter, seconds: float = SECONDS
+    policy: object, count: CounterOf = counter, seconds: float = POLICY_SECONDS
 ) -> PolicyStage | None:
     """Return the stage of a policy, given itself or by name, else None; raises ConfigError for one that summarises."""
     candidate = _policy_named(policy) if isinstance(policy, str) else policy
@@ -193,7 +195,7 @@ def live_policy(
         if isinstance(stage, RecordedPolicy):
             raise ConfigError(NOT_LIVE.format(name=stage.name))
         if hasattr(stage, "summary"):
-            raise ConfigError(SUMMARISES.format(name=stage.name))
+            raise ConfigError(SUMMARY_REFUSED.format(name=stage.name))
     return LivePolicyStage(live_candidate, count, seconds)
 
 

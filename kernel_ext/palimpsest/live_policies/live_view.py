@@ -20,7 +20,7 @@ from palimpsest.transcript.context_values.decisions import (
     is_of_own_policy,
     pinned_parts,
 )
-from palimpsest.transcript.context_values.request_items import STATES, ItemState
+from palimpsest.transcript.context_values.request_items import STATE_OF_ACTION, ItemState
 from palimpsest.transcript.timeline import Timeline, TimelineItem
 
 SECTION_KINDS = frozenset({"system", "tools"})
@@ -137,7 +137,9 @@ def _items_not_whole(
 def _reduced_change(item: TimelineItem, reduction: Decision) -> Iterator[Change]:
     recorded_state = reduction.numbers.get("state") if is_of_own_policy(reduction) else None
     state: ItemState = (
-        recorded_state if recorded_state in ("masked", "offloaded") else STATES[reduction.action]
+        recorded_state
+        if recorded_state in ("masked", "offloaded")
+        else STATE_OF_ACTION[reduction.action]
     )
     if item.kind == "call" and state != "out":
         return

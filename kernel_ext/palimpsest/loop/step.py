@@ -51,12 +51,12 @@ from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessa
 from palimpsest.transcript.parts import Part, TextPart, ToolPart
 from palimpsest.transcript.session_record.events import MessageUpdated, StepRequested, answer_ended
 
-NOTHING = (
+NO_ANSWER_ERROR = (
     "The model ended its answer without a word. Send the prompt again, or choose another model "
     "with --model."
 )
 
-SILENT = (
+SILENT_TRUNCATION = (
     "{model} reports {tokens:,} tokens of prompt, and its window holds {window:,}: it left out a part of the "
     "conversation without saying so, and this answer may miss something."
 )
@@ -275,7 +275,7 @@ def _silent_truncation(setup: StepSetup, message: AssistantMessage) -> ContextOv
         return None
     tokens = message.tokens.prompt
     return ContextOverflowError(
-        message=SILENT.format(model=setup.info.ref.id, tokens=tokens, window=window),
+        message=SILENT_TRUNCATION.format(model=setup.info.ref.id, tokens=tokens, window=window),
         tokens=tokens,
         budget=window,
     )
@@ -331,7 +331,7 @@ async def _finish(
         if setup.wants_structured:
             keep_structured_answer(processor, calls_to_run)
     elif not calls and not _has_content(state, processor) and _is_only_answer(state, processor):
-        error = UnknownError(message=NOTHING, explained=True)
+        error = UnknownError(message=NO_ANSWER_ERROR, explained=True)
     await files.record_changes()
     processor.handle(step_finished)
     if processor.circle is not None:

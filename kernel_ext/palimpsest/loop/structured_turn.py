@@ -19,15 +19,15 @@ from palimpsest.transcript.parts import ToolCompleted
 from palimpsest.transcript.session_record.events import answer_ended
 from palimpsest.transcript.values import ModelInfo
 
-AGAIN = (
+FORM_REMINDER = (
     f"The answer is not in the form that was asked for yet. Call {STRUCTURED_OUTPUT_NAME} now, with the answer as its "
     "input."
 )
-LAST = (
+LAST_STEP_REMINDER = (
     "This is the last step of the turn, whose limit is {limit}. Call "
     f"{STRUCTURED_OUTPUT_NAME} now, with what you have found out; no other tool runs any more."
 )
-MISSING = "The turn ended without an answer in the form that was asked for."
+MISSING_FORM_ERROR = "The turn ended without an answer in the form that was asked for."
 FORCED_CALL = {"type": "function", "function": {"name": STRUCTURED_OUTPUT_NAME}}
 
 
@@ -62,20 +62,20 @@ def ask_for_form_again(
     """Ask again after a plain-text answer; False where there is no need, or no retry is left."""
     if retries_made >= setup.retries or not _answer_without_structure(log.state):
         return False
-    write_engine_message(log, user, AGAIN)
+    write_engine_message(log, user, FORM_REMINDER)
     return True
 
 
 def write_last_step(log: SessionLog, setup: StepSetup, user: UserMessage) -> UserMessage:
     """Write the message about the last step, in which only the structured answer can be given."""
-    return write_engine_message(log, user, LAST.format(limit=setup.max_steps))
+    return write_engine_message(log, user, LAST_STEP_REMINDER.format(limit=setup.max_steps))
 
 
 def refuse_unstructured(log: SessionLog, retries_made: int) -> None:
     """Set an error on a turn that ended without an error, but also without its structured answer."""
     newest = _answer_without_structure(log.state)
     if newest is not None:
-        error = StructuredOutputError(message=MISSING, retries=retries_made)
+        error = StructuredOutputError(message=MISSING_FORM_ERROR, retries=retries_made)
         log.append(*answer_ended(newest.model_copy(update={"error": error})), sync=True)
 
 

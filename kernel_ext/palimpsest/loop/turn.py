@@ -113,7 +113,7 @@ async def run_turn(run_context: RunContext, *, continues: bool = False) -> Stopp
     await write_turn_changes(log, run_context.turn.files)
     is_stopped = turn.stopped_by == "rejected" or requests.abort.is_set()
     if turn.setup is not None and turn.setup.wants_structured and not is_stopped:
-        refuse_unstructured(log, turn.asked)
+        refuse_unstructured(log, turn.form_requests)
     return turn.stopped_by
 
 
@@ -125,7 +125,7 @@ class Turn:
         """The setup of the newest step; None before the first."""
         self.stopped_by: StoppedBy | None = None
         """The guard that ended the turn; None where the last answer shows its end."""
-        self.asked = 0
+        self.form_requests = 0
         """Number of repeated requests for a structured answer."""
         self._run_context = run_context
         self._requests = run_context.requests
@@ -255,8 +255,8 @@ class Turn:
         if setup is None:
             return False
         if setup.wants_structured:
-            form_request = ask_for_form_again(self._log, setup, user, self.asked)
-            self.asked += form_request
+            form_request = ask_for_form_again(self._log, setup, user, self.form_requests)
+            self.form_requests += form_request
             return form_request
         newest = self._log.state.newest_message()
         if newest is None or not _ends_like_written_call(newest):
@@ -468,7 +468,7 @@ async def run_turn_time_limit(abort: Abort, state: CompactionState, policy: Reco
 STOP = "stop"
 """Topic of the notice about a turn's end."""
 
-WORDS: dict[StoppedBy, str] = {
+STOP_NOTICES: dict[StoppedBy, str] = {
     "steps": "The turn ended at its step limit. Ask it to go on.",
     "rejected": "The turn ended here because a call was refused. Say how to go on.",
     "error": "The provider ended the answer without saying why. Ask it to go on.",
@@ -566,4 +566,4 @@ def _stop_notice(last_message: Message, reason: StoppedBy) -> str:
         return ""
     if reason == "rejected" and was_refused_unattended(last_message):
         return UNATTENDED_WORDS
-    return WORDS.get(reason, "")
+    return STOP_NOTICES.get(reason, "")

@@ -1,13 +1,13 @@
 """Ask once for a real tool call after an answer that ended with a call written as text, and then notify the user."""
 
-from palimpsest.context.engine_text.written_calls import AGAIN, STAYED, written_call
+from palimpsest.context.engine_text.written_calls import STAYED, WRITE_AGAIN_TEXT, written_call
 from palimpsest.loop.model_requests.engine_messages import write_engine_message
 from palimpsest.loop.run_inputs.run_context import StepSetup
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.parts import TextPart, ToolPart
 
-ABOUT = "written-call"
+WRITTEN_CALL_SUBJECT = "written-call"
 """The subject of the notice about a call that stayed text."""
 
 
@@ -29,7 +29,7 @@ def ask_for_real_call(
     if tool is None:
         return False
     if may_ask:
-        write_engine_message(log, user, AGAIN.format(tool=tool))
+        write_engine_message(log, user, WRITE_AGAIN_TEXT.format(tool=tool))
         return True
-    log.write_notice(info, ABOUT, STAYED.format(tool=tool))
+    log.write_notice(info, WRITTEN_CALL_SUBJECT, STAYED.format(tool=tool))
     return False

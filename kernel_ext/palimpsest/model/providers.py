@@ -69,9 +69,9 @@ ROUTES = (
     "bedrock/", "chat_completions/", "converse/", "invoke/", "openai/", "mantle/", "nova-2/", "nova/",
 )  # fmt: skip
 """The possible routes, each for one of the provider's interfaces."""
-PUBLISHED = "vertex_ai"
+PUBLISHER_PROVIDER = "vertex_ai"
 """The provider whose third-party models have a publisher before their name, or a version after it."""
-NUMBERED = frozenset({"vertex_ai", "gemini", "databricks"})
+NUMBERED_PROVIDERS = frozenset({"vertex_ai", "gemini", "databricks"})
 """Providers whose models may have a number after their name."""
 FAMILIES = ("bedrock_mantle", "bedrock", "vertex_ai", "fireworks_ai")
 """Providers that have several names in litellm's table, the longest prefix first."""

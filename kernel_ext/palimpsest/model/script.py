@@ -215,7 +215,10 @@ class ModelAnswer:
         """Split text into the pieces in which this answer sends it."""
         if self.chunk_chars is None:
             return re.findall(r"\s*\S+\s*|\s+", text)
-        return [text[at : at + self.chunk_chars] for at in range(0, len(text), self.chunk_chars)]
+        return [
+            text[index : index + self.chunk_chars]
+            for index in range(0, len(text), self.chunk_chars)
+        ]
 
     def natural_usage(self, prompt_chars: int) -> Usage:
         """Return the configured usage, else an estimate: four characters a token, in input and output."""

@@ -22,7 +22,7 @@ def _calls(answer: ModelAnswer, step: dict[str, Any]) -> ModelAnswer:
     return answer.writes(str(step["calls"]), text, call_id=step.get("id"))
 
 
-STEPS: dict[str, Callable[[ModelAnswer, dict[str, Any]], ModelAnswer]] = {
+STEP_WRITERS: dict[str, Callable[[ModelAnswer, dict[str, Any]], ModelAnswer]] = {
     "says": lambda answer, step: answer.says(str(step["says"])),
     "thinks": lambda answer, step: answer.thinks(str(step["thinks"])),
     "calls": _calls,
@@ -55,12 +55,12 @@ def parse_answer(value: Any) -> ModelAnswer:
     """Build one answer from a step or a list of steps."""
     answer = ModelAnswer()
     for step in value if isinstance(value, list) else [value]:
-        known_steps = [name for name in STEPS if isinstance(step, dict) and name in step]
+        known_steps = [name for name in STEP_WRITERS if isinstance(step, dict) and name in step]
         if len(known_steps) != 1:
             raise UserError(
-                f"A scenario step needs exactly one of {', '.join(STEPS)}; this one is {step!r}."
+                f"A scenario step needs exactly one of {', '.join(STEP_WRITERS)}; this one is {step!r}."
             )
-        answer = STEPS[known_steps[0]](answer, step)
+        answer = STEP_WRITERS[known_steps[0]](answer, step)
     return answer
 
 

@@ -60,13 +60,13 @@ ROUGH_NOTICE = (
     "Tokens by {} are estimates here, four ASCII characters or one other for each, and so is what rests on them: litellm's "
     "files of tokens, tiktoken or regex are missing (pip install jupyter-palimpsest)."
 )
-UNCERTAIN = frozenset({"Cn", "Co", "Cs"})
+UNCERTAIN_CATEGORIES = frozenset({"Cn", "Co", "Cs"})
 """Categories of characters that versions of Unicode, or libraries, may read differently."""
 LINES_READ = 200_000
 """Bytes of lines that are read at once, to save memory beside the dictionary."""
 
 ENCODING = "o200k_base"
-PIECES = "|".join(
+SPLIT_PATTERN = "|".join(
     [
         r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?""",
         r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?""",
@@ -192,7 +192,7 @@ class RankTable:
     def __init__(self, path: Path, regex: Any) -> None:
         """``regex`` is the module of that name, which supports the categories of characters."""
         self._ranks = _read_ranks(path)
-        self._piece_pattern = regex.compile(PIECES)
+        self._piece_pattern = regex.compile(SPLIT_PATTERN)
         self._chars_left = MAX_CHARS_WITHOUT_TIKTOKEN
 
     def count(self, text: str) -> int | None:
@@ -231,7 +231,7 @@ class RankTable:
 
 
 def _is_certain(text: str) -> bool:
-    return text.isascii() or UNCERTAIN.isdisjoint(map(category, set(text)))
+    return text.isascii() or UNCERTAIN_CATEGORIES.isdisjoint(map(category, set(text)))
 
 
 def _read_ranks(path: Path) -> dict[bytes, int]:

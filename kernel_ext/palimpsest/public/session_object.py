@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from palimpsest.app.wiring import App
 from palimpsest.context_policies.summary_size import SUMMARY_TOKENS
 from palimpsest.model.tokenizer import counter
-from palimpsest.public.forwarded_methods import forwarded_later
+from palimpsest.public.forwarded_methods import forwarded_method
 from palimpsest.public.session_inspection import SessionInspection
 from palimpsest.public.session_lifecycle import SessionLifecycle
 from palimpsest.public.session_runs import NOT_IN_A_CELL, AsyncRuns, SessionRuns
@@ -450,21 +450,21 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         self._flush()
         return self._reviews.review_at(self._live.snapshot(messages=False).seq)
 
-    compare = forwarded_later(_review_of, lambda: _review_class().compare)
-    sweep = forwarded_later(_review_of, lambda: _review_class().sweep)
-    breaks = forwarded_later(_review_of, lambda: _review_class().breaks)
-    wastes = forwarded_later(_review_of, lambda: _review_class().wastes)
-    cache_use = forwarded_later(_review_of, lambda: _review_class().cache_use)
-    own_rule = forwarded_later(_review_of, lambda: _review_class().own_rule)
-    proof = forwarded_later(_review_of, lambda: _review_class().proof)
-    why = forwarded_later(_review_of, lambda: _review_class().why)
-    request = forwarded_later(_review_of, lambda: _review_class().request)
-    difference = forwarded_later(_review_of, lambda: _review_class().difference)
-    compactions = forwarded_later(_review_of, lambda: _review_class().compactions)
-    notes = forwarded_later(_review_of, lambda: _review_class().notes)
-    note = forwarded_later(_review_of, lambda: _review_class().note)
-    change_note = forwarded_later(_review_of, lambda: _review_class().change_note)
-    remove_note = forwarded_later(_review_of, lambda: _review_class().remove_note)
+    compare = forwarded_method(_review_of, lambda: _review_class().compare)
+    sweep = forwarded_method(_review_of, lambda: _review_class().sweep)
+    breaks = forwarded_method(_review_of, lambda: _review_class().breaks)
+    wastes = forwarded_method(_review_of, lambda: _review_class().wastes)
+    cache_use = forwarded_method(_review_of, lambda: _review_class().cache_use)
+    own_rule = forwarded_method(_review_of, lambda: _review_class().own_rule)
+    proof = forwarded_method(_review_of, lambda: _review_class().proof)
+    why = forwarded_method(_review_of, lambda: _review_class().why)
+    request = forwarded_method(_review_of, lambda: _review_class().request)
+    difference = forwarded_method(_review_of, lambda: _review_class().difference)
+    compactions = forwarded_method(_review_of, lambda: _review_class().compactions)
+    notes = forwarded_method(_review_of, lambda: _review_class().notes)
+    note = forwarded_method(_review_of, lambda: _review_class().note)
+    change_note = forwarded_method(_review_of, lambda: _review_class().change_note)
+    remove_note = forwarded_method(_review_of, lambda: _review_class().remove_note)
 
     def whatif(
         self,

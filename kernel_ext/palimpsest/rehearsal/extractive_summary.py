@@ -6,8 +6,8 @@ import re
 from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.rehearsal.parsing.cell_source import parse_python
 from palimpsest.rehearsal.parsing.conversation import (
-    COMPACTED,
     ENGINE_TAGS_PATTERN,
+    SUMMARY_PROMPT,
     Conversation,
     Exchange,
     PastTurn,
@@ -82,14 +82,16 @@ def shortened_text(text: str) -> str:
 def turn_summary_of(conversation: Conversation) -> str:
     """Return the summary of a turn and of the session: prompts, calls and the ends of answers."""
     prompt = conversation.current.prompt
-    before, unsummarised, newest = (
+    earlier_text, unsummarised, newest_turn = (
         tag[1].strip() if (tag := re.search(rf"(?s)<{name}>(.*?)</{name}>", prompt)) else ""
         for name in ("before", "not-told-yet", "newest-turn")
     )
-    turns = _serialised(newest)
+    turns = _serialised(newest_turn)
     title = shortened_text(next((turn.prompt for turn in turns if turn.prompt.strip()), ""))
     done = _turn_sentences(turns)
-    session = " ".join(filter(None, (before, _turn_sentences(_serialised(unsummarised)), done)))
+    session = " ".join(
+        filter(None, (earlier_text, _turn_sentences(_serialised(unsummarised)), done))
+    )
     return (
         f"<title>{title}</title>\n<turn>{done}</turn>\n<session>{_newest_part(session)}</session>"
     )
@@ -127,8 +129,8 @@ def _newest_part(text: str) -> str:
 
 
 Facts = dict[str, list[str]]
-"""Facts extracted from a conversation, by the names of ``TITLES``."""
-TITLES = {
+"""Facts extracted from a conversation, by the names of ``SECTION_TITLES``."""
+SECTION_TITLES = {
     "goal": "Goal",
     "done": "Done",
     "files": "Files",
@@ -157,21 +159,21 @@ def summary_of(conversation: Conversation) -> str:
     headings = _template(prompt)
     if headings:
         return _filled_template(headings, facts)
-    return "\n\n".join(_section(kind, facts) for kind in TITLES)
+    return "\n\n".join(_section(kind, facts) for kind in SECTION_TITLES)
 
 
 def _source(conversation: Conversation) -> tuple[list[PastTurn], str]:
     """Return the turns to summarise and the summary before them."""
     prompt = conversation.current.prompt
-    before = re.search(
+    earlier_match = re.search(
         r"(?s)<(?:prior|previous)-summary>(.*?)</(?:prior|previous)-summary>", prompt
     )
     quoted = re.search(r"(?s)<conversation>(.*?)</conversation>", prompt)
     text = quoted[1] if quoted else prompt
     if quoted or len(_ROLE_MARK.findall(text)) >= 2:
-        return _serialised(text), before[1] if before else ""
-    turns = [turn for turn in conversation.earlier if turn.prompt != COMPACTED]
-    return turns, before[1] if before else conversation.summary
+        return _serialised(text), earlier_match[1] if earlier_match else ""
+    turns = [turn for turn in conversation.earlier if turn.prompt != SUMMARY_PROMPT]
+    return turns, earlier_match[1] if earlier_match else conversation.summary
 
 
 def _serialised(text: str) -> list[PastTurn]:
@@ -207,7 +209,7 @@ def _call(text: str) -> ToolUse:
 
 def facts_of(turns: list[PastTurn]) -> Facts:
     """Extract the facts for a summary."""
-    facts: Facts = {name: [] for name in TITLES}
+    facts: Facts = {name: [] for name in SECTION_TITLES}
     for turn in turns:
         if turn.prompt.strip():
             facts["goal"].append(_one_line(turn.prompt))
@@ -263,17 +265,17 @@ def _one_line(text: str) -> str:
     return line if len(line) <= 200 else line[:197] + "..."
 
 
-def _with_earlier(facts: Facts, before: str) -> Facts:
+def _with_earlier(facts: Facts, earlier_summary: str) -> Facts:
     """Put the lines of an earlier summary before the new ones, without its open questions, which were answered."""
-    earlier: Facts = {name: [] for name in TITLES}
+    earlier_facts: Facts = {name: [] for name in SECTION_TITLES}
     kind = "numbers"
-    for line in before.splitlines():
+    for line in earlier_summary.splitlines():
         item = line.strip().lstrip("-*").strip()
         if line.startswith("#"):
             kind = _kind_of(line) or kind
         elif kind != "open" and item not in {"", "(none)", "None"}:
-            earlier[kind].append(item)
-    return {name: earlier[name] + facts[name] for name in TITLES}
+            earlier_facts[kind].append(item)
+    return {name: earlier_facts[name] + facts[name] for name in SECTION_TITLES}
 
 
 def _template(prompt: str) -> list[str]:
@@ -293,23 +295,25 @@ def _kind_of(heading: str) -> str | None:
 
 def _filled_template(headings: list[str], facts: Facts) -> str:
     parts: list[str] = []
-    used: set[str] = set()
+    used_kinds: set[str] = set()
     kinds = [_kind_of(heading) for heading in headings]
     for heading, kind, below in zip(headings, kinds, [*headings[1:], ""], strict=True):
         parts.append(heading)
         if heading.startswith("## ") and below.startswith("### "):
             continue
-        items = facts[kind] if kind and kind not in used else []
+        items = facts[kind] if kind and kind not in used_kinds else []
         if kind == "numbers" and "variables" not in kinds:
             items = items + [f"Variable {name}" for name in facts["variables"]]
-        used |= {kind} if kind else set()
+        used_kinds |= {kind} if kind else set()
         parts.append(_bullets(items))
-    remaining_kinds = [kind for kind in TITLES if kind not in {*used, "variables"} and facts[kind]]
+    remaining_kinds = [
+        kind for kind in SECTION_TITLES if kind not in {*used_kinds, "variables"} and facts[kind]
+    ]
     return "\n".join(parts + [_section(kind, facts) for kind in remaining_kinds])
 
 
 def _section(kind: str, facts: Facts) -> str:
-    return f"## {TITLES[kind]}\n{_bullets(facts[kind])}"
+    return f"## {SECTION_TITLES[kind]}\n{_bullets(facts[kind])}"
 
 
 def _bullets(items: list[str]) -> str:

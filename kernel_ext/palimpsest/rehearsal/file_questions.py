@@ -44,8 +44,8 @@ def list_plan(runner: PlanRunner) -> Plan:
         glob = runner.prompt.globs[0]
         pattern = glob if "/" in glob else f"**/{glob}"
         runner.need("glob", "to find files")
-        thought = f"Rule: find files. The pattern is {pattern}."
-        result = _checked((yield runner.act(thought, "glob", pattern=pattern)))
+        reasoning = f"Rule: find files. The pattern is {pattern}."
+        result = _checked((yield runner.act(reasoning, "glob", pattern=pattern)))
         listed = result.text.strip()
         if listed.startswith("No file"):
             return PlanAnswer(f"No file matches {inline_code(pattern)}.")
@@ -54,8 +54,8 @@ def list_plan(runner: PlanRunner) -> Plan:
     runner.need("list", "to see files")
     folder = _folder(runner.prompt)
     inputs = {"path": folder} if folder else {}
-    thought = f"Rule: list files{f' in {folder}' if folder else ''}."
-    result = _checked((yield runner.act(thought, "list", **inputs)))
+    reasoning = f"Rule: list files{f' in {folder}' if folder else ''}."
+    result = _checked((yield runner.act(reasoning, "list", **inputs)))
     place = f" in {inline_code(folder)}" if folder else ""
     text = f"These are the files{place}:\n\n{text_block(result.text, 60)}"
     return PlanAnswer(text, "The result lists them.")
@@ -90,8 +90,8 @@ def search_plan(runner: PlanRunner) -> Plan:
     runner.need("grep", f"to search for {inline_code(term)}")
     inputs = {"include": prompt.globs[0]} if prompt.globs else {}
     inputs |= {"path": prompt.paths[0]} if prompt.paths else {}
-    thought = f"Rule: search. I look for {term!r} as it is written."
-    result = yield runner.act(thought, "grep", pattern=re.escape(term), **inputs)
+    reasoning = f"Rule: search. I look for {term!r} as it is written."
+    result = yield runner.act(reasoning, "grep", pattern=re.escape(term), **inputs)
     if _checked(result).text.strip().startswith("No line"):
         return PlanAnswer(f"I found {inline_code(term)} nowhere.")
     text = f"Lines with {inline_code(term)}:\n\n{text_block(result.text, 40)}"
@@ -108,14 +108,14 @@ def write_plan(runner: PlanRunner) -> Plan:
         )
     runner.need("write", f"to create {inline_code(path)}")
     if runner.can("glob") and not runner.prompt.matches(r"\boverwrite\b"):
-        thought = f"Rule: write a file. First I look whether {path} exists already."
-        result = yield runner.act(thought, "glob", pattern=path)
+        reasoning = f"Rule: write a file. First I look whether {path} exists already."
+        result = yield runner.act(reasoning, "glob", pattern=path)
         if any(line.endswith(path.removeprefix("./")) for line in result.paths):
             return PlanAnswer(
                 f'{inline_code(path)} exists already, so I left it alone. Say "overwrite {path} with ..." to replace it.'
             )
-    thought = f"Rule: write a file. I create {path}."
-    result = _checked((yield runner.act(thought, "write", path=path, content=content)))
+    reasoning = f"Rule: write a file. I create {path}."
+    result = _checked((yield runner.act(reasoning, "write", path=path, content=content)))
     first = next((line.strip() for line in result.text.splitlines() if line.strip()), "")
     return PlanAnswer(f"I wrote {inline_code(path)}. {first[:300]}", "The file is written.")
 

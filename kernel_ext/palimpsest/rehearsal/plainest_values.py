@@ -28,11 +28,11 @@ def fitting_text(schema: Mapping[str, Any], answer: str) -> str | None:
         return next(filter(None, (_moment(text, form) for text in DATE.findall(answer))), None)
     if form in FORMATS and form not in WORDS:
         return None
-    shortest, longest = int(schema.get("minLength") or 0), schema.get("maxLength")
-    fitting = answer[: int(longest)] if longest is not None else answer
+    shortest, max_length = int(schema.get("minLength") or 0), schema.get("maxLength")
+    fitting = answer[: int(max_length)] if max_length is not None else answer
     candidates = [fitting, *answer.split()] if "pattern" in schema else [fitting]
     for text in candidates:
-        fits = shortest <= len(text) and (longest is None or len(text) <= int(longest))
+        fits = shortest <= len(text) and (max_length is None or len(text) <= int(max_length))
         if text and fits and _matches(schema, text):
             return text
     return None
@@ -53,11 +53,11 @@ def plain_text(schema: Mapping[str, Any], answer: str) -> str | None:
 
 def fitting_number(schema: Mapping[str, Any], number: float) -> bool:
     """Return whether a number is within the bounds of a field."""
-    least, most = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
+    minimum, maximum = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
     above = schema.get("exclusiveMinimum", -math.inf)
     below = schema.get("exclusiveMaximum", math.inf)
     step = schema.get("multipleOf")
-    is_within = least <= number <= most and above < number < below
+    is_within = minimum <= number <= maximum and above < number < below
     return is_within and (
         not step or math.isclose(number / step, round(number / step), abs_tol=1e-9)
     )
@@ -70,11 +70,11 @@ def plain_number(schema: Mapping[str, Any], *, is_integer: bool) -> float | int 
     step = schema.get("multipleOf") or (1 if is_integer else None)
     candidates: list[float] = [0, *bounds]
     for bound in bounds:
-        low, high = math.floor(bound), math.ceil(bound)
-        candidates += [bound + 1, bound - 1, low, high, low + 1]
+        lower, upper = math.floor(bound), math.ceil(bound)
+        candidates += [bound + 1, bound - 1, lower, upper, lower + 1]
         if step:
-            low, high = math.floor(bound / step), math.ceil(bound / step)
-            candidates += [step * low, step * high, step * (low + 1), step * (high - 1)]
+            lower, upper = math.floor(bound / step), math.ceil(bound / step)
+            candidates += [step * lower, step * upper, step * (lower + 1), step * (upper - 1)]
     if len(bounds) > 1:
         candidates.append((min(bounds) + max(bounds)) / 2)
     for candidate in candidates:

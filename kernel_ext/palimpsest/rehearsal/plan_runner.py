@@ -66,24 +66,24 @@ class PlanRunner:
                 f"I would need the `{tool}` tool {purpose}, and it is not offered in this step."
             )
 
-    def act(self, thought: str, tool: str, **inputs: Any) -> PlannedCall:
+    def act(self, reasoning: str, tool: str, **inputs: Any) -> PlannedCall:
         """Return a planned call."""
-        return PlannedCall(thought, ToolUse(tool, inputs))
+        return PlannedCall(reasoning, ToolUse(tool, inputs))
 
 
 def next_step(plan: Plan, exchanges: Sequence[Exchange]) -> PlannedCall | PlanAnswer:
     """Replay a plan with the results so far, and return its next call or its answer."""
-    unused = list(exchanges)
+    unused_exchanges = list(exchanges)
     try:
-        act = next(plan)
+        planned = next(plan)
         while True:
-            output = _next_output(unused, act.tool_use.tool)
+            output = _next_output(unused_exchanges, planned.tool_use.tool)
             if output is None:
-                return act
+                return planned
             result = ToolResult(output)
             if result.refused:
-                return refused_answer(act, result)
-            act = plan.send(result)
+                return refused_answer(planned, result)
+            planned = plan.send(result)
     except StopIteration as end:
         answer: PlanAnswer = end.value
         return answer
@@ -93,11 +93,11 @@ def next_step(plan: Plan, exchanges: Sequence[Exchange]) -> PlannedCall | PlanAn
         plan.close()
 
 
-def _next_output(unused: list[Exchange], tool: str) -> str | None:
+def _next_output(unused_exchanges: list[Exchange], tool: str) -> str | None:
     """Remove and return the next output of this tool; outputs of other tools before it are dropped."""
-    for at, exchange in enumerate(unused):
+    for index, exchange in enumerate(unused_exchanges):
         if exchange.tool_use.tool == tool:
-            del unused[: at + 1]
+            del unused_exchanges[: index + 1]
             return exchange.output
     return None
 

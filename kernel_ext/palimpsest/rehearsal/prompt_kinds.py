@@ -34,7 +34,7 @@ from palimpsest.rehearsal.frame_questions.variable_questions import (
     name_plan,
     variables_plan,
 )
-from palimpsest.rehearsal.parsing.conversation import COMPACTED
+from palimpsest.rehearsal.parsing.conversation import SUMMARY_PROMPT
 from palimpsest.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.rehearsal.plan_runner import Plan, PlanRunner
 from palimpsest.rehearsal.small_talk import GREETINGS, HELLO, THANKFUL, THANKS, spoken_answer
@@ -76,7 +76,7 @@ def _talk_kind(prompt: ParsedPrompt) -> str:
     words = frozenset(word.text for word in prompt.words)
     if not words and not prompt.fences and not re.match(r"\s*\w|\s*\?\s*$", prompt.text):
         return "unknown"
-    if prompt.text.strip() == COMPACTED:
+    if prompt.text.strip() == SUMMARY_PROMPT:
         return "recap"
     for name, pattern in _TALK:
         if prompt.matches(pattern) and (name != "continue" or len(prompt.words) <= 25):

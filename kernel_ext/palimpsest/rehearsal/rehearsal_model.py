@@ -84,7 +84,7 @@ class Rehearsal:
             answer = _scripted(reply(messages, tools, purpose, request.parameters))
         else:
             answer = self._player.next(name, steps, session_id, messages)
-        metered = self._metered(request, messages, answer)
+        metered_stream = self._metered(request, messages, answer)
         wait_seconds = answer.drip_seconds or word_seconds(request.parameters)
         is_started = False
         async with aclosing(_played(answer, wait_seconds, call_key(messages), tap)) as deltas:
@@ -94,7 +94,7 @@ class Rehearsal:
                     yield None
                 yield delta
         if answer.usage != "none":
-            usage = answer.usage if isinstance(answer.usage, Usage) else metered
+            usage = answer.usage if isinstance(answer.usage, Usage) else metered_stream
             tap.usage = openai_report(usage) | {"cache_creation_input_tokens": usage.cache_write}
 
     def _metered(self, request: ModelRequest, messages: Messages, answer: ModelAnswer) -> Usage:
@@ -112,7 +112,9 @@ class Rehearsal:
             request.session_id,
             request.purpose,
             text="".join(texts),
-            thoughts="".join(action.text for action in answer.actions if isinstance(action, Think)),
+            reasoning_text="".join(
+                action.text for action in answer.actions if isinstance(action, Think)
+            ),
         )
 
 
@@ -133,12 +135,12 @@ def call_key(messages: Messages) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
-def _scripted(replied: RehearsalReply) -> ModelAnswer:
+def _scripted(rehearsal_reply: RehearsalReply) -> ModelAnswer:
     calls = [
         ScriptedCall(call.tool, json.dumps(call.input, ensure_ascii=False))
-        for call in replied.tool_uses
+        for call in rehearsal_reply.tool_uses
     ]
-    return ModelAnswer((Think(replied.reasoning), Say(replied.text), *calls))
+    return ModelAnswer((Think(rehearsal_reply.reasoning), Say(rehearsal_reply.text), *calls))
 
 
 async def _played(
@@ -147,7 +149,7 @@ async def _played(
     """Yield the deltas of a scripted answer, whose call ids contain ``key``; waits after each word."""
     if answer.failure is not None:
         raise ScriptedFailure(answer.failure)
-    calls = 0
+    call_count = 0
     for action in answer.actions:
         match action:
             case Say() | Think():
@@ -157,11 +159,11 @@ async def _played(
                     # Even a sleep of zero lets other tasks run, and a cancelled turn stops here.
                     await asyncio.sleep(wait_seconds)
             case ScriptedCall(tool=tool, raw=raw, id=call_id):
-                calls += 1
+                call_count += 1
                 function = SimpleNamespace(name=tool, arguments=raw)
-                name = call_id or f"call_{key}_{calls}"
+                name = call_id or f"call_{key}_{call_count}"
                 yield SimpleNamespace(
-                    tool_calls=[SimpleNamespace(index=calls, id=name, function=function)]
+                    tool_calls=[SimpleNamespace(index=call_count, id=name, function=function)]
                 )
             case ProviderRun():
                 pass  # the rehearsal model has no provider tools
@@ -171,5 +173,5 @@ async def _played(
                 raise ScriptedFailure(Failure(500, message))
             case Disconnect() | EndEarly() | Malformed():
                 return
-    tap.finish = answer.finish or ("tool_calls" if calls else "stop")
+    tap.finish = answer.finish or ("tool_calls" if call_count else "stop")
     yield SimpleNamespace()

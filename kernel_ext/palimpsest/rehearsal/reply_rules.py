@@ -16,7 +16,7 @@ from palimpsest.rehearsal.extractive_summary import (
     without_notice,
 )
 from palimpsest.rehearsal.parsing.conversation import (
-    COMPACTED,
+    SUMMARY_PROMPT,
     Conversation,
     Exchange,
     Messages,
@@ -66,11 +66,11 @@ def reply(
         return RehearsalReply(text=turn_summary_of(conversation))
     if purpose == "compaction" or is_compaction(conversation):
         return RehearsalReply(text=summary_of(conversation))
-    offered = {tool.name: tool for tool in tools}
+    offered_tools = {tool.name: tool for tool in tools}
     if (parameters or {}).get("tool_choice") == "none":
-        offered = {}
-    answer = _next_reply(conversation, offered)
-    tool = offered.get(ANSWER_TOOL)
+        offered_tools = {}
+    answer = _next_reply(conversation, offered_tools)
+    tool = offered_tools.get(ANSWER_TOOL)
     return answer if tool is None or answer.tool_uses else _with_structured_answer(answer, tool)
 
 
@@ -82,11 +82,11 @@ def _with_structured_answer(answer: RehearsalReply, tool: ToolSpec) -> Rehearsal
     return replace(answer, tool_uses=(ToolUse(ANSWER_TOOL, values),))
 
 
-def _next_reply(conversation: Conversation, offered: dict[str, ToolSpec]) -> RehearsalReply:
+def _next_reply(conversation: Conversation, offered_tools: dict[str, ToolSpec]) -> RehearsalReply:
     turn = conversation.current
     tools = (
-        _with_used(offered, turn.exchanges)
-        if offered
+        _with_used(offered_tools, turn.exchanges)
+        if offered_tools
         else {name: _bare_spec(name) for name in TOOLS}
     )
     prompt = ParsedPrompt(turn.prompt)
@@ -94,20 +94,26 @@ def _next_reply(conversation: Conversation, offered: dict[str, ToolSpec]) -> Reh
     if kind.name == "continue" and (unanswered := _unanswered_prompt(conversation)):
         prompt = ParsedPrompt(unanswered)
         kind = prompt_kind(prompt)
-    move = next_step(plan_for(PlanRunner(prompt, conversation, tools), kind), turn.exchanges)
-    if isinstance(move, PlannedCall) and (not offered or len(turn.exchanges) >= MAX_CALLS):
-        move = PlanAnswer(
-            f"No more tools may be called in this turn, so I stop here. Next I would have called {inline_code(move.tool_use.tool)}:\n\n{shown_input(move.tool_use)}",
+    next_plan_step = next_step(
+        plan_for(PlanRunner(prompt, conversation, tools), kind), turn.exchanges
+    )
+    if isinstance(next_plan_step, PlannedCall) and (
+        not offered_tools or len(turn.exchanges) >= MAX_CALLS
+    ):
+        next_plan_step = PlanAnswer(
+            f"No more tools may be called in this turn, so I stop here. Next I would have called {inline_code(next_plan_step.tool_use.tool)}:\n\n{shown_input(next_plan_step.tool_use)}",
             "A tool is needed, and none is offered in this step.",
         )
-    thoughts = move.reasoning
-    if not turn.exchanges and isinstance(move, PlannedCall):
-        thoughts = f"{_reason(kind)} {thoughts}"
+    reasoning = next_plan_step.reasoning
+    if not turn.exchanges and isinstance(next_plan_step, PlannedCall):
+        reasoning = f"{_reason(kind)} {reasoning}"
     has_notice = any(NOTICE_MARK in text for past in conversation.turns for text in past.answers)
     notice = "" if has_notice else NOTICE
-    if isinstance(move, PlannedCall):
-        return RehearsalReply(thoughts, notice, (move.tool_use,))
-    return RehearsalReply(thoughts, "\n\n".join(part for part in (notice, move.text) if part))
+    if isinstance(next_plan_step, PlannedCall):
+        return RehearsalReply(reasoning, notice, (next_plan_step.tool_use,))
+    return RehearsalReply(
+        reasoning, "\n\n".join(part for part in (notice, next_plan_step.text) if part)
+    )
 
 
 def _bare_spec(name: str) -> ToolSpec:
@@ -115,11 +121,11 @@ def _bare_spec(name: str) -> ToolSpec:
 
 
 def _with_used(
-    offered: Mapping[str, ToolSpec], exchanges: Sequence[Exchange]
+    offered_tools: Mapping[str, ToolSpec], exchanges: Sequence[Exchange]
 ) -> dict[str, ToolSpec]:
     """Add the tools that this turn used, so that a replay of the plan takes the same branches."""
     used = {exchange.tool_use.tool: _bare_spec(exchange.tool_use.tool) for exchange in exchanges}
-    return {**used, **offered}
+    return {**used, **offered_tools}
 
 
 def _reason(kind: PromptKind) -> str:
@@ -132,7 +138,7 @@ def _unanswered_prompt(conversation: Conversation) -> str | None:
     """Return the earlier prompt that has no answer, because of a compaction or a stop."""
     if conversation.summary and (unanswered := open_question(conversation.summary)):
         return unanswered
-    earlier = [turn for turn in conversation.earlier if turn.prompt != COMPACTED]
+    earlier = [turn for turn in conversation.earlier if turn.prompt != SUMMARY_PROMPT]
     if earlier and not earlier[-1].answers and not conversation.current.exchanges:
         return earlier[-1].prompt
     return None

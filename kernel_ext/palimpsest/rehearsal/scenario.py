@@ -9,7 +9,7 @@ from typing import Any
 
 from palimpsest.model.script import ModelAnswer, Say, ScriptedCall, says
 from palimpsest.model.script_file import parse_answer
-from palimpsest.rehearsal.parsing.conversation import COMPACTED, text_of
+from palimpsest.rehearsal.parsing.conversation import SUMMARY_PROMPT, text_of
 from palimpsest.transcript.errors import UserError
 
 RULES = ("", "rules", "rehearsal", "default")
@@ -82,7 +82,7 @@ def _after_compaction(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str
         index
         for index, message in enumerate(messages)
         if message.get("role") == "user"
-        and text_of(message.get("content")).lstrip().startswith(COMPACTED)
+        and text_of(message.get("content")).lstrip().startswith(SUMMARY_PROMPT)
     ]
     if not compactions:
         return None
@@ -141,9 +141,9 @@ class ScenarioPlayer:
         steps: Sequence[ModelAnswer],
         messages: Sequence[Mapping[str, Any]],
     ) -> int:
-        remaining = _after_compaction(messages)
-        if remaining is not None:
-            return self._position_after_compaction(key, steps, remaining)
+        remaining_steps = _after_compaction(messages)
+        if remaining_steps is not None:
+            return self._position_after_compaction(key, steps, remaining_steps)
         answers = sum(message.get("role") == "assistant" for message in messages)
         failed = self._failed.get(key, 0)
         for index, step in enumerate(steps):
@@ -153,25 +153,34 @@ class ScenarioPlayer:
         return len(steps)
 
     def _position_after_compaction(
-        self, key: tuple[str, str], steps: Sequence[ModelAnswer], remaining: list[Mapping[str, Any]]
+        self,
+        key: tuple[str, str],
+        steps: Sequence[ModelAnswer],
+        remaining_steps: list[Mapping[str, Any]],
     ) -> int:
         """Return the position by the answers that a compaction left, else by the steps that this player played."""
-        played = self._played.get(key)
-        lasting = [index for index, step in enumerate(steps) if not leaves_nothing(step)]
+        played_count = self._played.get(key)
+        lasting_positions = [index for index, step in enumerate(steps) if not leaves_nothing(step)]
         ends = [
             end
-            for end in range(len(remaining), len(lasting) + 1)
+            for end in range(len(remaining_steps), len(lasting_positions) + 1)
             if all(
                 _is_answer(message, steps[index])
                 for message, index in zip(
-                    remaining, lasting[end - len(remaining) : end], strict=True
+                    remaining_steps,
+                    lasting_positions[end - len(remaining_steps) : end],
+                    strict=True,
                 )
             )
         ]
-        positions = [lasting[end - 1] + 1 for end in ends] if remaining else []
+        positions = [lasting_positions[end - 1] + 1 for end in ends] if remaining_steps else []
         if not positions:
-            return played if played is not None else min(len(remaining), len(steps))
-        reached = [position for position in positions if played is None or position <= played]
+            return (
+                played_count if played_count is not None else min(len(remaining_steps), len(steps))
+            )
+        reached = [
+            position for position in positions if played_count is None or position <= played_count
+        ]
         position = max(reached, default=positions[0])
         while position < min(len(steps), self._failed.get(key, 0)) and leaves_nothing(
             steps[position]

@@ -33,7 +33,7 @@ class UsageMeter:
         purpose: str,
         *,
         text: str,
-        thoughts: str,
+        reasoning_text: str,
     ) -> Usage:
         """Return the tokens of a request and its answer, and remember the request."""
         pieces = request_pieces(messages, tools)
@@ -50,7 +50,7 @@ class UsageMeter:
             self._previous.move_to_end(key)
             while len(self._previous) > SESSIONS_REMEMBERED:
                 self._previous.popitem(last=False)
-        output, reasoning = self._count(text), self._count(thoughts)
+        output, reasoning = self._count(text), self._count(reasoning_text)
         total = prompt + output + reasoning
         return Usage(
             input=prompt - cached,

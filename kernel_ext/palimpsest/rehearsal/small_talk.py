@@ -2,7 +2,7 @@
 
 import re
 
-from palimpsest.rehearsal.parsing.conversation import COMPACTED
+from palimpsest.rehearsal.parsing.conversation import SUMMARY_PROMPT
 from palimpsest.rehearsal.parsing.tables import Table
 from palimpsest.rehearsal.parsing.tool_outputs import inline_code
 from palimpsest.rehearsal.parsing.vocabulary import word_set
@@ -119,7 +119,9 @@ def _recap(runner: PlanRunner) -> PlanAnswer:
             "Earlier, in the words of the summary:\n\n" + runner.conversation.summary.strip() + "\n"
         )
     earlier = runner.conversation.earlier
-    prompted_turns = [turn for turn in earlier if turn.prompt.strip() and turn.prompt != COMPACTED]
+    prompted_turns = [
+        turn for turn in earlier if turn.prompt.strip() and turn.prompt != SUMMARY_PROMPT
+    ]
     for turn in prompted_turns[-20:]:
         tools = ", ".join(dict.fromkeys(exchange.tool_use.tool for exchange in turn.exchanges))
         used = f" (tools: {tools})" if tools else ""

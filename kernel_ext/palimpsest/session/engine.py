@@ -46,8 +46,8 @@ def runs_on(loop: asyncio.AbstractEventLoop) -> bool:
         return False
 
 
-CLOSED = "This agent was closed. Load the extension again, or make a new App."
-ON_ENGINE = (
+CLOSED_SENTENCE = "This agent was closed. Load the extension again, or make a new App."
+ON_ENGINE_ERROR = (
     "This call waits for the agent's thread, and it was made on it, by a coroutine of a tool or a hook. Make the tool "
     "or hook a plain function, which has a thread of its own, or await the method of session.aio."
 )
@@ -68,17 +68,17 @@ class EngineFuture(Future[T]):
 
     def result(self, timeout: float | None = None) -> T:
         """Wait for the result and return it; raises UserError on the engine's own thread."""
-        self._check()
+        self._check_thread()
         return super().result(self._serve_main_thread(timeout))
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """Wait for the end and return the exception, if any; raises UserError on the engine's own thread."""
-        self._check()
+        self._check_thread()
         return super().exception(self._serve_main_thread(timeout))
 
-    def _check(self) -> None:
+    def _check_thread(self) -> None:
         if not self.done() and self._engine.is_current():
-            raise UserError(ON_ENGINE)
+            raise UserError(ON_ENGINE_ERROR)
 
     def _serve_main_thread(self, timeout: float | None) -> float | None:
         """Serve the main thread until the turn is done or the timeout is over; returns the seconds left."""
@@ -95,7 +95,7 @@ class EngineThread:
         self._name = name
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ready_event = threading.Event()
-        self._starting = threading.Lock()
+        self._start_lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self.serve_main_thread: Callable[[Future[Any], float | None], float | None] | None = None
         """Runs the engine's requests on a kernel's main thread until a future is done or a timeout is over.
@@ -106,7 +106,7 @@ class EngineThread:
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
         """The engine's loop; starts the thread if it does not run yet."""
-        with self._starting:
+        with self._start_lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
                 self._thread.start()
@@ -125,7 +125,7 @@ class EngineThread:
         """
         if self.loop.is_closed():
             coroutine.close()
-            raise UserError(CLOSED)
+            raise UserError(CLOSED_SENTENCE)
         loop, future = self.loop, EngineFuture[T](self, is_turn=is_turn)
         loop.call_soon_threadsafe(_start_work, loop, coroutine, future)
         return future
@@ -133,7 +133,7 @@ class EngineThread:
     def check(self) -> None:
         """Raise UserError where the engine has ended."""
         if self._loop is not None and self._loop.is_closed():
-            raise UserError(CLOSED)
+            raise UserError(CLOSED_SENTENCE)
 
     def is_current(self) -> bool:
         """Return whether the caller runs on the engine's thread, where waiting would deadlock."""
@@ -175,8 +175,8 @@ def _start_work(
         return
     task = loop.create_task(coroutine)
 
-    def cancelled(ended: "Future[T]") -> None:
-        if ended.cancelled():
+    def cancelled(ended_future: "Future[T]") -> None:
+        if ended_future.cancelled():
             with contextlib.suppress(RuntimeError):  # the loop was closed, and the work with it
                 loop.call_soon_threadsafe(task.cancel)
 

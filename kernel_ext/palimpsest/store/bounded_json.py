@@ -52,12 +52,12 @@ def json_value(content: bytes | str, built_size: "BuiltSize | None" = None) -> A
         if isinstance(content, bytes) and json.detect_encoding(content) not in UTF_8:
             content = content.decode(json.detect_encoding(content), "surrogatepass")
         data = content.encode("utf-8", "replace") if isinstance(content, str) else content
-        measured = built_size or BuiltSize()
-        measured.read_bytes += len(data)
+        size = built_size or BuiltSize()
+        size.read_bytes += len(data)
         for piece in _json_pieces(data):
-            measured.add(piece)
+            size.add(piece)
         if isinstance(content, bytes):
-            measured.check(_decoded_bytes(content))
+            size.check(_decoded_bytes(content))
     try:
         return json.loads(content)
     except RecursionError as error:
@@ -65,7 +65,7 @@ def json_value(content: bytes | str, built_size: "BuiltSize | None" = None) -> A
 
 
 def _json_pieces(content: bytes) -> Iterator[bytes]:
-    return (content[at : at + _PIECE_BYTES] for at in range(0, len(content), _PIECE_BYTES))
+    return (content[index : index + _PIECE_BYTES] for index in range(0, len(content), _PIECE_BYTES))
 
 
 def _decoded_bytes(content: bytes) -> int:
@@ -78,12 +78,12 @@ def _decoded_bytes(content: bytes) -> int:
 
 def _bytes_per_character(content: bytes, *, escapes: bool = True) -> int:
     """Return the bytes that each character of a decoded string takes, by its widest one."""
-    escaped = escapes and _ESCAPED in content
-    if content.isascii() and not escaped:
+    has_escapes = escapes and _ESCAPED in content
+    if content.isascii() and not has_escapes:
         return 1
-    if any(head in content for head in (*_ASTRAL, *(_ESCAPED_ASTRAL if escaped else ()))):
+    if any(head in content for head in (*_ASTRAL, *(_ESCAPED_ASTRAL if has_escapes else ()))):
         return 4
-    return 2 if escaped or any(head in content for head in _WIDE) else 1
+    return 2 if has_escapes or any(head in content for head in _WIDE) else 1
 
 
 class BuiltSize:
@@ -108,32 +108,32 @@ class BuiltSize:
         """Start counting again at the open string: values built before it have been released."""
         self.built_bytes = self._open_bytes * self._open_width if self._in_string else 0
 
-    def check(self, more: int = 0) -> None:
-        """Raise BuildsTooMuch where the built bytes and ``more`` exceed the limit."""
+    def check(self, more_bytes: int = 0) -> None:
+        """Raise BuildsTooMuch where the built bytes and ``more_bytes`` exceed the limit."""
         limit = max(MAX_BUILT_BYTES, self._size_factor * self.read_bytes)
-        if self.built_bytes + more > limit:
+        if self.built_bytes + more_bytes > limit:
             raise BuildsTooMuch(limit)
 
-    def add(self, piece: bytes) -> None:
+    def add(self, chunk: bytes) -> None:
         """Add the memory that the next bytes of the text build; raises BuildsTooMuch."""
-        content = self._open_escape + piece
+        content = self._open_escape + chunk
         backslashes_at_end = len(content) - len(content.rstrip(b"\\"))
         self._open_escape = content[-1:] if backslashes_at_end % 2 else b""
         if self._open_escape:
             content = content[:-1]
         # Replace escaped quotes and backslashes, so that each remaining quote begins or ends a string.
-        pieces = content.replace(rb"\\", b"_").replace(rb"\"", b"_").split(b'"')
-        inside = pieces[not self._in_string :: 2]
-        outside = b"".join(pieces[self._in_string :: 2])
+        quote_parts = content.replace(rb"\\", b"_").replace(rb"\"", b"_").split(b'"')
+        string_parts = quote_parts[not self._in_string :: 2]
+        outside = b"".join(quote_parts[self._in_string :: 2])
         continues_string = self._in_string
-        self._in_string ^= len(pieces) % 2 == 0
+        self._in_string ^= len(quote_parts) % 2 == 0
         built = _of_structure(outside)
-        if inside and continues_string:
-            built += self._added_bytes(inside.pop(0))
-        if inside and self._in_string:
+        if string_parts and continues_string:
+            built += self._added_bytes(string_parts.pop(0))
+        if string_parts and self._in_string:
             self._open_bytes, self._open_width = 0, 1
-            built += _STRING + self._added_bytes(inside.pop())
-        self.built_bytes += built + _of_strings(inside, _bytes_per_character(content))
+            built += _STRING + self._added_bytes(string_parts.pop())
+        self.built_bytes += built + _of_strings(string_parts, _bytes_per_character(content))
         self.check()
 
     def _added_bytes(self, text: bytes) -> int:
@@ -144,15 +144,15 @@ class BuiltSize:
         return added
 
 
-def _of_structure(outside: bytes) -> int:
+def _of_structure(structure_bytes: bytes) -> int:
     """Return the memory of everything but strings, given the text outside of them."""
     return (
-        outside.count(b"{") * _OBJECT
-        - outside.count(b"{}") * (_OBJECT - _EMPTY)
-        + outside.count(b"[") * _LIST
-        + outside.count(b":") * _NAME
-        + outside.count(b",") * _VALUE
-        + len(outside)
+        structure_bytes.count(b"{") * _OBJECT
+        - structure_bytes.count(b"{}") * (_OBJECT - _EMPTY)
+        + structure_bytes.count(b"[") * _LIST
+        + structure_bytes.count(b":") * _NAME
+        + structure_bytes.count(b",") * _VALUE
+        + len(structure_bytes)
     )
 
 

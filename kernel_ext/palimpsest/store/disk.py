@@ -160,20 +160,20 @@ def scratch_file(directory: Path, content: bytes) -> Path:
     return path
 
 
-def write_atomically(target: Path, content: bytes, *, durable: bool = False) -> None:
+def write_atomically(target: Path, content: bytes, *, is_durable: bool = False) -> None:
     """Replace a file so that a reader sees the old or the new content, never a part.
 
-    With ``durable`` it returns when the new content and its name are on the disk.
+    With ``is_durable`` it returns when the new content and its name are on the disk.
     """
-    scratch = scratch_file(target.parent, content)
+    scratch_path = scratch_file(target.parent, content)
     try:
-        if durable:
-            sync_to_disk(scratch)
-        scratch.replace(target)
+        if is_durable:
+            sync_to_disk(scratch_path)
+        scratch_path.replace(target)
     except OSError:
-        scratch.unlink(missing_ok=True)
+        scratch_path.unlink(missing_ok=True)
         raise
-    if durable:
+    if is_durable:
         sync_to_disk(target.parent)
 
 

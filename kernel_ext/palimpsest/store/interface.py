@@ -182,10 +182,10 @@ class Store(Protocol):
     def open_live(self, session_id: str) -> State:
         """Return the state built from the last checkpoint and the records after it; raises NotFound."""
 
-    def open_messages(self, session_id: str, before: str = "", count: int = 0) -> State:
+    def open_messages(self, session_id: str, before_id: str = "", count: int = 0) -> State:
         """Return a state with all messages, not parsed yet where an index holds their places; raises NotFound.
 
-        Its other fields are incomplete. With ``before`` it may have only that message and ``count`` before it.
+        Its other fields are incomplete. With ``before_id`` it may have only that message and ``count`` before it.
         """
 
     def open_window(self, session_id: str) -> State:

@@ -46,7 +46,7 @@ SecretValues = Callable[[], Iterable[str]]
 """A function that returns the values that are secret now."""
 
 TEXT = "text"
-RAW = "state.raw"
+RAW_FIELD = "state.raw"
 OUTPUT = "state.metadata.output"
 """The fields of parts that are streamed: a text, the arguments of a tool call as JSON, and a tool's output."""
 
@@ -89,20 +89,20 @@ class Redaction:
                     delta=joined_surrogates(stream.half_surrogate),
                 )
 
-    def event(self, event: Event, before: Callable[[str, str], Part | None]) -> Event:
-        """Return the redacted event; ``before`` returns a part's state by message id and part id."""
+    def event(self, event: Event, part_before: Callable[[str, str], Part | None]) -> Event:
+        """Return the redacted event; ``part_before`` returns a part's state by message id and part id."""
         values = tuple(self._secret_values())
         redacted = redacted_event(event, partial(scrub, values=values))
         if not isinstance(event, PartUpdated) or not isinstance(redacted, PartUpdated):
             return redacted
-        streamed = _streamed_field(event.part)
-        if streamed is None:
+        streamed_field = _streamed_field(event.part)
+        if streamed_field is None:
             self._streams.pop(event.part.id, None)
             self._messages.pop(event.part.id, None)
             return redacted
-        field, text = streamed
+        field, text = streamed_field
         if self._streams.get(event.part.id, ("", None))[0] == field:
-            earlier = before(event.part.message_id, event.part.id)
+            earlier = part_before(event.part.message_id, event.part.id)
             # The part changed in another field: held-back text is written with the next delta.
             if earlier is not None and _streamed_field(redacted.part) == _streamed_field(earlier):
                 return redacted
@@ -119,7 +119,7 @@ def _streamed_field(part: Part) -> tuple[str, str] | None:
         is_streamed = part.time is not None and part.time.end is None
         return (TEXT, part.text) if is_streamed else None
     if isinstance(part, ToolPart) and isinstance(part.state, ToolPending):
-        return RAW, part.state.raw
+        return RAW_FIELD, part.state.raw
     if isinstance(part, ToolPart) and isinstance(part.state, ToolRunning):
         output = part.state.metadata.get("output")
         return OUTPUT, output if isinstance(output, str) else ""
@@ -154,12 +154,12 @@ class RecordNumbering:
 
     def is_new(self, seq: int) -> bool:
         """Note a record's sequence number; False for a record that was noted before."""
-        low, high = self._jumped
+        jump_start, jump_end = self._jumped
         if seq > self.seq:
             if seq > self.seq + 1:
                 self._jumped = self.seq, seq
-        elif self.seq == high and low < seq < high:
-            self._jumped = low, seq
+        elif self.seq == jump_end and jump_start < seq < jump_end:
+            self._jumped = jump_start, seq
         else:
             return False
         self.seq = seq

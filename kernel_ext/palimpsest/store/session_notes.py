@@ -123,14 +123,16 @@ class NoteFiles:
 
     def note(self, session: str, note_id: str) -> Note:
         """Return a note by its id or the end of it; raises NotFound."""
-        matching = [note for note in self.notes(session) if note_id and note.id.endswith(note_id)]
-        if len(matching) != 1:
+        matching_notes = [
+            note for note in self.notes(session) if note_id and note.id.endswith(note_id)
+        ]
+        if len(matching_notes) != 1:
             raise NotFound(
-                f"{note_id!r:.60} is the end of {len(matching)} notes; give the whole id."
-                if matching
+                f"{note_id!r:.60} is the end of {len(matching_notes)} notes; give the whole id."
+                if matching_notes
                 else f"There is no note {note_id!r:.60} on session {session}."
             )
-        return matching[0]
+        return matching_notes[0]
 
     def append(self, lines: Sequence[NoteLine], file: Path | None = None) -> Sequence[NoteLine]:
         """Add lines, each to the file of its session or all to ``file``, and return them as written: without keys.
@@ -150,27 +152,31 @@ class NoteFiles:
         self, other: NoteLines, sessions: Collection[str], file: Path | None = None
     ) -> MergedNotes:
         """Add the lines of another file that are missing here; those on other sessions are left out."""
-        ours = [line for line in other.lines if line.session in sessions]
+        own_lines = [line for line in other.lines if line.session in sessions]
         known = {line.id for line in self.read(*sessions).lines}
-        missing = {line.id: line for line in ours if line.id not in known}
-        self.append([*missing.values()], file)
+        missing_lines = {line.id: line for line in own_lines if line.id not in known}
+        self.append([*missing_lines.values()], file)
         return MergedNotes(
-            added_count=len(missing),
-            known_count=len(ours) - len(missing),
-            left_out=len(other.lines) - len(ours),
+            added_count=len(missing_lines),
+            known_count=len(own_lines) - len(missing_lines),
+            left_out=len(other.lines) - len(own_lines),
             problems=other.problems,
         )
 
-    def merge_folder(self, ours: Path, theirs: Path, sessions: Collection[str]) -> MergedNotes:
+    def merge_folder(
+        self, own_folder: Path, other_folder: Path, sessions: Collection[str]
+    ) -> MergedNotes:
         """Add what is missing of the notes in another copy of a folder, each beside the same recording as there."""
-        merged = MergedNotes(0, 0, 0)
-        merged = self.merge(read_note_file(notes_beside(theirs)), sessions)
-        for path in _notes_in_folder(theirs):
-            file = ours / path.relative_to(theirs)
+        merged_notes = MergedNotes(0, 0, 0)
+        merged_notes = self.merge(read_note_file(notes_beside(other_folder)), sessions)
+        for path in _notes_in_folder(other_folder):
+            file = own_folder / path.relative_to(other_folder)
             has_recording = file.with_name(file.name.removesuffix(NOTES_ENDING)).exists()
             found = read_note_file(path)
-            merged = merged.plus(self.merge(found, sessions, file if has_recording else None))
-        return merged
+            merged_notes = merged_notes.plus(
+                self.merge(found, sessions, file if has_recording else None)
+            )
+        return merged_notes
 
 
 def notes_beside(recording: Path) -> Path:
@@ -213,18 +219,20 @@ def no_notes() -> NoteFiles:
 
 def _notes_in_folder(folder: Path) -> tuple[Path, ...]:
     """Return the files of notes beside the recordings in a folder; links are not followed."""
-    found: list[Path] = []
+    note_files: list[Path] = []
     if folder.is_symlink() or not folder.is_dir():
         return ()
     top = len(folder.parts)
-    for place, folders, names in os.walk(folder):
-        if len(Path(place).parts) - top >= MAX_DEPTH:
+    for folder_path, folders, names in os.walk(folder):
+        if len(Path(folder_path).parts) - top >= MAX_DEPTH:
             folders.clear()
         folders[:] = sorted(name for name in folders if not name.startswith(".palimpsest"))
-        found += [Path(place, name) for name in sorted(names) if name.endswith(NOTES_ENDING)]
-        if len(found) >= MAX_FILES:
+        note_files += [
+            Path(folder_path, name) for name in sorted(names) if name.endswith(NOTES_ENDING)
+        ]
+        if len(note_files) >= MAX_FILES:
             break
-    return tuple(found[:MAX_FILES])
+    return tuple(note_files[:MAX_FILES])
 
 
 def read_note_file(path: Path, *, follow: bool = False) -> NoteLines:
@@ -247,13 +255,13 @@ def read_note_file(path: Path, *, follow: bool = False) -> NoteLines:
         return NoteLines((), (Problem(path.name, f"It cannot be read: {error.strerror}."),))
     lines: list[NoteLine] = []
     problems: list[Problem] = []
-    for number, raw in enumerate(content.split(b"\n"), start=1):
-        if raw.strip():
-            parsed = _parsed_line(raw)
-            if isinstance(parsed, NoteLine):
-                lines.append(parsed)
+    for number, line_bytes in enumerate(content.split(b"\n"), start=1):
+        if line_bytes.strip():
+            parsed_line = _parsed_line(line_bytes)
+            if isinstance(parsed_line, NoteLine):
+                lines.append(parsed_line)
             else:
-                problems.append(Problem(f"{path.name}, line {number}", parsed))
+                problems.append(Problem(f"{path.name}, line {number}", parsed_line))
     return NoteLines(tuple(lines), (*problems[:MAX_NAMED_LINES], *_rest_of(path, problems)))
 
 
@@ -263,12 +271,12 @@ def _rest_of(path: Path, problems: Sequence[Problem]) -> Iterable[Problem]:
         yield Problem(path.name, f"{more:,} more lines of it are no notes.")
 
 
-def _parsed_line(raw: bytes) -> NoteLine | str:
+def _parsed_line(line_bytes: bytes) -> NoteLine | str:
     """Return the line, or a sentence on why it cannot be read."""
-    if len(raw) > MAX_LINE_BYTES:
+    if len(line_bytes) > MAX_LINE_BYTES:
         return "It is too long for a note, and is left out."
     try:
-        line = NoteLine.model_validate(with_joined_surrogates(json.loads(raw)))
+        line = NoteLine.model_validate(with_joined_surrogates(json.loads(line_bytes)))
     except (ValidationError, ValueError, RecursionError):
         return "It is no note, and is left out."
     if line.version > LINE_VERSION:

@@ -17,16 +17,16 @@ Answer = TypeVar("Answer")
 
 async def call_answer_function(function: Callable[[Request], Answer], request: Request) -> Answer:
     """Call a function with a request and return its result; raises its exception. Cancelling does not wait for it."""
-    done: Future[Answer] = Future()
+    answer_future: Future[Answer] = Future()
     # From here on, cancelling the caller does not stop the function.
-    done.set_running_or_notify_cancel()
+    answer_future.set_running_or_notify_cancel()
     context = contextvars.copy_context()
 
     def run() -> None:
         try:
-            done.set_result(context.run(function, request))
+            answer_future.set_result(context.run(function, request))
         except BaseException as raised:  # noqa: BLE001 - it is raised where the answer is awaited
-            done.set_exception(raised)
+            answer_future.set_exception(raised)
 
     threading.Thread(target=run, name="scripted-answer", daemon=True).start()
-    return await asyncio.wrap_future(done)
+    return await asyncio.wrap_future(answer_future)

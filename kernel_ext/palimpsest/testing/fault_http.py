@@ -42,15 +42,15 @@ async def cancel_on_disconnect(
     reader: asyncio.StreamReader, request: ReceivedRequest
 ) -> AsyncIterator[None]:
     """Cancel the answer when the client disconnects, and record when it did."""
-    answering = asyncio.current_task()
-    assert answering is not None
+    answer_task = asyncio.current_task()
+    assert answer_task is not None
 
     async def watch() -> None:
         with suppress(ConnectionError):
             while await reader.read(1024):
                 pass
         request.closed_after = time.monotonic() - request.at
-        answering.cancel()
+        answer_task.cancel()
 
     watcher = asyncio.create_task(watch())
     try:
@@ -67,27 +67,27 @@ async def cancel_on_disconnect(
 async def read_request(reader: asyncio.StreamReader) -> ReceivedRequest:
     """Read one request; headers with keys are left out."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-    first, *lines = head.split("\r\n")
+    request_line, *lines = head.split("\r\n")
     pairs = (line.split(":", 1) for line in lines if ":" in line)
     headers = {name.strip().lower(): value.strip() for name, value in pairs}
-    raw = await reader.readexactly(int(headers.get("content-length", "0")))
+    body_bytes = await reader.readexactly(int(headers.get("content-length", "0")))
     public_headers = {name: value for name, value in headers.items() if name not in SECRET_HEADERS}
-    body, problems = _parsed_body(raw)
+    body, problems = _parsed_body(body_bytes)
     return ReceivedRequest(
-        path=first.split(" ")[1].partition("?")[0],
+        path=request_line.split(" ")[1].partition("?")[0],
         headers=public_headers,
         body=body,
         at=time.monotonic(),
         had_key=len(public_headers) < len(headers),
         problems=problems,
-        raw=raw,
+        raw=body_bytes,
     )
 
 
-def _parsed_body(raw: bytes) -> tuple[dict[str, Any], list[str]]:
+def _parsed_body(body_bytes: bytes) -> tuple[dict[str, Any], list[str]]:
     """Return the body, and sentences about why every provider would reject it."""
     try:
-        body = json.loads(raw) if raw else {}
+        body = json.loads(body_bytes) if body_bytes else {}
     except ValueError:
         return {}, ["The body is no JSON in UTF-8."]
     return (body, []) if isinstance(body, dict) else ({}, ["The body must be an object."])
@@ -98,11 +98,11 @@ async def send_json(
 ) -> None:
     """Send a response with a JSON body."""
     header_lines = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
-    head = (
+    header_text = (
         f"HTTP/1.1 {status} Scripted\r\ncontent-type: application/json\r\n"
         f"content-length: {len(body)}\r\nconnection: close\r\n{header_lines}\r\n"
     )
-    writer.write(head.encode() + body)
+    writer.write(header_text.encode() + body)
     await writer.drain()
 
 
@@ -113,11 +113,11 @@ async def send_stream(
     request: ReceivedRequest,
 ) -> None:
     """Send frames as chunks, and perform the pauses, disconnects and early ends between them."""
-    head = (
+    header_text = (
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
         "transfer-encoding: chunked\r\nconnection: close\r\n\r\n"
     )
-    writer.write(head.encode())
+    writer.write(header_text.encode())
     for frame in frames:
         match frame:
             case bytes():

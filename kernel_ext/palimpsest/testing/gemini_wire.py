@@ -46,7 +46,7 @@ def gemini_error(failure: Failure) -> bytes:
 
 
 def gemini_frames(
-    answer: ModelAnswer, model: str, prompt_chars: int, _start: int = 1
+    answer: ModelAnswer, model: str, prompt_chars: int, _first_call: int = 1
 ) -> Iterator[Frame]:
     """Yield the frames of a ``streamGenerateContent`` response."""
     for action in answer.actions:

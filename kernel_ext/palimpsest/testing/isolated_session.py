@@ -66,13 +66,13 @@ def isolated_session(
     model_settings = SCRIPTED_SETTINGS if model is not None else REHEARSAL_SETTINGS
     with tempfile.TemporaryDirectory(prefix="palimpsest-", ignore_cleanup_errors=True) as temporary:
         home = Path(temporary, "home")
-        start = Path(folder) if folder is not None else Path(temporary, "project")
+        start_folder = Path(folder) if folder is not None else Path(temporary, "project")
         home.mkdir()
         # Without it, a parent folder with sessions would be the project.
-        start.mkdir(parents=True, exist_ok=True)
-        (start / ".palimpsest").mkdir(mode=0o700, exist_ok=True)
+        start_folder.mkdir(parents=True, exist_ok=True)
+        (start_folder / ".palimpsest").mkdir(mode=0o700, exist_ok=True)
         app = App(
-            start=start,
+            start=start_folder,
             environment={**_environment(home), **(environment or {})},
             overrides={**SETTINGS, **model_settings, **(settings or {})},
             model=None if model is None else lambda _: model,

@@ -71,10 +71,10 @@ def _natural_finish(answer: ModelAnswer, called: str, stopped: str) -> str:
 
 
 def openai_frames(
-    answer: ModelAnswer, model: str, prompt_chars: int, start: int = 1
+    answer: ModelAnswer, model: str, prompt_chars: int, first_call: int = 1
 ) -> Iterator[Frame]:
-    """Yield the frames of a chat completion stream; calls without an id count from ``start``."""
-    writer = _OpenAI(answer, model, start)
+    """Yield the frames of a chat completion stream; calls without an id count from ``first_call``."""
+    writer = _OpenAI(answer, model, first_call)
     yield writer.chunk({"role": "assistant", "content": ""})
     for action in answer.actions:
         yield from writer.frames(action)
@@ -90,11 +90,11 @@ def openai_frames(
 class _OpenAI:
     """Writes the chunks of one chat completion."""
 
-    def __init__(self, answer: ModelAnswer, model: str, start: int) -> None:
+    def __init__(self, answer: ModelAnswer, model: str, first_call: int) -> None:
         self._answer = answer
         self._model = model
         self._call_count = 0
-        self._start = start
+        self._start = first_call
 
     def chunk(
         self,
@@ -123,11 +123,11 @@ class _OpenAI:
                 for piece in self._answer.pieces(action.text):
                     yield self.chunk({"content": piece})
                 if action.sources:
-                    cited = [
+                    citations = [
                         {"type": "url_citation", "url_citation": source}
                         for source in action.sources
                     ]
-                    yield self.chunk({"annotations": cited})
+                    yield self.chunk({"annotations": citations})
             case ProviderRun():
                 raw = json.dumps(action.input)
                 yield from self._call(ScriptedCall(action.tool, raw, action.id))
@@ -155,12 +155,12 @@ class _OpenAI:
 
 
 def anthropic_frames(
-    answer: ModelAnswer, model: str, prompt_chars: int, start: int = 1
+    answer: ModelAnswer, model: str, prompt_chars: int, first_call: int = 1
 ) -> Iterator[Frame]:
-    """Yield the frames of a messages stream; calls without an id count from ``start``."""
+    """Yield the frames of a messages stream; calls without an id count from ``first_call``."""
     usage = answer.natural_usage(prompt_chars)
-    writer = _Anthropic(answer, start)
-    first = {
+    writer = _Anthropic(answer, first_call)
+    start_event = {
         "input_tokens": usage.input,
         "cache_read_input_tokens": usage.cache_read,
         "cache_creation_input_tokens": usage.cache_write,
@@ -174,7 +174,7 @@ def anthropic_frames(
         "content": [],
         "stop_reason": None,
         "stop_sequence": None,
-        "usage": first,
+        "usage": start_event,
     }
     yield _sse({"type": "message_start", "message": message}, "message_start")
     for action in answer.actions:
@@ -208,10 +208,10 @@ def anthropic_run(run: ProviderRun) -> list[dict[str, Any]]:
 class _Anthropic:
     """Writes the content blocks of one message."""
 
-    def __init__(self, answer: ModelAnswer, start: int) -> None:
+    def __init__(self, answer: ModelAnswer, first_call: int) -> None:
         self._answer = answer
         self._block = -1
-        self._call_count = start - 1
+        self._call_count = first_call - 1
 
     def _start(self, block: dict[str, Any]) -> bytes:
         self._block += 1

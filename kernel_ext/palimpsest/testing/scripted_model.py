@@ -128,7 +128,7 @@ class ScriptedModel:
             case Say():
                 return [SimpleNamespace(content=piece) for piece in answer.pieces(action.text)]
             case Think():
-                return list(_thinking(answer, action, signed=target == "anthropic"))
+                return list(_thinking(answer, action, is_signed=target == "anthropic"))
             case ScriptedCall():
                 return self._call(answer, action)
             case Disconnect() | Malformed():
@@ -173,9 +173,9 @@ def error_of(failure: Failure, provider: str, refusals: Refusals = "union") -> E
     )
 
 
-def _thinking(answer: ModelAnswer, think: Think, *, signed: bool) -> Iterator[SimpleNamespace]:
+def _thinking(answer: ModelAnswer, think: Think, *, is_signed: bool) -> Iterator[SimpleNamespace]:
     """Yield the deltas of reasoning as the provider sends them: only Anthropic signs it."""
-    if not signed:
+    if not is_signed:
         for piece in answer.pieces(think.text):
             yield SimpleNamespace(reasoning_content=piece)
         return

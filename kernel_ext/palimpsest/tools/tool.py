@@ -37,13 +37,13 @@ class Abort:
         self.stopped_by: StoppedBy = "cancelled"
         """``cancelled`` by the user, or ``interrupted`` by the end of the kernel, session or time limit."""
 
-    def set(self, reason: str = "Stopped.", by: StoppedBy = "cancelled") -> None:
+    def set(self, reason: str = "Stopped.", stopped_by: StoppedBy = "cancelled") -> None:
         """Set the flag and call the callbacks; does nothing if it is set already."""
         with self._lock:
             if self._is_set:
                 return
             self.reason = reason
-            self.stopped_by = by
+            self.stopped_by = stopped_by
             self._is_set = True
             callbacks = list(self._callbacks)
         for callback in callbacks:
@@ -237,12 +237,12 @@ class AskFunction(Protocol):
         title: str = "",
         always: Sequence[str] = (),
         diff: str | None = None,
-        also: Mapping[str, Sequence[str]] | None = None,
+        other_patterns: Mapping[str, Sequence[str]] | None = None,
         bound_to: str | None = None,
     ) -> Awaitable[None]:
         """Ask for ``permission`` for every pattern; ``always`` are the patterns an "always" would allow.
 
-        ``also`` has further permissions with their patterns for the same question. ``bound_to`` describes
+        ``other_patterns`` has further permissions with their patterns for the same question. ``bound_to`` describes
         the approved object where its name is not enough, such as a server's tool: an "always" then holds while
         the description is the same, and replaces ``patterns`` and ``always``.
         """

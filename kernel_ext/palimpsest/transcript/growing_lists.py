@@ -15,20 +15,20 @@ def common_beginning(first: Sequence[Any], second: Sequence[Any]) -> int:
     shorter = min(len(first), len(second))
     if first[:shorter] == second[:shorter]:
         return shorter
-    low, high, step = 0, shorter, 1
-    while high > 0:
+    lower, upper, step = 0, shorter, 1
+    while upper > 0:
         index = max(shorter - step, 0)
         if first[:index] == second[:index]:
-            low = index
+            lower = index
             break
-        high, step = index, 4 * step
-    while low < high - 1:
-        middle = (low + high) // 2
-        if first[low:middle] == second[low:middle]:
-            low = middle
+        upper, step = index, 4 * step
+    while lower < upper - 1:
+        middle = (lower + upper) // 2
+        if first[lower:middle] == second[lower:middle]:
+            lower = middle
         else:
-            high = middle
-    return low
+            upper = middle
+    return lower
 
 
 class GrownRows(Generic[T]):
@@ -45,23 +45,25 @@ class GrownRows(Generic[T]):
 
     def grown_rows(
         self,
-        make: Callable[[int, Sequence[T]], T],
+        make_row: Callable[[int, Sequence[T]], T],
         *lists: Sequence[Any],
-        about: Hashable = None,
+        subject: Hashable = None,
         max_unchanged: int | None = None,
     ) -> tuple[T, ...]:
         """Return a row for each position; at most ``max_unchanged`` earlier rows are kept."""
-        unchanged = 0
-        if about == self._key and len(lists) == len(self._lists):
-            unchanged = min(map(common_beginning, self._lists, lists))
-            unchanged = unchanged if max_unchanged is None else min(unchanged, max_unchanged)
+        unchanged_count = 0
+        if subject == self._key and len(lists) == len(self._lists):
+            unchanged_count = min(map(common_beginning, self._lists, lists))
+            unchanged_count = (
+                unchanged_count if max_unchanged is None else min(unchanged_count, max_unchanged)
+            )
         count = min(map(len, lists))
-        if unchanged < len(self._rows) or unchanged < count:
-            rows = list(self._rows[:unchanged])
-            for place in range(unchanged, count):
-                rows.append(make(place, rows))
+        if unchanged_count < len(self._rows) or unchanged_count < count:
+            rows = list(self._rows[:unchanged_count])
+            for place in range(unchanged_count, count):
+                rows.append(make_row(place, rows))
             self._rows = tuple(rows)
-        self._lists, self._key = lists, about
+        self._lists, self._key = lists, subject
         return self._rows
 
 
@@ -77,17 +79,21 @@ class GrownColumns:
         self,
         values: Sequence[Any],
         columns: Mapping[str, Callable[[Any], Any]],
-        about: Hashable = None,
+        subject: Hashable = None,
     ) -> Mapping[str, Any]:
-        """Return a column for each function, which must depend on one value and ``about`` alone."""
-        unchanged = 0
-        if about == self._key and self._column_values.keys() == columns.keys():
-            unchanged = common_beginning(self._values, values)
-        if unchanged < len(values) or unchanged < len(self._values) or not self._column_values:
-            new = values[unchanged:]
+        """Return a column for each function, which must depend on one value and ``subject`` alone."""
+        unchanged_count = 0
+        if subject == self._key and self._column_values.keys() == columns.keys():
+            unchanged_count = common_beginning(self._values, values)
+        if (
+            unchanged_count < len(values)
+            or unchanged_count < len(self._values)
+            or not self._column_values
+        ):
+            new = values[unchanged_count:]
             self._column_values = {
-                name: (*self._column_values.get(name, ())[:unchanged], *map(make, new))
-                for name, make in columns.items()
+                name: (*self._column_values.get(name, ())[:unchanged_count], *map(make_row, new))
+                for name, make_row in columns.items()
             }
-        self._values, self._key = values, about
+        self._values, self._key = values, subject
         return self._column_values

@@ -12,7 +12,7 @@ from palimpsest.transcript.values import BlobRef, ModelRef, Usage, Value
 
 Role = Literal["user", "assistant"]
 
-COMPACTED = "What did we do so far?"
+SUMMARY_PROMPT = "What did we do so far?"
 SUBTASK = "The following tool was executed by the user"
 
 
@@ -320,7 +320,7 @@ class CompactionPart(PartBase):
 
     def words_for_model(self, role: Role) -> str:
         """Return the question to which the summary is the answer."""
-        return COMPACTED if role == "user" else ""
+        return SUMMARY_PROMPT if role == "user" else ""
 
     def words_for_summary(self) -> str:
         """Return an empty text: the previous summary is sent separately."""

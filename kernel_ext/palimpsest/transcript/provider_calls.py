@@ -14,7 +14,7 @@ from palimpsest.transcript.parts import ToolPart
 
 EXECUTED = "provider_executed"
 """Key in a tool part's metadata: the provider itself ran the call while it wrote the answer."""
-NATIVE = "native"
+NATIVE_KEY = "native"
 """Key in the metadata of a part or of a call's state: the provider's own blocks, as they came."""
 DIALECT = "dialect"
 """Key in a part's metadata: the format of its blocks. ``openai``: the format has no place for such blocks; ``responses``:
@@ -32,7 +32,7 @@ CALL_TEXT = "[{tool} {where}: {given}]\n{result}"
 NO_RESULT_TEXT = "(its result was not told)"
 SENT_TEXT_CHARS = 8_000
 """Maximum characters of a call's result that are sent as text."""
-HIDDEN = "encrypted"
+HIDDEN_PREFIX = "encrypted"
 """Prefix of fields that only the provider can read."""
 PIECE_CHARS = 60_000
 """Maximum characters of one result's text; the provider's own block is stored whole beside it."""
@@ -45,7 +45,7 @@ def is_provider_call(part: ToolPart) -> bool:
 
 def native_of(metadata: Mapping[str, Any] | None) -> tuple[dict[str, Any], ...]:
     """Return the provider's blocks that metadata holds, in order."""
-    blocks = (metadata or {}).get(NATIVE)
+    blocks = (metadata or {}).get(NATIVE_KEY)
     return (
         tuple(item for item in blocks if isinstance(item, dict)) if isinstance(blocks, list) else ()
     )
@@ -58,7 +58,7 @@ def call_blocks(part: ToolPart) -> tuple[dict[str, Any], ...]:
 
 def without_native(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return metadata without the provider's blocks, so that requests send the text instead."""
-    return {name: value for name, value in (metadata or {}).items() if name != NATIVE}
+    return {name: value for name, value in (metadata or {}).items() if name != NATIVE_KEY}
 
 
 def sent_result(part: ToolPart, result: str, *, same_provider: bool) -> str:
@@ -107,8 +107,12 @@ class ResponsesItem:
 
 def responses_item(item: Mapping[str, Any]) -> ResponsesItem | None:
     """Return the call in an item of OpenAI's Responses; None where it is no call, or one for the client to run."""
-    kind = item.get("type")
-    if not isinstance(kind, str) or not kind.endswith("_call") or kind in CLIENT_ITEMS:
+    item_type = item.get("type")
+    if (
+        not isinstance(item_type, str)
+        or not item_type.endswith("_call")
+        or item_type in CLIENT_ITEMS
+    ):
         return None
     action = item.get("action")
     inputs = {}
@@ -121,7 +125,7 @@ def responses_item(item: Mapping[str, Any]) -> ResponsesItem | None:
     is_failed = item.get("status") == "failed" or bool(item.get("error"))
     sources = action.get("sources") if isinstance(action, dict) else None
     return ResponsesItem(
-        tool=name if isinstance(name, str) and name else kind.removesuffix("_call"),
+        tool=name if isinstance(name, str) and name else item_type.removesuffix("_call"),
         input=inputs,
         output=result_text(output),
         problem=(result_text(item.get("error")) or "it failed") if is_failed else None,
@@ -180,7 +184,7 @@ def _content_text(content: Any) -> str:
         return "\n".join(text for item in content if (text := _content_text(item)))
     if not isinstance(content, dict):
         return json.dumps(content, ensure_ascii=False, default=str)
-    return _object(content)
+    return _object_text(content)
 
 
 def _title(source: Mapping[str, Any]) -> str:
@@ -189,7 +193,7 @@ def _title(source: Mapping[str, Any]) -> str:
     return f"{text} ({age})" if text and isinstance(age, str) and age else text
 
 
-def _object(content: Mapping[str, Any]) -> str:
+def _object_text(content: Mapping[str, Any]) -> str:
     """Return an object's text: the output of a command, the text of a document, else its JSON."""
     for name in ("text", "logs"):
         if isinstance(content.get(name), str):
@@ -212,5 +216,5 @@ def _object(content: Mapping[str, Any]) -> str:
         return ", ".join(
             str(reference.get("tool_name")) for reference in names if isinstance(reference, dict)
         )
-    fields = {k: v for k, v in content.items() if not k.startswith(HIDDEN) and k != "type"}
+    fields = {k: v for k, v in content.items() if not k.startswith(HIDDEN_PREFIX) and k != "type"}
     return json.dumps(fields, ensure_ascii=False, default=str) if fields else ""

@@ -51,32 +51,36 @@ def has_no_wait(part: RetryPart) -> bool:
     return part.time.end == part.time.start
 
 
-def retry_lines(parts: Sequence[Part], error: ErrorValue | None, *, over: bool) -> RetryLines:
-    """Return where to show the failed attempts among parts; ``over`` is whether no further parts follow."""
+def retry_lines(parts: Sequence[Part], error: ErrorValue | None, *, is_over: bool) -> RetryLines:
+    """Return where to show the failed attempts among parts; ``is_over`` is whether no further parts follow."""
     runs: dict[str, RetryRun] = {}
-    merged: set[str] = set()
-    run: list[RetryPart] = []
+    merged_ids: set[str] = set()
+    retry_parts: list[RetryPart] = []
     error_attempts = 1
     step_ends = [index for index, part in enumerate(parts) if isinstance(part, StepFinishPart)]
 
     def close_run(outcome: RetryEnd) -> None:
-        if run:
-            runs[run[-1].id] = _retry_run(run, outcome)
-            merged.update(part.id for part in run[:-1])
-            run.clear()
+        if retry_parts:
+            runs[retry_parts[-1].id] = _retry_run(retry_parts, outcome)
+            merged_ids.update(part.id for part in retry_parts[:-1])
+            retry_parts.clear()
 
     for index, part in enumerate(parts):
         if isinstance(part, RetryPart) and not has_no_wait(part):
-            run.append(part)
+            retry_parts.append(part)
         elif not _is_of_attempt(part):
             is_answered = error is None or any(step_end >= index for step_end in step_ends)
             close_run("answered" if is_answered else _retry_outcome(error))
-    if run and error is not None and {part.error.message for part in run} == {error.message}:
-        error_attempts += len(run)
-        merged.update(part.id for part in run)
+    if (
+        retry_parts
+        and error is not None
+        and {part.error.message for part in retry_parts} == {error.message}
+    ):
+        error_attempts += len(retry_parts)
+        merged_ids.update(part.id for part in retry_parts)
     else:
-        close_run(_retry_outcome(error) if error is not None else "answered" if over else "open")
-    return RetryLines(runs, frozenset(merged), error_attempts)
+        close_run(_retry_outcome(error) if error is not None else "answered" if is_over else "open")
+    return RetryLines(runs, frozenset(merged_ids), error_attempts)
 
 
 def message_retries(message: Message) -> RetryLines:
@@ -84,17 +88,17 @@ def message_retries(message: Message) -> RetryLines:
     info = message.info
     if info.role == "user":
         return RetryLines()
-    return retry_lines(message.parts, info.error, over=info.time.completed is not None)
+    return retry_lines(message.parts, info.error, is_over=info.time.completed is not None)
 
 
 def retry_words(run: RetryRun) -> str:
     """Return a run in one line: its reasons, how often it failed and how it ended."""
     sentences = [_sentence(reason) for reason in run.reasons[:MAX_REASONS]]
     unlisted_count = len(run.reasons) - len(sentences)
-    why = " Then: ".join(sentences) + (
+    reasons_text = " Then: ".join(sentences) + (
         f" And {unlisted_count} other reasons." if unlisted_count > 1 else ""
     )
-    why += " And another reason." if unlisted_count == 1 else ""
+    reasons_text += " And another reason." if unlisted_count == 1 else ""
     count_text = "Failed once" if run.failed_count == 1 else f"Failed {run.failed_count} times"
     wait = run.waited_seconds
     ends = {
@@ -105,7 +109,7 @@ def retry_words(run: RetryRun) -> str:
         "stopped": ", then stopped.",
         "failed": ", then for good.",
     }
-    return f"{why} {count_text}{ends[run.outcome]}"
+    return f"{reasons_text} {count_text}{ends[run.outcome]}"
 
 
 def _sentence(reason: str) -> str:

@@ -159,18 +159,18 @@ class TimelineRequest:
         return None if self.usage is None else self.usage.prompt or None
 
     def changed_sections(
-        self, before: "TimelineRequest"
+        self, other_request: "TimelineRequest"
     ) -> tuple[Literal["tools", "system prompt"], ...]:
         """Return which of tools and system prompt differ from another request's, where both are known."""
         sections: tuple[tuple[Literal["tools", "system prompt"], str, str], ...] = (
-            ("tools", before.tools_hash, self.tools_hash),
-            ("system prompt", before.system_hash, self.system_hash),
+            ("tools", other_request.tools_hash, self.tools_hash),
+            ("system prompt", other_request.system_hash, self.system_hash),
         )
         return tuple(name for name, old, new in sections if old and new and old != new)
 
-    def seconds_since(self, before: "TimelineRequest | None") -> float | None:
+    def seconds_since(self, other_request: "TimelineRequest | None") -> float | None:
         """Return the seconds since another request ended; None where they are not known."""
-        end = None if before is None else before.ended or before.started
+        end = None if other_request is None else other_request.ended or other_request.started
         return None if end is None or self.started is None else (self.started - end) / 1000
 
 
@@ -263,18 +263,18 @@ class Timeline:
         default_factory=dict, repr=False, compare=False
     )
 
-    def derived_value(self, name: str, make: Callable[["Timeline"], T]) -> T:
+    def derived_value(self, name: str, compute: Callable[["Timeline"], T]) -> T:
         """Return a cached value computed from this timeline alone, by name."""
         if name not in self._derived:
-            self._derived[name] = make(self)
+            self._derived[name] = compute(self)
         value: T = self._derived[name]
         return value
 
-    def of_items(self, name: str, make: Callable[["Timeline"], T]) -> T:
+    def of_items(self, name: str, compute: Callable[["Timeline"], T]) -> T:
         """Return a cached value computed from items and answers alone, by name; simulated timelines share it."""
         cached = self._of_items.get(name)
         if cached is None or cached[0] is not self.items or cached[1] != len(self.requests):
-            cached = self._of_items[name] = (self.items, len(self.requests), make(self))
+            cached = self._of_items[name] = (self.items, len(self.requests), compute(self))
         value: T = cached[2]
         return value
 
@@ -309,15 +309,15 @@ class Timeline:
         """Return a quarter of each item's characters, so rounded that a message is rounded up once."""
         weights: list[int]
         items, weights = self.earlier.get("quarters", ((), []))
-        unchanged = common_beginning(items, self.items)
-        while unchanged > 0 and (
-            unchanged == len(self.items)
-            or self.items[unchanged - 1].block == self.items[unchanged].block
+        unchanged_count = common_beginning(items, self.items)
+        while unchanged_count > 0 and (
+            unchanged_count == len(self.items)
+            or self.items[unchanged_count - 1].block == self.items[unchanged_count].block
         ):
             # The message may have grown.
-            unchanged -= 1
-        quarters, block, chars, tokens = weights[:unchanged], -1, 0, 0
-        for item in self.items[unchanged:]:
+            unchanged_count -= 1
+        quarters, block, chars, tokens = weights[:unchanged_count], -1, 0, 0
+        for item in self.items[unchanged_count:]:
             if item.block != block:
                 block, chars, tokens = item.block, 0, 0
             chars += item.chars
@@ -330,27 +330,27 @@ class Timeline:
     def sent_order(self) -> Sequence[int]:
         """The items in the order of a request with all of them."""
         count = len(self.items)
-        moved = [
+        moved_items = [
             (item.before, item.index)
             for item in self.items
             if item.before is not None and item.before != item.index
         ]
-        if not moved:
+        if not moved_items:
             return range(count)
-        others: list[int] = []
-        at = 0
-        for index in sorted(index for _, index in moved):
-            others.extend(range(at, index))
-            at = index + 1
-        others.extend(range(at, count))
+        other_items: list[int] = []
+        next_place = 0
+        for index in sorted(index for _, index in moved_items):
+            other_items.extend(range(next_place, index))
+            next_place = index + 1
+        other_items.extend(range(next_place, count))
         order: list[int] = []
-        at = 0
-        for before, index in sorted(moved):
-            place = bisect_left(others, before)
-            order.extend(others[at:place])
-            at = place
+        next_place = 0
+        for before, index in sorted(moved_items):
+            place = bisect_left(other_items, before)
+            order.extend(other_items[next_place:place])
+            next_place = place
             order.append(index)
-        order.extend(others[at:])
+        order.extend(other_items[next_place:])
         return range(count) if order == [*range(count)] else tuple(order)
 
     @cached_property
@@ -375,16 +375,16 @@ class Timeline:
     @cached_property
     def by_item(self) -> Mapping[int, Sequence[Transition]]:
         """Transitions of each item that has some, in the order of requests."""
-        known, before = self.earlier.get("by item", ((), {}))
-        unchanged = common_beginning(known, self.transitions)
+        known_transitions, transitions_before = self.earlier.get("by item", ((), {}))
+        unchanged_count = common_beginning(known_transitions, self.transitions)
         transitions: dict[int, Sequence[Transition]] = {}
-        if unchanged:
-            transitions = dict(before)
-            for transition in known[unchanged:]:
+        if unchanged_count:
+            transitions = dict(transitions_before)
+            for transition in known_transitions[unchanged_count:]:
                 transitions[transition.item] = transitions[transition.item][:-1]
                 if not transitions[transition.item]:
                     del transitions[transition.item]
-            for transition in self.transitions[unchanged:]:
+            for transition in self.transitions[unchanged_count:]:
                 transitions[transition.item] = [*transitions.get(transition.item, ()), transition]
         else:
             lists: dict[int, list[Transition]] = {}

@@ -12,14 +12,14 @@ IN_SUMMARY = "in_summary"
 """Key in the metadata of a notice: whether a request for a summary includes it. Notices of older logs
 lack the key, were included, and are included again when such a request is rebuilt."""
 
-COMMAND = "command"
+COMMAND_KEY = "command"
 """Key in the metadata of a text: the command that was typed, or that the text replaces."""
 
 
 def user_notice(
-    part_id: str, session_id: str, message_id: str, about: str, sentence: str
+    part_id: str, session_id: str, message_id: str, subject: str, sentence: str
 ) -> TextPart:
-    """Return a notice as a part; ``about`` is its subject."""
+    """Return a notice as a part; ``subject`` is its subject."""
     return TextPart(
         id=part_id,
         session_id=session_id,
@@ -27,7 +27,7 @@ def user_notice(
         text=sentence,
         synthetic=True,
         ignored=True,
-        metadata={USER_NOTICE: about, IN_SUMMARY: False},
+        metadata={USER_NOTICE: subject, IN_SUMMARY: False},
     )
 
 

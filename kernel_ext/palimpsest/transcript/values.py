@@ -114,9 +114,9 @@ TIER_NAMES = {"batches": "batch", "fast": "priority"}
 """Other names: Google's interface for batches, and Codex's setting for OpenAI's priority processing."""
 
 
-def priced_tier(stated: object) -> str | None:
+def priced_tier(stated_tier: object) -> str | None:
     """Return the service tier that a provider or agent reported, if it has a price of its own."""
-    name = stated.strip().lower() if isinstance(stated, str) else ""
+    name = stated_tier.strip().lower() if isinstance(stated_tier, str) else ""
     tier = TIER_NAMES.get(name, name)
     return tier if tier in SERVICE_TIERS else None
 
@@ -157,14 +157,14 @@ class Usage(Value):
     @property
     def with_possible_numbers(self) -> "Usage":
         """The usage with impossible numbers, such as negative ones, set to zero, and then marked as an estimate."""
-        wrong: dict[str, int | None] = {
+        corrections: dict[str, int | None] = {
             name: 0 for name in COUNTS if not 0 <= getattr(self, name) <= MAX_TOKENS
         }
         for name in ("total", "cache_write_hour"):
             value = getattr(self, name)
             if value is not None and not 0 <= value <= MAX_TOKENS:
-                wrong[name] = None
-        return self.model_copy(update=wrong | {"estimated": True}) if wrong else self
+                corrections[name] = None
+        return self.model_copy(update=corrections | {"estimated": True}) if corrections else self
 
     def plus(self, other: "Usage") -> "Usage":
         """Add up two reports."""

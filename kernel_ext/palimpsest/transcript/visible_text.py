@@ -26,7 +26,7 @@ INVISIBLE = (
 BLANKS = r"\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000"
 """Characters that look like a space."""
 
-HIDDEN = lazy_pattern(f"[{CONTROLS}{BIDI}{INVISIBLE}]")
+HIDDEN_CHARACTERS = lazy_pattern(f"[{CONTROLS}{BIDI}{INVISIBLE}]")
 _HIDDEN_OR_BLANK = lazy_pattern(f"[{CONTROLS}{BIDI}{INVISIBLE}{BLANKS}]")
 _COLOURS = lazy_pattern(r"\x1b\[[0-9;:]*m")
 _EMOJI = (
@@ -40,7 +40,7 @@ _READABLE = lazy_pattern(
     "|(?<=[0-9#*])\ufe0f(?=\u20e3)"  # a key cap
     f"|(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])"  # an emoji made of several
     f"|(?<=[{_JOINED_SCRIPTS}])[\u200c\u200d](?=[{_JOINED_SCRIPTS}])"
-    f"|({HIDDEN.pattern})"
+    f"|({HIDDEN_CHARACTERS.pattern})"
 )
 
 
@@ -87,7 +87,7 @@ def without_colours(text: str) -> str:
 
 def visible_json(text: str) -> str:
     """Return JSON with JSON escapes for invisible characters, so that it is parsed as before."""
-    return HIDDEN.sub(_json_escape, text)
+    return HIDDEN_CHARACTERS.sub(_json_escape, text)
 
 
 def _escape_unless_readable(match: re.Match[str]) -> str:

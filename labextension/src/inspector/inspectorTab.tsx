@@ -5,7 +5,11 @@ import { useHost, type IWords } from '../views/host';
 import { Inspector } from '../views/inspector/inspector';
 import type { InspectedState } from './kernels/inspectedKernel';
 import type { IInspectorState, InspectorModel } from './inspectorModel';
-import type { IBesideTarget, IInspectorArguments } from './targets';
+import {
+  besideWord,
+  type IBesideTarget,
+  type IInspectorArguments
+} from './targets';
 
 interface IInspectorTabProps {
   model: InspectorModel;
@@ -30,6 +34,7 @@ export function InspectorTab({
   const fileName = state.file.split('/').at(-1) || name;
   const hindrance = hindranceOf(state, fileName, words);
   const comparison = beside?.comparison ?? null;
+  const besideName = besideWord(model.arguments.beside);
   const compared = useMemo<IComparedView | null>(
     () =>
       comparison === null
@@ -38,9 +43,10 @@ export function InspectorTab({
             comparison,
             side,
             takesFocus: isSideOpened,
-            open: model.openSide
+            open: model.openSide,
+            ...(besideName === undefined ? {} : { besideName })
           },
-    [comparison, side, isSideOpened, model]
+    [comparison, besideName, side, isSideOpened, model]
   );
   const chooseOther = () => {
     void chooseBeside(model.arguments).then(chosen => {

@@ -12,7 +12,7 @@ import {
 } from './inspectorWidget';
 import { NotebookKernel } from './kernels/notebookKernel';
 import { RecordingKernel } from './kernels/recordingKernel';
-import { isSameBeside, type IInspectorArguments } from './targets';
+import { besideWord, isSameBeside, type IInspectorArguments } from './targets';
 
 export type InspectorArea = MainAreaWidget<InspectorWidget>;
 
@@ -108,7 +108,7 @@ export class InspectorTabs {
     session,
     beside
   }: IInspectorArguments): string {
-    const other = beside?.path ?? beside?.session;
+    const other = besideWord(beside);
     const name = [path ?? notebook, session, other].join(' ').trimEnd();
     let free = name;
     for (let number = 2; this._isNamed(free); number++) {

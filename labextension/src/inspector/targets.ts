@@ -9,7 +9,9 @@ import type { ComparedSide, IInspectorPlace } from '../state/inspector/source';
 import type { IInspectorTarget } from '../views/actions/inspector';
 
 /** What of a place is told by numbers of a view and by words, never by ids. */
-type PlaceChoices = Partial<Omit<IInspectorPlace, 'request' | 'item'>>;
+type PlaceChoices = Partial<
+  Omit<IInspectorPlace, 'request' | 'item' | 'beside' | 'side'>
+>;
 
 /** A session of the project, or of a recorded file, that is shown beside another one. */
 export interface IBesideTarget {
@@ -50,14 +52,19 @@ export function argumentsOf({
   item,
   against,
   range,
+  beside,
+  side,
   ...choices
 }: IInspectorPlace): IInspectorArguments {
+  const other = beside ?? '';
   return {
     ...(request === null ? {} : { request }),
     ...(item === null ? {} : { item }),
     ...choices,
     ...((against ?? null) === null ? {} : { against }),
-    ...((range ?? null) === null ? {} : { range })
+    ...((range ?? null) === null ? {} : { range }),
+    ...(other === '' ? {} : { beside: { ...besideNamed(other) } }),
+    ...(other !== '' && side === 'second' ? { side } : {})
   };
 }
 
@@ -81,13 +88,14 @@ export function readArguments(
     }
   }
   // What a link could not say is left out.
-  const { place } = placeFrom([...placePieces(args)]);
-  const beside = readBesideTarget(args.beside);
+  const { beside: other, side, ...choices } = args;
+  const { place } = placeFrom([...placePieces(choices)]);
+  const beside = readBesideTarget(other);
   return {
     ...argumentsOf(place),
     ...target,
     ...(beside === null ? {} : { beside }),
-    ...(args.side === 'second' ? { side: args.side } : {})
+    ...(side === 'second' ? { side } : {})
   };
 }
 
@@ -107,6 +115,13 @@ function readBesideTarget(value: unknown): IBesideTarget | null {
 /** Returns what a word names beside a session: a session by its id, or else a recorded file by its path. */
 export function besideNamed(word: string): IBesideTarget {
   return /^ses_\w+$/.test(word) ? { session: word } : { path: word };
+}
+
+/** Returns the word by which a link names a session or file beside; undefined for none. */
+export function besideWord(
+  beside: IBesideTarget | undefined
+): string | undefined {
+  return beside?.path ?? beside?.session;
 }
 
 /** Returns whether two targets name the same session or file beside. */

@@ -1321,6 +1321,10 @@ export interface InspectorPlace {
   range?: [unknown, unknown];
   /** The session that a call of this one started, which is shown instead: the other fields are of that session. */
   subagent?: string;
+  /** The session that is shown beside it: the id of one, or the path of a recorded file. */
+  beside?: string;
+  /** ``second`` where the other fields are of the session beside it; by default they are of the first. */
+  side?: 'second';
   tab?: 'compared' | 'timeline' | 'items' | 'requests' | 'cost' | 'wastes' | 'notes';
   /** The policy of the second track, with its numbers behind it. */
   policy?: string;

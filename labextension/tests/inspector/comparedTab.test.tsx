@@ -20,6 +20,7 @@ import {
   besideNamed,
   isSameBeside,
   readArguments,
+  readLink,
   type IInspectorArguments
 } from '../../src/inspector/targets';
 import type { ILink } from '../../src/kernel/kernelLink';
@@ -88,7 +89,7 @@ async function drawTab(target: IInspectorArguments, kernel: RecordedKernel) {
   const chosen = { path: 'recordings/second.jsonl' };
   const chooseBeside = vi.fn(() => Promise.resolve(chosen));
   render(
-    <HostProvider value={HOST}>
+    <HostProvider value={{ ...HOST, copy: () => Promise.resolve() }}>
       <InspectorTab
         model={model}
         name="first.jsonl"
@@ -168,6 +169,27 @@ describe('a tab of two sessions', () => {
     const again = await drawTab(restored, new RecordedKernel());
     expect(screen.getByText(/the second of two/)).toBeTruthy();
     again.model.dispose();
+  });
+
+  it('has a link to both, which leads to the shown one', async () => {
+    const { model } = await drawTab(
+      { ...BOTH, side: 'second', tab: 'cost', request: 1 },
+      new RecordedKernel()
+    );
+
+    const { title } = screen.getByRole('button', { name: 'Copy link' });
+    expect(readLink(title)).toEqual({
+      session: COMPARISON.first.session,
+      beside: { path: 'recordings/second.jsonl' },
+      side: 'second',
+      tab: 'cost',
+      request: 1
+    });
+
+    await click('End comparison');
+    const alone = readLink(screen.getByTitle(/^palimpsest:/).title);
+    expect(alone).not.toHaveProperty('beside');
+    model.dispose();
   });
 
   it('shows the first alone again', async () => {

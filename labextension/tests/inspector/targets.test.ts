@@ -1,6 +1,7 @@
 /** The places that an inspector is opened at. */
 import { describe, expect, it } from 'vitest';
 import {
+  besideWord,
   editTarget,
   hasIds,
   placeOf,
@@ -23,6 +24,26 @@ describe('a link', () => {
       session: 'ses_1',
       request: 3,
       item: 7
+    });
+  });
+
+  it.each([
+    ['beside=ses_2', { session: 'ses_2' }, {}],
+    [
+      'beside=runs%2Fb.jsonl&side=second',
+      { path: 'runs/b.jsonl' },
+      { side: 'second' }
+    ]
+  ])('names the session beside, too: %s', (query, beside, more) => {
+    const read = readLink(`palimpsest:ses_1/4?${query}`);
+
+    expect(read).toEqual({ session: 'ses_1', request: 3, beside, ...more });
+    expect(besideWord(read?.beside)).toBe(Object.values(beside)[0]);
+  });
+
+  it('opens no side of a session that has none beside it', () => {
+    expect(readLink('palimpsest:ses_1?side=second')).toEqual({
+      session: 'ses_1'
     });
   });
 

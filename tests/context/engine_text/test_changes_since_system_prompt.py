@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from tests.builders import Builder
 
 from palimpsest.context.engine_text.environment_changes import (
-    CHANGES,
-    FIRST_LOOK,
+    CHANGES_HEADING,
     MAX_NAMED_VARIABLES,
-    NEW_KERNEL,
+    NEW_KERNEL_HEADING,
+    VARIABLES_HEADING,
     EnvironmentState,
     environment_changes,
     has_change_note,
@@ -120,10 +120,10 @@ def test_variables_are_told_at_first_and_then_what_changed() -> None:
     first, then = (prompt(build),), (prompt(build), build.assistant("Hm."), prompt(build))
 
     assert told(first, at(variables=before)) == [
-        f"<variables>\n{FIRST_LOOK}\n- df: DataFrame, 3 rows\n- x: int, 1\n</variables>"
+        f"<variables>\n{VARIABLES_HEADING}\n- df: DataFrame, 3 rows\n- x: int, 1\n</variables>"
     ]
     assert told(then, at(variables=now, known=before)) == [
-        f"<variables>\n{CHANGES}\n- df: DataFrame, 9 rows\n- y: int, 2 (new)\n- x is gone\n</variables>"
+        f"<variables>\n{CHANGES_HEADING}\n- df: DataFrame, 9 rows\n- y: int, 2 (new)\n- x is gone\n</variables>"
     ]
     assert told(then, at(variables=before, known=before)) == []
     assert told(first, at(variables={})) == []
@@ -136,7 +136,7 @@ def test_what_the_agents_own_code_names_is_no_news_to_it() -> None:
     before, now = {"df": "9 rows", "x": "int", "z": "1"}, {"df": "3 rows", "z": "2"}
 
     assert told(then, at(variables=now, known=before)) == [
-        f"<variables>\n{CHANGES}\n- z: 2\n</variables>"
+        f"<variables>\n{CHANGES_HEADING}\n- z: 2\n</variables>"
     ]
 
 
@@ -146,7 +146,7 @@ def test_a_kernel_that_took_part_before_is_not_said_to_be_new() -> None:
 
     assert told(then, at(variables={}, met=True)) == []
     assert told(then, at(variables={"x": "int, 1"}, met=True)) == [
-        f"<variables>\n{FIRST_LOOK}\n- x: int, 1\n</variables>"
+        f"<variables>\n{VARIABLES_HEADING}\n- x: int, 1\n</variables>"
     ]
 
 
@@ -154,7 +154,9 @@ def test_a_kernel_that_was_started_anew_is_told_of_even_when_it_holds_nothing() 
     build = Builder()
     then = (prompt(build), build.assistant("Hm."), prompt(build))
 
-    assert told(then, at(variables={})) == [f"<variables>\n{NEW_KERNEL}\n- none\n</variables>"]
+    assert told(then, at(variables={})) == [
+        f"<variables>\n{NEW_KERNEL_HEADING}\n- none\n</variables>"
+    ]
 
 
 def test_many_variables_are_named_up_to_a_number() -> None:

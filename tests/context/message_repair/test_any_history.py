@@ -8,8 +8,12 @@ from hypothesis import strategies as st
 from tests.context.history_strategies import FAMILIES, MODELS, PROFILES, histories
 from tests.context.laws import laws
 
-from palimpsest.context.message_repair.pairing import MISSING
-from palimpsest.context.message_repair.rule_order import CLOSING, OPENING, repaired_in_order
+from palimpsest.context.message_repair.pairing import MISSING_RESULT_TEXT
+from palimpsest.context.message_repair.rule_order import (
+    CLOSING_TEXT,
+    OPENING_TEXT,
+    repaired_in_order,
+)
 from palimpsest.model.wire.provider_messages import to_provider
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
@@ -84,7 +88,7 @@ def test_mending_twice_changes_nothing_more(
 def test_nothing_that_was_said_is_lost(history: NeutralMessages, family: ProviderFamily) -> None:
     mended = mend(*history, family=family)
 
-    asked = [text for text in words(mended, "user") if text not in {OPENING, CLOSING}]
+    asked = [text for text in words(mended, "user") if text not in {OPENING_TEXT, CLOSING_TEXT}]
     assert asked == words(history, "user")
     assert words(mended, "assistant") == words(history, "assistant")
 
@@ -140,7 +144,7 @@ def test_an_id_used_again_is_another_call() -> None:
 
 
 def test_a_real_result_takes_the_place_of_one_that_was_made_up() -> None:
-    made_up = ResultBlock(call_id="a", tool="read", text=MISSING, is_error=True)
+    made_up = ResultBlock(call_id="a", tool="read", text=MISSING_RESULT_TEXT, is_error=True)
     history = (
         calls("a"),
         NeutralMessage(role="tool", blocks=(made_up,)),
@@ -159,7 +163,7 @@ def test_the_calls_of_an_answer_that_failed_are_answered_too() -> None:
     mended = mend(calls("a", "b", stop="error"), result("b", "2"))
 
     assert [(b.call_id, b.text) for b in mended[1].blocks if isinstance(b, ResultBlock)] == [
-        ("a", MISSING),
+        ("a", MISSING_RESULT_TEXT),
         ("b", "2"),
     ]
 

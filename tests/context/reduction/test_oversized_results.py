@@ -13,7 +13,7 @@ from palimpsest.context.budget.request_tokens import weigh_chars
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.reduction.message_outputs import MessageOutputs
-from palimpsest.context.reduction.oversized_results import RULE, cut_oversized, cut_result
+from palimpsest.context.reduction.oversized_results import OVERSIZED_RULE, cut_oversized, cut_result
 from palimpsest.context.reduction.truncation import apply_truncation
 from palimpsest.context.visible_messages import View
 from palimpsest.model.tokenizer import counter as tokenizer
@@ -39,7 +39,7 @@ def decide(
     numbers = counter(len(view.decisions))
     outputs = MessageOutputs(view, Policy(), COUNT)
     found = cut_oversized(outputs, recovery, facts.window)
-    return outputs.decisions(RULE, found, lambda: f"dec_{next(numbers)}")
+    return outputs.decisions(OVERSIZED_RULE, found, lambda: f"dec_{next(numbers)}")
 
 
 def outputs(view: View) -> list[str]:
@@ -180,7 +180,7 @@ def test_a_result_takes_its_share_of_the_window_by_the_counter(
     view = View(session(*([text] * number)), ())
     seen = MessageOutputs(view, Policy(), count)
 
-    made = seen.decisions(RULE, cut_oversized(seen, OURS, window), lambda: "dec")
+    made = seen.decisions(OVERSIZED_RULE, cut_oversized(seen, OURS, window), lambda: "dec")
     later = after(view, *made)
     shown = outputs(later)
 

@@ -15,7 +15,7 @@ from statistics import mean
 
 from tests.context_policies.made_timeline import Call, TimelineMaker
 
-from palimpsest.context.compaction.summary_request import RULES, SYSTEM, TEMPLATE
+from palimpsest.context.compaction.summary_request import SYSTEM, TEMPLATE, TEMPLATE_RULES
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile
 from palimpsest.context_policies.registry import get
 from palimpsest.context_policies.replay.simulation import Simulation
@@ -159,7 +159,7 @@ def summary_calls(replay: Simulation) -> float:
     """Return what the calls for the summaries of a replay cost, as the default writes them, in US dollars."""
     timeline = replay.timeline
     weights = timeline.weights(DEFAULT.estimator)
-    asked = counter(DEFAULT.estimator)(SYSTEM + TEMPLATE + RULES)
+    asked = counter(DEFAULT.estimator)(SYSTEM + TEMPLATE + TEMPLATE_RULES)
     shown = {item.index: (weights[item.index], item.chars) for item in timeline.items}
     found = 0.0
     for moves in _by_request(timeline.transitions):

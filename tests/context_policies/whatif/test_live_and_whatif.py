@@ -19,7 +19,7 @@ from tests.waiting import LAST_RESORT_SECONDS
 from palimpsest.context.engine_text.reminders import STEERED
 from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.context.presets import OPENCODE_1_18, PRESETS
-from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
+from palimpsest.context.reduction.oversized_results import OVERSIZED_RULE as OVERSIZED
 from palimpsest.context.request_assembly.fit import (
     DecisionBatch,
     Fit,
@@ -28,7 +28,7 @@ from palimpsest.context.request_assembly.fit import (
 )
 from palimpsest.context_policies.whatif import request_fit as driver
 from palimpsest.context_policies.whatif.exact_whatif import exact_whatif
-from palimpsest.loop.context_management.fit_driver import SHORTENED
+from palimpsest.loop.context_management.fit_driver import SHORTENED_NOTICE
 from palimpsest.model.script import calls, overflows, says
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.interface import Store
@@ -301,7 +301,7 @@ def journaled(records: Sequence[Record]) -> list[str]:
             case PartUpdated(part=CompactionPart(auto=True) as part) if part.id not in known:
                 known.add(part.id)
                 told.append(f"summarise, overflow: {part.overflow}")
-            case PartUpdated(part=TextPart(text=text)) if text == SHORTENED:
+            case PartUpdated(part=TextPart(text=text)) if text == SHORTENED_NOTICE:
                 told.append("shortened")
             case _:
                 pass

@@ -57,7 +57,7 @@ async def test_pieces_of_an_answer_are_put_together() -> None:
         {"client": "a", "notebooks": [book("1", "2")], "last": False},
         {"client": "a", "notebooks": [book("3"), book("9", path="b.ipynb")]},
     )
-    pages.cells.heard("a")
+    pages.cells.record_message("a")
 
     found = await pages.cells.page_notebooks(CellsWanted("3", 10, images=True), LONG)
 
@@ -71,7 +71,7 @@ async def test_pieces_of_an_answer_are_put_together() -> None:
 
 async def test_a_silent_page_is_not_waited_for_again_until_it_is_heard() -> None:
     pages = Pages()
-    pages.cells.heard("dead")
+    pages.cells.record_message("dead")
 
     assert await pages.cells.page_notebooks(CellsWanted(), SOON) is None
     assert await pages.cells.page_notebooks(CellsWanted(), SOON) is None
@@ -80,16 +80,16 @@ async def test_a_silent_page_is_not_waited_for_again_until_it_is_heard() -> None
     assert len(pages.asked) == 2
 
     pages.answers = ({"client": "dead", "notebooks": [book("1")]},)
-    pages.cells.heard("dead")
+    pages.cells.record_message("dead")
     assert ids(await pages.cells.page_notebooks(CellsWanted(), LONG)) == [["1"]]
 
 
 async def test_a_page_that_was_not_heard_for_long_or_that_left_is_not_waited_for() -> None:
     pages = Pages()
-    pages.cells.heard("asleep")
+    pages.cells.record_message("asleep")
     pages.now += FORGOTTEN_SECONDS + 1
-    pages.cells.heard("left")
-    pages.cells.gone("left")
+    pages.cells.record_message("left")
+    pages.cells.record_leave("left")
 
     assert await pages.cells.page_notebooks(CellsWanted(), LONG) is None
     assert pages.asked == []
@@ -100,23 +100,23 @@ async def test_of_two_pages_with_one_notebook_the_visible_one_is_believed() -> N
         {"client": "behind", "notebooks": [book("old", visible=False), book("b", path="b.ipynb")]},
         {"client": "front", "notebooks": [book("new")]},
     )
-    pages.cells.heard("behind")
-    pages.cells.heard("front")
+    pages.cells.record_message("behind")
+    pages.cells.record_message("front")
 
     assert ids(await pages.cells.page_notebooks(CellsWanted(), LONG)) == [["new"], ["b"]]
 
 
 async def test_an_answer_does_not_wait_long_for_a_second_page() -> None:
     pages = Pages({"client": "here", "notebooks": [book("1")]})
-    pages.cells.heard("here")
-    pages.cells.heard("dead")
+    pages.cells.record_message("here")
+    pages.cells.record_message("dead")
 
     assert ids(await pages.cells.page_notebooks(CellsWanted(), LONG)) == [["1"]]
 
 
 async def test_an_answer_that_comes_too_late_is_dropped_and_shows_that_the_page_lives() -> None:
     pages = Pages()
-    pages.cells.heard("slow")
+    pages.cells.record_message("slow")
     assert await pages.cells.page_notebooks(CellsWanted(), SOON) is None
     late = TellCells(
         id="l", client="slow", request=pages.asked[0].request, notebooks=(book("old"),)
@@ -129,7 +129,7 @@ async def test_an_answer_that_comes_too_late_is_dropped_and_shows_that_the_page_
 
 async def test_a_cell_that_was_seen_and_is_gone_was_deleted() -> None:
     pages = Pages({"client": "a", "notebooks": [book("1", "2")]})
-    pages.cells.heard("a")
+    pages.cells.record_message("a")
     await pages.cells.page_notebooks(CellsWanted(), LONG)
     pages.answers = ({"client": "a", "notebooks": [book("2", deleted=("3",))]},)
 

@@ -38,41 +38,41 @@ class Page:
 
     def after(self, seconds: float) -> bool:
         self.now += seconds
-        return self.presence.present("ses_1")
+        return self.presence.may_answer("ses_1")
 
 
 def test_a_page_that_was_just_heard_is_there_and_is_not_pinged() -> None:
     page = Page()
-    page.presence.heard("a", None)
+    page.presence.record_message("a", None)
 
     assert (page.after(PING_SECONDS - 1), page.pings) == (True, 0)
 
 
 def test_a_page_that_does_not_answer_a_ping_is_gone_after_five_seconds() -> None:
     page = Page()
-    page.presence.heard("a", None)
+    page.presence.record_message("a", None)
 
     assert (page.after(10), page.pings) == (True, 1)
     assert (page.after(4), page.pings) == (True, 1)
     assert (page.after(2), page.pings) == (False, 2)
-    page.presence.heard("a", None)
+    page.presence.record_message("a", None)
     assert page.after(0)
 
 
 def test_a_page_that_says_goodbye_or_looks_at_another_session_is_not_there() -> None:
     page = Page()
-    page.presence.heard("a", "ses_2")
+    page.presence.record_message("a", "ses_2")
     assert not page.after(0)
 
-    page.presence.heard("b", "ses_1")
+    page.presence.record_message("b", "ses_1")
     assert page.after(0)
-    page.presence.gone("b")
+    page.presence.record_leave("b")
     assert not page.after(0)
 
 
 def test_a_page_that_was_not_heard_for_long_is_pinged_no_more() -> None:
     page = Page()
-    page.presence.heard("a", None)
+    page.presence.record_message("a", None)
 
     assert (page.after(FORGOTTEN_SECONDS + 1), page.pings) == (False, 0)
 

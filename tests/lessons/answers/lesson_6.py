@@ -80,6 +80,19 @@ def _before(sessions: LessonSessions) -> int:
     return sessions["early"].compactions()[0].request
 
 
+def _longest_goal(sessions: LessonSessions) -> int:
+    """Return the characters of the longest line of a summary's goals, which is cut."""
+    goals = sessions["early"].compactions()[0].summary.partition("## Goal")[2].partition("##")[0]
+    line = max(goals.splitlines(), key=len).removeprefix("- ")
+    assert line.endswith("...")
+    return len(line)
+
+
+def _newest_turns(sessions: LessonSessions) -> str:
+    words = sessions["early"].compactions()[0].conversation
+    return "The newest two turns stay" if "the newest 2 turns" in words else words
+
+
 ANSWERS = LessonAnswers(
     predictions={"order": [*FACTS][::-1], "gone": 10, "rule": 1},
     wrong=(
@@ -110,7 +123,7 @@ ANSWERS = LessonAnswers(
         WrongAnswer(
             "off by one",
             "survive",
-            chosen("openhands.llm max_events=35"),
+            chosen("roo.truncate window=15000"),
             "of the tokens of everything",
         ),
         WrongAnswer("no policy", "survive", compared, "Hand over a policy"),
@@ -126,7 +139,7 @@ ANSWERS = LessonAnswers(
             "numbers",
             "rules of the person",
         ],
-        "gone": 82.35,
+        "gone": 76.92,
         "rule": "only where it was said last",
     },
     numbers=(
@@ -147,6 +160,11 @@ ANSWERS = LessonAnswers(
             f"**at most {100 * MAX_SHARE:.0f} %**",
             lambda _found: f"**at most {100 * MAX_SHARE:.0f} %**",
         ),
+        ProseNumber(
+            "This one cut each prompt after 200 characters",
+            lambda found: f"This one cut each prompt after {_longest_goal(found)} characters",
+        ),
+        ProseNumber("The newest two turns stay", _newest_turns),
         ProseNumber(RULE, lambda found: found["early"].compactions()[0].constraints[0].sentence),
     ),
 )

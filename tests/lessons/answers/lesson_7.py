@@ -148,6 +148,13 @@ def notebook_cheats(sessions: LessonSessions) -> str:
     return f"cheats = [{', '.join(cheat.__name__ for cheat in cheats)}]"
 
 
+def longest_result(sessions: LessonSessions) -> str:
+    """Return the cheat's line with the number of the longest result."""
+    results = [item for item in sessions["pi"].timeline.items if item.kind == "output"]
+    longest = max(results, key=lambda item: item.chars)
+    return f"policies.clear({longest.index})        # the longest result"
+
+
 def rival_is_cheap(sessions: LessonSessions) -> str:
     """Return whether lesson 5 found the rival among the cheaper ones."""
     place = contest_order(sessions["pi"]).index("newest 5 results")
@@ -183,6 +190,7 @@ ANSWERS = LessonAnswers(
         ProseNumber("sweagent.last_n n=5", lambda _found: RIVAL),
         ProseNumber("it was among the cheaper ones", rival_is_cheap),
         ProseNumber("def older_reads(view):", notebook_rule),
+        ProseNumber("policies.clear(35)        # the longest result", longest_result),
         ProseNumber(
             "cheats = [results_alone, coin, foresight, stuffing, by_heart]", notebook_cheats
         ),

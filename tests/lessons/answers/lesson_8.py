@@ -12,7 +12,6 @@ from palimpsest.lessons.plans.shared_beginnings import (
     first_own_request,
     growth_by_subagent,
     last_request,
-    new_tokens,
     prompt_tokens,
     request_after_revert,
     shared_prefix,
@@ -79,14 +78,6 @@ def the_value(sessions: LessonSessions) -> Any:
     return shared_prefix(sessions["fork"], sessions["edited"])
 
 
-def _about_a_third(sessions: LessonSessions) -> str:
-    """Return how much of a late request stands before the first prompt: another first prompt reads that from the cache."""
-    first = sessions["edited"].timeline.requests[0]
-    own = first_own_request(sessions["fork"], sessions["work"])
-    share = (prompt_tokens(first) - new_tokens(first)) / prompt_tokens(own)
-    return "A third of it" if 0.3 < share < 0.37 else f"{share:.0%} of it"
-
-
 def _plan_size(sessions: LessonSessions) -> str:
     own = first_own_request(sessions["fork"], sessions["work"])
     return f"about {round(prompt_tokens(own), -3):,} tokens"
@@ -114,6 +105,12 @@ def _subagent_request(sessions: LessonSessions) -> str:
     return f"at request {number}, when the subagent has answered"
 
 
+def _field_book_request(sessions: LessonSessions) -> str:
+    items = sessions["work"].timeline.items
+    read = next(i for i in items if i.kind == "output" and i.label.endswith("fieldbook.md"))
+    return f"at request {read.entered + 1}, when the field book is read"
+
+
 ANSWERS = LessonAnswers(
     predictions={"fork": 30, "again": 100, "subagent": 4_000},
     wrong=(
@@ -132,16 +129,16 @@ ANSWERS = LessonAnswers(
         WrongAnswer("one session", "prefix", one_session, "Your function failed"),
         WrongAnswer("its value", "prefix", the_value, "Hand over the function itself"),
     ),
-    truths={"fork": 99.77, "again": 4_574, "subagent": 208},
+    truths={"fork": 99.76, "again": 4_270, "subagent": 206},
     numbers=(
         ProseNumber("about 7,000 tokens", _plan_size),
-        ProseNumber("A third of it", _about_a_third),
         ProseNumber("a minute or two after one another", _pause),
+        ProseNumber("at request 4, when the field book is read", _field_book_request),
         ProseNumber("at request 15, when the subagent has answered", _subagent_request),
         ProseNumber(
-            "view = lesson.inspect(request=18)",
+            "view = lesson.inspect(request=18,",
             lambda found: (
-                f"view = lesson.inspect(request={request_after_revert(found['work']).index + 1})"
+                f"view = lesson.inspect(request={request_after_revert(found['work']).index + 1},"
             ),
         ),
     ),

@@ -16,7 +16,7 @@ from palimpsest.model.interface import (
     TextEnded,
     ToolCalled,
 )
-from palimpsest.transcript.provider_calls import NATIVE
+from palimpsest.transcript.provider_calls import NATIVE_KEY
 
 
 def piece(index: int | None, identifier: str | None, name: str | None, arguments: Any) -> Piece:
@@ -138,7 +138,7 @@ def test_no_piece_of_a_long_answer_copies_what_came_before() -> None:
     block = {"type": "thinking", "thinking": "Penguins are birds.", "signature": "s1"}
     assert thought == [{"thinking_blocks": [block], "family": "anthropic"}]
     (text,) = [word for word in said if word is not None]
-    assert text[NATIVE] == [{"type": "text", "text": "Gulls fly too.", "citations": cited}]
+    assert text[NATIVE_KEY] == [{"type": "text", "text": "Gulls fly too.", "citations": cited}]
 
 
 @pytest.mark.parametrize("piece", [7, ["words"]])

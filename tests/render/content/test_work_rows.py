@@ -51,7 +51,7 @@ def items_of(case: dict[str, Any]) -> Any:
 
 @cases
 def test_work_between_two_texts_is_one_row(case: dict[str, Any]) -> None:
-    rows = [told(row) for _, row in fold_work(items_of(case), live=case["live"])]
+    rows = [told(row) for _, row in fold_work(items_of(case), is_running=case["live"])]
 
     assert rows == case["rows"]
 
@@ -59,7 +59,7 @@ def test_work_between_two_texts_is_one_row(case: dict[str, Any]) -> None:
 @cases
 def test_nothing_is_lost_but_lone_steps_and_short_thoughts(case: dict[str, Any]) -> None:
     items = items_of(case)
-    rows = fold_work(items, live=case["live"])
+    rows = fold_work(items, is_running=case["live"])
     found = [
         item for _, row in rows for item in (row.items if isinstance(row, WorkRow) else (row,))
     ]

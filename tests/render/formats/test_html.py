@@ -76,7 +76,7 @@ def test_lets_no_payload_come_alive_anywhere(payload: str) -> None:
     error = ContextOverflowError(message=payload)
     session = (user(payload), assistant(*everywhere(payload), error=error))
 
-    page = render_excerpt(session, payload, mark="m", remark=payload)
+    page = render_excerpt(session, payload, css_class="m", remark=payload)
 
     assert alive(page) == []
     assert page.count("<style>") == 1
@@ -92,12 +92,13 @@ def test_lets_no_mixture_come_alive(pieces: list[str]) -> None:
 @given(st.text())
 def test_never_raises(words: str) -> None:
     assert (
-        alive(render_excerpt((user(words), assistant(*everywhere(words))), words, mark="m")) == []
+        alive(render_excerpt((user(words), assistant(*everywhere(words))), words, css_class="m"))
+        == []
     )
 
 
 def test_needs_nothing_from_elsewhere() -> None:
-    page = render_excerpt((user("Hello"), assistant(*EVERYTHING)), "Penguins", mark="m")
+    page = render_excerpt((user("Hello"), assistant(*EVERYTHING)), "Penguins", css_class="m")
 
     assert "http:" not in page
     assert "script" not in page.replace("Content-Security", "")
@@ -111,7 +112,7 @@ def test_tells_one_of_everything() -> None:
             render_excerpt(
                 (assistant(*EVERYTHING),),
                 "Penguins",
-                mark="m",
+                css_class="m",
                 notes=notes,
                 density="all steps",
             )
@@ -144,7 +145,7 @@ def test_shows_figures_and_only_figures() -> None:
         input={"code": "plot()"}, output="", time=Span(start=T0, end=T0), attachments=figures
     )
 
-    page = render_excerpt((assistant(tool("python", state)),), "Penguins", mark="m")
+    page = render_excerpt((assistant(tool("python", state)),), "Penguins", css_class="m")
 
     assert page.count("<img ") == 1
     assert "x.svg (image/svg+xml)" in page
@@ -152,7 +153,7 @@ def test_shows_figures_and_only_figures() -> None:
 
 
 def test_a_call_is_one_closed_row_and_one_that_only_looked_is_in_a_row_of_work() -> None:
-    page = render_excerpt((assistant(*EVERYTHING),), "Penguins", mark="m")
+    page = render_excerpt((assistant(*EVERYTHING),), "Penguins", css_class="m")
 
     read, python = page.index(">read<"), page.index(">python<")
     assert page.rindex("<details", 0, python) == page.rindex('<details class="call">', 0, python)
@@ -266,13 +267,17 @@ def test_that_a_turn_was_stopped_is_said_once_in_every_form() -> None:
     info = said.info.model_copy(update={"error": AbortedError(message="Stopped.")})
     stopped = said.model_copy(update={"info": info})
 
-    for made in (render_excerpt([stopped], "S", mark="m"), as_markdown(stopped), as_text(stopped)):
+    for made in (
+        render_excerpt([stopped], "S", css_class="m"),
+        as_markdown(stopped),
+        as_text(stopped),
+    ):
         assert made.count("Stopped.") == 1
         assert "half of it" in made
 
 
 def test_words_have_the_direction_of_their_script() -> None:
-    page = render_excerpt([user("שלום"), assistant(text("مرحبا `code`"))], "S", mark="m")
+    page = render_excerpt([user("שלום"), assistant(text("مرحبا `code`"))], "S", css_class="m")
 
     assert page.count('<div class="said" dir="auto">') == 2
     assert "unicode-bidi: plaintext" in page
@@ -283,7 +288,7 @@ def test_a_number_stands_on_one_line_with_its_unit() -> None:
     page = render_excerpt(
         (assistant(*EVERYTHING),),
         "Penguins",
-        mark="m",
+        css_class="m",
         notes=OutlineNotes(ASKS, REPLIES, DECISIONS),
         density="all steps",
     )

@@ -22,7 +22,7 @@ def said(words: str, number: int) -> TextPart:
 @pytest.mark.parametrize("payload", thinned(PAYLOADS, 3, 2))
 def test_lets_no_payload_come_alive_anywhere(payload: str) -> None:
     page = render_excerpt(
-        (user(payload), assistant(*everywhere(payload))), payload, mark=MARK, remark=payload
+        (user(payload), assistant(*everywhere(payload))), payload, css_class=MARK, remark=payload
     )
 
     assert [
@@ -32,7 +32,10 @@ def test_lets_no_payload_come_alive_anywhere(payload: str) -> None:
 
 def test_begins_with_the_mark_and_the_title_and_tells_every_part() -> None:
     page = render_excerpt(
-        (user("Hello"), assistant(*EVERYTHING)), "Penguins", mark=MARK, remark="3 model requests"
+        (user("Hello"), assistant(*EVERYTHING)),
+        "Penguins",
+        css_class=MARK,
+        remark="3 model requests",
     )
 
     assert page.startswith(f'<div class="plm-Saved {MARK}">')
@@ -48,7 +51,7 @@ def test_keeps_the_newest_turns_within_the_room_and_counts_the_others() -> None:
         for message in (user(f"question {number}"), assistant(said("word " * 100, number)))
     ]
 
-    page = render_excerpt(tuple(turns), "Long", mark=MARK, room=6_000)
+    page = render_excerpt(tuple(turns), "Long", css_class=MARK, max_chars=6_000)
 
     kept = [int(found) for found in re.findall(r"question (\d+)", page)]
     assert kept == list(range(30 - len(kept), 30))
@@ -58,7 +61,10 @@ def test_keeps_the_newest_turns_within_the_room_and_counts_the_others() -> None:
 
 def test_keeps_the_newest_turn_however_long_it_is() -> None:
     page = render_excerpt(
-        (user("old"), user("new"), assistant(said("word " * 1_000, 1))), "Long", mark=MARK, room=10
+        (user("old"), user("new"), assistant(said("word " * 1_000, 1))),
+        "Long",
+        css_class=MARK,
+        max_chars=10,
     )
 
     assert page.count("word") > 1_000
@@ -70,14 +76,14 @@ def test_keeps_the_newest_turn_however_long_it_is() -> None:
 def test_maths_makes_no_link() -> None:
     hostile = "$\\href{javascript:alert(1)}{x}$ \\href{javascript:alert(1)}{y}"
 
-    page = render_excerpt((user(hostile), assistant(said(hostile, 1))), hostile, mark=MARK)
+    page = render_excerpt((user(hostile), assistant(said(hostile, 1))), hostile, css_class=MARK)
 
     assert "javascript" in page
     assert "\\href" not in page
 
 
 def test_says_so_when_nothing_was_said() -> None:
-    assert "Nothing was said" in render_excerpt((), "New session", mark=MARK)
+    assert "Nothing was said" in render_excerpt((), "New session", css_class=MARK)
 
 
 def test_styles_nothing_outside_its_own_words() -> None:
@@ -105,7 +111,7 @@ def test_takes_keys_out_of_titles_and_words() -> None:
     page = render_excerpt(
         (user("the key is abc12345"),),
         "abc12345",
-        mark=MARK,
+        css_class=MARK,
         scrub=lambda words: words.replace("abc12345", "[redacted]"),
     )
 

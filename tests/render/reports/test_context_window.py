@@ -13,14 +13,14 @@ from tests.sample_size import thinned
 
 from palimpsest.render.content.css import DARK, HEX, LIGHT, WINDOW
 from palimpsest.render.reports.context_window import (
-    KINDS,
+    FILL_KINDS,
     ContextReportView,
     KindShare,
     ReductionRow,
     share,
     to_html,
 )
-from palimpsest.render.reports.context_window_text import BAR, SIGNS, bar, to_markdown, to_text
+from palimpsest.render.reports.context_window_text import BAR, KIND_SIGNS, bar, to_markdown, to_text
 from palimpsest.transcript.context_values.request_items import RequestItem
 
 OURS = {*OUR_OWN, "<bdi>", "<i>", "div.role", "div.aria-label"}
@@ -111,7 +111,7 @@ def test_all_forms_tell_the_same_numbers() -> None:
             assert words in form
 
 
-SIZES = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 300_000)), max_size=9)
+SIZES = st.lists(st.tuples(st.sampled_from(FILL_KINDS), st.integers(0, 300_000)), max_size=9)
 
 
 @given(SIZES, st.integers(1, 250_000))
@@ -124,7 +124,7 @@ def test_the_bar_of_signs_is_always_as_long_and_hides_nothing(
 
     assert len(drawn) == (BAR if used or window else 0)
     for kind, tokens in sizes:
-        assert not tokens or SIGNS[kind] in drawn
+        assert not tokens or KIND_SIGNS[kind] in drawn
 
 
 def test_the_bar_is_to_scale() -> None:
@@ -141,13 +141,13 @@ def test_a_little_is_not_nothing() -> None:
 
 
 def test_every_kind_has_a_sign_a_colour_and_a_colour_for_the_dark() -> None:
-    for kind in (*KINDS, "free", "reserve"):
-        assert SIGNS[kind]
+    for kind in (*FILL_KINDS, "free", "reserve"):
+        assert KIND_SIGNS[kind]
         assert f".k-{kind} " in WINDOW
         assert f"--{kind}:" in LIGHT
         assert f"--{kind}:" in DARK
         assert kind in HEX
-    signs = [SIGNS[kind] for kind in SIGNS if kind != "used"]
+    signs = [KIND_SIGNS[kind] for kind in KIND_SIGNS if kind != "used"]
     assert len(signs) == len(set(signs))
 
 

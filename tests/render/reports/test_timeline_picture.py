@@ -63,7 +63,7 @@ def test_what_a_cell_saves_is_bounded_and_leaves_out_tables_that_do_not_fit() ->
     tables = [ReportTable(f"Table {n}", (column,), (("x" * 30_000,),)) for n in range(4)]
 
     made = saved_inspector(
-        "A session", picture(50_000), tables, ["One." * 500] * 40, mark="plm-inspect-1"
+        "A session", picture(50_000), tables, ["One." * 500] * 40, css_class="plm-inspect-1"
     )
 
     assert len(made) <= SAVED_CHARS
@@ -78,7 +78,7 @@ def test_a_payload_is_a_word_wherever_it_stands(payload: str) -> None:
     table = ReportTable(payload, (column,), ((payload,),), (payload,))
     drawn = picture(3, payload, payload)
 
-    made = saved_inspector(drawn.title, drawn, [table], [payload], mark="plm-inspect-1")
+    made = saved_inspector(drawn.title, drawn, [table], [payload], css_class="plm-inspect-1")
 
     tags = set(re.findall(r"<(\w+)", made))
     assert tags <= {

@@ -31,7 +31,7 @@ def test_links_lead_to_the_web_to_mail_and_within_the_page(to: str) -> None:
 @pytest.mark.parametrize("to", ["data/a.csv", "../b.md", "a%20b.md", "Übersicht.md"])
 def test_links_lead_to_files_only_where_a_host_opens_them(to: str) -> None:
     assert not may_lead(to)
-    assert may_lead(to, local=True)
+    assert may_lead(to, allows_local=True)
 
 
 @pytest.mark.parametrize(
@@ -42,4 +42,4 @@ def test_links_lead_to_files_only_where_a_host_opens_them(to: str) -> None:
     ],
 )  # fmt: skip
 def test_no_other_link_leads_anywhere(to: str) -> None:
-    assert not may_lead(to, local=True)
+    assert not may_lead(to, allows_local=True)

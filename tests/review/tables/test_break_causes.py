@@ -80,8 +80,8 @@ def test_a_note_of_the_program_before_which_all_is_sent_otherwise_is_named(tmp_p
     (found,) = claude(tmp_path, FALL, said={3: NOTE}, more={})
 
     assert found.cause == "rewritten"
-    assert "<task-notification>" in found.sentence
-    assert "only the beginning of the session was read" in found.sentence
+    assert "<task-notification>" in found.words
+    assert "only the beginning of the session was read" in found.words
 
 
 def test_a_replay_reads_the_beginning_where_the_program_sent_the_rest_otherwise(
@@ -117,7 +117,7 @@ def test_other_words_of_the_program_are_as_good_a_reason(tmp_path: Path, note: s
 def test_after_a_prompt_of_a_person_the_same_fall_stays_unexplained(tmp_path: Path) -> None:
     (found,) = claude(tmp_path, FALL, said={}, more={})
 
-    assert (found.cause, found.sentence) == ("unexplained", UNEXPLAINED)
+    assert (found.cause, found.words) == ("unexplained", UNEXPLAINED)
     assert found.beginning_only
 
 
@@ -136,7 +136,7 @@ def test_what_the_provider_itself_says_is_the_reason(tmp_path: Path, word: str, 
     (found,) = claude(tmp_path, FALL, said={}, more={3: {"message": {"diagnostics": reason}}})
 
     assert found.cause == cause
-    assert found.sentence.endswith("as the provider says")
+    assert found.words.endswith("as the provider says")
 
 
 @pytest.mark.parametrize(
@@ -156,20 +156,20 @@ def test_what_the_provider_says_confirms_what_the_recording_holds(tmp_path: Path
     (found,) = claude(tmp_path, FALL, said={3: NOTE}, more={3: {"message": told}})
 
     assert [cause.cause for cause in found.causes] == ["rewritten"]
-    assert found.sentence.endswith("as the provider says, too")
+    assert found.words.endswith("as the provider says, too")
 
 
 def test_another_version_of_the_program_is_told(tmp_path: Path) -> None:
     (found,) = claude(tmp_path, FALL, said={}, more={3: {"record": {"version": "2.1.201"}}})
 
     assert found.cause == "client"
-    assert found.sentence == "the agent's program changed from version 2.1.200 to 2.1.201"
+    assert found.words == "the agent's program changed from version 2.1.200 to 2.1.201"
 
 
 def test_an_effort_is_a_reason_only_where_the_two_requests_differ() -> None:
     breaks = cache_breaks(pi_timeline(), SONNET)
     of_effort = {
-        cache_break.request: cache_break.sentence
+        cache_break.request: cache_break.words
         for cache_break in breaks
         if cache_break.cause == "effort"
     }
@@ -201,7 +201,7 @@ def test_a_compaction_after_a_pause_is_told_as_both() -> None:
     (found,) = cache_breaks(made, SONNET)
 
     assert [cause.cause for cause in found.causes] == ["compacted", "idle"]
-    assert found.sentence == (
+    assert found.words == (
         "a summary replaced earlier messages; and 1,000 s passed since the request before; the cache is kept for 300 s"
     )
 
@@ -232,8 +232,8 @@ def test_a_read_that_only_arrives_late_is_told() -> None:
     (found,) = cache_breaks(late, SONNET)
 
     assert (found.request, found.cause) == (2, "late")
-    assert "request 1 had left" in found.sentence
-    assert "request 4" in found.sentence
+    assert "request 1 had left" in found.words
+    assert "request 4" in found.words
 
 
 def test_a_prefix_that_was_written_anew_did_not_arrive_late() -> None:

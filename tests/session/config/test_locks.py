@@ -487,7 +487,7 @@ def test_mode_limit_and_policy_are_refused_and_a_log_s_are_passed_over(start: St
 def test_no_switch_of_a_notebook_changes_a_locked_replay(start: Start) -> None:
     app, _session = start({"replay": "ask"})
 
-    app.workspace.replay.switch_replay("a.ipynb", on=False)
+    app.workspace.replay.switch_replay("a.ipynb", is_on=False)
 
     assert app.workspace.replay.mode("a.ipynb") == "ask"
 

@@ -52,7 +52,7 @@ async def summarised(
     await ask(session, "Where is it?")
     await ask(session, "Say more.")
     await asyncio.wait_for(session.compact(focus), LAST_RESORT_SECONDS)
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     answering = asyncio.ensure_future(ask(session, "Sure?"))
     return harness, model, session, answering, await held(session)
 
@@ -171,7 +171,7 @@ async def test_a_stop_while_the_other_is_held_leaves_the_whole_conversation(
     session.cancel("Stopped.")
     answer = await answering
     assert answer.error is not None
-    session.step_mode.switch(on=False)
+    session.step_mode.switch(is_on=False)
 
     await ask(session, "And now?")
 
@@ -185,7 +185,7 @@ async def test_a_request_without_a_new_summary_says_so_and_a_late_one_is_late(
 ) -> None:
     harness = SessionHarness(tmp_path, ScriptedModel(says("Here.")))
     session = await harness.session()
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     answering = asyncio.ensure_future(ask(session, "Hello."))
     proposal = await held(session)
 
@@ -258,7 +258,7 @@ async def test_both_are_written_and_each_takes_the_place_of_the_other(tmp_path: 
     assert "older uses the summary that was put aside" in held_request_text(second)
     session.step_mode.release(second.id)
     assert (await answering).text == "Yes."
-    session.step_mode.switch(on=False)
+    session.step_mode.switch(is_on=False)
     await ask(session, "And then?")
     for request in model.requests[-2:]:
         assert str(request.messages).count("## Goal") == 1

@@ -115,7 +115,7 @@ async def holding(kind: str, provider: str, server: FaultServer, root: Path) -> 
         case _:
             server.script(TASK, read, *ends)
             work, number = session.prompt("Hand it on.", options), 2
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     answering = asyncio.ensure_future(work)
     while True:
         await until(lambda: session.held)

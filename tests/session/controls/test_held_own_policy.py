@@ -62,7 +62,7 @@ async def test_its_decisions_are_proposed_and_journaled_only_at_the_release(
     harness, model = make(tmp_path, *reads(0, 1, 2), says("Well."))
     session = await harness.session()
     await session.use_policy(newest_two)
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     answering = await to_third(session, "Read the logs.")
     third = session.held[0].id
     session.step_mode.release(third)
@@ -90,7 +90,7 @@ async def test_held_and_not_held_it_decides_the_same(tmp_path: Path) -> None:
         harness, model = make(tmp_path, *reads(0, 1, 2, 3), says("Well."))
         session = await harness.session(f"{on}.ipynb")
         await session.use_policy(newest_two)
-        session.step_mode.switch(on=on)
+        session.step_mode.switch(is_on=on)
         answering = asyncio.ensure_future(session.prompt("Read the logs.", PromptOptions()))
         while not answering.done():
             await until(lambda s=session, a=answering: s.held or a.done())
@@ -113,7 +113,7 @@ async def test_one_that_fails_is_shown_and_is_not_switched_off_before_the_releas
     FLAG.append("now")
     try:
         await session.use_policy(fails_while_flagged)
-        session.step_mode.switch(on=True)
+        session.step_mode.switch(is_on=True)
         answering = asyncio.ensure_future(session.prompt("Read the logs.", PromptOptions()))
         first = await held(session)
         assert "would decide nothing, and be switched off until the next prompt" in (
@@ -164,7 +164,7 @@ async def test_one_whose_state_cannot_be_copied_is_asked_only_at_the_release(
     harness, _ = make(tmp_path, *reads(0), says("Well."))
     session = await harness.session()
     await session.use_policy(KeptLock())
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     answering = asyncio.ensure_future(session.prompt("Read a log.", PromptOptions()))
     first = await held(session)
     session.step_mode.release(first.id)
@@ -188,7 +188,7 @@ async def test_a_breach_is_shown_and_switches_it_off_at_the_release(tmp_path: Pa
     harness, _ = make(tmp_path, says("Well."), says("So."))
     session = await harness.session()
     await session.use_policy(breaks_a_law)
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     answering = asyncio.ensure_future(session.prompt("Hello.", PromptOptions()))
     first = await held(session)
 
@@ -211,7 +211,7 @@ async def test_one_that_takes_too_long_is_shown_so_and_a_stop_does_not_wait_for_
     )
     session = await harness.session()
     await session.use_policy(never_ends)
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     answering = asyncio.ensure_future(session.prompt("Hello.", PromptOptions()))
     first = await held(session)
     assert f"It took longer than {seconds:g} seconds." in first.policy_problem

@@ -29,7 +29,7 @@ async def at_the_subagent(
     model = ScriptedModel(TASK, *answers)
     harness = make_subagent_harness(tmp_path, model, rules=FREE)
     session = await harness.session()
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     answering = asyncio.ensure_future(ask(session, "Hand it on."))
     while True:
         await until(lambda: session.held)
@@ -136,7 +136,7 @@ async def test_a_request_two_levels_down_is_held_where_a_person_looks(tmp_path: 
     harness = make_subagent_harness(tmp_path, model, rules=FREE)
     harness.services.sessions.child_sessions.depth = 2
     session = await harness.session()
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     answering = asyncio.ensure_future(ask(session, "Hand it on."))
     seen: list[str] = []
     while len(seen) < 3:

@@ -265,7 +265,7 @@ async def test_nothing_is_decided_or_sent_before_its_release(
     if way.before is not None:
         await way.before(session)
     already = len(way.model.requests)
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     observed = Observed(way.harness, session)
 
     await observed.observe(asyncio.ensure_future(way.doing(session)))

@@ -55,7 +55,7 @@ async def told(
         (tmp_path / f"big{number}.txt").write_text((f"{number}" * 98 + "\n") * 500)
     harness, model = make_fit_harness(tmp_path, *ANSWERS, window=400_000, policy="opencode-1.1")
     session = await harness.session(f"{steps}-{restarts}-{ends_early}.ipynb")
-    session.step_mode.switch(on=steps)
+    session.step_mode.switch(is_on=steps)
     for text in ("Read the eight files.", "Again?", "And again?"):
         await asked(session, text)
     before = [decision for decision in session.decisions() if decision.rule == "prune/opencode"]
@@ -64,7 +64,7 @@ async def told(
         session = await reopened(harness, session)
         assert session.stepping is steps
     if ends_early:
-        session.step_mode.switch(on=False)
+        session.step_mode.switch(is_on=False)
     await asked(session, "And now?")
     await session.journal.flush()
     records = tuple(harness.store.read(session.id))
@@ -102,7 +102,7 @@ async def test_the_card_after_a_restart_lists_it_and_the_log_does_not(tmp_path: 
         (tmp_path / f"big{number}.txt").write_text((f"{number}" * 98 + "\n") * 500)
     harness, _ = make_fit_harness(tmp_path, *ANSWERS, window=400_000, policy="opencode-1.1")
     session = await harness.session()
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     for text in ("Read the eight files.", "Again?", "And again?"):
         await asked(session, text)
     session = await reopened(harness, session)

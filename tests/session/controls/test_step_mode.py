@@ -86,7 +86,7 @@ async def test_a_held_turn_leaves_the_same_log_as_one_that_was_not_held(tmp_path
         model = ScriptedModel(calls("read", path="a.txt"), says("Two lines."))
         harness = SessionHarness(tmp_path, model, rules=FREE)
         session = await harness.session(f"{on}.ipynb")
-        session.step_mode.switch(on=on)
+        session.step_mode.switch(is_on=on)
         answering = asyncio.ensure_future(ask(session, "How many lines?"))
         if on:
             assert len(await let_all_go(session, answering)) == 2
@@ -101,7 +101,7 @@ async def test_nothing_is_decided_or_sent_while_a_request_is_held(tmp_path: Path
     model = ScriptedModel(says("Here."))
     harness = SessionHarness(tmp_path, model)
     session = await harness.session()
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     answering = asyncio.ensure_future(ask(session, "Hello."))
 
     proposal = await held(session)
@@ -127,7 +127,7 @@ async def test_a_proposal_the_report_and_the_inspector_list_one_request_alike(
     model = ScriptedModel(calls("read", path="a.csv"), says("Read."))
     harness = SessionHarness(tmp_path, model)
     session = await harness.session()
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     answering = asyncio.ensure_future(ask(session, "Look."))
     session.step_mode.release((await held(session)).id)
     await until(lambda: bool(session.held) and session.held[0].number == 2)
@@ -165,7 +165,7 @@ async def test_a_number_and_an_exclusion_make_a_new_proposal(tmp_path: Path) -> 
     harness = SessionHarness(tmp_path, model)
     session = await harness.session()
     first = await ask(session, "Tell me.")
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     answering = asyncio.ensure_future(ask(session, "Go on."))
     before = await held(session)
 
@@ -203,7 +203,7 @@ async def test_the_cost_says_what_the_cache_holds_and_when_the_provider_drops_it
     harness = SessionHarness(tmp_path, model, info=PRICED)
     session = await harness.session()
     await ask(session, LONG * 3, model=model_id)
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     answering = asyncio.ensure_future(ask(session, "Go on.", model=model_id))
 
     proposal = await held(session)
@@ -231,7 +231,7 @@ async def test_a_stop_ends_a_held_turn_at_once_and_nothing_was_sent(tmp_path: Pa
     model = ScriptedModel(says("Never."))
     harness = SessionHarness(tmp_path, model)
     session = await harness.session()
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     answering = asyncio.ensure_future(ask(session, "Hello."))
     await held(session)
 
@@ -251,7 +251,7 @@ async def test_the_spending_limit_is_checked_when_the_request_is_let_go(tmp_path
     harness = SessionHarness(tmp_path, model, info=PRICED)
     session = await harness.session()
     await ask(session, "Hello.")
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     answering = asyncio.ensure_future(ask(session, "More."))
     proposal = await held(session)
     session.control.set_budget(tokens=1)
@@ -271,7 +271,7 @@ async def test_a_summary_is_held_too(tmp_path: Path) -> None:
     session = await harness.session()
     for words in ("One.", "Two.", "Three."):
         await ask(session, words)
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     compacting = asyncio.ensure_future(session.compact())
 
     proposal = await held(session)
@@ -292,7 +292,7 @@ async def test_a_subagents_request_is_held_by_the_session_that_handed_the_task_o
     model = ScriptedModel(task, says("I looked."), says("It looked."))
     harness = make_subagent_harness(tmp_path, model, rules=FREE)
     session = await harness.session()
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     answering = asyncio.ensure_future(ask(session, "Hand it on."))
 
     proposals = await let_all_go(session, answering)
@@ -310,7 +310,7 @@ async def test_a_title_waits_for_the_request_beside_it(tmp_path: Path) -> None:
     model = ScriptedModel(says("A title"), says("A title"))
     harness = SessionHarness(tmp_path, model, titles=True)
     session = await harness.session()
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     answering = asyncio.ensure_future(ask(session, "Hello."))
 
     await until(lambda: session.held and session.held[0].beside)
@@ -325,11 +325,11 @@ async def test_a_title_waits_for_the_request_beside_it(tmp_path: Path) -> None:
 async def test_switching_off_lets_go_what_is_held(tmp_path: Path) -> None:
     harness = SessionHarness(tmp_path, ScriptedModel(says("Here.")))
     session = await harness.session()
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     answering = asyncio.ensure_future(ask(session, "Hello."))
     await held(session)
 
-    session.step_mode.switch(on=False)
+    session.step_mode.switch(is_on=False)
 
     assert (await answering).text == "Here."
 
@@ -337,12 +337,12 @@ async def test_switching_off_lets_go_what_is_held(tmp_path: Path) -> None:
 async def test_switched_off_and_on_at_once_it_still_lets_go_what_was_held(tmp_path: Path) -> None:
     harness = SessionHarness(tmp_path, ScriptedModel(says("Here."), says("There.")))
     session = await harness.session()
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     answering = asyncio.ensure_future(ask(session, "Hello."))
     await held(session)
 
-    session.step_mode.switch(on=False)
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=False)
+    session.step_mode.switch(is_on=True)
 
     assert (await answering).text == "Here."
     again = asyncio.ensure_future(ask(session, "And now?"))
@@ -354,7 +354,7 @@ async def test_a_prompt_that_joins_the_turn_is_shown_before_it_is_sent(tmp_path:
     model = ScriptedModel(says("Both."))
     harness = SessionHarness(tmp_path, model)
     session = await harness.session()
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     answering = asyncio.ensure_future(ask(session, "Hello."))
     first = await held(session)
     joining = asyncio.ensure_future(ask(session, "In French.", delivery="steer"))
@@ -378,7 +378,7 @@ async def test_the_newest_prompt_is_not_said_to_be_left_out_while_it_is_answered
 ) -> None:
     harness = SessionHarness(tmp_path, ScriptedModel(says("Here.")))
     session = await harness.session()
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     answering = asyncio.ensure_future(ask(session, "Hello."))
     asked = await held(session)
     [part] = [item.part_id for item in asked.items if item.kind == "user"]
@@ -397,7 +397,7 @@ async def test_two_subagents_requests_are_held_and_let_go_one_by_one(tmp_path: P
     model = ScriptedModel(tasks, says("I looked."), says("I looked."), says("Both looked."))
     harness = make_subagent_harness(tmp_path, model, rules=FREE)
     session = await harness.session()
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     answering = asyncio.ensure_future(ask(session, "Hand it on."))
     session.step_mode.release((await held(session)).id)
     first, second = await until(lambda: session.held if len(session.held) == 2 else None)
@@ -419,7 +419,7 @@ async def test_a_revert_or_a_compaction_during_a_hold_is_refused_and_nothing_is_
     harness = SessionHarness(tmp_path, ScriptedModel(says("One."), says("Two.")))
     session = await harness.session()
     await ask(session, "Hello.")
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     answering = asyncio.ensure_future(ask(session, "And now?"))
     asked = await held(session)
 
@@ -436,7 +436,7 @@ async def test_a_revert_or_a_compaction_during_a_hold_is_refused_and_nothing_is_
 async def test_the_kernels_end_during_a_hold_keeps_the_prompt_and_step_mode(tmp_path: Path) -> None:
     harness = SessionHarness(tmp_path, ScriptedModel(says("Never.")))
     session = await harness.session()
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     answering = asyncio.ensure_future(ask(session, "Hello."))
     one = await held(session)
     await session.close()
@@ -463,7 +463,7 @@ async def test_the_kernels_end_during_a_hold_keeps_the_prompt_and_step_mode(tmp_
 async def test_the_first_answer_counts_and_nobody_is_told_once(tmp_path: Path) -> None:
     harness = SessionHarness(tmp_path, ScriptedModel(says("One."), says("Two.")))
     session = await harness.session()
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     told: list[str] = []
     for words in ("Hello.", "Again."):
         answering = asyncio.ensure_future(ask(session, words))
@@ -481,7 +481,7 @@ async def test_step_mode_is_a_sessions_own_and_goes_on_when_it_is_opened_again(
 ) -> None:
     harness = SessionHarness(tmp_path, ScriptedModel())
     first, other = await harness.session("a.ipynb"), await harness.session("b.ipynb")
-    first.step_mode.switch(on=True)
+    first.step_mode.switch(is_on=True)
 
     assert first.stepping
     assert not other.stepping
@@ -518,7 +518,7 @@ async def test_a_new_summary_is_graded_on_the_card_and_can_be_refused_there(tmp_
     await ask(session, "Where is it?")
     await ask(session, "Say more.")
     await asyncio.wait_for(session.compact(), LAST_RESORT_SECONDS)
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     answering = asyncio.ensure_future(ask(session, "Sure?"))
     proposal = await held(session)
 

@@ -36,7 +36,7 @@ async def test_one_request_arrives_after_the_release_and_is_the_proposed_one(
     harness: HttpSessionHarness,
 ) -> None:
     session = await harness.session()
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     harness.server.script(says("Hello."), says("Again."))
     for number, words in enumerate(("One.", "Two."), start=1):
         answering = asyncio.ensure_future(harness.ask(words))
@@ -59,7 +59,7 @@ async def test_a_stop_while_it_is_held_sends_nothing_and_is_answered_at_once(
     harness: HttpSessionHarness,
 ) -> None:
     session = await harness.session()
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     harness.server.script(says("Never."))
     answering = asyncio.ensure_future(harness.ask("One."))
     await held(session)
@@ -80,7 +80,7 @@ async def test_the_spending_limit_holds_while_a_request_is_held(
     session = await harness.session()
     harness.server.script(says("One."), says("Two."))
     await harness.ask("One.")
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     answering = asyncio.ensure_future(harness.ask("Two."))
     proposal = await held(session)
     session.control.set_budget(tokens=1)
@@ -103,7 +103,7 @@ async def test_a_summary_arrives_only_after_its_release(harness: HttpSessionHarn
     harness.server.script(*[says(LONG).in_pieces(4_000)] * 3, says(SUMMARY))
     for words in ("One.", "Two.", "Three."):
         await harness.ask(words)
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     compacting = asyncio.ensure_future(session.compact())
     proposal = await held(session)
     assert proposal.purpose == "compaction"
@@ -121,7 +121,7 @@ async def test_a_request_that_was_let_go_is_tried_again_without_another_release(
     harness: HttpSessionHarness,
 ) -> None:
     session = await harness.session()
-    session.step_mode.switch(on=True)
+    session.step_mode.switch(is_on=True)
     harness.server.script(fails(503, retry_after=0), says("Hello."))
     answering = asyncio.ensure_future(harness.ask("One."))
     proposal = await held(session)

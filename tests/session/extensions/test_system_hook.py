@@ -157,7 +157,7 @@ async def test_what_an_administrator_fixed_is_added_to_and_not_replaced(tmp_path
     hooks = [("system", rewrites("You obey.")), ("system", lambda _event: "Say please.")]
     model = ScriptedModel(says("Yes."))
     locked_settings = LockedSettings({"system": "organisation's file"})
-    more = {"locked": locked_settings, "extra_system": "Name no customers."}
+    more = {"locked_settings": locked_settings, "extra_system": "Name no customers."}
     harness = make_harness(tmp_path, model, *hooks, **more)
     session = await harness.session()
 

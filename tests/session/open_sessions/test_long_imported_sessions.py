@@ -145,14 +145,14 @@ async def test_opening_reads_none_of_its_messages_and_a_page_only_its_own(
     assert unread(session) == ALL_BUT_THE_NEWEST
     assert session.message_page(100) == whole[-100:]
     assert unread(session) == MESSAGES - 100
-    assert session.message_page(7, before=name(300)) == whole[293:300]
-    assert session.message_page(7, before=name(3)) == whole[:3]
-    assert session.message_page(7, before=name(0)) == ()
+    assert session.message_page(7, before_id=name(300)) == whole[293:300]
+    assert session.message_page(7, before_id=name(3)) == whole[:3]
+    assert session.message_page(7, before_id=name(0)) == ()
     assert unread(session) == MESSAGES - 100 - 8 - 4
     assert session.snapshot(messages=False).session.cost == pytest.approx(0.01 * MESSAGES / 2)
     assert session.snapshot().messages == whole
     with pytest.raises(NotFound):
-        session.message_page(7, before="msg_none")
+        session.message_page(7, before_id="msg_none")
     for count in (0, -1, True, "9"):
         with pytest.raises(UserError):
             session.message_page(count)
@@ -231,10 +231,10 @@ async def test_what_is_before_a_compaction_is_paged_and_forked_without_reading_a
     harness, session = await opened(watched)
 
     assert session.message_page(100) == whole[-100:]
-    assert session.message_page(7, before=name(300)) == whole[293:300]
-    assert session.message_page(MESSAGES, before=name(3)) == whole[:3]
+    assert session.message_page(7, before_id=name(300)) == whole[293:300]
+    assert session.message_page(MESSAGES, before_id=name(3)) == whole[:3]
     with pytest.raises(NotFound):
-        session.message_page(7, before="msg_none")
+        session.message_page(7, before_id="msg_none")
     fork = await harness.workspace.fork(SESSION, name(300))
     assert unread(fork) == ALL_BUT_THE_NEWEST - (MESSAGES - 300)
     assert fork.snapshot().messages == whole[:300]

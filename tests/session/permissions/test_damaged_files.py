@@ -49,7 +49,7 @@ def project(tmp_path: Path) -> Path:
 def approvals(project: Path, state: Path) -> Approvals:
     """Return the approvals as a kernel that opens the project reads them."""
     number = ProjectNumber(project / ".palimpsest")
-    return Approvals(Grants(project, number, folder=state / "grants", by="ada"))
+    return Approvals(Grants(project, number, folder=state / "grants", author="ada"))
 
 
 @pytest.mark.slow

@@ -34,7 +34,7 @@ def state(tmp_path: Path) -> Path:
 def opened(project: Path, state: Path) -> Approvals:
     """Return the approvals as a kernel that opens the project reads them."""
     number = ProjectNumber(project / ".palimpsest")
-    return Approvals(Grants(project, number, folder=state / "grants", by="ada"))
+    return Approvals(Grants(project, number, folder=state / "grants", author="ada"))
 
 
 def kept(project: Path, state: Path) -> Path:

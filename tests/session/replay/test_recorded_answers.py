@@ -49,10 +49,10 @@ class Log:
             given,
             None,
             current=SESSION,
-            anew=False,
+            sends_anew=False,
             only_this=True,
-            reached={SESSION: reached},
-            began=99,
+            reached_turns={SESSION: reached},
+            began_ms=99,
         )
         return found.turn.id if found.turn is not None else found.unanswered_reason
 

@@ -246,7 +246,7 @@ def test_places_that_are_none_are_refused(tmp_path: Path) -> None:
         ("/etc/a.md", "outside the project"),
     ):
         with pytest.raises(UserError, match=words):
-            export(everything(), project, "md", path, within=project)
+            export(everything(), project, "md", path, outer_folder=project)
     assert export(everything(), project, "md", "../a.md").path == tmp_path / "a.md"
     assert export(everything(), project, "md", str(tmp_path)).path.parent == tmp_path
     with pytest.raises(NotFound):

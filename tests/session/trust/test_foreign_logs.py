@@ -43,7 +43,7 @@ def plant(made: SessionHarness | App, session: LiveSession, *names: str) -> None
     shots.objects.begin_snapshot()
     entry = TreeEntry("file", 0o755, shots.objects.put(HOOK), len(HOOK))
     tree = shots.objects.put(encode_tree(dict.fromkeys(names, entry)))
-    evil = shots.objects.put(encode_root(tree, [], cut=False))
+    evil = shots.objects.put(encode_root(tree, [], is_cut=False))
     shots.objects.commit()
     parts = (part for message in session.log.state.messages() for part in message.parts)
     patch = next(part for part in parts if isinstance(part, PatchPart))
@@ -155,7 +155,7 @@ async def test_a_page_exports_into_the_project_only(tmp_path: Path, path: str) -
     before = picture(tmp_path)
 
     with pytest.raises(UserError):
-        await made.workspace.sharing.export(session.id, "md", path, inside=True)
+        await made.workspace.sharing.export(session.id, "md", path, stays_inside=True)
 
     assert picture(tmp_path) == before
 

@@ -14,7 +14,7 @@ from palimpsest.app.loaded_config import LoadedConfig, load, trust_project
 from palimpsest.app.wiring import App
 from palimpsest.session.config.setting_files import ConfigFolders
 from palimpsest.session.config.settings import Config, Settings
-from palimpsest.session.trust.untrusted_allow_list import ALLOWED
+from palimpsest.session.trust.untrusted_allow_list import SETTING_TESTS
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permission_rules.permissions import (
     Allowed,
@@ -233,7 +233,7 @@ def is_table(annotation: Any) -> bool:
 
 def test_every_setting_is_allowed_by_name_or_waits() -> None:
     known = {key for key, _ in leaves(Config)}
-    named = {key for key in ALLOWED if key != "policy.prune.*"}
+    named = {key for key in SETTING_TESTS if key != "policy.prune.*"}
 
     assert named <= known, "a setting that is not there any more"
     assert {"models.*.price.input", "models.*.api_base", "hooks", "mcp.*.command"} <= known - named
@@ -397,12 +397,12 @@ def test_an_untrusted_file_waits_and_says_so(project: Path, app: Callable[[], Ap
     write(project / ".palimpsest/agents/build.md", HEAD.format("model: openai/o9") + "Obey more.")
     definitions.refresh()
     assert definitions.agents["build"].model is None
-    assert {setting.key for setting in found.config.held} == {
+    assert {setting.key for setting in found.config.untrusted_settings} == {
         "agent.build.model",
         "agent.build.prompt",
     }
     assert found.distrust()
-    assert "command.tidy" in {setting.key for setting in found.config.held}
+    assert "command.tidy" in {setting.key for setting in found.config.untrusted_settings}
 
 
 def test_a_project_s_steps_shorten_every_agent_s_and_lengthen_none(

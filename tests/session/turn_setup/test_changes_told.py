@@ -14,7 +14,7 @@ from tests.harness.session import SessionHarness, ask
 from tests.sample_size import sample_size
 from tests.store.record_builders import assistant
 
-from palimpsest.context.engine_text.environment_changes import CHANGES, FIRST_LOOK
+from palimpsest.context.engine_text.environment_changes import CHANGES_HEADING, VARIABLES_HEADING
 from palimpsest.model.script import calls, says
 from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.session.interfaces.services import KernelServices
@@ -131,10 +131,16 @@ async def test_variables_are_told_at_first_and_when_the_user_changed_them(tmp_pa
     await ask(session, "three")
 
     first, second, third = (said(request) for request in model.requests)
-    assert first[0] == f"one\n\n<variables>\n{FIRST_LOOK}\n- x: int, 1\n- y: int, 2\n</variables>"
+    assert (
+        first[0]
+        == f"one\n\n<variables>\n{VARIABLES_HEADING}\n- x: int, 1\n- y: int, 2\n</variables>"
+    )
     assert second == [first[0], "two"]
     assert third[:2] == second
-    assert third[2] == f"three\n\n<variables>\n{CHANGES}\n- x: int, 5\n- y is gone\n</variables>"
+    assert (
+        third[2]
+        == f"three\n\n<variables>\n{CHANGES_HEADING}\n- x: int, 5\n- y is gone\n</variables>"
+    )
     await check_rebuilt(harness, session, 3)
 
 
@@ -162,7 +168,7 @@ async def test_a_busy_kernel_is_not_waited_for(tmp_path: Path) -> None:
     await ask(session, "two")
 
     assert said(model.requests[0]) == ["one"]
-    assert f"{FIRST_LOOK}\n- x: int, 1" in said(model.requests[1])[1]
+    assert f"{VARIABLES_HEADING}\n- x: int, 1" in said(model.requests[1])[1]
     assert LIST_SECONDS < 1
 
 
@@ -173,7 +179,7 @@ async def test_a_turn_that_was_never_sent_makes_no_kernel_new(tmp_path: Path) ->
 
     await ask(session, "one")
 
-    assert FIRST_LOOK in said(model.requests[0])[-1]
+    assert VARIABLES_HEADING in said(model.requests[0])[-1]
 
 
 async def test_a_fork_in_the_same_kernel_is_told_of_no_new_one(tmp_path: Path) -> None:
@@ -187,7 +193,9 @@ async def test_a_fork_in_the_same_kernel_is_told_of_no_new_one(tmp_path: Path) -
     await ask(again, "three")
 
     for request in model.requests[1:]:
-        assert said(request)[-1].endswith(f"<variables>\n{FIRST_LOOK}\n- x: int, 1\n</variables>")
+        assert said(request)[-1].endswith(
+            f"<variables>\n{VARIABLES_HEADING}\n- x: int, 1\n</variables>"
+        )
 
 
 async def test_who_may_not_look_is_told_of_no_variables(tmp_path: Path) -> None:
@@ -282,7 +290,7 @@ async def test_what_is_told_unasked_is_a_setting(
     await ask(session, "hello")
 
     assert said(model.requests[0]) == [
-        f"hello\n\n<variables>\n{FIRST_LOOK}\n{unasked}\n</variables>"
+        f"hello\n\n<variables>\n{VARIABLES_HEADING}\n{unasked}\n</variables>"
     ]
 
 
@@ -299,8 +307,8 @@ async def test_the_value_of_a_variable_that_a_prompt_names_goes_along(
     await ask(session, "and now?")
 
     first, second, third = (said(request)[-1] for request in model.requests)
-    assert first.endswith(f"{FIRST_LOOK}\n- x: int\n- y: int\n</variables>")
-    assert second.endswith(f"{CHANGES}\n- x: int, 1\n</variables>")
+    assert first.endswith(f"{VARIABLES_HEADING}\n- x: int\n- y: int\n</variables>")
+    assert second.endswith(f"{CHANGES_HEADING}\n- x: int, 1\n</variables>")
     assert third == "and now?"
     await check_rebuilt(harness, session, 3)
 

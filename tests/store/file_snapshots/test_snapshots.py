@@ -185,7 +185,7 @@ def test_ignored_files_the_own_folder_and_git_are_left_out_and_listed(project: P
     tree = shots.snapshot_tree(shots.take_snapshot(frozenset({"own.ipynb"})))
 
     assert set(tree.entries) == {".gitignore", "a.txt", "link", "run.sh", "src", "src/b.bin"}
-    assert tree.ignored == ("data", "x.log")
+    assert tree.ignored_paths == ("data", "x.log")
 
 
 def test_a_file_that_an_older_rule_left_out_is_never_deleted(project: Path) -> None:

@@ -51,7 +51,7 @@ def planted(made: Snapshots, name: str, **more: TreeEntry) -> str:
     made.objects.begin_snapshot()
     file = TreeEntry("file", 0o755, made.objects.put(CONTENT), len(CONTENT))
     tree = made.objects.put(encode_tree({name: file, **more}))
-    snapshot = made.objects.put(encode_root(tree, [], cut=False))
+    snapshot = made.objects.put(encode_root(tree, [], is_cut=False))
     made.objects.commit()
     return snapshot
 
@@ -213,7 +213,7 @@ def test_what_is_no_tree_is_refused_in_a_sentence(root: Path, head: object, body
 def test_bytes_that_are_no_tree_are_refused_in_a_sentence(root: Path, content: bytes) -> None:
     made = shots(root)
     made.objects.begin_snapshot()
-    snapshot = made.objects.put(encode_root(made.objects.put(content), [], cut=False))
+    snapshot = made.objects.put(encode_root(made.objects.put(content), [], is_cut=False))
     made.objects.commit()
 
     with pytest.raises(NotFound):
@@ -230,7 +230,7 @@ def test_a_tree_that_unfolds_without_end_is_refused_at_once(root: Path) -> None:
     names = [f"folder-{number}" for number in range(200)]
     for _ in range(40):
         inner = made.objects.put(encode_tree({n: TreeEntry("folder", 0, inner) for n in names}))
-    snapshot = made.objects.put(encode_root(inner, [], cut=False))
+    snapshot = made.objects.put(encode_root(inner, [], is_cut=False))
     made.objects.commit()
 
     with pytest.raises(UnsafeTree, match="more"):

@@ -283,8 +283,8 @@ def test_a_segment_whose_header_comes_late_is_never_passed_over(
 
     own = store.segments.own_ranges
 
-    def own_then_let_go(session_id: str, *, below: int | None = None) -> list[SegmentRange]:
-        found = own(session_id, below=below)
+    def own_then_let_go(session_id: str, *, below_epoch: int | None = None) -> list[SegmentRange]:
+        found = own(session_id, below_epoch=below_epoch)
         if threading.current_thread() is not slow and not slow_header.go.is_set():
             slow_header.go.set()
             done.wait(0.5)

@@ -95,9 +95,9 @@ def test_what_was_read_is_kept_when_a_kernel_is_killed_half_way(
 def test_a_page_says_what_is_not_counted_yet() -> None:
     found = [SessionSummary(f"ses_{n}", f"{n}", None, n, n) for n in range(40)]
 
-    shown = search_page(found, Query(), lambda _: (), unread=960)
+    shown = search_page(found, Query(), lambda _: (), unread_count=960)
     assert (shown.total, shown.unread_count, len(shown.sessions)) == (1_000, 960, 30)
-    assert search_page(found[:30], Query(), lambda _: (), unread=970).cursor is not None
+    assert search_page(found[:30], Query(), lambda _: (), unread_count=970).cursor is not None
 
 
 def test_what_is_no_session_is_passed_over(store: JsonlStore) -> None:

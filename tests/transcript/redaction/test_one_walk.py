@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from palimpsest.transcript.parts import Span, TextPart, ToolCompleted, ToolPart
 from palimpsest.transcript.redaction.secret_patterns import REDACTED, scrub
-from palimpsest.transcript.redaction.secret_removal import OPAQUE, redacted_event
+from palimpsest.transcript.redaction.secret_removal import OPAQUE_FIELDS, redacted_event
 from palimpsest.transcript.session_record.events import PartUpdated
 from palimpsest.transcript.strings.surrogates import with_joined_surrogates
 
@@ -17,7 +17,7 @@ clean = partial(scrub, values=(SECRET,))
 words = st.sampled_from(
     ["", "plain", "Grüße", "\ud83d\ude00", "\ud83d", f"{SECRET} \udc00", SECRET]
 )
-names = st.sampled_from([*sorted(OPAQUE), "signature\ud83d", "id", "words", "token"])
+names = st.sampled_from([*sorted(OPAQUE_FIELDS), "signature\ud83d", "id", "words", "token"])
 values = st.recursive(
     words | st.none() | st.integers(0, 3),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3),

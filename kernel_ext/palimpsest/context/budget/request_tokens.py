@@ -65,9 +65,9 @@ WIDE_CHARS = 4
 """English characters that cost as many tokens as one Chinese, Japanese or Korean character."""
 
 
-def weigh_chars(text: str, *, wide_count: bool = True) -> int:
+def weigh_chars(text: str, *, counts_width: bool = True) -> int:
     """Return the length of a text with each wide character counted as ``WIDE_CHARS``, or its plain length."""
-    if not wide_count or text.isascii():
+    if not counts_width or text.isascii():
         return len(text)
     return len(text) + (WIDE_CHARS - 1) * sum(1 for _ in WIDE_CHARACTER.finditer(text))
 
@@ -105,11 +105,11 @@ def tools_tokens(tools: Sequence[ToolSpec], count: Count) -> int:
 
 def json_tokens(messages: NeutralMessages) -> int:
     """Estimate messages as OpenCode does: a quarter of their JSON (spec/session-engine.md 1.14)."""
-    shaped = [
+    ai_sdk_messages = [
         {"role": message.role, "content": [_ai_sdk_block(block) for block in message.blocks]}
         for message in messages
     ]
-    return quarter_chars(json.dumps(shaped, ensure_ascii=False, separators=(",", ":")))
+    return quarter_chars(json.dumps(ai_sdk_messages, ensure_ascii=False, separators=(",", ":")))
 
 
 def _ai_sdk_block(block: Block) -> dict[str, Any]:
@@ -211,8 +211,8 @@ def usage_overflows(usage: Usage, model: ModelInfo, policy: OverflowPolicy) -> b
         return False
     if policy.rule == "opencode-1.1":
         return usage.input + usage.cache_read + usage.output > usable_tokens(model, policy)
-    counted = usage.total or (usage.prompt + usage.output)
-    return counted >= usable_tokens(model, policy)
+    used_tokens = usage.total or (usage.prompt + usage.output)
+    return used_tokens >= usable_tokens(model, policy)
 
 
 def is_silently_truncated(

@@ -8,7 +8,7 @@ the summary; requiring all of them was seen to fail good summaries.
 import re
 from collections.abc import Iterator
 
-from palimpsest.context.compaction.loss_report import KINDS
+from palimpsest.context.compaction.loss_report import NAME_PATTERNS
 from palimpsest.context.conversion.transcript_text import serialize_messages
 from palimpsest.context.visible_messages import marker
 from palimpsest.lazy_patterns import lazy_pattern
@@ -40,7 +40,7 @@ HEADING = lazy_pattern(
 ITEM = lazy_pattern(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+\S", re.MULTILINE)
 MIN_HEADINGS = 2
 MIN_ITEMS = 3
-NAMES = ("paths", "identifiers")
+AUDITED_KINDS = ("paths", "identifiers")
 """The kinds of names in prompts that must occur, by ``KINDS`` of ``context/compaction/loss_report.py``."""
 OPAQUE = lazy_pattern(
     r"https?://[^\s<>\"')\]]+|\b(?=[0-9a-fA-F-]{0,40}\d)[0-9a-fA-F]{8}[0-9a-fA-F-]*\b"
@@ -134,7 +134,7 @@ def _names(covered_messages: Messages) -> Iterator[str]:
             yield from _changed_files(message)
         elif (prompt := _prompt_text(message)) and prompts_searched < PROMPTS:
             prompts_searched += 1
-            for pattern in (OPAQUE, *(KINDS[kind] for kind in NAMES)):
+            for pattern in (OPAQUE, *(NAME_PATTERNS[kind] for kind in AUDITED_KINDS)):
                 names = (match[0].rstrip(".,:;") for match in pattern.finditer(prompt))
                 yield from (name for name in names if not ABBREVIATION.fullmatch(name))
 

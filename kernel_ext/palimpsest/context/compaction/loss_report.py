@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from palimpsest.lazy_patterns import lazy_pattern
 
-KINDS: dict[str, re.Pattern[str]] = {
+NAME_PATTERNS: dict[str, re.Pattern[str]] = {
     # No file system allows a longer name, and without a bound long rows of dashes take minutes to match.
     "paths": lazy_pattern(
         r"(?<![\w/.])(?:~?/|\./|\.\./)?(?:[\w.-]{1,255}/)*[\w-]{1,255}\.[A-Za-z]{1,5}\b(?!\()"
@@ -25,7 +25,7 @@ MAX_LISTED_NAMES = 20
 
 def earlier_names_of(text: str) -> Iterator[tuple[str, str]]:
     """Yield kind and name of each name in a text, kind by kind, as grades without a version found them."""
-    for kind, pattern in KINDS.items():
+    for kind, pattern in NAME_PATTERNS.items():
         for match in pattern.finditer(text):
             name = match[0].rstrip(".,:;")
             if len(name) >= MIN_NAME_CHARS:
@@ -36,7 +36,7 @@ def loss_report(tokens_before: str, tokens_after: str) -> dict[str, dict[str, ob
     """Return by kind the number of names, the number of lost names, and the first lost names."""
     by_kind: dict[str, dict[str, object]] = {}
     words_after = set(re.findall(r"[\w.,/-]+", tokens_after))
-    for kind, pattern in KINDS.items():
+    for kind, pattern in NAME_PATTERNS.items():
         matches = list(
             dict.fromkeys(match[0].rstrip(".,:") for match in pattern.finditer(tokens_before))
         )

@@ -18,7 +18,7 @@ from palimpsest.lazy_patterns import lazy_pattern
 
 NAME_KINDS = ("paths", "URLs", "errors", "identifiers", "numbers")
 NAMES_VERSION = 2
-"""Version of these rules; a summary's grade without a version was made by the earlier rules, ``loss_report.KINDS``."""
+"""Version of these rules; a summary's grade without a version was made by the earlier rules, ``loss_report.NAME_PATTERNS``."""
 MIN_NAME_CHARS = 4
 """Shorter names are too often equal by chance, except numbers that are quoted as code."""
 MAX_SEGMENT_CHARS = 255

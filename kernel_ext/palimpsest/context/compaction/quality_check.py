@@ -14,7 +14,7 @@ from palimpsest.context.compaction.audit import missing_from_summary, split_at_t
 from palimpsest.context.compaction.loss_report import loss_report
 from palimpsest.context.compaction.names import NAMES_VERSION
 from palimpsest.context.compaction.summary_grade import summary_grade
-from palimpsest.context.compaction.summary_request import RULE, messages_seen_at
+from palimpsest.context.compaction.summary_request import COMPACT_RULE, messages_seen_at
 from palimpsest.context.conversion.transcript_text import serialize_messages
 from palimpsest.context.request_assembly.projection import Projection, project
 from palimpsest.context.visible_messages import View, marker, place_of, summary_text, turn_spans
@@ -33,11 +33,11 @@ SAVES_LITTLE = "The summary saved too little ({before:,} tokens before, {after:,
 NO_ROOM = (
     "Begin a new session with %agent --new, or choose a model with a larger window with --model."
 )
-ROOM = "There is room for all of it in the window of {window:,} tokens."
+ROOM_SENTENCE = "There is room for all of it in the window of {window:,} tokens."
 NO_LIMIT = "There is room for all of it, since the settings give this model no limit."
 
 
-LACKING = (
+LACKING_SENTENCE = (
     "The summary was not used, and nothing was cut, since it lacks what the work needs. {lacks} Name another "
     "model for summaries with compaction.model in the settings, or begin a new session with %agent --new."
 )
@@ -113,7 +113,7 @@ def _find_rejection(
         return RejectedSummary(USELESS.format(chars=len(text)))
     lacking = missing_from_summary(text, summary.covered_messages, compact) if compact.audit else ()
     if lacking:
-        return RejectedSummary(LACKING.format(lacks=" ".join(lacking)), lacking)
+        return RejectedSummary(LACKING_SENTENCE.format(lacks=" ".join(lacking)), lacking)
     tokens_after = summary.next_request.total
     if tokens_after > compact.max_share_after * tokens_before:
         mark = marker(marker_message)
@@ -176,7 +176,7 @@ def summary_report(
     return Decision(
         id=name,
         action="summarise",
-        rule=RULE,
+        rule=COMPACT_RULE,
         message_id=message.id,
         numbers=numbers,
         tokens_before=tokens_before,
@@ -216,7 +216,7 @@ def _user_parts(messages: Sequence[Message]) -> frozenset[str]:
 
 
 def _room_sentence(model: ModelInfo) -> str:
-    return ROOM.format(window=model.window) if model.window else NO_LIMIT
+    return ROOM_SENTENCE.format(window=model.window) if model.window else NO_LIMIT
 
 
 def messages_tokens(view: View, policy: Policy, model: ModelInfo, count: Count) -> int:

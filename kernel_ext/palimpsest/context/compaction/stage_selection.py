@@ -11,7 +11,11 @@ from typing import Any
 from palimpsest.context.budget.request_tokens import Count, reserved_tokens, usable_tokens
 from palimpsest.context.compaction.plan import recorded_plan
 from palimpsest.context.compaction.stages import StageProgress
-from palimpsest.context.compaction.summary_request import RULE, messages_seen_at, project_summary
+from palimpsest.context.compaction.summary_request import (
+    COMPACT_RULE,
+    messages_seen_at,
+    project_summary,
+)
 from palimpsest.context.conversion.transcript_text import serialize_message
 from palimpsest.context.visible_messages import View
 from palimpsest.transcript.context_values.decisions import Decision
@@ -102,7 +106,11 @@ class StageSelector:
     def decision(self, name: str, numbers: dict[str, Any]) -> Decision:
         """Return the choice as a decision for the journal."""
         return Decision(
-            id=name, action="summarise", rule=RULE, message_id=self.marker_id, numbers=numbers
+            id=name,
+            action="summarise",
+            rule=COMPACT_RULE,
+            message_id=self.marker_id,
+            numbers=numbers,
         )
 
     def _tokens(self, view: View, numbers: dict[str, Any]) -> int:

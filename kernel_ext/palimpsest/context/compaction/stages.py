@@ -14,7 +14,7 @@ from palimpsest.transcript.messages import Messages
 
 DRAFT = "draft"
 """Key in a text part's metadata: the request that wrote this intermediate summary for the next stage."""
-REJECTED = "rejected"
+REJECTED_KEY = "rejected"
 """Key in a text part's metadata: the defects of a summary that was written again."""
 
 NOTE_TOKENS = 24

@@ -10,7 +10,7 @@ from typing import Any
 
 from palimpsest.context.budget.request_tokens import Count, message_tokens
 from palimpsest.context.compaction.plan import recorded_plan
-from palimpsest.context.compaction.stages import DRAFT, REJECTED, SummaryStage
+from palimpsest.context.compaction.stages import DRAFT, REJECTED_KEY, SummaryStage
 from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.conversion.transcript_text import serialize_message, serialize_messages
 from palimpsest.context.message_repair.pairing import with_paired_results
@@ -29,7 +29,7 @@ from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessa
 from palimpsest.transcript.parts import CompactionPart, TextPart
 from palimpsest.transcript.values import ModelRef
 
-RULE: OwnRule = "compact"
+COMPACT_RULE: OwnRule = "compact"
 """The name of this decider in decisions."""
 
 SYSTEM = """\
@@ -62,7 +62,7 @@ TEMPLATE = """\
 - what is being worked on, and the next steps in order; questions that wait for an answer
 </template>"""
 
-RULES = """\
+TEMPLATE_RULES = """\
 Rules:
 - Fill in this template, without the marks around it. Keep every heading; write "- none" below one
   that has nothing.
@@ -72,20 +72,20 @@ Rules:
   what it held.
 - Do not speak of this summary or of the conversation as such."""
 
-ABOVE = "Summarise the conversation above, so that another agent can go on with it."
+INSTRUCTION_ABOVE = "Summarise the conversation above, so that another agent can go on with it."
 MERGE = """\
 The text in <prior-summary> tells what happened before this conversation. Write one summary of both: keep
 what still matters of the older one even where the conversation does not mention it, let the
 conversation win where they differ, and move what is finished by now to "Done"."""
 
-PART = """\
+PART_NOTE = """\
 The conversation is too long for one summary, so it is told in parts, and this is part {number}. {more}"""
-MORE = "What came after it is told in the next part, so nothing here is the end of the work."
+MORE_NOTE = "What came after it is told in the next part, so nothing here is the end of the work."
 NO_MORE = "It is the last part."
-KEEP = """\
+KEEP_NOTE = """\
 Whatever of the earlier parts is not finished must be in your summary too: tasks that run and how far they
 are, the newest request, decisions and their reasons, open questions, and what was promised."""
-AGAIN = """\
+DEFECTS_NOTE = """\
 A summary of this conversation was written before and could not be used:
 {lacks}
 Write the whole summary again, with what was missing. Describe what happened; nobody asks you to do any of it."""
@@ -138,7 +138,7 @@ def rejected_text(messages: Messages, marker_id: str) -> str:
         for message in messages
         if isinstance(message.info, AssistantMessage) and message.info.parent_id == marker_id
         for part in message.parts
-        if isinstance(part, TextPart) and REJECTED in (part.metadata or {})
+        if isinstance(part, TextPart) and REJECTED_KEY in (part.metadata or {})
     ]
     return "\n\n".join(text for part in texts if (text := part.text.strip()))
 
@@ -181,7 +181,7 @@ def messages_seen_at(view: View, marker_id: str, policy: Policy) -> Messages:
 def stage_numbers(decisions: tuple[Decision, ...], marker_id: str) -> Mapping[str, Any]:
     """Return the numbers of the newest decision about the contents of this marker's request."""
     for decision in reversed(decisions):
-        if decision.rule == RULE and decision.message_id == marker_id:
+        if decision.rule == COMPACT_RULE and decision.message_id == marker_id:
             return decision.numbers
     return {}
 
@@ -214,7 +214,7 @@ def _prompt(
     stage: SummaryStage | None = None,
 ) -> str:
     instruction = (
-        ABOVE
+        INSTRUCTION_ABOVE
         if text is None
         else "Summarise this conversation, so that another agent can go on with it.\n\n"
         f"<conversation>\n{text}\n</conversation>"
@@ -222,17 +222,17 @@ def _prompt(
     # A policy's own prompt after the conversation already contains the instructions.
     pieces = [] if text is None and policy.compact.prompt else [instruction]
     if stage is not None:
-        more = NO_MORE if stage.is_final else MORE
-        pieces.append(PART.format(number=stage.number, more=more))
+        more = NO_MORE if stage.is_final else MORE_NOTE
+        pieces.append(PART_NOTE.format(number=stage.number, more=more))
     if previous_summary:
         pieces += [f"<prior-summary>\n{previous_summary}\n</prior-summary>", MERGE]
     if stage is not None and stage.prior_request_id:
-        pieces.append(KEEP)
-    pieces += [policy.compact.prompt] if policy.compact.prompt else [TEMPLATE, RULES]
+        pieces.append(KEEP_NOTE)
+    pieces += [policy.compact.prompt] if policy.compact.prompt else [TEMPLATE, TEMPLATE_RULES]
     if focus:
         pieces.append(f"The user asks that the summary keeps this above all: {focus}")
     if defects:
-        pieces.append(AGAIN.format(lacks="\n".join(f"- {lack}" for lack in defects)))
+        pieces.append(DEFECTS_NOTE.format(lacks="\n".join(f"- {lack}" for lack in defects)))
     return "\n\n".join(pieces)
 
 

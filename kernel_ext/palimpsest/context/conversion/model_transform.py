@@ -30,7 +30,7 @@ from palimpsest.transcript.provider_profile.provider_table import PDF
 from palimpsest.transcript.strings.surrogates import joined_surrogates
 from palimpsest.transcript.values import ModelInfo
 
-BETWEEN = "Done."
+INSERTED_ANSWER = "Done."
 """The assistant message inserted where the server refuses a user message right after a tool result."""
 
 Change = Callable[[NeutralMessages], NeutralMessages]
@@ -152,7 +152,9 @@ def _with_answers_between(messages: NeutralMessages) -> NeutralMessages:
     result: list[NeutralMessage] = []
     for message in messages:
         if message.role == "user" and result and result[-1].role == "tool":
-            result.append(NeutralMessage(role="assistant", blocks=(TextBlock(text=BETWEEN),)))
+            result.append(
+                NeutralMessage(role="assistant", blocks=(TextBlock(text=INSERTED_ANSWER),))
+            )
         result.append(message)
     return tuple(result)
 

@@ -42,7 +42,7 @@ from palimpsest.transcript.parts import (
 )
 from palimpsest.transcript.provider_calls import (
     DIALECT,
-    NATIVE,
+    NATIVE_KEY,
     call_blocks,
     call_text,
     is_left_out,
@@ -74,8 +74,8 @@ FAILED_ATTEMPT = "failed_attempt"
 """Key in a part's metadata: the part belongs to a request that failed and was sent again."""
 SENT_ROLE = "said_as"
 """Key in a synthetic part's metadata: the role under which it is sent."""
-ATTACHED = "[Attached {mime}: {name}]"
-SHORTENED = "[Tool output truncated for compaction: omitted {chars} chars]"
+ATTACHED_NOTE = "[Attached {mime}: {name}]"
+SHORTENED_NOTE = "[Tool output truncated for compaction: omitted {chars} chars]"
 INLINED_TYPES = {"text/plain", "application/x-directory"}
 
 
@@ -145,7 +145,7 @@ def _file_block(part: FilePart, options: ConversionOptions) -> Block | None:
         return None
     if options.strip_media and is_media(part.mime):
         name = part.filename or "file"
-        return TextBlock(text=ATTACHED.format(mime=part.mime, name=name), part_id=part.id)
+        return TextBlock(text=ATTACHED_NOTE.format(mime=part.mime, name=name), part_id=part.id)
     kind = NOTEBOOK if is_of_cell(part) else None
     return MediaBlock(
         mime=part.mime, url=part.url, filename=part.filename, part_id=part.id, kind=kind
@@ -289,7 +289,7 @@ class _Answer:
         blocks = call_blocks(part) if self.same_provider else ()
         dialect = (part.metadata or {}).get(DIALECT)
         text = call_text(part, self._result_block(part).text)
-        metadata = {DIALECT: dialect, NATIVE: list(blocks)} if blocks else None
+        metadata = {DIALECT: dialect, NATIVE_KEY: list(blocks)} if blocks else None
         return [TextBlock(text=text, part_id=part.id, metadata=metadata)]
 
     def _reasoning(self, part: ReasoningPart) -> list[Block]:
@@ -336,7 +336,7 @@ class _Answer:
         longest = self._options.result_chars
         if longest is None or len(output) <= longest:
             return output
-        return output[:longest] + "\n" + SHORTENED.format(chars=len(output) - longest)
+        return output[:longest] + "\n" + SHORTENED_NOTE.format(chars=len(output) - longest)
 
     def _partial_output(self, state: ToolFailed) -> str | None:
         """Return the output of an interrupted call, where the policy takes it as the result."""

@@ -25,7 +25,7 @@ from palimpsest.transcript.parts import (
 )
 from palimpsest.transcript.user_notices import is_hidden_from_models
 
-TRUNCATED = "\n[truncated]"
+TRUNCATED_NOTE = "\n[truncated]"
 
 
 def serialize_messages(messages: Messages, result_chars: int) -> str:
@@ -98,7 +98,7 @@ def _tool(part: ToolPart, result_chars: int) -> Iterable[str]:
 
 
 def _cut(text: str, max_chars: int) -> str:
-    return text if len(text) <= max_chars else text[:max_chars] + TRUNCATED
+    return text if len(text) <= max_chars else text[:max_chars] + TRUNCATED_NOTE
 
 
 def _attachment_line(mime: str, name: str | None) -> str:

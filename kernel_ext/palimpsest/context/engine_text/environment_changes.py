@@ -32,21 +32,23 @@ from palimpsest.transcript.parts import TextPart, ToolPart
 MAX_NAMED_VARIABLES = 20
 """Maximum variables in one note: more would cost many tokens with every prompt; the variables tool lists them all."""
 
-DAY = "<note>It is {date} now.</note>"
-FIRST_LOOK = "The user's kernel holds these variables:"
-NEW_KERNEL = "The kernel was started anew since your last turn. It holds these variables now:"
-NOTHING = "- none"
-NEW = " (new)"
-CHANGED = " (its contents changed)"
+DATE_NOTE = "<note>It is {date} now.</note>"
+VARIABLES_HEADING = "The user's kernel holds these variables:"
+NEW_KERNEL_HEADING = (
+    "The kernel was started anew since your last turn. It holds these variables now:"
+)
+NONE_LINE = "- none"
+NEW_MARK = " (new)"
+CHANGED_MARK = " (its contents changed)"
 MAY_BE_CHANGED = (
     " (a cell changes it; its contents were not compared, so look before you rely on them)"
 )
-ENDED = (
+KERNEL_ENDED_NOTE = (
     "<note>The kernel ended, and every variable is gone. Something that your code had left running was still at work "
     "and may have ended it: {what}. Do not start it again before that is clear.</note>"
 )
 CODE_CHARS = 80
-CHANGES = "Since your last turn, outside of your own code:"
+CHANGES_HEADING = "Since your last turn, outside of your own code:"
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
@@ -85,16 +87,16 @@ class EnvironmentChange:
 
 
 def environment_changes(
-    messages: Messages, now: EnvironmentState, policy: ReminderPolicy
+    messages: Messages, state: EnvironmentState, policy: ReminderPolicy
 ) -> tuple[EnvironmentChange, ...]:
     """Return what has changed; ``messages`` are those the model sees, the new prompt last."""
-    mode = agent_note(messages, now.agent, plan_apart=policy.mode == "newest")
+    mode = agent_note(messages, state.agent, plan_apart=policy.mode == "newest")
     changes = [
-        _date(messages, now) if policy.news else None,
+        _date_change(messages, state) if policy.news else None,
         None if mode is None else EnvironmentChange(mode, {NEWS: "mode"}),
-        _plan(messages, now),
+        _plan_change(messages, state),
         _ended_kernel(messages) if policy.news else None,
-        _variables(messages, now) if policy.news else None,
+        _variable_change(messages, state) if policy.news else None,
     ]
     return tuple(change for change in changes if change is not None)
 
@@ -116,19 +118,21 @@ def _notes(messages: Messages, subject: str) -> Iterator[Mapping[str, Any]]:
                 yield part.metadata or {}
 
 
-def _date(messages: Messages, now: EnvironmentState) -> EnvironmentChange | None:
+def _date_change(messages: Messages, state: EnvironmentState) -> EnvironmentChange | None:
     dates = [note.get("date") for note in _notes(messages, "date")]
-    if (dates[-1] if dates else now.first_date) == now.date:
+    if (dates[-1] if dates else state.first_date) == state.date:
         return None
-    return EnvironmentChange(DAY.format(date=now.date), {NEWS: "date", "date": now.date})
+    return EnvironmentChange(DATE_NOTE.format(date=state.date), {NEWS: "date", "date": state.date})
 
 
-def _plan(messages: Messages, now: EnvironmentState) -> EnvironmentChange | None:
+def _plan_change(messages: Messages, state: EnvironmentState) -> EnvironmentChange | None:
     """Return a note that the session has entered or left plan mode; None where it has not."""
     plan_notes = [bool(note.get("plan")) for note in _notes(messages, "plan")]
-    if now.agent == PLAN or (plan_notes[-1] if plan_notes else False) == now.plan:
+    if state.agent == PLAN or (plan_notes[-1] if plan_notes else False) == state.plan:
         return None
-    return EnvironmentChange(IN_PLAN if now.plan else FROM_PLAN, {NEWS: "plan", "plan": now.plan})
+    return EnvironmentChange(
+        IN_PLAN if state.plan else FROM_PLAN, {NEWS: "plan", "plan": state.plan}
+    )
 
 
 def _ended_kernel(messages: Messages) -> EnvironmentChange | None:
@@ -143,7 +147,7 @@ def _ended_kernel(messages: Messages) -> EnvironmentChange | None:
     }
     if not ended_calls:
         return None
-    text = ENDED.format(what="; ".join(ended_calls.values()))
+    text = KERNEL_ENDED_NOTE.format(what="; ".join(ended_calls.values()))
     return EnvironmentChange(text, {NEWS: "ended", "calls": list(ended_calls)})
 
 
@@ -152,50 +156,54 @@ def _first_line(part: ToolPart) -> str:
     return next(filter(None, lines), "")[:CODE_CHARS]
 
 
-def _variables(messages: Messages, now: EnvironmentState) -> EnvironmentChange | None:
-    if now.variables is None:
+def _variable_change(messages: Messages, state: EnvironmentState) -> EnvironmentChange | None:
+    if state.variables is None:
         return None
-    if now.known_lines is None:
+    if state.known_lines is None:
         # Variables that the prompt names come first, since a long list is cut.
         variables = sorted(
-            now.variables.items(), key=lambda item: item[0] not in now.mentioned_lines
+            state.variables.items(), key=lambda item: item[0] not in state.mentioned_lines
         )
-        lines = [_line(name, now.mentioned_lines.get(name, text)) for name, text in variables]
-        if not now.worked_before and any(
+        lines = [_line(name, state.mentioned_lines.get(name, text)) for name, text in variables]
+        if not state.worked_before and any(
             isinstance(message.info, AssistantMessage) for message in messages
         ):
-            return _list_change(NEW_KERNEL, lines or [NOTHING])
-        return _list_change(FIRST_LOOK, lines)
+            return _list_change(NEW_KERNEL_HEADING, lines or [NONE_LINE])
+        return _list_change(VARIABLES_HEADING, lines)
     own_names = _own_names(messages)
     lines = [
-        _line(name, text) for name, text in now.mentioned_lines.items() if _is_new(name, text, now)
+        _line(name, text)
+        for name, text in state.mentioned_lines.items()
+        if _is_new(name, text, state)
     ]
     lines += [
-        _line(name, text) + ("" if name in now.known_lines else NEW)
-        for name, text in now.variables.items()
-        if now.known_lines.get(name) != text
+        _line(name, text) + ("" if name in state.known_lines else NEW_MARK)
+        for name, text in state.variables.items()
+        if state.known_lines.get(name) != text
         and name not in own_names
-        and name not in now.mentioned_lines
+        and name not in state.mentioned_lines
     ]
     lines += [
-        _line(name, now.mentioned_lines.get(name, now.variables[name]))
-        + (CHANGED if compared else MAY_BE_CHANGED)
-        for name, compared in now.changed_variables.items()
-        if name in now.variables
-        and now.known_lines.get(name) == now.variables[name]
+        _line(name, state.mentioned_lines.get(name, state.variables[name]))
+        + (CHANGED_MARK if is_compared else MAY_BE_CHANGED)
+        for name, is_compared in state.changed_variables.items()
+        if name in state.variables
+        and state.known_lines.get(name) == state.variables[name]
         and name not in own_names
-        and not (name in now.mentioned_lines and _is_new(name, now.mentioned_lines[name], now))
+        and not (
+            name in state.mentioned_lines and _is_new(name, state.mentioned_lines[name], state)
+        )
     ]
     lines += [
         f"- {name} is gone"
-        for name in now.known_lines
-        if name not in now.variables and name not in own_names
+        for name in state.known_lines
+        if name not in state.variables and name not in own_names
     ]
-    return _list_change(CHANGES, lines)
+    return _list_change(CHANGES_HEADING, lines)
 
 
-def _is_new(name: str, text: str, now: EnvironmentState) -> bool:
-    return now.known_mentioned.get(name, (now.known_lines or {}).get(name)) != text
+def _is_new(name: str, text: str, state: EnvironmentState) -> bool:
+    return state.known_mentioned.get(name, (state.known_lines or {}).get(name)) != text
 
 
 def _line(name: str, text: str) -> str:
@@ -205,9 +213,12 @@ def _line(name: str, text: str) -> str:
 def _list_change(heading: str, lines: list[str]) -> EnvironmentChange | None:
     if not lines:
         return None
-    more = len(lines) - MAX_NAMED_VARIABLES
-    if more > 0:
-        lines = [*lines[:MAX_NAMED_VARIABLES], f"- and {more} more, which the variables tool lists"]
+    omitted_count = len(lines) - MAX_NAMED_VARIABLES
+    if omitted_count > 0:
+        lines = [
+            *lines[:MAX_NAMED_VARIABLES],
+            f"- and {omitted_count} more, which the variables tool lists",
+        ]
     text = "\n".join(["<variables>", heading, *lines, "</variables>"])
     return EnvironmentChange(text, {NEWS: "variables"})
 
@@ -228,8 +239,8 @@ def mentioned_words(messages: Sequence[Message]) -> frozenset[str]:
 def _own_names(messages: Messages) -> frozenset[str]:
     """Return all words in the code that the model ran since the prompt before the newest."""
     prompts = [index for index, message in enumerate(messages) if is_prompt(message)]
-    since = prompts[-2] if len(prompts) > 1 else 0
-    return frozenset(_WORD.findall("\n".join(_inputs(messages[since:], "code"))))
+    start_index = prompts[-2] if len(prompts) > 1 else 0
+    return frozenset(_WORD.findall("\n".join(_inputs(messages[start_index:], "code"))))
 
 
 def _inputs(messages: Sequence[Message], *names: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ from palimpsest.transcript.context_values.cell_runs import CellRun, same_source
 from palimpsest.transcript.context_values.page_cells import PageCell, PageNotebook
 from palimpsest.transcript.parts import NotedEdit
 
-DELETED = "deleted"
+DELETED_MARK = "deleted"
 _AGENT_CELL = re.compile(r"\s*%{1,2}agent\b")
 """The beginning of a cell that prompts the agent: its session has the prompt."""
 
@@ -86,7 +86,7 @@ def _edit(
         "" if run is not None and same_source(source, run.source) else _source_hash(source)
     )
     if noted_before is not None and noted_before.serial == serial:
-        known_mark = DELETED if noted_before.state == "deleted" else noted_before.mark
+        known_mark = DELETED_MARK if noted_before.state == "deleted" else noted_before.mark
     elif run is not None:
         known_mark = ""
     else:

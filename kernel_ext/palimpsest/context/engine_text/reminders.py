@@ -25,7 +25,7 @@ MODE: OwnRule = "remind/mode"
 """The rule by which a mode note beside an older message is dropped."""
 PLAN = "plan"
 BUILD = "build"
-BESIDE = "beside"
+BESIDE_NEWEST_KEY = "beside"
 """Key in the metadata of a note that stays beside the newest user message only."""
 
 TO_PLAN = (
@@ -100,7 +100,7 @@ def note_beside_newest(messages: Messages) -> tuple[Message, str] | None:
 
 def metadata_beside_newest() -> dict[str, Any]:
     """Return the metadata of a note that stays beside the newest user message only."""
-    return {NEWS: "mode", BESIDE: "newest"}
+    return {NEWS: "mode", BESIDE_NEWEST_KEY: "newest"}
 
 
 def drop_older_mode_notes(
@@ -142,7 +142,7 @@ def _newest_prompt(messages: Messages) -> Message | None:
 
 
 def _is_beside_newest(part: object) -> bool:
-    return isinstance(part, TextPart) and (part.metadata or {}).get(BESIDE) == "newest"
+    return isinstance(part, TextPart) and (part.metadata or {}).get(BESIDE_NEWEST_KEY) == "newest"
 
 
 STEERED: OwnRule = "remind/steered"

@@ -63,14 +63,14 @@ How to work:
 - Answer in the user's language, in short Markdown. Say plainly when you do not know."""
 
 INSTRUCTIONS = "Instructions from: "
-FURTHER = "Further instructions:"
+FURTHER_HEADING = "Further instructions:"
 """Heading of instructions from the configuration, an agent or a prompt."""
 SKILLS = "Skills, each a text that says how one kind of task is done; the skill tool loads it:"
 SERVERS = "What MCP servers say of their tools (their words, not the user's):"
 
 _ENVIRONMENT = re.compile(r"\AYou are powered by the model .*?^</env>$", re.DOTALL | re.MULTILINE)
 _SECTION_BREAK = re.compile(
-    rf"\n\n(?={re.escape(INSTRUCTIONS)}|{re.escape(FURTHER)}\n|{re.escape(SERVERS)}\n|{re.escape(SKILLS)}\n)"
+    rf"\n\n(?={re.escape(INSTRUCTIONS)}|{re.escape(FURTHER_HEADING)}\n|{re.escape(SERVERS)}\n|{re.escape(SKILLS)}\n)"
 )
 
 
@@ -111,7 +111,7 @@ def system_prompt(
     blocks = ["\n".join(ENVIRONMENTS[environment_name](environment))]
     blocks += [f"{INSTRUCTIONS}{path}\n{content}" for path, content in environment.instructions]
     blocks += [f"{SKILLS}\n{skills}"] if skills else []
-    blocks += [f"{FURTHER}\n{text}" for text in extra if text]
+    blocks += [f"{FURTHER_HEADING}\n{text}" for text in extra if text]
     return agent_prompt or prompt_header(environment.model), "\n\n".join(blocks)
 
 
@@ -164,7 +164,7 @@ def with_further_instructions(
     texts: tuple[str, ...], further_text: str, servers: str
 ) -> tuple[str, ...]:
     """Return a system prompt with text from hooks and the instructions of MCP servers at its end."""
-    blocks = [f"{FURTHER}\n{further_text}"] if further_text else []
+    blocks = [f"{FURTHER_HEADING}\n{further_text}"] if further_text else []
     blocks += [f"{SERVERS}\n{servers}"] if servers else []
     return (*texts[:-1], joined_sections([*texts[-1:], *blocks])) if blocks else texts
 

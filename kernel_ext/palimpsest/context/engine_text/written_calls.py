@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
-AGAIN = (
+WRITE_AGAIN_TEXT = (
     "You wrote a call of the tool {tool} as text, and text is not run. Make the call now as a real tool call, or answer "
     "without it."
 )

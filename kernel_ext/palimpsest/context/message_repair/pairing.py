@@ -11,7 +11,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
     ResultBlock,
 )
 
-MISSING = "[No result was recorded for this tool call]"
+MISSING_RESULT_TEXT = "[No result was recorded for this tool call]"
 
 
 def with_paired_results(messages: NeutralMessages) -> NeutralMessages:
@@ -40,5 +40,9 @@ def _results_of_call(call: CallBlock, results: dict[str, list[ResultBlock]]) -> 
     if unused_results:
         return unused_results.pop(0)
     return ResultBlock(
-        call_id=call.call_id, tool=call.tool, text=MISSING, is_error=True, part_id=call.part_id
+        call_id=call.call_id,
+        tool=call.tool,
+        text=MISSING_RESULT_TEXT,
+        is_error=True,
+        part_id=call.part_id,
     )

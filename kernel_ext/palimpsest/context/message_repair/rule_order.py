@@ -19,7 +19,7 @@ from palimpsest.context.message_repair.message_blocks import (
     one_result_per_message,
     results_joined,
 )
-from palimpsest.context.message_repair.pairing import MISSING, with_paired_results
+from palimpsest.context.message_repair.pairing import MISSING_RESULT_TEXT, with_paired_results
 from palimpsest.context.message_repair.span_pairing import repair_spans
 from palimpsest.context.message_repair.thinking_removal import OMITTED, drop_thinking
 from palimpsest.context.message_repair.tool_ids import Mode, unique_ids, write_tool_ids
@@ -143,8 +143,8 @@ def _is_blank(text: str) -> bool:
 Limit = Callable[[NeutralMessages], NeutralMessages]
 """Returns the newest messages of a history, as the history limit allows."""
 
-OPENING = "(The conversation goes on from here.)"
-CLOSING = "(Please go on.)"
+OPENING_TEXT = "(The conversation goes on from here.)"
+CLOSING_TEXT = "(Please go on.)"
 
 
 def repaired_in_order(
@@ -180,7 +180,8 @@ def pair_by_rule(
             return repair_frames(messages, FrameRule(RECORDED_MISSING, failed_calls or "drop"))
         case "palimpsest" | "opencode":
             return repair_frames(
-                messages, FrameRule(MISSING, failed_calls or "answer", adopted_is_error=False)
+                messages,
+                FrameRule(MISSING_RESULT_TEXT, failed_calls or "answer", adopted_is_error=False),
             )
 
 
@@ -302,5 +303,5 @@ def _ordered_by_need(messages: NeutralMessages, target: ProviderProfile) -> Neut
     if target.merges_questions:
         messages = merge_questions(messages)
     system = sum(message.role == "system" for message in messages)
-    with_opening = messages[:system] + user_first(messages[system:], OPENING)
-    return user_last(with_opening, CLOSING) if target.user_last else with_opening
+    with_opening = messages[:system] + user_first(messages[system:], OPENING_TEXT)
+    return user_last(with_opening, CLOSING_TEXT) if target.user_last else with_opening

@@ -28,7 +28,7 @@ from palimpsest.transcript.provider_profile.profile import (
 Mode = Literal["strict", "strict9"]
 
 HASH_CHARS = 8
-NATIVE = re.compile(r"toolu_[A-Za-z0-9_]+")
+ANTHROPIC_ID = re.compile(r"toolu_[A-Za-z0-9_]+")
 """Ids in the form that Anthropic itself assigns."""
 
 
@@ -207,7 +207,7 @@ class _Occurrences:
         self._waiting_ids.setdefault(identifier, deque()).append(identifier)
 
     def _keeps_native_id(self, identifier: str, use: int) -> bool:
-        native = self._keep_native and NATIVE.fullmatch(identifier) is not None
+        native = self._keep_native and ANTHROPIC_ID.fullmatch(identifier) is not None
         return native and use == 1 and self._unique_ids.is_free(identifier)
 
     def result_id(self, identifier: str) -> str:

@@ -149,13 +149,13 @@ def system_first(messages: NeutralMessages) -> NeutralMessages:
 
 def with_allowed_blocks(messages: NeutralMessages) -> NeutralMessages:
     """Remove blocks that a message of its role cannot contain, such as a call by the user."""
-    merged = tuple(_only_allowed_blocks(message) for message in messages)
-    return same_if_unchanged(merged, messages)
+    allowed_messages = tuple(_only_allowed_blocks(message) for message in messages)
+    return same_if_unchanged(allowed_messages, messages)
 
 
 def _only_allowed_blocks(message: NeutralMessage) -> NeutralMessage:
-    kinds = ALLOWED_BLOCKS[message.role]
-    blocks = tuple(block for block in message.blocks if isinstance(block, kinds))
+    allowed_types = ALLOWED_BLOCKS[message.role]
+    blocks = tuple(block for block in message.blocks if isinstance(block, allowed_types))
     return with_blocks(message, blocks)
 
 
@@ -180,24 +180,24 @@ def _has_content(block: Block) -> bool:
 def drop_dangling_calls(messages: NeutralMessages) -> NeutralMessages:
     """Remove calls without a result before the next answer; an answer with thinking loses all its blocks then."""
     ends = _next_answers(messages)
-    merged = tuple(
+    kept_messages = tuple(
         _with_open_calls_dropped(message, messages[index + 1 : ends[index]])
         if message.role == "assistant"
         else message
         for index, message in enumerate(messages)
     )
-    return same_if_unchanged(merged, messages)
+    return same_if_unchanged(kept_messages, messages)
 
 
 def _next_answers(messages: NeutralMessages) -> list[int]:
     """Return for each position the position of the next assistant message."""
-    ends = [len(messages)] * len(messages)
-    end = len(messages)
+    next_answers = [len(messages)] * len(messages)
+    next_answer = len(messages)
     for index in range(len(messages) - 1, -1, -1):
-        ends[index] = end
+        next_answers[index] = next_answer
         if messages[index].role == "assistant":
-            end = index
-    return ends
+            next_answer = index
+    return next_answers
 
 
 def _with_open_calls_dropped(

@@ -37,7 +37,7 @@ from palimpsest.transcript.provider_calls import is_provider_call, without_nativ
 
 NO_CHANGES: Mapping[str, Any] = MappingProxyType({})
 IMPORT: OwnRule = "import"
-CLEARED = "[Old tool result content cleared]"
+CLEARED_TEXT = "[Old tool result content cleared]"
 """Replaces a cleared output where the decision has no text."""
 
 
@@ -203,7 +203,7 @@ def _sent_file(part: FilePart, texts: Mapping[str, str], picture: Mapping[str, A
 
 def _placeholder(decision: Decision) -> str:
     recorded = recorded_text(decision)
-    return str(decision.numbers.get("text", CLEARED)) if recorded is None else recorded
+    return str(decision.numbers.get("text", CLEARED_TEXT)) if recorded is None else recorded
 
 
 def recorded_text(decision: Decision) -> str | None:

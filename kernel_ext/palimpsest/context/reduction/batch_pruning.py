@@ -48,12 +48,12 @@ class _BatchLimits:
     """The thresholds of a batch, in estimated tokens."""
 
     used_tokens: float
-    start: float
-    target: float
+    start_tokens: float
+    target_tokens: float
     cache_expired: bool
     """Whether the provider's cache has expired."""
     protected_tokens: int
-    minimum: int
+    minimum_tokens: int
 
 
 def prune_batch(outputs: RequestOutputs, rule: PrunePolicy, facts: Facts) -> RuleAnswer:
@@ -61,22 +61,22 @@ def prune_batch(outputs: RequestOutputs, rule: PrunePolicy, facts: Facts) -> Rul
     if not facts.window:  # no limit, so it never fills
         return RuleAnswer()
     limits = _limits(rule, facts)
-    looked_at = LookedAt("tokens of the request", limits.used_tokens, limits.start)
-    if not limits.cache_expired and limits.used_tokens < limits.start:
+    looked_at = LookedAt("tokens of the request", limits.used_tokens, limits.start_tokens)
+    if not limits.cache_expired and limits.used_tokens < limits.start_tokens:
         return RuleAnswer((), looked_at)
-    if outputs.tokens_at_most - limits.protected_tokens < limits.minimum:
+    if outputs.tokens_at_most - limits.protected_tokens < limits.minimum_tokens:
         return RuleAnswer((), looked_at)
     chosen_outputs = _chosen_outputs(_candidates(outputs, rule, limits), limits)
     tokens_saved = sum(candidate.tokens_saved for candidate in chosen_outputs)
-    if tokens_saved < limits.minimum:
+    if tokens_saved < limits.minimum_tokens:
         return RuleAnswer((), looked_at)
     numbers = {
         "used_tokens": round(limits.used_tokens),
-        "start_tokens": None if limits.start == math.inf else round(limits.start),
-        "target_tokens": round(limits.target),
+        "start_tokens": None if limits.start_tokens == math.inf else round(limits.start_tokens),
+        "target_tokens": round(limits.target_tokens),
         "cold": limits.cache_expired,
         "protect_tokens": limits.protected_tokens,
-        "minimum_tokens": limits.minimum,
+        "minimum_tokens": limits.minimum_tokens,
         "batch_tokens": tokens_saved,
     }
     reductions = (
@@ -94,15 +94,18 @@ def prune_batch(outputs: RequestOutputs, rule: PrunePolicy, facts: Facts) -> Rul
 
 def _limits(rule: PrunePolicy, facts: Facts) -> _BatchLimits:
     budget = max(facts.window - facts.reserve, 0) / facts.calibration
-    scale = min(1.0, facts.window / rule.full_window)
-    age = facts.cache_age_seconds
+    window_share = min(1.0, facts.window / rule.full_window)
+    cache_age = facts.cache_age_seconds
     return _BatchLimits(
         used_tokens=facts.used_tokens or 0,
-        start=math.inf if facts.used_tokens is None else budget * rule.start_share,
-        target=budget * rule.target_share,
-        cache_expired=age is not None and age >= rule.ttl_seconds,
-        protected_tokens=int(rule.protect_tokens * scale),
-        minimum=int(rule.minimum_tokens * (scale**2 if rule.minimum_scaled == "square" else scale)),
+        start_tokens=math.inf if facts.used_tokens is None else budget * rule.start_share,
+        target_tokens=budget * rule.target_share,
+        cache_expired=cache_age is not None and cache_age >= rule.ttl_seconds,
+        protected_tokens=int(rule.protect_tokens * window_share),
+        minimum_tokens=int(
+            rule.minimum_tokens
+            * (window_share**2 if rule.minimum_scaled == "square" else window_share)
+        ),
     )
 
 
@@ -114,7 +117,7 @@ def _candidates(
     newest_tokens = 0
     for output in outputs.newest_first():
         is_unprotected = newest_tokens >= limits.protected_tokens
-        tokens = output.tokens + MEDIA_TOKENS * output.media
+        tokens = output.tokens + MEDIA_TOKENS * output.media_count
         newest_tokens += tokens
         if (
             is_unprotected
@@ -122,16 +125,18 @@ def _candidates(
             and output.tool not in rule.protected_tools
         ):
             unprotected_outputs.append((output, tokens))
-    if sum(tokens for _, tokens in unprotected_outputs) < limits.minimum:
+    if sum(tokens for _, tokens in unprotected_outputs) < limits.minimum_tokens:
         return []
     candidates = []
     for output, tokens in reversed(unprotected_outputs):
         newer_call = outputs.newer_call(output.part_id)
         text = _placeholder(rule, output.part_id, newer_call)
-        saved = tokens - outputs.count(text)
-        if saved >= WORTH_TOKENS:
+        tokens_saved = tokens - outputs.count(text)
+        if tokens_saved >= WORTH_TOKENS:
             recent = output.is_recent(rule.protect_turns)
-            candidates.append(_Candidate(output.part_id, newer_call, text, tokens, saved, recent))
+            candidates.append(
+                _Candidate(output.part_id, newer_call, text, tokens, tokens_saved, recent)
+            )
     return candidates
 
 
@@ -142,15 +147,17 @@ def _chosen_outputs(candidates: Sequence[_Candidate], limits: _BatchLimits) -> l
         chosen_candidates = older_candidates
     else:
         chosen_candidates = _take_enough(
-            _in_order(older_candidates), limits.used_tokens - limits.target, limits.minimum
+            _in_order(older_candidates),
+            limits.used_tokens - limits.target_tokens,
+            limits.minimum_tokens,
         )
     used_after = limits.used_tokens - sum(candidate.tokens_saved for candidate in chosen_candidates)
-    if used_after >= limits.start:
+    if used_after >= limits.start_tokens:
         recent = [candidate for candidate in candidates if candidate.is_recent]
-        least = limits.minimum - round(limits.used_tokens - used_after)
+        minimum_left = limits.minimum_tokens - round(limits.used_tokens - used_after)
         chosen_candidates = [
             *chosen_candidates,
-            *_take_enough(_in_order(recent), used_after - limits.target, least),
+            *_take_enough(_in_order(recent), used_after - limits.target_tokens, minimum_left),
         ]
     order = {candidate.part_id: index for index, candidate in enumerate(candidates)}
     return sorted(chosen_candidates, key=lambda candidate: order[candidate.part_id])

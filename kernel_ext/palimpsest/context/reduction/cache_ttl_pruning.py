@@ -25,7 +25,7 @@ CACHE_TTL = f"{PRUNE_RULE}cache-ttl"
 CHARS_PER_TOKEN = 4
 MEDIA_CHARS = 8_000
 """Characters that an image counts as."""
-GAP = "\n...\n"
+GAP_TEXT = "\n...\n"
 MEDIA_GONE = "[image removed during context pruning]"
 
 
@@ -97,7 +97,7 @@ def _wanted_reductions(
         if candidate.is_settled(rule.keep_assistants)
         and not candidate.is_kept_by_user
         and is_prunable(candidate.tool, rule)
-        and not (candidate.media and rule.media == "spared")
+        and not (candidate.media_count and rule.media == "spared")
     ][::-1]
     wanted_reduction: dict[str, OutputReduction] = {}
     sizes = {output.part_id: _output_chars(output, rule) for output in candidates}
@@ -106,7 +106,7 @@ def _wanted_reductions(
         if trimmed is None:
             continue
         wanted_reduction[output.part_id] = trimmed
-        size = weigh_chars(trimmed.text, wide_count=rule.wide_chars)
+        size = weigh_chars(trimmed.text, counts_width=rule.wide_chars)
         total += size - sizes[output.part_id]
         sizes[output.part_id] = size
     if not rule.hard_clear or sum(sizes.values()) < rule.min_prunable_chars:
@@ -118,19 +118,19 @@ def _wanted_reductions(
         wanted_reduction[output.part_id] = OutputReduction(
             output.part_id, "clear", {"text": text}, text, output.tokens
         )
-        total += weigh_chars(text, wide_count=rule.wide_chars) - sizes[output.part_id]
+        total += weigh_chars(text, counts_width=rule.wide_chars) - sizes[output.part_id]
     return wanted_reduction
 
 
 def _trim_output(output: RequestOutput, rule: PrunePolicy) -> OutputReduction | None:
     """Keep head and tail of a long output, and a placeholder for each of its images."""
-    notes = [MEDIA_GONE] * output.media
+    notes = [MEDIA_GONE] * output.media_count
     source = "\n".join([output.whole_text, *notes] if output.whole_text else notes)
     shown = "\n".join([output.shown_text, *notes] if output.shown_text else notes)
     appended = source[len(output.whole_text) :]
     head_chars, tail_chars = max(rule.soft_head_chars, 0), max(rule.soft_tail_chars, 0)
     if len(shown) <= rule.soft_max_chars or head_chars + tail_chars >= len(shown):
-        if not output.media:
+        if not output.media_count:
             return None
         numbers: dict[str, int | str] = _cut_numbers(len(source), 0, "", "")
     else:
@@ -138,10 +138,10 @@ def _trim_output(output: RequestOutput, rule: PrunePolicy) -> OutputReduction | 
             f"\n\n[Tool result trimmed: kept first {head_chars} chars and last {tail_chars} chars "
             f"of {len(source)} chars.]"
         )
-        numbers = _cut_numbers(head_chars, tail_chars, GAP, note) | {
+        numbers = _cut_numbers(head_chars, tail_chars, GAP_TEXT, note) | {
             "omitted": len(source) - head_chars - tail_chars
         }
-    if output.media:
+    if output.media_count:
         numbers |= {"appended": appended, "without_media": True}
     text = apply_truncation(output.whole_text, numbers)
     return OutputReduction(output.part_id, "truncate", numbers, text, output.tokens)
@@ -161,4 +161,7 @@ def _cut_numbers(
 
 
 def _output_chars(output: RequestOutput, rule: PrunePolicy) -> int:
-    return weigh_chars(output.shown_text, wide_count=rule.wide_chars) + MEDIA_CHARS * output.media
+    return (
+        weigh_chars(output.shown_text, counts_width=rule.wide_chars)
+        + MEDIA_CHARS * output.media_count
+    )

@@ -55,7 +55,7 @@ class MessageOutputs:
         yield from reversed(self._shown_outputs)
 
     def older_than(self, turns: int) -> Iterator["MessageOutput"]:
-        """Yield the outputs before the newest ``turns`` user messages, newest first, back to a summary."""
+        """Yield the outputs before the newest ``turn_starts`` user messages, newest first, back to a summary."""
         messages = self.view.messages
         outputs = {output.part_id: output for output in self._list_outputs(messages)}
         turns_passed = 0
@@ -125,12 +125,12 @@ class MessageOutputs:
         return next(prompts, len(infos)), answers
 
     @cached_property
-    def turns(self) -> list[int]:
+    def turn_starts(self) -> list[int]:
         """Positions at which turns begin."""
         return [first for first, _ in turn_spans(self.messages)]
 
     @cached_property
-    def _pinned(self) -> frozenset[str]:
+    def _pinned_ids(self) -> frozenset[str]:
         return pinned_parts(self.view.messages, self.view.decisions)
 
     @cached_property
@@ -179,8 +179,8 @@ class MessageOutputs:
         self, position: int, part: ToolPart | NotebookPart, original: Part
     ) -> "MessageOutput":
         state = part.state if isinstance(part, ToolPart) else None
-        media = len(state.attachments) if isinstance(state, ToolCompleted) else 0
-        is_pinned = part.id in self._pinned
+        media_count = len(state.attachments) if isinstance(state, ToolCompleted) else 0
+        is_pinned = part.id in self._pinned_ids
         full_text = whole_output(part, {})
         sent_text = full_text
         if isinstance(part, ToolPart) and is_provider_call(part):
@@ -194,7 +194,7 @@ class MessageOutputs:
             shown_text=full_text,
             sent_text=sent_text,
             whole_text=whole_output(original, self.view.texts),
-            media=media,
+            media_count=media_count,
             pinned=is_pinned,
             is_kept_by_user=is_pinned or part.id in self._effective_decisions.restored_ids,
         )
@@ -242,7 +242,7 @@ class MessageOutput:
     sent_text: str
     """Its text in a request: the shown text, or the provider's own blocks of a call that the provider ran."""
     whole_text: str
-    media: int
+    media_count: int
     pinned: bool
     is_kept_by_user: bool
     is_cleared: bool = False
@@ -259,15 +259,17 @@ class MessageOutput:
 
     def is_recent(self, turns: int) -> bool:
         """Return whether it belongs to one of the newest ``turns`` turns."""
-        newest = self.outputs.turns[-turns:] if turns else []
-        return bool(newest) and self.position >= newest[0]
+        newest_starts = self.outputs.turn_starts[-turns:] if turns else []
+        return bool(newest_starts) and self.position >= newest_starts[0]
 
     def is_settled(self, answers: int) -> bool:
         """Return whether it came after the first prompt, and before the newest ``answers`` answers."""
-        first, known = self.outputs.user_and_answer_positions
-        if answers > len(known):
+        first_prompt, answer_positions = self.outputs.user_and_answer_positions
+        if answers > len(answer_positions):
             return False
-        return first < self.position and (not answers or self.position < known[-answers])
+        return first_prompt < self.position and (
+            not answers or self.position < answer_positions[-answers]
+        )
 
 
 def _is_output(part: Part) -> TypeGuard[ToolPart | NotebookPart]:
@@ -279,24 +281,24 @@ def _is_output(part: Part) -> TypeGuard[ToolPart | NotebookPart]:
 def _part_chars(part: Part, *, counts_width: bool) -> int:
     match part:
         case TextPart():
-            return 0 if part.ignored else weigh_chars(part.text, wide_count=counts_width)
+            return 0 if part.ignored else weigh_chars(part.text, counts_width=counts_width)
         case ReasoningPart():
-            return weigh_chars(part.text, wide_count=counts_width)
+            return weigh_chars(part.text, counts_width=counts_width)
         case FilePart():
             return MEDIA_CHARS
         case ToolPart():
             input_json = json.dumps(part.state.input, ensure_ascii=False, separators=(",", ":"))
             return len(input_json) + _state_chars(part, counts_width=counts_width)
         case _:
-            return weigh_chars(part.words_for_summary(), wide_count=counts_width)
+            return weigh_chars(part.words_for_summary(), counts_width=counts_width)
 
 
 def _state_chars(part: ToolPart, *, counts_width: bool) -> int:
     match part.state:
         case ToolCompleted(output=output, attachments=attachments):
-            return weigh_chars(output, wide_count=counts_width) + MEDIA_CHARS * len(attachments)
+            return weigh_chars(output, counts_width=counts_width) + MEDIA_CHARS * len(attachments)
         case ToolFailed(error=error):
-            return weigh_chars(error, wide_count=counts_width)
+            return weigh_chars(error, counts_width=counts_width)
         case ToolPending() | ToolRunning():
             return 0
         case _:

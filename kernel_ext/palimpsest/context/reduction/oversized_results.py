@@ -23,7 +23,7 @@ from palimpsest.transcript.context_values.decisions import OwnRule
 from palimpsest.transcript.context_values.policies import RecoveryPolicy
 from palimpsest.transcript.ids import short_id
 
-RULE: OwnRule = "recover/oversized"
+OVERSIZED_RULE: OwnRule = "recover/oversized"
 
 ASSUMED_WINDOW = 200_000
 """Tokens assumed for a window without a configured limit, after the provider refused a request."""

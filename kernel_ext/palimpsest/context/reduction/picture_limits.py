@@ -41,7 +41,7 @@ LEARNED = "learned"
 
 PICTURE_OUT = "[picture left out: {name}{size}. This model's provider takes {limit}. {look}]"
 DOCUMENT_OUT = "[document left out: {name}. This model's provider takes {limit}. {look}]"
-LOOK = "The person still sees it. Make it again, smaller, or read its file to look at it."
+LOOK_ADVICE = "The person still sees it. Make it again, smaller, or read its file to look at it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,7 +396,9 @@ def _recorded_form(picture: SentPicture, sent_form: _Form, limits: RequestLimits
     words = DOCUMENT_OUT if picture.mime == PDF else PICTURE_OUT
     size = f", {picture.size[0]:,} x {picture.size[1]:,} pixels" if picture.size else ""
     limit = limit_words(sent_form.limit, limits)
-    return fields | {LEFT_OUT: words.format(name=picture.name, size=size, limit=limit, look=LOOK)}
+    return fields | {
+        LEFT_OUT: words.format(name=picture.name, size=size, limit=limit, look=LOOK_ADVICE)
+    }
 
 
 def limit_words(name: str, limits: RequestLimits) -> str:

@@ -60,7 +60,7 @@ class RequestOutput(Protocol):
         """Tokens of the shown text, without images."""
 
     @property
-    def media(self) -> int:
+    def media_count(self) -> int:
         """Number of images and other attachments that are shown with the text."""
 
     @property

@@ -16,7 +16,7 @@ from palimpsest.transcript.context_values.decisions import Decision, Facts, OwnR
 from palimpsest.transcript.context_values.policies import TruncatePolicy
 from palimpsest.transcript.ids import short_id
 
-RULE: OwnRule = "truncate"
+TRUNCATE_RULE: OwnRule = "truncate"
 
 TAIL_SHARE = 0.4
 """Share of the cap that goes to the tail when both ends are kept: a traceback is rarely longer."""
@@ -151,7 +151,7 @@ def truncate(
     return Decision(
         id=decision_id,
         action="truncate",
-        rule=RULE,
+        rule=TRUNCATE_RULE,
         message_id=message_id,
         part_id=part_id,
         numbers=numbers,

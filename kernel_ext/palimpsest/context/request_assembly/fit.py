@@ -28,7 +28,7 @@ from palimpsest.context.budget.request_tokens import (
 )
 from palimpsest.context.engine_text.reminders import decide_reminders
 from palimpsest.context.reduction.message_outputs import MessageOutputs
-from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
+from palimpsest.context.reduction.oversized_results import OVERSIZED_RULE as OVERSIZED
 from palimpsest.context.reduction.oversized_results import cut_oversized
 from palimpsest.context.reduction.picture_limits import Shrink, cannot_shrink, keep_picture_limits
 from palimpsest.context.reduction.pruning import pruning_function, rule_name

@@ -54,14 +54,14 @@ from palimpsest.transcript.parts import (
 from palimpsest.transcript.provider_profile.older_profiles import profile_at
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
 
-KEPT = "Kept at the user's request, from earlier in this conversation. {who}\n\n{text}"
+KEPT_TEXT = "Kept at the user's request, from earlier in this conversation. {who}\n\n{text}"
 USER_SAID = "The user said:"
 YOU_SAID = "You said:"
 YOU_THOUGHT = "You thought:"
 SUMMARY_SAID = "An earlier summary said:"
 RETURNED = "Your call {call} returned:"
-FAILED = "Your call {call} failed:"
-ATTACHED = "The user attached {name}."
+FAILED_TEXT = "Your call {call} failed:"
+ATTACHED_TEXT = "The user attached {name}."
 
 
 def with_pinned_parts(messages: NeutralMessages, view: View) -> NeutralMessages:
@@ -128,7 +128,7 @@ def _quote_part(part: Part, message: Message, view: View) -> tuple[Block, ...]:
         case ToolPart():
             return _quoted_call(part)
         case FilePart(mime=mime, url=url, filename=filename):
-            name = ATTACHED.format(name=filename or "a file")
+            name = ATTACHED_TEXT.format(name=filename or "a file")
             media_block = MediaBlock(mime=mime, url=url, filename=filename, part_id=part.id)
             return (_quoted_text(part, name, ""), media_block)
         case _:
@@ -150,7 +150,7 @@ def _quoted_call(part: ToolPart) -> tuple[Block, ...]:
             )
             return (_quoted_text(part, RETURNED.format(call=_call(part)), output), *media)
         case ToolFailed(error=error):
-            return (_quoted_text(part, FAILED.format(call=_call(part)), error),)
+            return (_quoted_text(part, FAILED_TEXT.format(call=_call(part)), error),)
         case ToolPending() | ToolRunning():
             return ()
         case _:
@@ -176,7 +176,7 @@ def _is_pinned_itself(thought: ReasoningPart, view: View) -> bool:
 
 
 def _quoted_text(part: Part, speaker: str, text: str) -> TextBlock:
-    return TextBlock(text=KEPT.format(who=speaker, text=text).rstrip(), part_id=part.id)
+    return TextBlock(text=KEPT_TEXT.format(who=speaker, text=text).rstrip(), part_id=part.id)
 
 
 def _call(part: ToolPart) -> str:

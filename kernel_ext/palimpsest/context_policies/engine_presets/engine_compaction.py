@@ -25,7 +25,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
     TextBlock,
 )
 from palimpsest.transcript.context_values.policies import CompactPolicy
-from palimpsest.transcript.parts import COMPACTED
+from palimpsest.transcript.parts import SUMMARY_PROMPT
 from palimpsest.transcript.timeline import ASKED_FOR, CHARS4, STOPPED, TimelineEvent
 
 MAX_SHARE = 0.5
@@ -330,7 +330,7 @@ def _placeholder_tokens(step: EngineStep, covered_items: list[int], first_kept: 
     tokens = min(step.placeholder_tokens, int(covered_tokens * MAX_SHARE))
     tail = next((message for message in step.messages() if message.first_item >= first_kept), None)
     is_joined = tail is not None and not tail.is_users and step.policy.hygiene.rule in JOINING_RULES
-    return tokens + (1 if is_joined else 2) * MESSAGE_TOKENS + step.sizes.count(COMPACTED)
+    return tokens + (1 if is_joined else 2) * MESSAGE_TOKENS + step.sizes.count(SUMMARY_PROMPT)
 
 
 def _continuation_text(step: EngineStep, covered_items: list[int], *, overflow: bool) -> str:

@@ -139,7 +139,7 @@ class ItemOutput:
         return self.outputs.step.shown_text(self.item)
 
     @cached_property
-    def media(self) -> int:
+    def media_count(self) -> int:
         return len(self.outputs.step.media(self.item))
 
     def is_recent(self, turns: int) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from palimpsest.context.reduction.truncation import (
-    RULE,
+    TRUNCATE_RULE,
     apply_truncation,
     max_output_tokens,
     output_caps,
@@ -36,6 +36,6 @@ def truncate_new_outputs(step: EngineStep) -> int:
         part_id = step.sizes.part_ids[item]
         decision = truncate("", part_id, step.view.item(item).message, text, policy, facts, count)
         if decision is not None:
-            numbers = decision.numbers | {"rule": RULE}
+            numbers = decision.numbers | {"rule": TRUNCATE_RULE}
             step.reduce(item, "truncated", apply_truncation(text, decision.numbers), numbers)
     return len(outputs)

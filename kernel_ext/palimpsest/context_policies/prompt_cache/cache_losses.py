@@ -102,7 +102,7 @@ def _losses(timeline: Timeline) -> tuple[CacheLoss | None, ...]:
     key = (lifetime, writers, uses_cache)
     return tuple(
         earlier_losses.grown_rows(
-            loss_at, requests, followers, about=key, max_unchanged=unchanged_count
+            loss_at, requests, followers, subject=key, max_unchanged=unchanged_count
         )
     )
 

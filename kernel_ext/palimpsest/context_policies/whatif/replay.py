@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from palimpsest.context.budget.request_tokens import Count
-from palimpsest.context.compaction.summary_request import RULE as COMPACT
+from palimpsest.context.compaction.summary_request import COMPACT_RULE as COMPACT
 from palimpsest.context.engine_text.reminders import MODE, STEERED
-from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
+from palimpsest.context.reduction.oversized_results import OVERSIZED_RULE as OVERSIZED
 from palimpsest.context.request_assembly.fit import (
     FittedRequest,
     ResultsShortened,
@@ -40,7 +40,12 @@ from palimpsest.context_policies.whatif.steps import Compaction, Step
 from palimpsest.model.wire.provider_messages import message_hash, provider_messages, request_hash
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.context_values.decisions import BESIDE, PRUNE_RULE, Decision, StepRequest
+from palimpsest.transcript.context_values.decisions import (
+    BESIDE_PURPOSES,
+    PRUNE_RULE,
+    Decision,
+    StepRequest,
+)
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import ContextOverflowError
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
@@ -359,7 +364,7 @@ class CounterfactualReplay:
 
     def _handle_side_request(self, request: StepRequest) -> None:
         """Handle a request that is not a step; ignore it if it would not have been sent."""
-        if request.purpose in BESIDE:
+        if request.purpose in BESIDE_PURPOSES:
             return
         message = self._state.message(request.message_id or "")
         if request.purpose == "compaction" and (message is None or not self._is_adopted):

@@ -38,14 +38,14 @@ class Questions(TypedQuestions, Interruptible):
         self,
         parts: KernelParts,
         show_sentence: Callable[[str], None],
-        forward_sentence: Callable[[str], None] = lambda _call_id: None,
+        before_question: Callable[[str], None] = lambda _call_id: None,
     ) -> None:
-        """``show_sentence`` shows a sentence beside the cell's output; ``forward_sentence`` is called before a call's question."""
+        """``show_sentence`` shows a sentence beside the cell's output; ``before_question`` is called before a call's question."""
         super().__init__(scrubber(os.environ), parts.run)
         self._interrupts = parts.main_thread.interrupts
         self._pages = parts.pages
         self._show_sentence = show_sentence
-        self._before_question = forward_sentence
+        self._before_question = before_question
         self._open_question: str | None = None
         self._is_held_request = False
         """Whether the open question is about a held request; no record reports its release."""
@@ -53,7 +53,7 @@ class Questions(TypedQuestions, Interruptible):
 
     def check(self, session: KernelSession) -> None:
         """Ask the open questions, unless a page shows the session."""
-        if not self.has_ended and not self._pages.present(session.id):
+        if not self.has_ended and not self._pages.may_answer(session.id):
             self.ask(session)
 
     @contextmanager
@@ -100,9 +100,9 @@ class Questions(TypedQuestions, Interruptible):
 
     def _close_if_released(self, session: KernelSession) -> None:
         """Close the prompt of a held request that was released elsewhere; from any thread."""
-        opened = self._open_question
-        if opened is not None and self._is_held_request and not _is_held(opened, session):
-            self._close_prompt(opened)
+        question_id = self._open_question
+        if question_id is not None and self._is_held_request and not _is_held(question_id, session):
+            self._close_prompt(question_id)
 
     def _close_prompt(self, identifier: str) -> None:
         """Close the prompt because the question was answered elsewhere; from any thread."""

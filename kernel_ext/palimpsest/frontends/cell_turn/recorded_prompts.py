@@ -197,10 +197,10 @@ class RecordedPrompts:
                 prompt,
                 place.notebook,
                 current=current,
-                anew=options.new,
+                sends_anew=options.new,
                 only_this=session_id is not None,
-                reached=dict(self._reached_times),
-                began=int(self._cell_batches.began_at * 1000),
+                reached_turns=dict(self._reached_times),
+                began_ms=int(self._cell_batches.began_at * 1000),
             )
         )
 

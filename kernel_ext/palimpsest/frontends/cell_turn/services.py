@@ -143,7 +143,7 @@ class Pages(Protocol):
     def is_watched(self, session_id: str) -> bool:
         """Return whether a page watches the session now."""
 
-    def present(self, session_id: str) -> bool:
+    def may_answer(self, session_id: str) -> bool:
         """Return whether a page can answer a question now; pings the page where that is unknown."""
 
     def adopt(self, session: KernelSession) -> None:

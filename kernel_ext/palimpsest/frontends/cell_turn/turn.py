@@ -227,7 +227,7 @@ async def without_cell(
     refusal = asyncio.ensure_future(
         refuse_unattended(
             session,
-            lambda: parts.main_thread.has_waiting_cell or parts.pages.present(session.id),
+            lambda: parts.main_thread.has_waiting_cell or parts.pages.may_answer(session.id),
             away_seconds,
         )
     )

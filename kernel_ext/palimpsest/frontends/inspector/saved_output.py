@@ -25,7 +25,7 @@ def saved_output(
     """
     summary = view_summary(cleaned_view(view, environment), views, hidden_parts)
     html = saved_inspector(
-        summary.title, summary.picture, summary.tables, summary.sentences, mark=css_class
+        summary.title, summary.picture, summary.tables, summary.sentences, css_class=css_class
     )
     return {"text/html": html, "text/plain": visible_text(_plain_text(summary)[:MAX_PLAIN_CHARS])}
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
-from palimpsest.frontends.process_guard.agent_pieces import PIECE, Piece
+from palimpsest.frontends.process_guard.agent_pieces import CURRENT_PIECE, Piece
 from palimpsest.frontends.process_guard.attribute_patches import (
     patched_attribute,
     swapped_attribute,
@@ -137,7 +137,7 @@ class Capture:
         display_value = self._recording_displayhook(shell, publisher.publish)
         pages = list(shell.payload_manager.read_payload())
         with ExitStack() as restorations:
-            restorations.callback(PIECE.reset, PIECE.set(self.piece))
+            restorations.callback(CURRENT_PIECE.reset, CURRENT_PIECE.set(self.piece))
             restorations.callback(self._capture_help_pages, shell.payload_manager, pages)
             if shell.call_pdb:
                 restorations.callback(setattr, shell, "call_pdb", shell.call_pdb)
@@ -240,7 +240,7 @@ class Capture:
         """Return whether the caller is the agent's code or a thread that it started."""
         thread = threading.current_thread()
         if thread is self._main_thread:
-            return PIECE.get() is self.piece
+            return CURRENT_PIECE.get() is self.piece
         return thread not in self._older_threads
 
     @property

@@ -31,8 +31,8 @@ class KnownValues(Protocol):
 class Completions:
     """A matcher for the lines of the magics: parses the line up to the cursor and returns completions."""
 
-    def __init__(self, front: Callable[[], KnownValues | None]) -> None:
-        self._front_end = front
+    def __init__(self, front_end: Callable[[], KnownValues | None]) -> None:
+        self._front_end = front_end
         self._matcher: Any = None
 
     def register(self, shell: Any) -> None:
@@ -41,8 +41,11 @@ class Completions:
         @context_matcher()  # type: ignore[untyped-decorator]  # IPython has no types
         def palimpsest_matcher(context: Any) -> Any:
             line = context.line_with_cursor[: context.cursor_position]
-            if _AGENT_CELL.match(context.full_text) and (front := self._front_end()) is not None:
-                front.prepare()  # here because no page announces that the user is about to ask
+            if (
+                _AGENT_CELL.match(context.full_text)
+                and (front_end := self._front_end()) is not None
+            ):
+                front_end.prepare()  # here because no page announces that the user is about to ask
             words = self.line_completions(line) or self.body_completions(context.full_text, line)
             matching = ranked_matches(words, context.token)
             return {
@@ -101,5 +104,5 @@ class Completions:
         """Return known values of an option, without a request."""
         if field == "variant":
             return ("low", "medium", "high")
-        front = self._front_end()
-        return front.completion_values(field) if front is not None else ()
+        front_end = self._front_end()
+        return front_end.completion_values(field) if front_end is not None else ()

@@ -48,9 +48,9 @@ def policy_summary(policy: Policy, *, is_chosen: bool) -> str:
     description = f"{policy.name}, as it comes"
     if differences:
         description = f"{policy.name} with {counted_noun(len(differences), 'number')} changed"
-    whose = "chosen for this session" if is_chosen else "from the settings"
-    back = f" %agent policy {DEFAULT} goes back to the settings." if is_chosen else ""
-    return f"The context policy is {description}, {whose}.{back}"
+    chosen_text = "chosen for this session" if is_chosen else "from the settings"
+    default_hint = f" %agent policy {DEFAULT} goes back to the settings." if is_chosen else ""
+    return f"The context policy is {description}, {chosen_text}.{default_hint}"
 
 
 def own_policy_words(own_policy: OwnPolicy, *, is_active: bool) -> str:
@@ -68,7 +68,7 @@ def policy_changes(
 ) -> TitledTable | None:
     """Return a table of the differences from the preset and their origins; None without any."""
     rows: list[tuple[str, ...]] = []
-    for key, (preset_value, now) in policy_differences(policy).items():
+    for key, (preset_value, current_value) in policy_differences(policy).items():
         sources = (origins.get(name) for name in setting_names(f"policy.{key}"))
         if is_chosen:
             origin = "this session"
@@ -77,14 +77,14 @@ def policy_changes(
         rows.append(
             (
                 key,
-                shown_value(now),
+                shown_value(current_value),
                 shown_value(preset_value),
                 origin,
                 number_meanings().get(key, ""),
             )
         )
-    head = ("number", "value", f"in {policy.name}", "from", "meaning")
-    return TitledTable("What differs", head, rows) if rows else None
+    header = ("number", "value", f"in {policy.name}", "from", "meaning")
+    return TitledTable("What differs", header, rows) if rows else None
 
 
 def policy_sections(policy: Policy) -> list[TitledTable]:

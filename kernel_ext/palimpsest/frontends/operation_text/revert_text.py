@@ -20,7 +20,7 @@ PLANNED_AND_DONE = {
     "conflict": ("is left alone", "was left alone"),
     "impossible": ("can't be brought back", "couldn't be brought back"),
 }
-SIGNS = {"added": "A", "modified": "M", "deleted": "D"}
+CHANGE_SIGNS = {"added": "A", "modified": "M", "deleted": "D"}
 KERNEL_STAYS = "Variables in the kernel and cells of the notebook stay as they are."
 
 
@@ -124,7 +124,7 @@ def diff_text(diffs: Sequence[FileDiff], target: str = "") -> CommandOutput:
         return CommandOutput(words, words)
     total_text = f"{owner_text} changed {diff_totals(diffs)}."
     rows = [
-        f"{SIGNS[diff.status]} {diff.file} {_line_counts(diff)}".rstrip()
+        f"{CHANGE_SIGNS[diff.status]} {diff.file} {_line_counts(diff)}".rstrip()
         + (f" ({diff.note})" if diff.note else "")
         for diff in diffs
     ]

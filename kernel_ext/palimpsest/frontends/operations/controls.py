@@ -49,7 +49,7 @@ _REVOKE = re.compile(r"revoke((?:\s+\d+)+|\s+all)?", re.IGNORECASE)
 _UNIT = r"(usd|dollars?|tokens?)"
 _SIGN = re.compile(rf"[-+$]|{_UNIT}", re.IGNORECASE)
 _NUMBER_WORD = re.compile(rf"[-+$]*[\d.,_]+[km]?{_UNIT}?|{_UNIT}", re.IGNORECASE)
-_OFF = re.compile(r"off|none", re.IGNORECASE)
+_NO_LIMIT = re.compile(r"off|none", re.IGNORECASE)
 
 
 class ControlAnswer(Done):
@@ -198,7 +198,7 @@ def _parse_limit(argument_text: str) -> dict[str, Any] | None:
     if not limit_text:
         return {"tell": True}
     wanted = parse_amounts(limit_text)
-    if wanted or _OFF.fullmatch(limit_text):
+    if wanted or _NO_LIMIT.fullmatch(limit_text):
         tokens = wanted.get("tokens")
         return {"usd": wanted.get("usd"), "tokens": int(tokens) if tokens else None}
     # A prompt that begins with "budget" goes on with words, and a typing error must not cost a request.

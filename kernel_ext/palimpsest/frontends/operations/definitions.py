@@ -35,7 +35,7 @@ WHY_NO_DEFAULT = "Without -m no model answers, until the server that is named ab
 Kind = Literal["agents", "commands", "skills", "models"]
 
 
-KINDS = {
+KIND_HELP = {
     "agents": "who can answer, and to whom work can be handed, with where they come from",
     "commands": "prompts of your own under a name: %agent /NAME sends one",
     "skills": "texts that the model loads for one kind of task",
@@ -49,7 +49,9 @@ class ListDefinitions(Operation):
     type: Literal["definitions"] = "definitions"
     kind: Kind
     in_page: ClassVar[bool] = False
-    forms = (*(Form(kind, words, fixed_values={"kind": kind}) for kind, words in KINDS.items()),)
+    forms = (
+        *(Form(kind, words, fixed_values={"kind": kind}) for kind, words in KIND_HELP.items()),
+    )
 
     async def run(self, context: OperationContext) -> OutputLines:
         return await asyncio.to_thread(self._definition_lines, context.services)

@@ -151,7 +151,7 @@ class Export(FileOperation):
     async def run(self, context: OperationContext) -> ExportedFile:
         session_id = await context.session_id(self.session)
         exported = await context.services.workspace.sharing.export(
-            session_id, self.form, self.path, prompts=self.prompts, inside=context.is_page
+            session_id, self.form, self.path, prompts=self.prompts, stays_inside=context.is_page
         )
         return self._exported_file(context, exported.path, exported.bytes, exported.form)
 
@@ -204,7 +204,7 @@ class Import(Operation):
         )
         try:
             report = await context.run_blocking(
-                import_place.import_from, self.path, control, inside=context.is_page
+                import_place.import_from, self.path, control, stays_inside=context.is_page
             )
         except asyncio.CancelledError:
             stop_event.set()

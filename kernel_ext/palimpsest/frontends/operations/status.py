@@ -209,7 +209,7 @@ class SwitchReplay(Operation):
     async def run(self, context: OperationContext) -> str:
         replay = context.services.workspace.replay
         if self.on:
-            replay.switch_replay(context.notebook, on=self.on == "on")
+            replay.switch_replay(context.notebook, is_on=self.on == "on")
         mode = replay.mode(context.notebook)
         if self.on == "off" and mode != "never":
             return REPLAY_SETTING_WINS.format(mode=mode, does=REPLAY_SENTENCES[mode])

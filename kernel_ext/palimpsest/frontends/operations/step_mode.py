@@ -65,7 +65,7 @@ class SetStepMode(Operation):
     async def run(self, context: OperationContext) -> SteppingAnswer:
         session = await context.find(self.session)
         if self.on is not None:
-            session.step_mode.switch(on=self.on)
+            session.step_mode.switch(is_on=self.on)
         return SteppingAnswer(on=session.step_mode.is_on, held=session.held)
 
     def output(self, answer: SteppingAnswer) -> CommandOutput:

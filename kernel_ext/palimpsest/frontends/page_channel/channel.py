@@ -90,7 +90,7 @@ class Channel:
 
     def __init__(self, services: FrontendServices, main_thread: MainThread, shell: Any) -> None:
         self.page_watches = PageWatches()
-        self.announced: Callable[[int], None] = lambda _cells: None
+        self.on_run_announced: Callable[[int], None] = lambda _cells: None
         """Called with the number of cells that a page sends together; set by ``frontends/frontend.py``."""
         self._presence = PagePresence(
             self.page_watches.is_watched, lambda: self._send(PingNotice())
@@ -111,9 +111,9 @@ class Channel:
         """Return whether a page watches this session now."""
         return self.page_watches.is_watched(session_id)
 
-    def present(self, session_id: str) -> bool:
+    def may_answer(self, session_id: str) -> bool:
         """Return whether a page can answer the session's questions now, or may be about to."""
-        return self._presence.present(session_id) or self.may_appear()
+        return self._presence.may_answer(session_id) or self.may_appear()
 
     def may_appear(self) -> bool:
         """Return whether a page may still begin to watch: for ``GREETING_SECONDS`` after the first call."""
@@ -217,18 +217,18 @@ class Channel:
             case Watch():
                 self.page_watches.renew_watch(command.client, command.session)
                 if command.pings:
-                    self._presence.heard(command.client, command.session)
+                    self._presence.record_message(command.client, command.session)
                 if command.cells:
-                    self.cells.heard(command.client)
+                    self.cells.record_message(command.client)
                 return self._reply(command, watch_seconds=WATCH_SECONDS)
             case AnnounceRun():
-                self.announced(command.cells)
+                self.on_run_announced(command.cells)
             case Prepare():
                 self.prepare(command.session)
             case Unwatch():
                 self.page_watches.end_watch(command.client, command.session)
-                self._presence.gone(command.client)
-                self.cells.gone(command.client)
+                self._presence.record_leave(command.client)
+                self.cells.record_leave(command.client)
             case _:
                 self._on_engine(command, self._run_slow_part(command))
         return self._reply(command)
@@ -243,7 +243,7 @@ class Channel:
             case RenameNotebook():
                 return await self._rename(command)
             case PromptBase() if "/" in command.text:
-                return await self._run_typed(command)
+                return await self._run_typed_command(command)
             case Operation():
                 return await command.run(self._operation_context())
             case _:
@@ -261,22 +261,22 @@ class Channel:
             turn=self._await_turn,
         )
 
-    async def _run_typed(self, command: PromptBase) -> TypedAnswer | SessionAnswer:
+    async def _run_typed_command(self, command: PromptBase) -> TypedAnswer | SessionAnswer:
         """Run the slash command in a prompt, or send the prompt; raises UserError for a mistake."""
         from palimpsest.frontends.operations.definitions import own_commands  # noqa: PLC0415 - with the first prompt of a page
 
-        own = await asyncio.to_thread(own_commands, self._services)
-        typed_command_ = typed_command(command.text, own)
-        if isinstance(typed_command_, str):
-            return await command.model_copy(update={"text": typed_command_}).run(
+        command_names = await asyncio.to_thread(own_commands, self._services)
+        parsed_command = typed_command(command.text, command_names)
+        if isinstance(parsed_command, str):
+            return await command.model_copy(update={"text": parsed_command}).run(
                 self._operation_context()
             )
-        if typed_command_.view is not None:
-            return TypedAnswer(view=typed_command_.view)
+        if parsed_command.view is not None:
+            return TypedAnswer(view=parsed_command.view)
         fields: dict[str, str | None] = {"id": command.id}
-        if getattr(typed_command_.operation, "session", "") is None:
+        if getattr(parsed_command.operation, "session", "") is None:
             fields["session"] = command.session
-        operation = typed_command_.operation.model_copy(update=fields)
+        operation = parsed_command.operation.model_copy(update=fields)
         try:
             answer = await operation.run(replace(self._operation_context(), in_cell=True))
         except UserError as error:
@@ -402,13 +402,13 @@ class Channel:
 
 def _validated_command(content: dict[str, Any]) -> CommandBase:
     """Return the command of a message; raises UserError for an unknown type, and ValidationError."""
-    kind = str(content.get("type"))
-    kind = FORMER_TYPES.get(kind, kind)
-    command_type = CONNECTION_COMMANDS.get(kind) or TABLE.operation_type(kind)
+    type_name = str(content.get("type"))
+    type_name = FORMER_TYPES.get(type_name, type_name)
+    command_type = CONNECTION_COMMANDS.get(type_name) or TABLE.operation_type(type_name)
     if command_type is None or not getattr(command_type, "in_page", True):
-        known = ", ".join((*CONNECTION_COMMANDS, *TABLE.in_page))
-        raise UserError(f"Unknown command {content.get('type')!r}. Known commands: {known}.")
-    return command_type.model_validate({"id": None, **content, "type": kind})
+        known_types = ", ".join((*CONNECTION_COMMANDS, *TABLE.in_page))
+        raise UserError(f"Unknown command {content.get('type')!r}. Known commands: {known_types}.")
+    return command_type.model_validate({"id": None, **content, "type": type_name})
 
 
 def _answer_text(command: CommandBase, answer: Any) -> str | None:
@@ -419,6 +419,6 @@ def _answer_text(command: CommandBase, answer: Any) -> str | None:
 
 
 def _validation_sentence(content: dict[str, Any], error: ValidationError) -> str:
-    first = error.errors()[0]
-    where = ".".join(str(step) for step in first["loc"]) or "it"
-    return f"The command {content.get('type')!r} is not well formed: {where}: {first['msg']}."
+    first_error = error.errors()[0]
+    field_path = ".".join(str(step) for step in first_error["loc"]) or "it"
+    return f"The command {content.get('type')!r} is not well formed: {field_path}: {first_error['msg']}."

@@ -47,12 +47,12 @@ class PageCells:
         self._known_cell_ids: dict[str, set[str]] = {}
         """Ids of all cells that each notebook has had, by its path."""
 
-    def heard(self, client: str) -> None:
+    def record_message(self, client: str) -> None:
         """Record a message from a page that can answer; from any thread."""
         self._heard_times = {**self._heard_times, client: self._clock()}
         self._silent_seconds.pop(client, None)
 
-    def gone(self, client: str) -> None:
+    def record_leave(self, client: str) -> None:
         """Record that a page went away; from any thread."""
         self._heard_times = {
             page: time for page, time in self._heard_times.items() if page != client
@@ -115,7 +115,7 @@ class PageCells:
 
     async def add_piece(self, command: TellCells) -> None:
         """Add a piece of an answer; also a late one shows that the page can answer."""
-        self.heard(command.client)
+        self.record_message(command.client)
         cells_request = self._requests.get(command.request)
         if cells_request is None:
             return

@@ -22,7 +22,7 @@ FORGOTTEN_SECONDS = 120.0
 class PagePresence:
     """Records which pages answer pings, and when each was last heard; from any thread.
 
-    Contract: ``present`` returns at once. It returns True while a ping is unanswered, so a caller calls it
+    Contract: ``may_answer`` returns at once. It returns True while a ping is unanswered, so a caller calls it
     again until it returns False or the question is answered.
     """
 
@@ -39,18 +39,18 @@ class PagePresence:
         self._pinged_at = float("-inf")
         self._silent_since: float | None = None
 
-    def heard(self, client: str, session: str | None) -> None:
+    def record_message(self, client: str, session: str | None) -> None:
         """Record a message from a page that answers pings."""
         self._heard_times = {**self._heard_times, (client, session): self._clock()}
         self._silent_since = None
 
-    def gone(self, client: str) -> None:
+    def record_leave(self, client: str) -> None:
         """Record that a page ended its watch."""
         self._heard_times = {
             key: heard_at for key, heard_at in self._heard_times.items() if key[0] != client
         }
 
-    def present(self, session_id: str) -> bool:
+    def may_answer(self, session_id: str) -> bool:
         """Return whether a page that watches the session is present, or may still answer a ping."""
         now = self._clock()
         times = [

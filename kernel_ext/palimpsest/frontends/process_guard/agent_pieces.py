@@ -76,13 +76,13 @@ class Piece:
             terminal.write_error(late_text)
 
 
-PIECE: ContextVar[Piece | None] = ContextVar("palimpsest_piece", default=None)
+CURRENT_PIECE: ContextVar[Piece | None] = ContextVar("palimpsest_piece", default=None)
 """The piece whose code runs in this context; None for other code."""
 
 
 def current_piece() -> Piece | None:
     """Return the piece that the calling code belongs to, in this process; None for other code."""
-    piece = PIECE.get()
+    piece = CURRENT_PIECE.get()
     return None if piece is None or piece.in_child else piece
 
 
@@ -111,7 +111,7 @@ _THREAD_LOCAL = threading.local()
 def piece_thread(piece: Piece, thread: object) -> Iterator[None]:
     """Within the block, let the calling thread belong to the piece whose code started it."""
     _THREAD_LOCAL.piece = piece
-    PIECE.set(piece)
+    CURRENT_PIECE.set(piece)
     piece.threads.add(thread)
     try:
         yield

@@ -10,7 +10,7 @@ from typing import Any
 
 from IPython.core import interactiveshell
 
-from palimpsest.frontends.process_guard.agent_pieces import PIECE, Piece
+from palimpsest.frontends.process_guard.agent_pieces import CURRENT_PIECE, Piece
 from palimpsest.frontends.process_guard.attribute_patches import (
     REPLACED_AND_RESTORED,
     patched_attribute,
@@ -43,7 +43,7 @@ def reporting_excepthook(
 
     def before_set() -> None:
         current = getattr(sys, HOOK_NAME, None)
-        if PIECE.get() is piece and current not in known_hooks:
+        if CURRENT_PIECE.get() is piece and current not in known_hooks:
             known_hooks.append(current)
             if len(known_hooks) == 3:  # the first replacement
                 report(REPLACED_AND_RESTORED.format(name=f"sys.{HOOK_NAME}"))

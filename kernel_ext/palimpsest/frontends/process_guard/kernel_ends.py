@@ -40,7 +40,7 @@ NEXT_INPUT_REFUSED = (
 )
 PAYLOAD_REFUSED = "This wanted the page to do something ({source}), which was not done."
 
-ADVICE = "To exit: use 'exit', 'quit'"
+EXIT_ADVICE = "To exit: use 'exit', 'quit'"
 NEEDED_MODULES = ("builtins", "sys", "os", "IPython", "ipykernel", "threading", "asyncio")
 
 
@@ -154,7 +154,7 @@ def _without_advice(warn: Callable[..., None]) -> Callable[..., None]:
     """Return ``warn`` without IPython's advice on how to end the kernel."""
 
     def warn_unless(message: Any, *arguments: Any, **options: Any) -> None:
-        if not str(message).startswith(ADVICE):
+        if not str(message).startswith(EXIT_ADVICE):
             options["stacklevel"] = options.get("stacklevel", 1) + 1
             warn(message, *arguments, **options)
 

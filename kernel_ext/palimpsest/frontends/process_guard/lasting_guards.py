@@ -19,7 +19,7 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from palimpsest.frontends.process_guard.agent_pieces import (
-    PIECE,
+    CURRENT_PIECE,
     KernelEndRefused,
     Piece,
     dispatch_by_caller,
@@ -112,7 +112,7 @@ def _guard_threads() -> None:
 
     @functools.wraps(original_start)
     def guarded_start(self: threading.Thread) -> None:
-        if (piece := PIECE.get()) is not None:
+        if (piece := CURRENT_PIECE.get()) is not None:
             setattr(self, _PIECE_OF_THREAD, piece)
         original_start(self)
 
@@ -126,7 +126,7 @@ def _guard_threads() -> None:
 
     @functools.wraps(start_new)
     def guarded_start_new(function: Any, *arguments: Any) -> int:
-        piece = PIECE.get()
+        piece = CURRENT_PIECE.get()
         if piece is None or not callable(function):
             return start_new(function, *arguments)
 

@@ -14,8 +14,8 @@ from contextlib import suppress
 from typing import Any
 
 from palimpsest.frontends.process_guard.agent_pieces import (
+    CURRENT_PIECE,
     LATE_WORK_CALLBACKS,
-    PIECE,
     KernelEndRefused,
     Piece,
     current_piece,
@@ -37,10 +37,10 @@ def guard_callbacks() -> None:
 
     @functools.wraps(original_run)
     def guarded(self: Any) -> Any:
-        piece = self._context.get(PIECE) if self._context is not None else None
+        piece = self._context.get(CURRENT_PIECE) if self._context is not None else None
         if piece is not None and not is_piece_thread():
             # The context was copied when the main thread, during a piece, gave work to the engine.
-            self._context.run(PIECE.set, None)
+            self._context.run(CURRENT_PIECE.set, None)
             return original_run(self)
         if piece is None or piece.in_child or not on_main_thread() or piece.owns_loop(self._loop):
             return original_run(self)
@@ -80,13 +80,13 @@ class LateFunction:
         """
         running_piece = current_piece()
         is_running = running_piece is not None and not running_piece.has_ended
-        token = PIECE.set(running_piece if is_running else self._piece)
+        token = CURRENT_PIECE.set(running_piece if is_running else self._piece)
         try:
             return self._function(*arguments, **options)
         except SystemExit as raised:
             _refuse_exit(self._piece, raised)
         finally:
-            PIECE.reset(token)
+            CURRENT_PIECE.reset(token)
 
     def __eq__(self, other: object) -> bool:
         function = other._function if isinstance(other, LateFunction) else other
@@ -111,7 +111,7 @@ class LateHandler:
     def __call__(self, number: int, frame: Any) -> None:
         """Call the handler as the piece's code."""
         caller_piece = current_piece()
-        token = PIECE.set(self._piece)
+        token = CURRENT_PIECE.set(self._piece)
         try:
             with protected_iteration(running_loop(), self._piece.refuse):
                 self._handler(number, frame)
@@ -123,7 +123,7 @@ class LateHandler:
             words = HANDLER_RAISED.format(signal=name, name=type(raised).__name__)
             self._piece.refuse(str(raised) if isinstance(raised, KernelEndRefused) else words)
         finally:
-            PIECE.reset(token)
+            CURRENT_PIECE.reset(token)
 
 
 def guard_handlers(handlers_before: dict[int, Any], piece: Piece) -> None:

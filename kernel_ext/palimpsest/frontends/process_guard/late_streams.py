@@ -11,7 +11,11 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-from palimpsest.frontends.process_guard.agent_pieces import LATE_WORK_CALLBACKS, PIECE, Piece
+from palimpsest.frontends.process_guard.agent_pieces import (
+    CURRENT_PIECE,
+    LATE_WORK_CALLBACKS,
+    Piece,
+)
 from palimpsest.frontends.process_guard.left_running import (
     pieces_with_running_work,
     set_ended_futures,
@@ -64,7 +68,7 @@ def _before_cell(shell: Any) -> None:
 
 
 def _after_cell(*_: object) -> None:
-    if PIECE.get() is None:  # a piece has its own streams
+    if CURRENT_PIECE.get() is None:  # a piece has its own streams
         _restore_streams()
         _report_restored()
         _remember_streams()
@@ -90,7 +94,7 @@ def _restore_streams(*, is_between_cells: bool = False) -> list[Any]:
     """Restore unusable streams, and between cells also replaced ones; return the restored streams."""
     pieces = [*_recently_ended, *pieces_with_running_work()]
     restored_streams: list[Any] = []
-    if not pieces or PIECE.get() not in (None, *pieces):
+    if not pieces or CURRENT_PIECE.get() not in (None, *pieces):
         return restored_streams
     for name, (usable, thread) in _last_usable.items():
         current = getattr(sys, name, None)

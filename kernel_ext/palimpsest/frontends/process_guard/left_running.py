@@ -16,7 +16,11 @@ from concurrent.futures import thread as executor
 from contextlib import suppress
 from typing import Any
 
-from palimpsest.frontends.process_guard.agent_pieces import LATE_WORK_CALLBACKS, PIECE, Piece
+from palimpsest.frontends.process_guard.agent_pieces import (
+    CURRENT_PIECE,
+    LATE_WORK_CALLBACKS,
+    Piece,
+)
 from palimpsest.frontends.process_guard.event_loop import running_loop
 from palimpsest.frontends.process_guard.lasting_guards import TIMERS
 from palimpsest.frontends.process_guard.late_callbacks import LateHandler
@@ -66,7 +70,7 @@ def _running_work(piece: Piece) -> Iterator[str]:
             yield f"the task {task.get_name()[:MAX_NAME_CHARS]!r}"
     loop = piece.loop if isinstance(piece.loop, asyncio.AbstractEventLoop) else running_loop()
     for description, handle in _pending_handles(loop):
-        if not handle.cancelled() and handle._context.get(PIECE) is piece:  # noqa: SLF001  # no public way
+        if not handle.cancelled() and handle._context.get(CURRENT_PIECE) is piece:  # noqa: SLF001  # no public way
             yield description
     for _ in tuple(piece.listeners):
         yield "a listener of cells"

@@ -32,12 +32,12 @@ def page_record(record: Record) -> dict[str, Any]:
     """Return a record in the form of a notice."""
     event = record.event
     if isinstance(event, DecisionMade):
-        explained = event.model_copy(update={"decision": with_sentence(event.decision)})
-        return record.model_copy(update={"event": explained}).wire()
+        explained_event = event.model_copy(update={"decision": with_sentence(event.decision)})
+        return record.model_copy(update={"event": explained_event}).wire()
     if isinstance(event, StepRequested):
         request = event.request.model_dump(mode="json", include=REQUEST_FIELDS, exclude_none=True)
-        head = {"v": record.v, "seq": record.seq, "ts": record.ts}
-        return {**head, "type": event.type, "request": request}
+        header = {"v": record.v, "seq": record.seq, "ts": record.ts}
+        return {**header, "type": event.type, "request": request}
     return record.wire()
 
 

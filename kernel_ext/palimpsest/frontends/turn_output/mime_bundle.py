@@ -82,7 +82,9 @@ def segment_bundle(
 
     def written_by(writer: ItemWriter) -> str:
         turn = numbered_messages(messages_shown, segment.caps, segment.first_step)
-        rows = writer.turn(turn, scrub=scrub, notes=notes, density=frame.density, live=is_open)
+        rows = writer.turn(
+            turn, scrub=scrub, notes=notes, density=frame.density, is_running=is_open
+        )
         totals = figures if frame.density == "quiet" else None
         return joined_blocks([rows, writer.step(totals) if totals is not None else ""])
 

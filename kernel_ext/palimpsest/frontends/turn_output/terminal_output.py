@@ -24,7 +24,13 @@ from palimpsest.render.content.outline import (
     outline_error,
     outline_parts,
 )
-from palimpsest.render.content.phrases import LOADING, SIGNS, counted_noun, duration, thought_text
+from palimpsest.render.content.phrases import (
+    CALL_SIGNS,
+    LOADING,
+    counted_noun,
+    duration,
+    thought_text,
+)
 from palimpsest.render.content.turn_figures import figures_item
 from palimpsest.render.content.work_rows import (
     Row,
@@ -172,7 +178,7 @@ class TerminalOutput:
                 elif isinstance(part, ToolPart) and not is_reading_tool(part.tool):
                     self._print_folded()
             case StepFinishPart():
-                self._end_retries(ANSWERED)
+                self._end_retries(ANSWERED_WORD)
                 self._end_line()
                 self._print_once(part)
             case RetryPart():
@@ -188,7 +194,7 @@ class TerminalOutput:
         if end_char <= printed:
             return
         self._print_folded()
-        self._end_retries(ANSWERED)
+        self._end_retries(ANSWERED_WORD)
         if printed == 0:
             self._end_line()
         self._write(self._scrub(part.text[printed:end_char]))
@@ -237,7 +243,7 @@ class TerminalOutput:
         if part.id in self._printed_chars:
             return
         self._printed_chars[part.id] = 1
-        self._end_retries(ANSWERED)
+        self._end_retries(ANSWERED_WORD)
         for item in self._outline_items(part):
             if self._density == "quiet" and is_foldable(item):
                 self._folded_items.append(item)
@@ -323,9 +329,9 @@ def _has_ended(part: ReasoningPart | ToolPart) -> bool:
     return part.time is not None and part.time.end is not None
 
 
-ANSWERED = "answered"
-FAILED = "failed"
-REFUSED = "refused by you"
+ANSWERED_WORD = "answered"
+FAILED_WORD = "failed"
+REFUSED_WORDS = "refused by you"
 
 
 def _outcome_text(item: OutlineCall) -> str:
@@ -333,11 +339,11 @@ def _outcome_text(item: OutlineCall) -> str:
     remark = item.remark
     if item.status == "error":
         reason = "" if equals_line(item.output, item.reason) else item.reason
-        failed = ": ".join(word for word in (FAILED, reason) if word)
+        failed = ": ".join(word for word in (FAILED_WORD, reason) if word)
         return " · ".join(word for word in (failed, remark) if word)
     if item.status == "refused" and remark.startswith("refused"):
         rest = remark.removeprefix("refused")
-        return REFUSED + rest if item.refused_by == "person" else remark
+        return REFUSED_WORDS + rest if item.refused_by == "person" else remark
     return remark
 
 
@@ -347,7 +353,7 @@ def _row_lines(item: Row) -> list[str]:
         case WorkRow():
             return [f"▸ {item.text}"]
         case OutlineCall():
-            row = [SIGNS[item.status], item.tool, item.subject]
+            row = [CALL_SIGNS[item.status], item.tool, item.subject]
             row += [duration(item.seconds)] if item.seconds is not None else []
             row += [f"· {outcome}"] if (outcome := _outcome_text(item)) else []
             lines = [" ".join(word for word in row if word)]

@@ -57,7 +57,7 @@ def carry_out(
             session.cancel("Stopped.")
             return "over"
         case "off":
-            session.step_mode.switch(on=False)
+            session.step_mode.switch(is_on=False)
             return "over"
         case "another":
             session.step_mode.another_summary(proposal.id)

@@ -177,8 +177,8 @@ def is_closed(value: Any) -> bool:
     return kind_of(value).partition(".")[0] == "palimpsest"
 
 
-def _all_members(class_: type) -> frozenset[str]:
-    return frozenset(name for base in _MRO.__get__(class_) for name in _MEMBERS.__get__(base))
+def _all_members(owner_class: type) -> frozenset[str]:
+    return frozenset(name for base in _MRO.__get__(owner_class) for name in _MEMBERS.__get__(base))
 
 
 def _item_at(value: Any, key: str | int) -> Any:
@@ -210,15 +210,15 @@ def _item_of_plain_key(items: dict[Any, Any], key: str | int) -> Any:
 
 def _labelled_value(value: Any, key: str | int) -> Any:
     """Return a column of a frame or an item of a series; raises _NoSuchPart unless labels and data are plain."""
-    foreign_columns_ = foreign_columns(value)
+    column_reader = foreign_columns(value)
     if not has_plain_labels(value.columns if is_frame(value) else value.index):
         raise _NoSuchPart
     if is_series(value):
-        if foreign_columns_:
+        if column_reader:
             raise _NoSuchPart
         return value[key]
     position = value.columns.get_loc(key)
-    if foreign_columns_ and (type(position) is not int or position in foreign_columns_):
+    if column_reader and (type(position) is not int or position in column_reader):
         raise _NoSuchPart
     return value[key]
 

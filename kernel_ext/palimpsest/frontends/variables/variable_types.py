@@ -25,8 +25,8 @@ _MEMBERS = type.__dict__["__dict__"]
 
 def kind_of(value: Any) -> str:
     """Return the qualified type name; for pandas types the public one, such as ``pandas.DataFrame``."""
-    kind = type(value)
-    name, module = _QUALIFIED.__get__(kind), _MODULE.__get__(kind)
+    value_type = type(value)
+    name, module = _QUALIFIED.__get__(value_type), _MODULE.__get__(value_type)
     if not isinstance(module, str) or module == "builtins":
         return str(name)
     if module.startswith("pandas.core."):
@@ -36,8 +36,8 @@ def kind_of(value: Any) -> str:
 
 def llm_repr(value: Any) -> FunctionType | None:
     """Return the function ``_repr_llm_`` of a value's class; None where it is missing or no plain function."""
-    for base in _MRO.__get__(type(value)):
-        members = _MEMBERS.__get__(base)
+    for base_class in _MRO.__get__(type(value)):
+        members = _MEMBERS.__get__(base_class)
         if "_repr_llm_" in members:
             method = members["_repr_llm_"]
             return method if type(method) is FunctionType else None
@@ -130,8 +130,10 @@ def _frame_shape(value: Any) -> str:
         for column in value.columns[:MAX_COLUMNS]
     ]
     ellipsis = ", ..." if columns > MAX_COLUMNS else ""
-    head = f"{rows} rows x {columns} columns"
-    return scrub(f"{head}: {', '.join(names)}{ellipsis}" if names else head)[:SUMMARY_CHARS]
+    size_text = f"{rows} rows x {columns} columns"
+    return scrub(f"{size_text}: {', '.join(names)}{ellipsis}" if names else size_text)[
+        :SUMMARY_CHARS
+    ]
 
 
 def _series_name(name: Any) -> str:
@@ -150,8 +152,8 @@ def _dtype_name(dtype: Any) -> str:
 
 def _parameters(function: FunctionType) -> str:
     """Return the names of parameters in brackets, without defaults, which are values."""
-    names, rest, options = inspect.getargs(function.__code__)
-    names += [f"*{rest}"] if rest else []
-    names += [f"**{options}"] if options else []
-    shown = names[:MAX_PARAMETERS] + (["..."] if len(names) > MAX_PARAMETERS else [])
-    return f"({', '.join(shown)})"
+    names, extra_name, keywords_name = inspect.getargs(function.__code__)
+    names += [f"*{extra_name}"] if extra_name else []
+    names += [f"**{keywords_name}"] if keywords_name else []
+    shown_names = names[:MAX_PARAMETERS] + (["..."] if len(names) > MAX_PARAMETERS else [])
+    return f"({', '.join(shown_names)})"

@@ -50,7 +50,7 @@ MAX_REPR_CHARS = 2_000
 LLM_SECONDS = 2.0
 """Time limit for a class's description of an object."""
 MAX_LLM_CHARS = 20_000
-SECRET_NAME = "Its name says that it is a secret, so its value is not told."
+SECRET_SENTENCE = "Its name says that it is a secret, so its value is not told."
 
 MIN_KEY_BYTES = 8
 """Minimum length of a message key that is removed from texts; a test's kernel has an empty key."""
@@ -121,7 +121,7 @@ def describe_variable(shell: Any, name: str, max_chars: int = 4_000) -> str:
 def describe_value(shell: Any, name: str, value: Any, max_chars: int) -> str:
     """Return a long description of a value, with its name and type in the first line."""
     if any(is_secret_variable(word) for word in _NAME.findall(name)):
-        return f"{name}: {kind_of(value)}\n{SECRET_NAME}"
+        return f"{name}: {kind_of(value)}\n{SECRET_SENTENCE}"
     describer = _ValueDescriber(shell)
     text = describer.scrub(f"{name}: {kind_of(value)}\n{_long_text(describer, value)}")
     if len(text) > max_chars:

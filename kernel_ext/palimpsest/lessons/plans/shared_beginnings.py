@@ -209,10 +209,10 @@ SHARED_BEGINNINGS = LessonPlan(
         Prediction(
             "again",
             (
-                "With another first prompt, how many tokens are new, in all requests until the plan is asked for? (For the fork "
-                "they are those of the new prompt.)"
+                "The session that begins anew makes all requests again, up to the one that asks for the plan. How many of their "
+                "tokens come from no cache, in all?"
             ),
-            NumberKind("tokens", high=1_000_000),
+            NumberKind("tokens", high=100_000),
             lambda sessions: tokens_to_same_place(sessions["edited"]),
             _again_surprise,
         ),
@@ -246,7 +246,7 @@ SHARED_BEGINNINGS = LessonPlan(
             check_prefix,
         ),
     ),
-    hide=("cost", "tracks"),
+    hide=("cost", "tracks", "card"),
     limits=(
         (
             "The cache of these sessions is simulated: what a request begins with in common with an earlier one counts as read "

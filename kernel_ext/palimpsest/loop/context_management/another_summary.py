@@ -12,7 +12,13 @@ from palimpsest.context.visible_messages import marker, marker_of
 from palimpsest.loop.context_management.compaction import SummaryOptions, write_marker
 from palimpsest.loop.model_requests.engine_messages import write_engine_message
 from palimpsest.processor.session_log import SessionLog
-from palimpsest.transcript.context_values.decisions import ANOTHER, OLDER, REDO, UNDO, Decision
+from palimpsest.transcript.context_values.decisions import (
+    ANOTHER,
+    OLDER_SUMMARY_KEY,
+    REDO,
+    UNDO,
+    Decision,
+)
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.session_record.events import DecisionMade
 
@@ -61,7 +67,7 @@ def use_older_summary(log: SessionLog, user: UserMessage) -> None:
         tokens_after=older_summary.tokens_after,
     )
     if newer_summary is not None:
-        numbers: dict[str, Any] = {ANOTHER: True, OLDER: older_summary.message_id}
+        numbers: dict[str, Any] = {ANOTHER: True, OLDER_SUMMARY_KEY: older_summary.message_id}
         log.append(DecisionMade(decision=_set_aside_decision(log, newer_summary, numbers)))
     log.append(DecisionMade(decision=restoration))
     if marker_of(view.messages, user) is not None:

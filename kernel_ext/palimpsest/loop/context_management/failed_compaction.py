@@ -27,7 +27,7 @@ from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import CompactionPart, Part, StepStartPart, TextPart
 from palimpsest.transcript.session_record.events import DecisionMade
 
-RULE: OwnRule = "compact/aside"
+ASIDE_RULE: OwnRule = "compact/aside"
 
 
 def history_snapshot(
@@ -44,7 +44,7 @@ def history_snapshot(
 def show_marker_again(log: SessionLog, part: CompactionPart) -> None:
     """Restore the marker of a failed compaction, before that is tried again."""
     hidden = effective_reductions(log.state.decisions).get(part.id)
-    if hidden is not None and hidden.rule == RULE:
+    if hidden is not None and hidden.rule == ASIDE_RULE:
         _record_decision(log, "restore", part, {})
 
 
@@ -118,7 +118,7 @@ def _record_decision(
     decision = Decision(
         id=log.ids.new("dec"),
         action=action,
-        rule=RULE,
+        rule=ASIDE_RULE,
         message_id=part.message_id,
         part_id=part.id,
         numbers=numbers,

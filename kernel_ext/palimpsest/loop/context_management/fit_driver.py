@@ -41,7 +41,7 @@ from palimpsest.transcript.provider_profile.request_limits import RequestLimits
 
 Fitted = FittedRequest[MessageRequest]
 
-SHORTENED = (
+SHORTENED_NOTICE = (
     "Long tool outputs were shortened, because the conversation no longer fits the context window. Go on "
     "with what was asked; where something left out matters, read a narrower piece of it again."
 )
@@ -172,7 +172,7 @@ class FitDriver:
             case SummaryNeeded(overflow=overflow):
                 write_marker(self._requests.log, user, auto=True, overflow=overflow)
             case ResultsShortened():
-                write_engine_message(self._requests.log, user, SHORTENED)
+                write_engine_message(self._requests.log, user, SHORTENED_NOTICE)
             case FittedRequest() | None:
                 pass
         return event

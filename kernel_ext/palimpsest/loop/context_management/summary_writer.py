@@ -13,7 +13,7 @@ from typing import Any
 
 from palimpsest.context.budget.window_guard import too_many_tools, window_refusal
 from palimpsest.context.compaction.stage_selection import StageSelector
-from palimpsest.context.compaction.stages import DRAFT, REJECTED, StageProgress, SummaryStage
+from palimpsest.context.compaction.stages import DRAFT, REJECTED_KEY, StageProgress, SummaryStage
 from palimpsest.context.compaction.summary_request import SYSTEM
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
 from palimpsest.loop.context_management.request_proposals import propose_summary
@@ -118,7 +118,7 @@ class SummaryWriter:
         """Request the summary once more, naming its defects; raises as ``write`` does."""
         assert self._summary_setup is not None
         for part in self._answer_texts():
-            metadata = {**(part.metadata or {}), REJECTED: list(defects)}
+            metadata = {**(part.metadata or {}), REJECTED_KEY: list(defects)}
             rejected_part = part.model_copy(update={"ignored": True, "metadata": metadata})
             self._log.append(PartUpdated(part=rejected_part))
         numbers = {**self._newest_numbers, "lacks": list(defects)}

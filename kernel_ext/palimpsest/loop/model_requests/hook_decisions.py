@@ -11,8 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from palimpsest.context.budget.request_tokens import MESSAGE_TOKENS, check_budget
-from palimpsest.context.compaction.summary_request import ABOVE, RULES, TEMPLATE
-from palimpsest.context.reduction.applied_decisions import CLEARED
+from palimpsest.context.compaction.summary_request import (
+    INSTRUCTION_ABOVE,
+    TEMPLATE,
+    TEMPLATE_RULES,
+)
+from palimpsest.context.reduction.applied_decisions import CLEARED_TEXT
 from palimpsest.context.reduction.truncation import truncate
 from palimpsest.context.request_assembly.fit import DecisionBatch
 from palimpsest.context.visible_messages import View, whole_output
@@ -142,7 +146,7 @@ def _reduction_decision(
         return "only what a tool call returned can be cleared or truncated"
     full_output = whole_output(part, view.texts)
     if hook_answer.action == "clear":
-        text = hook_answer.text or CLEARED
+        text = hook_answer.text or CLEARED_TEXT
         numbers = {"text": text} if hook_answer.text else {}
         update = {
             "numbers": numbers,
@@ -171,7 +175,11 @@ async def with_compacting_hooks(
         return setup
     policy = setup.policy.compact
     # Where the conversation itself is sent, the policy's prompt is the whole instruction.
-    own_prompt = [TEMPLATE, RULES] if policy.serialize else [ABOVE, TEMPLATE, RULES]
+    own_prompt = (
+        [TEMPLATE, TEMPLATE_RULES]
+        if policy.serialize
+        else [INSTRUCTION_ABOVE, TEMPLATE, TEMPLATE_RULES]
+    )
     instructions = answer.prompt or policy.prompt or "\n\n".join(own_prompt)
     prompt = "\n\n".join([instructions, *answer.context])
     compact = setup.policy.compact.model_copy(update={"prompt": prompt})

@@ -21,7 +21,7 @@ ROUNDING_TOKENS = 1_000
 STATED_LIMIT_TEXT = "its provider takes {limit:,} tokens, as it says"
 REFUSED_LIMIT_TEXT = "its provider takes at most {limit:,} tokens, which it refused"
 ADVICE_BEGINNING = "The context window of {model} is smaller than is set here: "
-ADVICE = (
+WINDOW_ADVICE = (
     ADVICE_BEGINNING + "{takes}, and the window here is {window}. Write "
     'window = {advised} below [models."{model}"] in palimpsest.toml, and ask again.'
 )
@@ -89,7 +89,7 @@ def _advice(error: ContextOverflowError, info: ModelInfo, *, is_certain: bool) -
         return ""
     window_text = f"{info.window:,}" if info.window else "not limited"
     assumed = " (assumed)" if info.window_assumed else ""
-    return ADVICE.format(
+    return WINDOW_ADVICE.format(
         model=info.ref.id,
         takes=limit_phrase,
         window=f"{window_text}{assumed}",

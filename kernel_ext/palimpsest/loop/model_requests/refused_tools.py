@@ -24,7 +24,7 @@ from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelInfo, ToolSpec
 
-ABOUT = "refused-tool"
+REFUSED_TOOL_SUBJECT = "refused-tool"
 """The subject of the notice about a tool that was left out."""
 REFUSALS = frozenset({400, 422})
 """HTTP statuses of refusals because of a request's content."""
@@ -51,7 +51,7 @@ LEFT_OUT = (
     "again without it. The provider said: {said}"
 )
 
-REFUSED = "{model} refused in this session, so that they are left out: {names}."
+REFUSED_TOOLS_SENTENCE = "{model} refused in this session, so that they are left out: {names}."
 
 
 def refused_tool(error: ErrorValue, specs: Sequence[ToolSpec], info: ModelInfo) -> str | None:
@@ -81,40 +81,40 @@ def without_refused_tool(
 ) -> StepSetup | None:
     """Leave out the tool that a refusal names, with a notice; None where it names none that may be left out."""
     name = refused_tool(error, setup.specs, setup.info)
-    refused_tools_ = requests.refused_tools
+    refused_names = requests.refused_tools
     is_required = setup.wants_structured and setup.specs and setup.specs[-1].name == name
     if (
         name is None
         or is_required
-        or len(refused_tools_) >= MAX_OMITTED_TOOLS
+        or len(refused_names) >= MAX_OMITTED_TOOLS
         or not isinstance(error, ApiError)
     ):
         return None
     spec = next(known_spec for known_spec in setup.specs if known_spec.name == name)
-    refused_tools_.add((setup.info.ref.provider, spec.model_dump_json()))
+    refused_names.add((setup.info.ref.provider, spec.model_dump_json()))
     error_text = " ".join(_error_text(error).split())[:MAX_ERROR_CHARS]
     words = LEFT_OUT.format(model=setup.info.ref.id, tool=name, said=error_text)
-    requests.log.write_notice(message, ABOUT, words)
-    return dataclasses.replace(setup, specs=accepted_tools(setup.specs, setup.info, refused_tools_))
+    requests.log.write_notice(message, REFUSED_TOOL_SUBJECT, words)
+    return dataclasses.replace(setup, specs=accepted_tools(setup.specs, setup.info, refused_names))
 
 
 def accepted_tools(
-    specs: tuple[ToolSpec, ...], info: ModelInfo, refused_tools_: set[tuple[str, str]]
+    specs: tuple[ToolSpec, ...], info: ModelInfo, refused_names: set[tuple[str, str]]
 ) -> tuple[ToolSpec, ...]:
     """Return the tools that the model's provider has not refused in this form."""
     provider = info.ref.provider
-    return tuple(spec for spec in specs if (provider, spec.model_dump_json()) not in refused_tools_)
+    return tuple(spec for spec in specs if (provider, spec.model_dump_json()) not in refused_names)
 
 
-def refused_tools_sentence(info: ModelInfo, refused_tools_: set[tuple[str, str]]) -> str:
+def refused_tools_sentence(info: ModelInfo, refused_names: set[tuple[str, str]]) -> str:
     """Return a sentence about the tools that the model's provider refused; empty where it refused none."""
     provider = info.ref.provider
     names = sorted(
         ToolSpec.model_validate_json(spec).name
-        for tool_provider, spec in refused_tools_
+        for tool_provider, spec in refused_names
         if tool_provider == provider
     )
-    return REFUSED.format(model=info.ref.id, names=", ".join(names)) if names else ""
+    return REFUSED_TOOLS_SENTENCE.format(model=info.ref.id, names=", ".join(names)) if names else ""
 
 
 def request_again(

@@ -16,7 +16,7 @@ from palimpsest.transcript.errors import Aborted
 
 T = TypeVar("T")
 
-CLOSED = "The session was closed during a compaction; open it again to go on."
+CLOSED_SENTENCE = "The session was closed during a compaction; open it again to go on."
 CLOSED_BEFORE = (
     "The session is closed, so there is no compaction to wait for; open it again to go on."
 )
@@ -121,7 +121,7 @@ class CompactionState:
         event.clear()
         await event.wait()
         if self._is_closed and self.active:
-            raise Aborted(CLOSED)
+            raise Aborted(CLOSED_SENTENCE)
 
     def _settle_if_idle(self) -> None:
         if not self.active:

@@ -18,7 +18,7 @@ from palimpsest.context.budget.request_tokens import (
     tools_tokens,
 )
 from palimpsest.context.conversion.part_conversion import neutral_messages
-from palimpsest.context.message_repair.rule_order import CLOSING, repaired_in_order
+from palimpsest.context.message_repair.rule_order import CLOSING_TEXT, repaired_in_order
 from palimpsest.context.request_assembly.projection import (
     Projection,
     reaches_model,
@@ -49,13 +49,13 @@ from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelInfo, ToolSpec
 
 LEAD_ID = "palimpsest-lead"
-LEAD: NeutralMessages = (
+LEAD_MESSAGES: NeutralMessages = (
     NeutralMessage(role="user", blocks=(TextBlock(text="lead"),)),
     NeutralMessage(role="assistant", blocks=(CallBlock(call_id=LEAD_ID, tool="lead", input={}),)),
     NeutralMessage(role="tool", blocks=(ResultBlock(call_id=LEAD_ID, tool="lead", text="lead"),)),
 )
 """Stands for the messages before a chunk, so that it is not repaired as the beginning of a request."""
-CLOSING_MESSAGE = NeutralMessage(role="user", blocks=(TextBlock(text=CLOSING),))
+CLOSING_MESSAGE = NeutralMessage(role="user", blocks=(TextBlock(text=CLOSING_TEXT),))
 """The message that the rules append after a final answer; at the end of a chunk it is removed again."""
 
 
@@ -111,7 +111,7 @@ def write_messages(
     summary_ids: Set[str],
     *,
     tools_tokens: int = 0,
-    recorded_items_: Recorded | None = None,
+    recorded_rows: Recorded | None = None,
 ) -> WrittenMessages:
     """Convert neutral messages; ``summary_ids`` are the ids of summary messages.
 
@@ -119,7 +119,7 @@ def write_messages(
     """
     provider = provider_messages(messages, model)
     hashes = tuple(message_hash(written.body) for written in provider)
-    known_items = _recorded_items(provider, hashes, recorded_items_) if recorded_items_ else {}
+    known_items = _recorded_items(provider, hashes, recorded_rows) if recorded_rows else {}
     items = [
         _recorded_item(written, sha256, known_items)
         for written, sha256 in zip(provider, hashes, strict=True)
@@ -152,12 +152,12 @@ def recorded_items(items: Iterable[ContextItem]) -> Recorded:
 
 
 def _recorded_items(
-    provider: Sequence[ProviderMessage], hashes: Sequence[str], recorded_items_: Recorded
+    provider: Sequence[ProviderMessage], hashes: Sequence[str], recorded_rows: Recorded
 ) -> Recorded:
     """Return the records of exactly these messages, by role and parts."""
     items = {}
     for message, sha256 in zip(provider, hashes, strict=True):
-        item = recorded_items_.get((sha256, message.part_ids))
+        item = recorded_rows.get((sha256, message.part_ids))
         role = str(message.body["role"])
         if item is not None and item.role == role and item.message_id == message.message_id:
             items[role, message.part_ids] = item
@@ -285,13 +285,13 @@ class RequestChunks:
     """The stack of a request's chunks, the newest on top."""
 
     def __init__(
-        self, terms: RequestTerms, recorded_items_: Recorded, tools: int | None = None
+        self, terms: RequestTerms, recorded_rows: Recorded, tools: int | None = None
     ) -> None:
         """Begin with the system prompt; ``tools`` are the tokens of the tools, where those are known."""
         self.sent_part_ids: set[str] = set()
         """Ids of the parts whose content is sent, at least in part."""
         self._terms = terms
-        self._recorded = recorded_items_
+        self._recorded = recorded_rows
         self._target = profile(terms.model.ref)
         self._chunks: list[Chunk] = []
         self._calls: set[str] = {LEAD_ID}
@@ -300,7 +300,7 @@ class RequestChunks:
         first_messages = system_messages(terms.system)
         # A user message follows, or a provider's placeholder for an empty conversation would be appended.
         written_messages = write_messages(
-            first_messages + LEAD[:1], terms.model, terms.count, frozenset()
+            first_messages + LEAD_MESSAGES[:1], terms.model, terms.count, frozenset()
         )
         self._system_count = len(first_messages)
         self._sent_system_count = len(written_messages.bodies) - 1
@@ -329,18 +329,16 @@ class RequestChunks:
 
     def put(self, messages: Messages, applied: Messages) -> None:
         """Add messages on top, with decisions applied in ``applied``; raises NotIncremental."""
-        neutral_messages_ = neutral_messages(
-            applied, self._terms.model.ref, self._terms.policy.convert
-        )
-        call_ids = self._call_ids(neutral_messages_)
-        repaired_messages = self._repair(neutral_messages_)
+        new_messages = neutral_messages(applied, self._terms.model.ref, self._terms.policy.convert)
+        call_ids = self._call_ids(new_messages)
+        repaired_messages = self._repair(new_messages)
         terms = self._terms
         written_messages = write_messages(
             repaired_messages,
             terms.model,
             terms.count,
             summaries(messages),
-            recorded_items_=self._recorded,
+            recorded_rows=self._recorded,
         )
         sent_ids = {
             call["id"] for body in written_messages.bodies for call in body.get("tool_calls", ())
@@ -359,7 +357,7 @@ class RequestChunks:
         visible_ids = tuple(
             {
                 b.part_id
-                for message in neutral_messages_
+                for message in new_messages
                 for b in message.blocks
                 if b.part_id and reaches_model(b)
             }
@@ -414,9 +412,9 @@ class RequestChunks:
             self._tokens_by_kind[kind] -= tokens
         return chunk
 
-    def _call_ids(self, neutral_messages_: NeutralMessages) -> tuple[str, ...]:
+    def _call_ids(self, new_messages: NeutralMessages) -> tuple[str, ...]:
         """Return the ids of the calls; raises NotIncremental unless they are unique, with results here."""
-        blocks = [block for message in neutral_messages_ for block in message.blocks]
+        blocks = [block for message in new_messages for block in message.blocks]
         calls = tuple(block.call_id for block in blocks if block.type == "call")
         results = {block.call_id for block in blocks if block.type == "result"}
         call_ids = set(calls)
@@ -425,18 +423,18 @@ class RequestChunks:
             or not results <= call_ids
             or not call_ids.isdisjoint(self._calls)
             or any(not call.strip() for call in calls)
-            or (any(map(holds_native, neutral_messages_)) and not are_paired(neutral_messages_))
+            or (any(map(holds_native, new_messages)) and not are_paired(new_messages))
         ):
             raise NotIncremental
         return calls
 
-    def _repair(self, neutral_messages_: NeutralMessages) -> NeutralMessages:
-        if not neutral_messages_:
-            return neutral_messages_
-        lead_messages = LEAD if len(self._neutral_messages) > self._system_count else ()
+    def _repair(self, new_messages: NeutralMessages) -> NeutralMessages:
+        if not new_messages:
+            return new_messages
+        lead_messages = LEAD_MESSAGES if len(self._neutral_messages) > self._system_count else ()
         rule = self._terms.policy.hygiene.rule
         repaired_with_lead = repaired_in_order(
-            lead_messages + neutral_messages_, lambda messages: messages, rule, self._target
+            lead_messages + new_messages, lambda messages: messages, rule, self._target
         )
         if repaired_with_lead[: len(lead_messages)] != lead_messages:
             raise NotIncremental
@@ -444,13 +442,11 @@ class RequestChunks:
             repaired_with_lead = repaired_with_lead[:-1]
         return repaired_with_lead[len(lead_messages) :]
 
-    def _may_follow(
-        self, neutral_messages_: NeutralMessages, written_messages: WrittenMessages
-    ) -> bool:
+    def _may_follow(self, new_messages: NeutralMessages, written_messages: WrittenMessages) -> bool:
         """Return whether the messages can follow the top chunk without a merge or a message between them."""
-        if not neutral_messages_:
+        if not new_messages:
             return True
-        first = neutral_messages_[0].role
+        first = new_messages[0].role
         if self._ends_with_role(first) and (
             (first == "assistant" and self._target.merges_answers)
             or (first == "user" and self._target.merges_questions)

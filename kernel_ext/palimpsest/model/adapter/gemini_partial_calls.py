@@ -23,7 +23,7 @@ STEP = re.compile(
 MAX_LEVELS = 64
 MAX_LIST_LENGTH = 10_000
 """Maximum steps of a path, and maximum length of a list: a piece of a few bytes must not make a list of millions."""
-VALUES = ("stringValue", "numberValue", "boolValue", "nullValue")
+VALUE_FIELDS = ("stringValue", "numberValue", "boolValue", "nullValue")
 
 
 @dataclass(slots=True)
@@ -96,9 +96,9 @@ class GeminiPartialCalls:
             return same_calls[-1]
         if not self._open_calls or (call.get("id") and self._open_calls[-1].id):
             return None
-        newest = self._open_calls[-1]
-        is_another = call.get("name") and (newest.args or call["name"] != newest.name)
-        return None if is_another else newest
+        newest_call = self._open_calls[-1]
+        is_another = call.get("name") and (newest_call.args or call["name"] != newest_call.name)
+        return None if is_another else newest_call
 
     def _read_pieces(self, partial_call: PartialCall, call: Json) -> None:
         if isinstance(call.get("args"), dict) and call["args"]:
@@ -133,8 +133,8 @@ class GeminiPartialCalls:
         ]
         content = candidate.get("content")
         if ended_calls:
-            before = content.get("parts") if isinstance(content, dict) else None
-            parts = [*(before if isinstance(before, list) else ()), *ended_calls]
+            parts_before = content.get("parts") if isinstance(content, dict) else None
+            parts = [*(parts_before if isinstance(parts_before, list) else ()), *ended_calls]
             candidate["content"] = {"role": "model", "parts": parts}
         if self._lost_call_tool:
             candidate["finishReason"] = MALFORMED
@@ -169,21 +169,21 @@ def _set_value(partial_call: PartialCall, piece: Json) -> bool:
     """Set the value of a piece at its path; False where the path is invalid."""
     path = piece.get("jsonPath")
     steps = path_steps(path) if isinstance(path, str) else None
-    kind = next((name for name in VALUES if name in piece), None)
+    value_field = next((name for name in VALUE_FIELDS if name in piece), None)
     if steps is None or not isinstance(path, str):
         return False
     is_continued = piece.get("willContinue") is True
-    if kind is None:
+    if value_field is None:
         # The end of a text may come without a value.
         if not is_continued:
             partial_call.unfinished_paths.discard(path)
         return True
-    value = None if kind == "nullValue" else piece[kind]
+    value = None if value_field == "nullValue" else piece[value_field]
     if not _put_value(
         partial_call.args, steps, value, is_added=path in partial_call.unfinished_paths
     ):
         return False
-    if is_continued and kind == "stringValue":
+    if is_continued and value_field == "stringValue":
         partial_call.unfinished_paths.add(path)
     else:
         partial_call.unfinished_paths.discard(path)
@@ -196,9 +196,9 @@ def _put_value(args: Json, steps: list[str | int], value: Any, *, is_added: bool
         if not _make_room(container, step):
             return False
         if next_step is None:
-            before = container[step]
-            is_text = is_added and isinstance(before, str) and isinstance(value, str)
-            container[step] = before + value if is_text else value
+            old_value = container[step]
+            is_text = is_added and isinstance(old_value, str) and isinstance(value, str)
+            container[step] = old_value + value if is_text else value
         else:
             if container[step] is None:
                 container[step] = [] if isinstance(next_step, int) else {}

@@ -45,11 +45,11 @@ def _without_native(item: Body) -> list[Body]:
     if item.get("type") != NATIVE_ITEM:
         return [item]
     block = item["block"]
-    kind = str(block.get("type") or "")
-    if kind == "text":
+    block_type = str(block.get("type") or "")
+    if block_type == "text":
         return [{"type": "text", "text": block["text"]}]
-    is_passed = kind in PASSED_UNCHANGED or (
-        kind.endswith("_tool_result") and not kind.startswith("mcp_")
+    is_passed = block_type in PASSED_UNCHANGED or (
+        block_type.endswith("_tool_result") and not block_type.startswith("mcp_")
     )
     return [block] if is_passed else []
 
@@ -65,7 +65,9 @@ def patch_to_restore_blocks(litellm: Any) -> None:
         config.transform_request = _restoring_translation(config.transform_request)
     with suppress(AttributeError):
         gemini = litellm.llms.vertex_ai.gemini.vertex_and_google_ai_studio_gemini
-        gemini.async_transform_request_body = _restoring_later(gemini.async_transform_request_body)
+        gemini.async_transform_request_body = _restoring_async_translation(
+            gemini.async_transform_request_body
+        )
 
 
 def _restoring_translation(translate: Callable[..., Body]) -> Callable[..., Body]:
@@ -75,7 +77,9 @@ def _restoring_translation(translate: Callable[..., Body]) -> Callable[..., Body
     return translated
 
 
-def _restoring_later(translate: Callable[..., Awaitable[Body]]) -> Callable[..., Awaitable[Body]]:
+def _restoring_async_translation(
+    translate: Callable[..., Awaitable[Body]],
+) -> Callable[..., Awaitable[Body]]:
     async def translated(*arguments: Any, **keywords: Any) -> Body:
         return restored_body(await translate(*arguments, **keywords))
 

@@ -25,7 +25,7 @@ from palimpsest.model.interface import (
 )
 from palimpsest.transcript.provider_calls import (
     DIALECT,
-    NATIVE,
+    NATIVE_KEY,
     RESPONSES,
     responses_item,
     result_error,
@@ -40,9 +40,9 @@ SEARCH = "web_search"
 GOOGLE_SEARCH = "google_search"
 URL_CONTEXT = "url_context"
 CODE_EXECUTION = "code_execution"
-ADDED = frozenset({"annotations", "citations", "executed_tools"})
+ADDED_FIELDS = frozenset({"annotations", "citations", "executed_tools"})
 """Fields that servers add to the deltas of OpenAI's chunks."""
-FAILED = "The provider could not run it: {why}"
+FAILED_OUTPUT = "The provider could not run it: {why}"
 
 
 class ProviderCalls:
@@ -129,7 +129,7 @@ class ProviderCalls:
         is_begun: bool = False,
     ) -> str:
         identifier = identifier or f"provider_{uuid4().hex}"
-        metadata: Json = {DIALECT: dialect} | ({NATIVE: [native]} if native is not None else {})
+        metadata: Json = {DIALECT: dialect} | ({NATIVE_KEY: [native]} if native is not None else {})
         called = ToolCalled(identifier, tool, inputs, provider_executed=True, metadata=metadata)
         self._events += (
             [called]
@@ -141,14 +141,16 @@ class ProviderCalls:
 
     def _add_result(self, identifier: str, text: str, native: Json | None = None) -> None:
         tool = self._open_calls.pop(identifier, "")
-        metadata = {NATIVE: [native]} if native is not None else {}
+        metadata = {NATIVE_KEY: [native]} if native is not None else {}
         returned = {"title": tool, "output": text, "metadata": metadata}
         self._events.append(ToolReturned(identifier, returned))
 
     def _failure(self, identifier: str, error: str, native: Json | None = None) -> None:
         self._open_calls.pop(identifier, None)
-        metadata = {NATIVE: [native]} if native is not None else {}
-        self._events.append(ToolErred(identifier, FAILED.format(why=error), metadata=metadata))
+        metadata = {NATIVE_KEY: [native]} if native is not None else {}
+        self._events.append(
+            ToolErred(identifier, FAILED_OUTPUT.format(why=error), metadata=metadata)
+        )
 
     def _cite(self, url: Any, title: Any = "") -> None:
         if isinstance(url, str) and url:
@@ -215,7 +217,7 @@ class ProviderCalls:
             block["input"] = block.get("input") or {} if parsed is None else parsed
             tool = str(block.get("name") or block["type"])
             self._events.append(ToolInputEnded(block["id"]))
-            metadata = {DIALECT: "anthropic", NATIVE: [block]}
+            metadata = {DIALECT: "anthropic", NATIVE_KEY: [block]}
             self._events.append(
                 ToolCalled(
                     block["id"], tool, block["input"], provider_executed=True, metadata=metadata
@@ -229,7 +231,7 @@ class ProviderCalls:
         self._finished_ids.add(identifier)
         if identifier not in self._open_calls:
             # The call is in the answer before, which ended because of another call.
-            metadata = {DIALECT: "anthropic", NATIVE: []}
+            metadata = {DIALECT: "anthropic", NATIVE_KEY: []}
             tool = event_type.removesuffix("_tool_result")
             self._events += [
                 ToolInputStarted(identifier, tool, provider_executed=True),
@@ -308,7 +310,7 @@ class ProviderCalls:
         first = choices[0] if isinstance(choices, list) and choices else None
         for place in ("delta", "message"):
             message = field(first, place)
-            if message is None or (isinstance(message, dict) and ADDED.isdisjoint(message)):
+            if message is None or (isinstance(message, dict) and ADDED_FIELDS.isdisjoint(message)):
                 continue
             self._cite_all(field(message, "annotations"))
             self._cite_all(field(message, "citations"))

@@ -27,7 +27,7 @@ from palimpsest.model.interface import (
     ToolInputEnded,
     ToolInputStarted,
 )
-from palimpsest.transcript.provider_calls import DIALECT, NATIVE
+from palimpsest.transcript.provider_calls import DIALECT, NATIVE_KEY
 
 FINISHES = {
     "stop": "stop",
@@ -286,7 +286,7 @@ class StreamJoiner:
         is_complete = "".join(block["text"] for block in blocks) == "".join(self._block_text)
         if not is_complete or not any(block.get("citations") for block in blocks):
             return None
-        return {DIALECT: "anthropic", NATIVE: [block for block in blocks if block["text"]]}
+        return {DIALECT: "anthropic", NATIVE_KEY: [block for block in blocks if block["text"]]}
 
     def _add_reasoning(self, text: str, blocks: Any) -> Iterator[StreamEvent]:
         yield from self._end_text()

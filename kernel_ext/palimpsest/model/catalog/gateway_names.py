@@ -69,9 +69,9 @@ def source_remark(info: ModelInfo) -> str:
     """Return a remark on the source of limits and price of a model outside of the list; empty for any other model."""
     if info.listed_as is not None:
         return f"limits and price are estimates (~), by the name {info.listed_as} of litellm's list"
-    unknown = info.window_assumed and info.price.input is None
+    is_unknown = info.window_assumed and info.price.input is None
     if (
-        unknown
+        is_unknown
         and litellm_table.find_model(info.ref) is None
         and meant_model(info.ref).is_ambiguous
     ):
@@ -84,9 +84,9 @@ def source_remark(info: ModelInfo) -> str:
 
 def _by_provider(name_parts: list[str]) -> Iterator[MeantModel]:
     """Yield the models meant by tails of the name that begin with a provider: ``gw/groq/llama`` as ``groq/llama``."""
-    for at in range(len(name_parts) - 1):
-        provider = VENDORS.get(name_parts[at].lower(), name_parts[at].lower())
-        for name in _spellings("/".join(name_parts[at + 1 :])):
+    for index in range(len(name_parts) - 1):
+        provider = VENDORS.get(name_parts[index].lower(), name_parts[index].lower())
+        for name in _spellings("/".join(name_parts[index + 1 :])):
             ref = ModelRef(provider=provider, name=name)
             facts = litellm_table.find_model(ref)
             if facts is not None and facts.get("mode") in litellm_table.MODES:
@@ -143,8 +143,10 @@ def _single_model(keys: Sequence[str]) -> MeantModel | None:
     if not keys:
         return None
     entries = [(key, litellm_table.entry(key) or {}) for key in keys]
-    kinds = {(litellm_table.price(entry), entry.get("max_input_tokens")) for _, entry in entries}
-    if len(kinds) > 1:
+    price_window_pairs = {
+        (litellm_table.price(entry), entry.get("max_input_tokens")) for _, entry in entries
+    }
+    if len(price_window_pairs) > 1:
         return MeantModel(is_ambiguous=True)
     key, facts = entries[0]
     return MeantModel(key, litellm_table.completed_entry(key, facts))

@@ -17,7 +17,13 @@ from typing import Any
 
 from palimpsest.import_guard import package_folder
 from palimpsest.model.catalog.long_prompt_prices import long_prompt_prices
-from palimpsest.model.providers import FAMILIES, NUMBERED, PUBLISHED, ROUTED, ROUTES
+from palimpsest.model.providers import (
+    FAMILIES,
+    NUMBERED_PROVIDERS,
+    PUBLISHER_PROVIDER,
+    ROUTED,
+    ROUTES,
+)
 from palimpsest.transcript.values import SERVICE_TIERS, ModelRef, Price, PriceTier, ServicePrice
 
 TABLE_FILE = "model_prices_and_context_window_backup.json"
@@ -178,9 +184,9 @@ def _spellings(ref: ModelRef) -> Iterator[str]:
             yield base
             name = base
         yield name.rpartition(":")[0]
-    elif ref.provider == PUBLISHED:
+    elif ref.provider == PUBLISHER_PROVIDER:
         yield from (f"meta/{ref.name}", f"{ref.id}@latest", f"{ref.name}@latest")
-    copied = NUMBER if ref.provider in NUMBERED else DATED
+    copied = NUMBER if ref.provider in NUMBERED_PROVIDERS else DATED
     short = copied.sub("", ref.name)
     yield from (f"{ref.provider}/{short}", short, f"{ref.provider}/{ref.id}")
 

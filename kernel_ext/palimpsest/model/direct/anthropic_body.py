@@ -13,7 +13,7 @@ from palimpsest.model.direct.supported_models import is_denied, model_facts
 from palimpsest.model.direct.tool_rules import anthropic_tool
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.native_blocks import NATIVE_ITEM
-from palimpsest.model.wire.provider_messages import MARK, can_think, sendable_messages
+from palimpsest.model.wire.provider_messages import CACHE_MARK_FIELD, can_think, sendable_messages
 from palimpsest.model.wire.tool_call_text import SIGNATURE
 from palimpsest.model.wire.tool_schema import tool_definition
 from palimpsest.transcript.provider_profile.profile import as_words, profile
@@ -21,7 +21,7 @@ from palimpsest.transcript.values import ModelRef
 
 Body = dict[str, Any]
 
-EMPTY = "[System: Empty message content sanitised to satisfy protocol]"
+EMPTY_TEXT = "[System: Empty message content sanitised to satisfy protocol]"
 """Replaces an empty text, which Anthropic refuses."""
 UNUSED_TOOL: Body = {
     "name": "dummy_tool",
@@ -146,12 +146,12 @@ def _question(message: Body) -> Iterator[Body]:
     elif isinstance(content, list):
         for block in content:
             yield _block(
-                {**block, "text": block["text"] if block["text"].strip() else EMPTY}
+                {**block, "text": block["text"] if block["text"].strip() else EMPTY_TEXT}
                 if block["type"] == "text"
                 else block
             )
     else:
-        text = content if content and content.strip() else EMPTY
+        text = content if content and content.strip() else EMPTY_TEXT
         yield _with_mark({"type": "text", "text": text}, message)
 
 
@@ -165,7 +165,7 @@ def _answer_messages(message: Body, called: set[str]) -> Iterator[Body]:
             elif block.get("text"):
                 yield _block(block)
     elif isinstance(content, str):
-        text = content if content.strip() else EMPTY
+        text = content if content.strip() else EMPTY_TEXT
         yield _with_mark({"type": "text", "text": text}, message)
     for call in message.get("tool_calls") or ():
         identifier = _id(call["id"])
@@ -210,5 +210,5 @@ def _source(source_type: str, data: str) -> Body:
 
 
 def _with_mark(block: Body, item: Body) -> Body:
-    mark = item.get(MARK)
-    return {**block, MARK: mark} if isinstance(mark, dict) else block
+    mark = item.get(CACHE_MARK_FIELD)
+    return {**block, CACHE_MARK_FIELD: mark} if isinstance(mark, dict) else block

@@ -12,9 +12,9 @@ from palimpsest.model.adapter.usage import usage_as_openai
 from palimpsest.model.direct.deltas import CallPiece, Delta, Function
 from palimpsest.model.errors.exception_details import StreamedError
 
-NOTHING = Delta()
+EMPTY_DELTA = Delta()
 """An empty delta, with which a tool run of the provider is reported at once."""
-TYPES = frozenset(
+EVENT_TYPES = frozenset(
     {"message_start", "message_delta", "message_stop", "ping", "error"}
     | {"content_block_start", "content_block_delta", "content_block_stop"}
 )
@@ -39,13 +39,13 @@ class AnthropicEvents:
         event_type = event.get("type") if isinstance(event, dict) else None
         if event_type is None and isinstance(event, dict) and event.get("error"):
             event_type = "error"
-        if event_type not in TYPES:
+        if event_type not in EVENT_TYPES:
             raise TypeError("An event is of no known type.")
         if event_type == "error":
             raise StreamedError(event.get("error") or event)
         if event_type.startswith("content_block_"):
             if self._stream_tap.provider_calls.read_chunk(event) is None:
-                return NOTHING
+                return EMPTY_DELTA
             return self._block(event_type, event)
         if event_type == "message_start":
             self._report(event["message"].get("usage"))

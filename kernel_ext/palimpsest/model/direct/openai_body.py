@@ -23,7 +23,7 @@ from palimpsest.model.direct.tool_rules import (
 )
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import (
-    MARK,
+    CACHE_MARK_FIELD,
     can_think,
     sendable_messages,
     without_marks,
@@ -158,7 +158,7 @@ def _is_refused(facts: Mapping[str, Any], effort: str) -> bool:
 
 def _message(message: Body, ref: ModelRef) -> Body:
     """Return a message with cache marks where its server accepts them, and plain ids of calls."""
-    if MARK in message or isinstance(message.get("content"), list):
+    if CACHE_MARK_FIELD in message or isinstance(message.get("content"), list):
         takes_marks = ref.provider == "openrouter" and any(
             series in ref.name.lower() for series in MARKED_MODELS
         )
@@ -181,15 +181,17 @@ def _answer_message(message: Body) -> Body:
 
 
 def _marked_inside(message: Body) -> Body:
-    cache_mark = message.get(MARK)
+    cache_mark = message.get(CACHE_MARK_FIELD)
     if cache_mark is None:
         return message
-    unmarked = {name: value for name, value in message.items() if name != MARK}
+    unmarked = {name: value for name, value in message.items() if name != CACHE_MARK_FIELD}
     content = unmarked.get("content")
     if isinstance(content, list):
-        blocks = [*content[:-1], {**content[-1], MARK: cache_mark}] if content else content
+        blocks = (
+            [*content[:-1], {**content[-1], CACHE_MARK_FIELD: cache_mark}] if content else content
+        )
     else:
-        blocks = [{"type": "text", "text": content, MARK: cache_mark}]
+        blocks = [{"type": "text", "text": content, CACHE_MARK_FIELD: cache_mark}]
     return {**unmarked, "content": blocks}
 
 

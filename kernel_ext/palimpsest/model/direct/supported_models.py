@@ -38,9 +38,9 @@ class DirectProvider:
     """``stream_options`` requests the token counts; else the server sends them anyway."""
 
 
-def _other_provider(name: str, base_url_: str | None = None, **options: Any) -> DirectProvider:
+def _other_provider(name: str, address: str | None = None, **options: Any) -> DirectProvider:
     """Return a provider of OpenAI's format whose address is in the usual variable."""
-    return DirectProvider(base_url=base_url_, base_variables=(f"{name}_API_BASE",), **options)
+    return DirectProvider(base_url=address, base_variables=(f"{name}_API_BASE",), **options)
 
 
 DIRECT_PROVIDERS: dict[str, DirectProvider] = {
@@ -205,24 +205,24 @@ def _takes_effort(ref: ModelRef) -> bool:
     return is_listed and "opus-4-5" not in ref.name and ref.variant in EFFORTS
 
 
-def _openai_reason(ref: ModelRef, base_url_: str | None) -> str | None:
+def _openai_reason(ref: ModelRef, address: str | None) -> str | None:
     name = ref.name.rpartition("/")[2]
     if "audio" in name or "search" in name:
         return "models for audio and search are left to litellm"
     match = SERIES.match(name)
     version = (int(match[1]), int(match[2] or 0)) if match else (0, 0)
-    if version >= WITH_RESPONSES and (is_openai(base_url_) or ref.variant is not None):
+    if version >= WITH_RESPONSES and (is_openai(address) or ref.variant is not None):
         return "OpenAI takes tools of this model by its Responses API"
     return None
 
 
-def is_openai(base_url_: str | None) -> bool:
+def is_openai(address: str | None) -> bool:
     """Return whether an address is OpenAI's own.
 
     >>> is_openai("https://eu.api.openai.com/v1"), is_openai("https://openai.com.example/v1"), is_openai(None)
     (True, False, True)
     """
-    host = urlsplit(base_url_ or "").hostname
+    host = urlsplit(address or "").hostname
     return host is None or host == "openai.com" or host.endswith(".openai.com")
 
 

@@ -59,7 +59,7 @@ ABOUT_KIND = lazy_pattern(
     _IGNORE_CASE,
 )
 """Errors about a picture that are not about an amount."""
-MEASURE = lazy_pattern(
+LIMIT_WORD = lazy_pattern(
     r"exceed|\bmax(?:imum)?\b|\blimit|\btoo (?:many|much|large|big|long|wide|high)|at most|more than|up to"
     r"|larger than|greater than|\bonly\b|allowed|>|≤|<=|超|最多|过大",
     _IGNORE_CASE,
@@ -68,7 +68,7 @@ PIXELS = lazy_pattern(
     r"(?:total|number of|count of|many) pixels|pixel count|mega-?pixel|= ?\d{1,12} pixels",
     _IGNORE_CASE,
 )
-SIDE = lazy_pattern(
+SIDE_WORD = lazy_pattern(
     r"\bpixels?\b|\d ?px\b|dimension|resolution|\bwidth\b|\bheight\b|像素|尺寸|分辨率", _IGNORE_CASE
 )
 PICTURE_NOUNS = r"(?:images?|pictures?|photos?|media|attachments?|multi-?modal items?)"
@@ -96,7 +96,7 @@ TOOLS = lazy_pattern(
 )
 SINGLE_TOOL = lazy_pattern(r"tools?[\[.]\d|functions?[\[.]\d|\bschema\b|description", _IGNORE_CASE)
 """Errors about a single tool."""
-PLACE = lazy_pattern(
+REQUEST_PATH = lazy_pattern(
     r"\b(?:messages|contents?|tools|parts|input|items)(?:\.\d+|\[\d+\])(?:\.\w+|\[\d+\])*",
     _IGNORE_CASE,
 )
@@ -105,7 +105,7 @@ NUMBER = lazy_pattern(
     r"(?<![\w.])(\d[\d,_]{0,20}(?:\.\d{1,9})?)\s*(k|ki?b|mi?b|gi?b|mp|mega-?pixels?)?(?![\w-]{0,40}\d)",
     _IGNORE_CASE,
 )
-STATED = lazy_pattern(
+STATED_LIMIT = lazy_pattern(
     r"(?:exceed\w*|max(?:imum)?|limit\w*|at most|more than|up to|allowed|larger than|greater than|only|supports?|>|≤|<=)"
     r"\D{0,60}?$",
     _IGNORE_CASE,
@@ -120,7 +120,7 @@ def named_limit(message: str, status: int | None = None) -> NamedLimit | None:
     """Return the limit that an error names as exceeded; None for any other error."""
     if status in OTHER_STATUS:
         return None
-    text = PLACE.sub(" ", message[:MAX_ERROR_CHARS])
+    text = REQUEST_PATH.sub(" ", message[:MAX_ERROR_CHARS])
     limit_kind = None if is_about_something_else(text) else _kind(text, message[:MAX_ERROR_CHARS])
     if limit_kind is None and (status == TOO_LARGE or NO_BODY.search(text)):
         limit_kind = "request_bytes"
@@ -134,12 +134,12 @@ def _kind(text: str, message: str) -> LimitKind | None:
     if TOOLS.search(text) and not SINGLE_TOOL.search(message):
         return "tools"
     if PICTURE.search(message) is None:
-        return "request_bytes" if WHOLE_REQUEST.search(text) and MEASURE.search(text) else None
-    if MEASURE.search(text) is None or ABOUT_KIND.search(text):
+        return "request_bytes" if WHOLE_REQUEST.search(text) and LIMIT_WORD.search(text) else None
+    if LIMIT_WORD.search(text) is None or ABOUT_KIND.search(text):
         return None
     if PIXELS.search(text):
         return "pixels"
-    if SIDE.search(text):
+    if SIDE_WORD.search(text):
         return "side"
     if WHOLE_REQUEST.search(text) and BYTES.search(text):
         return "request_bytes"
@@ -159,5 +159,5 @@ def _numbers(text: str) -> tuple[list[int], list[int]]:
         unit = (match[2] or "").lower().replace("-", "")
         number = round(value * UNITS.get("mp" if unit.startswith("mega") else unit, 1))
         before = text[max(0, match.start() - SEARCHED_CHARS) : match.start()]
-        (stated_numbers if STATED.search(before) else other_numbers).append(number)
+        (stated_numbers if STATED_LIMIT.search(before) else other_numbers).append(number)
     return stated_numbers, other_numbers

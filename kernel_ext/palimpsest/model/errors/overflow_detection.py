@@ -20,7 +20,7 @@ TOO_MANY_REQUESTS = 429
 MAY_BE_OVERFLOW_STATUS = frozenset({None, 400, 413, 422})
 """Statuses of a refused request; None for an error that came as an event of a stream."""
 ABOUT_INPUT = re.compile(r"tokens?\b|length|\binput|prompt|context", re.IGNORECASE)
-MEASURE = re.compile(r"\d|\bmax(?:imum)?\b|\blimit|too (?:long|large|many)|exceed", re.IGNORECASE)
+SIZE_WORD = re.compile(r"\d|\bmax(?:imum)?\b|\blimit|too (?:long|large|many)|exceed", re.IGNORECASE)
 ABOUT_ANSWER = re.compile(r"output|completion|max_(?:new_)?tokens|max_completion", re.IGNORECASE)
 
 
@@ -65,7 +65,7 @@ def may_be_overflow(
     text = message[:MAX_ERROR_CHARS]
     if _is_about_something_else(text, _table(refusals)) or ABOUT_ANSWER.search(text):
         return False
-    return near_window or bool(ABOUT_INPUT.search(text) and MEASURE.search(text))
+    return near_window or bool(ABOUT_INPUT.search(text) and SIZE_WORD.search(text))
 
 
 def is_about_something_else(text: str) -> bool:

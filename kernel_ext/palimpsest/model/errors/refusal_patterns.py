@@ -143,13 +143,13 @@ SURE_2026_2 = (
     "上下文过长|上下文超出|上下文长度超|超出最大上下文|请压缩上下文",
 )
 
-MEASURE = "(?:too (?:large|long)|exceed|over|limit|max(?:imum)?)"
+TOO_LONG = "(?:too (?:large|long)|exceed|over|limit|max(?:imum)?)"
 
 LIKELY_2026_2 = (
     phrase_patterns("context", "overflow"),
-    phrase_patterns("context window", f"{MEASURE}|requested|sent|tokens"),
-    phrase_patterns("prompt", MEASURE),
-    phrase_patterns("request|input", "context|window|length|token", MEASURE),
+    phrase_patterns("context window", f"{TOO_LONG}|requested|sent|tokens"),
+    phrase_patterns("prompt", TOO_LONG),
+    phrase_patterns("request|input", "context|window|length|token", TOO_LONG),
 )
 
 UNLIKE = (
@@ -280,7 +280,7 @@ OPENCODE = RefusalPatterns(
 NO_REFUSALS = RefusalPatterns(reads_code=False)
 """OpenCode 1.1 recognises no overflows."""
 
-OURS = (
+OWN_MISTAKES = (
     # Further patterns by which litellm recognises a request that is too long.
     r"string too long\. expected a string with maximum length",
     "model's maximum context limit",
@@ -318,7 +318,7 @@ RATE_OURS = (
 """Limits that pass after a short wait, unlike a plan's usage limit and its daily tokens."""
 
 UNION = RefusalPatterns(
-    sure=phrase_patterns(*SURE_2026_9, *SURE_OPENCODE, *OURS),
+    sure=phrase_patterns(*SURE_2026_9, *SURE_OPENCODE, *OWN_MISTAKES),
     excluded=phrase_patterns(
         *REASONING,
         *TOKENS_PER_MINUTE,

@@ -41,7 +41,7 @@ XML_SENTENCE = lazy_pattern(r"<Message>(.*?)</Message>", re.IGNORECASE | re.DOTA
 CLASS_PREFIX = lazy_pattern(r"^(?:(?:litellm\.)?[A-Z]\w*(?:Error|Timeout|Exception)\s*:\s*)+")
 PROVIDER_PREFIX = lazy_pattern(r"^[A-Za-z]\w*(?:Exception|Error)\s*-\s*")
 STATUS_PREFIX = lazy_pattern(r"^Error code: \d+ - ")
-ADVICE = lazy_pattern(
+LITELLM_ADVICE = lazy_pattern(
     r"\.? Handle with `litellm\.\w+`\.?|\.? ?Received Model Group=.*|\n?Available Model Group Fallbacks=.*"
     r"|\s*LiteLLM Retried: \d+ times.*|\s*LiteLLM: model group .*|\s*model=\S+\. context_window_fallbacks=.*|\s*Traceback \(most recent call last\):\n.*",
     re.DOTALL,
@@ -104,7 +104,7 @@ def unwrap_message(text: str) -> str:
         before = text
         for prefix in (CLASS_PREFIX, PROVIDER_PREFIX, STATUS_PREFIX):
             text = prefix.sub("", text)
-    text = OBJECT.sub("", ADVICE.sub("", text)).strip()
+    text = OBJECT.sub("", LITELLM_ADVICE.sub("", text)).strip()
     match = BYTES.match(text)
     if match:
         try:

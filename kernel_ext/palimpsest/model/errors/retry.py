@@ -52,7 +52,7 @@ HOPELESS_CODES = frozenset(
 )
 """Codes that mean that a retry would fail again, regardless of the message."""
 
-PASSING = lazy_pattern(
+TRANSIENT_MESSAGES = lazy_pattern(
     r"overloaded|service.unavailable|server.(?:is.)?(?:busy|unavailable)|provider returned error"
     r"|internal (?:server )?error|server[ _]error|too.many.requests|rate.?(?:limit|increased)"
     r"|rate_limit|resource.?(?:has been )?exhausted|no_kv_space|at capacity|try again|retry your request"
@@ -67,7 +67,7 @@ PASSING = lazy_pattern(
 """Messages of providers, and of the network on the way to them, that mean a transient failure."""
 
 
-SILENT = lazy_pattern(r"\W*time-?out\W*", re.IGNORECASE)
+TIMEOUT_MESSAGE = lazy_pattern(r"\W*time-?out\W*", re.IGNORECASE)
 """A whole message that means a missing answer; inside a sentence the word may be a parameter's name."""
 
 
@@ -81,14 +81,16 @@ def is_retryable(error: ErrorValue) -> bool:
             text = f"{error.message}\n{error.response_body or ''}"
             return error.retryable or is_server_error or is_transient(text)
         case UnknownError(explained=None):
-            return is_transient(error.message) or SILENT.fullmatch(error.message) is not None
+            return (
+                is_transient(error.message) or TIMEOUT_MESSAGE.fullmatch(error.message) is not None
+            )
         case _:
             return False
 
 
 def is_transient(text: str) -> bool:
     """Return whether the text of an error means that it is transient."""
-    return bool(PASSING.search(text))
+    return bool(TRANSIENT_MESSAGES.search(text))
 
 
 def delay_seconds(

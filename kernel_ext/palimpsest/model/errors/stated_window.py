@@ -14,14 +14,14 @@ LIMIT_WORD = (
     r"(?:context[ _-]?(?:length|window|size|limit)|n_ctx|max_model_len|max_seq_len|num_ctx|\bmax(?:imum)?\b|\blimit\b"
     r"|\ballowed\b|\bcapacity\b|\bonly\b|\bat most\b|\bup to\b|<=|>|上下文长度)"
 )
-BETWEEN = r"[^\d\n;]{0,60}?"
-LIMIT_FIRST = lazy_pattern(LIMIT_WORD + BETWEEN + NUMBER, re.IGNORECASE)
+NUMBER_GAP = r"[^\d\n;]{0,60}?"
+LIMIT_FIRST = lazy_pattern(LIMIT_WORD + NUMBER_GAP + NUMBER, re.IGNORECASE)
 NUMBER_FIRST = lazy_pattern(
     NUMBER + r"[ -]*(?:tokens?)?[ -]*(?:max(?:imum)?\b|limit\b|context\b|at most\b)", re.IGNORECASE
 )
-ANSWER = lazy_pattern(r"\bmax_(?:new_)?tokens\b(?!`)|completion|output|answer", re.IGNORECASE)
+ANSWER_WORD = lazy_pattern(r"\bmax_(?:new_)?tokens\b(?!`)|completion|output|answer", re.IGNORECASE)
 """Words that mark a limit as one on the answer."""
-SEARCHED_BEFORE = 20
+ANSWER_WORD_CHARS = 20
 """Characters before a limit that are searched for such words."""
 MIN_WINDOW, MAX_WINDOW = 512, 100_000_000
 """Tokens; numbers out of these bounds are codes, versions or counts of something else."""
@@ -39,7 +39,7 @@ def stated_window(text: str, tokens: int) -> int | None:
         number
         for pattern in (LIMIT_FIRST, NUMBER_FIRST)
         for match in pattern.finditer(text[:MAX_ERROR_CHARS])
-        if not ANSWER.search(text[max(match.start() - SEARCHED_BEFORE, 0) : match.end()])
+        if not ANSWER_WORD.search(text[max(match.start() - ANSWER_WORD_CHARS, 0) : match.end()])
         and MIN_WINDOW <= (number := _number(match)) <= MAX_WINDOW
     ]
     # The request exceeded the limit, so the greater of two numbers is the request's.

@@ -58,13 +58,13 @@ def whole_blocks(messages: NeutralMessages, target: ProviderProfile) -> NeutralM
             update={
                 "blocks": tuple(
                     block
-                    if not is_native(block) or is_accepted(block, is_continued=at == continued)
+                    if not is_native(block) or is_accepted(block, is_continued=index == continued)
                     else block.model_copy(update={"metadata": without_native(block.metadata)})
                     for block in message.blocks
                 )
             }
         )
-        for at, message in enumerate(messages)
+        for index, message in enumerate(messages)
     )
 
 
@@ -75,10 +75,10 @@ def are_paired(messages: NeutralMessages) -> bool:
 
 def _continued_answer(messages: NeutralMessages) -> int:
     """Return the position of the answer that the provider will continue, whose calls it may still run; else -1."""
-    for at in range(len(messages) - 1, -1, -1):
-        if messages[at].role == "assistant":
-            return at
-        if messages[at].role != "tool":
+    for index in range(len(messages) - 1, -1, -1):
+        if messages[index].role == "assistant":
+            return index
+        if messages[index].role != "tool":
             return -1
     return -1
 

@@ -37,7 +37,7 @@ from palimpsest.transcript.strings.surrogates import joined_surrogates
 from palimpsest.transcript.values import ModelInfo, ToolSpec
 
 SEPARATOR = "\n\n"
-MARK = "cache_control"
+CACHE_MARK_FIELD = "cache_control"
 CACHE_MARK = {"type": "ephemeral"}
 MARKED_FOR = CACHE_MARK.get("ttl", "")
 """The cache lifetime that a mark requests, such as ``1h``; empty for the provider's default."""
@@ -290,28 +290,32 @@ def _text_of(message: NeutralMessage) -> str:
 def with_marks(messages: Sequence[Body], mark_positions: Iterable[int]) -> tuple[Body, ...]:
     """Return the messages with a cache mark at these positions; in a list of blocks the last one has the mark."""
     marked_messages = list(messages)
-    for at in set(mark_positions):
-        if 0 <= at < len(marked_messages):
-            marked_messages[at] = _with_cache_mark(marked_messages[at])
+    for index in set(mark_positions):
+        if 0 <= index < len(marked_messages):
+            marked_messages[index] = _with_cache_mark(marked_messages[index])
     return tuple(marked_messages)
 
 
 def _with_cache_mark(message: Body) -> Body:
     content = message.get("content")
     if isinstance(content, list) and content:
-        return {**message, "content": [*content[:-1], {**content[-1], MARK: CACHE_MARK}]}
-    return {**message, MARK: CACHE_MARK}
+        return {
+            **message,
+            "content": [*content[:-1], {**content[-1], CACHE_MARK_FIELD: CACHE_MARK}],
+        }
+    return {**message, CACHE_MARK_FIELD: CACHE_MARK}
 
 
 def without_marks(message: Body) -> Body:
     """Return the message without its cache mark."""
     content = message.get("content")
-    if not isinstance(content, list) and MARK not in message:
+    if not isinstance(content, list) and CACHE_MARK_FIELD not in message:
         return message
-    unmarked_messages = {name: value for name, value in message.items() if name != MARK}
+    unmarked_messages = {name: value for name, value in message.items() if name != CACHE_MARK_FIELD}
     if isinstance(content, list):
         unmarked_messages["content"] = [
-            {name: value for name, value in block.items() if name != MARK} for block in content
+            {name: value for name, value in block.items() if name != CACHE_MARK_FIELD}
+            for block in content
         ]
     return unmarked_messages
 
@@ -333,7 +337,7 @@ def sendable_messages(messages: Iterable[Body], model: ModelInfo) -> tuple[Body,
 
 def _marked_for(message: Body, field: CacheMarks) -> Body:
     """Return a message with its cache mark under the server's name, or without the mark."""
-    if field == MARK:
+    if field == CACHE_MARK_FIELD:
         return message
     unmarked = without_marks(message)
     return unmarked if field == "none" or unmarked == message else {**unmarked, field: CACHE_MARK}

@@ -15,8 +15,8 @@ from palimpsest.transcript.values import ToolSpec
 
 Schema = dict[str, Any]
 
-TYPES = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
-JSON_TYPES: Mapping[str, str] = {
+JSON_TYPES = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
+TYPE_ALIASES: Mapping[str, str] = {
     "str": "string", "text": "string", "char": "string", "date": "string", "datetime": "string", "file": "string",
     "int": "integer", "int32": "integer", "int64": "integer", "long": "integer",
     "float": "number", "double": "number", "decimal": "number",
@@ -236,7 +236,7 @@ def _repaired_type(value: Any) -> Any:
 def _known_type(name: str) -> str:
     """Return the JSON type that a type's name means; empty for an unknown name."""
     lower = name.strip().lower()
-    return lower if lower in TYPES else JSON_TYPES.get(lower, "")
+    return lower if lower in JSON_TYPES else TYPE_ALIASES.get(lower, "")
 
 
 def _is_number(value: Any) -> bool:

@@ -73,14 +73,14 @@ def in_subset(
     With ``plain_names`` the provider accepts only letters, digits, dots, dashes and underscores in the names of
     properties.
     """
-    repaired_schema_: dict[str, Any] = with_plain_names(
+    reduced_schema: dict[str, Any] = with_plain_names(
         repaired_schema(schema), PLAIN_NAMES if plain_names else ANY_NAMES
     )
     match subset:
         case "json_schema":
-            return repaired_schema_
+            return reduced_schema
         case "openapi":
-            return _openapi(repaired_schema_)
+            return _openapi(reduced_schema)
         case _:
             assert_never(subset)
 

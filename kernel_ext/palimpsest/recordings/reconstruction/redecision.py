@@ -12,10 +12,10 @@ from typing import Any
 
 from palimpsest import __version__
 from palimpsest.context.budget.request_tokens import Count
-from palimpsest.context.compaction.summary_request import RULE as COMPACT
+from palimpsest.context.compaction.summary_request import COMPACT_RULE as COMPACT
 from palimpsest.context.engine_text.reminders import MODE, STEERED, decide_reminders
 from palimpsest.context.reduction.message_outputs import MessageOutputs
-from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
+from palimpsest.context.reduction.oversized_results import OVERSIZED_RULE as OVERSIZED
 from palimpsest.context.reduction.oversized_results import cut_oversized
 from palimpsest.context.reduction.picture_limits import keep_picture_limits
 from palimpsest.context.reduction.pruning import prune, pruning_function
@@ -30,7 +30,7 @@ from palimpsest.recordings.reconstruction.requests import RecordedBlobs, whole_r
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import (
-    BESIDE,
+    BESIDE_PURPOSES,
     PICTURES_RULE,
     PRUNE_RULE,
     Decision,
@@ -49,7 +49,7 @@ from palimpsest.transcript.session_record.events import (
     SessionStatus,
     StepRequested,
 )
-from palimpsest.transcript.session_record.hook_values import RULE as HOOK
+from palimpsest.transcript.session_record.hook_values import HOOK_RULE_PREFIX as HOOK
 
 TRUNCATE = "truncate"
 NO_FACTS = "the facts were not recorded"
@@ -342,7 +342,7 @@ def _metadata(part: ToolPart) -> Mapping[str, Any]:
 
 def _runs_deciders(request: StepRequest) -> bool:
     """Return whether deciders run for a request; False for requests for a title or a turn summary."""
-    return request.purpose not in BESIDE
+    return request.purpose not in BESIDE_PURPOSES
 
 
 _DECIDERS: dict[str, Decider] = {

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from palimpsest.recordings.reading.json_fields import JsonValue
 from palimpsest.recordings.timeline.item_texts import RESULT_SUFFIX
 from palimpsest.recordings.timeline.message_items import ItemList
-from palimpsest.transcript.context_values.decisions import BESIDE, ContextItem, StepRequest
+from palimpsest.transcript.context_values.decisions import BESIDE_PURPOSES, ContextItem, StepRequest
 from palimpsest.transcript.visible_text import visible_line
 
 MAX_MARKS, MARK_CHARS = 100, 60
@@ -33,7 +33,7 @@ class SentMessages:
 
     def add_request(self, request: StepRequest) -> None:
         """Take the messages of the next request."""
-        if request.purpose not in BESIDE:
+        if request.purpose not in BESIDE_PURPOSES:
             del self._messages[request.same :]
             self._messages.extend(request.items)
 

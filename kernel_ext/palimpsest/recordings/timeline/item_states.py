@@ -17,7 +17,7 @@ from palimpsest.transcript.context_values.decisions import (
     is_of_own_policy,
     pictures_of,
 )
-from palimpsest.transcript.context_values.request_items import STATES, ItemState
+from palimpsest.transcript.context_values.request_items import STATE_OF_ACTION, ItemState
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import CompactionPart
 from palimpsest.transcript.timeline import EventKind, TimelineEvent, Transition
@@ -167,7 +167,7 @@ class ItemStates:
             item,
             recorded_state
             if recorded_state in ("masked", "offloaded")
-            else STATES[reduction.action],
+            else STATE_OF_ACTION[reduction.action],
             reduction.tokens_after if reduction.action != "drop" else 0,
             str(reduction.numbers.get("rule") or reduction.rule),
             shown_text=shown_text if isinstance(shown_text, str) else None,

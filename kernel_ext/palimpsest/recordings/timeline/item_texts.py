@@ -8,7 +8,7 @@ from typing import Any
 from palimpsest.store.interface import Store
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.parts import (
-    COMPACTED,
+    SUMMARY_PROMPT,
     FilePart,
     Part,
     ReasoningPart,
@@ -91,7 +91,7 @@ class _PartTexts:
         if isinstance(part, ToolPart):
             call = (part.tool, part.state.input)
             return cls(part.message_id, "", call, result_of(part))
-        text = part_text(part) or (COMPACTED if part.type == "compaction" else "")
+        text = part_text(part) or (SUMMARY_PROMPT if part.type == "compaction" else "")
         return cls(part.message_id, text, may_grow=isinstance(part, TextPart | ReasoningPart))
 
 

@@ -20,7 +20,7 @@ from palimpsest.render.content.phrases import subject
 from palimpsest.transcript.context_values.decisions import Decision, pictures_of
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo, UserMessage
 from palimpsest.transcript.parts import (
-    COMPACTED,
+    SUMMARY_PROMPT,
     CompactionPart,
     FilePart,
     NotebookPart,
@@ -286,7 +286,7 @@ class ItemList:
             texts[0].id,
             info,
             "summary",
-            COMPACTED + "\n".join(part.text for part in texts),
+            SUMMARY_PROMPT + "\n".join(part.text for part in texts),
             covers=covered_items,
             before=covered_items[0] if covered_items else None,
         )

@@ -20,32 +20,32 @@ CLASS_METHODS = {"now", "today", "strptime", "fromisoformat", "fromtimestamp"}
 
 
 def replace_column(
-    cell: CellSource, lines: range, wrong: str, right: str, owner: str
+    cell: CellSource, lines: range, wrong_name: str, right_name: str, table_name: str
 ) -> str | None:
-    """Return the cell with a column's name replaced where the table ``owner`` is read; None where it is not found.
+    """Return the cell with a column's name replaced where the table ``table_name`` is read; None where it is not found.
 
     The name stays where it is printed, or where a column of that name is created.
     """
-    texts = [node for node in cell.nodes() if cell.is_text(node, wrong)]
+    texts = [node for node in cell.nodes() if cell.is_text(node, wrong_name)]
     made_at = min((node.lineno for node in texts if _role(cell, node) == "made"), default=None)
     places = [
         node
         for node in texts
         if (made_at is None or node.lineno <= made_at)
         and (
-            (_role(cell, node) == "item" and _owner(cell, node) == owner)
+            (_role(cell, node) == "item" and _owner(cell, node) == table_name)
             or (_role(cell, node) in {"item", "argument"} and node.lineno in lines)
         )
     ]
     if not places and len(texts) == 1 and _role(cell, texts[0]) == "":
         places = texts
-    return cell.edited([(node, _quoted(cell.segment(node), right)) for node in places])
+    return cell.edited([(node, _quoted(cell.segment(node), right_name)) for node in places])
 
 
-def column_owner(cell: CellSource, lines: range, wrong: str) -> str:
+def column_owner(cell: CellSource, lines: range, wrong_name: str) -> str:
     """Return the name of the table whose column is read; empty where it is unknown."""
     for node in cell.nodes(lines):
-        if cell.is_text(node, wrong) and _role(cell, node) in {"item", "argument"}:
+        if cell.is_text(node, wrong_name) and _role(cell, node) in {"item", "argument"}:
             return _owner(cell, node)
     roots = {root_name(n) for n in cell.nodes(lines) if isinstance(n, ast.Subscript)}
     return next(iter(roots)) if len(roots) == 1 else ""
@@ -53,9 +53,9 @@ def column_owner(cell: CellSource, lines: range, wrong: str) -> str:
 
 def _role(cell: CellSource, text: ast.expr) -> str:
     """Return the role of a literal text: a column that is read (``item``) or ``made``, an ``argument``, or empty."""
-    below: ast.AST = text
+    inner_node: ast.AST = text
     for node in cell.ancestors(text):
-        if isinstance(node, ast.Subscript) and node.slice is below:
+        if isinstance(node, ast.Subscript) and node.slice is inner_node:
             above = cell.parents.get(node)
             adds = isinstance(above, ast.AugAssign) and above.target is node
             return "made" if isinstance(node.ctx, ast.Store) and not adds else "item"
@@ -63,7 +63,7 @@ def _role(cell: CellSource, text: ast.expr) -> str:
             return "argument" if isinstance(node.func, ast.Attribute) else "printed"
         if not isinstance(node, ast.List | ast.Tuple | ast.keyword):
             return ""
-        below = node
+        inner_node = node
     return ""
 
 
@@ -105,16 +105,16 @@ def import_line(cell: CellSource, name: str) -> str | None:
 def with_import(cell: CellSource, line: str) -> str:
     """Insert an import at the top: below magics, comments and ``from __future__``."""
     lines = cell.text.split("\n")
-    after = 0
+    insert_after = 0
     is_continued = False
     for line_number, text in enumerate(lines, 1):
         start = text.lstrip()
         if is_continued or start.startswith(("%", "!", "#")):
             is_continued = not start.startswith("#") and text.endswith("\\")
-            after = line_number
+            insert_after = line_number
         elif start:
             break
     imports = [node for node in cell.walk() if isinstance(node, ast.ImportFrom)]
     future = [node.end_lineno or 0 for node in imports if node.module == "__future__"]
-    after = max([after, *future])
-    return "\n".join([*lines[:after], line, *lines[after:]])
+    insert_after = max([insert_after, *future])
+    return "\n".join([*lines[:insert_after], line, *lines[insert_after:]])

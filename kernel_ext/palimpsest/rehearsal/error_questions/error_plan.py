@@ -129,23 +129,23 @@ def _column_mistake(
     listed = _LISTED.search(message)
     if listed and listed[2]:
         return Finding(f"more than one column is missing: {inline_code(message)}")
-    wrong = listed[1] if listed else message.removeprefix("Column not found: ")
-    owner = column_owner(cell, lines, wrong)
-    tables = [variable for variable in report.variables if variable.name == owner]
+    wrong_name = listed[1] if listed else message.removeprefix("Column not found: ")
+    table_name = column_owner(cell, lines, wrong_name)
+    tables = [variable for variable in report.variables if variable.name == table_name]
     tables = tables[:1] or [variable for variable in report.variables if variable.is_table]
     if len(tables) != 1 or not tables[0].kind:
-        return Finding(f"{inline_code(wrong)} is missing, and I cannot tell of which table")
+        return Finding(f"{inline_code(wrong_name)} is missing, and I cannot tell of which table")
     table = tables[0]
     if not table.is_table:
         return Finding(
-            f"{inline_code(wrong)} is not in {inline_code(table.name)}, which is a {inline_code(table.kind)}"
+            f"{inline_code(wrong_name)} is not in {inline_code(table.name)}, which is a {inline_code(table.kind)}"
         )
     columns = yield from _columns(runner, table)
-    closest_columns = _closest(wrong, columns)
+    closest_columns = _closest(wrong_name, columns)
     if len(closest_columns) != 1:
-        return Finding(_no_match_text(wrong, table.name, columns, closest_columns))
-    description = f"{inline_code(wrong)} is no column of {inline_code(table.name)}; the closest of its {len(columns)} columns is {inline_code(closest_columns[0])}"
-    corrected_source = replace_column(cell, lines, wrong, closest_columns[0], owner)
+        return Finding(_no_match_text(wrong_name, table.name, columns, closest_columns))
+    description = f"{inline_code(wrong_name)} is no column of {inline_code(table.name)}; the closest of its {len(columns)} columns is {inline_code(closest_columns[0])}"
+    corrected_source = replace_column(cell, lines, wrong_name, closest_columns[0], table_name)
     if corrected_source is None:
         return Finding(f"{description}. I could not find in the source where the name is read")
     return Finding(description, corrected_source)
@@ -162,23 +162,23 @@ def _columns(runner: PlanRunner, table: ReportedVariable) -> Steps[tuple[str, ..
 
 
 def _no_match_text(
-    wrong: str, table: str, columns: tuple[str, ...], closest_columns: list[str]
+    wrong_name: str, table: str, columns: tuple[str, ...], closest_columns: list[str]
 ) -> str:
     if closest_columns:
         both = " and ".join(inline_code(column) for column in closest_columns)
-        return f"{inline_code(wrong)} is no column of {inline_code(table)}, and {both} are equally close"
+        return f"{inline_code(wrong_name)} is no column of {inline_code(table)}, and {both} are equally close"
     listed = ", ".join(inline_code(column) for column in columns[:MAX_LISTED])
     more = f" and {len(columns) - MAX_LISTED} more" if len(columns) > MAX_LISTED else ""
-    return f"{inline_code(wrong)} is no column of {inline_code(table)}, and none has a name like it. I see {listed}{more}"
+    return f"{inline_code(wrong_name)} is no column of {inline_code(table)}, and none has a name like it. I see {listed}{more}"
 
 
-def _closest(wrong: str, choices: Iterable[str]) -> list[str]:
+def _closest(wrong_name: str, choices: Iterable[str]) -> list[str]:
     """Return the name closest to a wrong one; several where they are equally close."""
     scores: dict[str, float] = {}
     for choice in choices:
-        score = difflib.SequenceMatcher(None, _letters(choice), _letters(wrong)).ratio()
-        if choice != wrong and score >= COLUMN_CUTOFF:
-            scores[choice] = round(score + (0.01 if choice[:1] == wrong[:1] else 0.0), 6)
+        score = difflib.SequenceMatcher(None, _letters(choice), _letters(wrong_name)).ratio()
+        if choice != wrong_name and score >= COLUMN_CUTOFF:
+            scores[choice] = round(score + (0.01 if choice[:1] == wrong_name[:1] else 0.0), 6)
     best = max(scores.values(), default=0.0)
     return [choice for choice, score in scores.items() if score == best]
 

@@ -93,11 +93,11 @@ class ErrorReport:
             match = re.search(rf"(?m)^(?:[\w.]+\.)?{re.escape(name)}(?:: ?|$)", rest)
             if match:
                 return rest[: match.start()], name, rest[match.end() :].strip()
-        last = next(reversed(list(_LAST_LINE.finditer(self.traceback))), None)
-        if last is None:
+        last_line = next(reversed(list(_LAST_LINE.finditer(self.traceback))), None)
+        if last_line is None:
             return self.traceback, "", ""
-        message = self.traceback[last.end(1) :].lstrip(":").strip()
-        return self.traceback[: last.start()], last[1], message
+        message = self.traceback[last_line.end(1) :].lstrip(":").strip()
+        return self.traceback[: last_line.start()], last_line[1], message
 
     @property
     def exception(self) -> str:
@@ -153,7 +153,7 @@ class ErrorReport:
         if 1 <= frame.line <= len(lines) and frame.text in {"", lines[frame.line - 1]}:
             return frame.line if lines[frame.line - 1] else None
         matching_lines = [
-            at for at, line in enumerate(lines, 1) if frame.text and line == frame.text
+            index for index, line in enumerate(lines, 1) if frame.text and line == frame.text
         ]
         return matching_lines[0] if len(matching_lines) == 1 else None
 
@@ -176,18 +176,18 @@ def read_error_report(note: str) -> ErrorReport | None:
         return None
     number = re.search(r'\bnumber="(\d+)"', cell[1])
     source = _between(note, "source")
-    listed = _between(note[max(note.rfind("\n</cell>"), 0) :], "variables")
+    variables_text = _between(note[max(note.rfind("\n</cell>"), 0) :], "variables")
     return ErrorReport(
         number[1] if number else "",
         _ESCAPED.sub("<", source),
         _ESCAPED.sub("<", _between(note, "error")),
-        tuple(_variable(*fields) for fields in _VARIABLE.findall(listed)),
+        tuple(_variable(*fields) for fields in _VARIABLE.findall(variables_text)),
         escaped=bool(_ESCAPED.search(source)),
     )
 
 
-def _variable(name: str, kind: str, rest: str) -> ReportedVariable:
-    shape = _FRAME_SHAPE.match(_ESCAPED.sub("<", rest))
+def _variable(name: str, kind: str, description: str) -> ReportedVariable:
+    shape = _FRAME_SHAPE.match(_ESCAPED.sub("<", description))
     columns = (shape[2] or "").split(", ") if shape else []
     listed = tuple(column for column in columns if column not in {"", "..."})
     count = int(shape[1]) if shape else 0

@@ -54,7 +54,7 @@ NO_REQUEST = DataRequest(None, "")
 
 def read_data_request(prompt: ParsedPrompt) -> DataRequest:
     """Return the prompt's request about data."""
-    op, why = _operation(prompt)
+    op, matched_words = _operation(prompt)
     stems = [word.stem for word in prompt.words]
     texts = [word.text for word in prompt.words]
     statistic_names = (
@@ -64,7 +64,7 @@ def read_data_request(prompt: ParsedPrompt) -> DataRequest:
     statistics = list(dict.fromkeys(name for name in statistic_names if name))
     return DataRequest(
         op=op,
-        why=why,
+        why=matched_words,
         statistic=statistics[0] if statistics else None,
         chart=_chart(prompt),
         number=_how_many(prompt),

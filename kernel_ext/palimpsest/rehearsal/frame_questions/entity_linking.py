@@ -12,7 +12,7 @@ from palimpsest.rehearsal.parsing.vocabulary import (
     BOUNDARIES,
     CHARTS,
     DATA,
-    KNOWN,
+    KNOWN_WORDS,
     PLOT,
     word_set,
 )
@@ -106,20 +106,20 @@ def _match_score(prompt_words: list[Word], column: Column) -> float:
 
 
 def _is_known(word: Word) -> bool:
-    return word.text in KNOWN or word.stem in KNOWN
+    return word.text in KNOWN_WORDS or word.stem in KNOWN_WORDS
 
 
 def _partial_score(prompt_words: list[Word], tokens: tuple[Word, ...]) -> float:
-    unmatched = list(tokens)
-    matched = 0.0
+    unmatched_tokens = list(tokens)
+    matched_weight = 0.0
     for word in prompt_words:
-        best = max(unmatched, key=lambda token: _similarity(word, token), default=None)
+        best = max(unmatched_tokens, key=lambda token: _similarity(word, token), default=None)
         similarity = _similarity(word, best) if best else 0.0
         if best is None or similarity == 0.0:
             return 0.0
-        unmatched.remove(best)
-        matched += similarity * _weight(best)
-    return matched / sum(_weight(token) for token in tokens) + 0.02 * len(prompt_words)
+        unmatched_tokens.remove(best)
+        matched_weight += similarity * _weight(best)
+    return matched_weight / sum(_weight(token) for token in tokens) + 0.02 * len(prompt_words)
 
 
 def _weight(token: Word) -> float:
@@ -179,7 +179,9 @@ def link_variables(words: Sequence[Word], variables: Iterable[Variable]) -> dict
     for variable in variables:
         column = Column(variable.name)
         # A name that is also an everyday word counts only in certain positions.
-        common = (variable.name in KNOWN or len(variable.name) == 1) and variable.name not in DATA
+        common = (
+            variable.name in KNOWN_WORDS or len(variable.name) == 1
+        ) and variable.name not in DATA
         scores = [
             _match_score([words[index] for index in window], column)
             for window in windows
@@ -200,9 +202,9 @@ def _is_in_name_position(words: Sequence[Word], window: list[int]) -> bool:
 
 def unlinked_words(words: Sequence[Word], linked_spans: Iterable[tuple[int, int]]) -> set[int]:
     """Return the positions of meaningful words that are not linked yet."""
-    used = {index for start, end in linked_spans for index in range(start, end)}
+    linked_positions = {index for start, end in linked_spans for index in range(start, end)}
     return {
         index
         for index, word in enumerate(words)
-        if index not in used and not _is_known(word) and len(word.text) > 1
+        if index not in linked_positions and not _is_known(word) and len(word.text) > 1
     }

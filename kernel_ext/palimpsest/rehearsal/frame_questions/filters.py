@@ -27,7 +27,7 @@ def parse_filters(
     words: Sequence[Word], columns: Sequence[ColumnMention], values: Sequence[ValueMention]
 ) -> tuple[list[Filter], set[int]]:
     """Return the conditions, and the start indices of column mentions that only belong to conditions."""
-    filters, used = _value_filters(columns, values)
+    filters, used_starts = _value_filters(columns, values)
     for position, word in enumerate(words):
         number = number_of(word.text)
         if number is None or _counts_rows(words, position):
@@ -44,15 +44,15 @@ def parse_filters(
         )
         if nearest and (test := _comparator(words, columns, position)):
             filters.append(Filter(nearest.column, test, number))
-            used.add(nearest.start)
-    return filters, used
+            used_starts.add(nearest.start)
+    return filters, used_starts
 
 
 def _value_filters(
     columns: Sequence[ColumnMention], values: Sequence[ValueMention]
 ) -> tuple[list[Filter], set[int]]:
     filters: list[Filter] = []
-    used: set[int] = set()
+    used_starts: set[int] = set()
     by_column: dict[Any, list[ValueMention]] = {}
     for value in values:
         by_column.setdefault(value.column.key, []).append(value)
@@ -62,8 +62,8 @@ def _value_filters(
             filters.append(Filter(column, "in", [mention.value for mention in mentions]))
         else:
             filters.append(Filter(column, "==", mentions[0].value))
-            used |= {mention.start for mention in columns if mention.column == column}
-    return filters, used
+            used_starts |= {mention.start for mention in columns if mention.column == column}
+    return filters, used_starts
 
 
 def _counts_rows(words: Sequence[Word], position: int) -> bool:
@@ -77,14 +77,18 @@ def _comparator(
     words: Sequence[Word], columns: Sequence[ColumnMention], position: int
 ) -> str | None:
     """Return the comparison operator in the words before a number, or None."""
-    before = _words_before(words, columns, position)
-    if before[-2:] == ["at", "least"] or before[-1:] in (["between"], [">="]):
+    words_before = _words_before(words, columns, position)
+    if words_before[-2:] == ["at", "least"] or words_before[-1:] in (["between"], [">="]):
         return ">="
-    if before[-2:] == ["at", "most"] or before[-1:] == ["<="]:
+    if words_before[-2:] == ["at", "most"] or words_before[-1:] == ["<="]:
         return "<="
-    if before[-1:] == ["and"] and "between" in before and number_of(before[-2]) is not None:
+    if (
+        words_before[-1:] == ["and"]
+        and "between" in words_before
+        and number_of(words_before[-2]) is not None
+    ):
         return "<="
-    for text in reversed(before):
+    for text in reversed(words_before):
         if text in ABOVE:
             return ">"
         if text in BELOW:

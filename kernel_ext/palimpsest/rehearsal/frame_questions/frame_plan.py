@@ -49,8 +49,8 @@ def frame_plan(
     spans = _linked_spans(runner, linked_prompt.columns, table)
     spans += [(value.start, value.end) for value in linked_prompt.values]
     unused_words = [
-        linked_prompt.prompt.words[at].text
-        for at in sorted(unlinked_words(linked_prompt.prompt.words, spans))
+        linked_prompt.prompt.words[index].text
+        for index in sorted(unlinked_words(linked_prompt.prompt.words, spans))
     ]
     unused_words += [
         word.text
@@ -73,15 +73,15 @@ def _link(runner: PlanRunner, table: Table) -> Steps[LinkedPrompt]:
     words = runner.prompt.words
     columns = link_columns(words, table.columns)
     columns = tuple(m for m in columns if not _is_table_name(m, runner, table))
-    free = unlinked_words(words, _linked_spans(runner, columns, table))
-    if not free or not table.categories:
+    unlinked = unlinked_words(words, _linked_spans(runner, columns, table))
+    if not unlinked or not table.categories:
         return LinkedPrompt(runner.prompt, columns)
-    free_text = " ".join(words[at].text for at in sorted(free))
-    thought = f"{free_text!r} is no column, so I look whether it is a value of one."
-    result = yield runner.act(thought, "python", code=values_code(table))
+    free_text = " ".join(words[index].text for index in sorted(unlinked))
+    reasoning = f"{free_text!r} is no column, so I look whether it is a value of one."
+    result = yield runner.act(reasoning, "python", code=values_code(table))
     keys, pairs = {column.key for column in table.columns}, dict_in(result.value).items()
     values = {k: tuple(v) for k, v in pairs if k in keys and isinstance(v, list)}
-    mentioned = link_values(words, free, values, table.columns)
+    mentioned = link_values(words, unlinked, values, table.columns)
     return LinkedPrompt(runner.prompt, columns, mentioned)
 
 
@@ -101,8 +101,8 @@ def _linked_spans(
     spans = [(mention.start, mention.end) for mention in columns]
     name = {word.stem for word in words_of(table.name)}
     spans += [
-        (at, at + 1)
-        for at, word in enumerate(runner.prompt.words)
+        (index, index + 1)
+        for index, word in enumerate(runner.prompt.words)
         if word.stem in name or word.text[0].isdigit()
     ]
     return spans
@@ -127,14 +127,14 @@ def _ignored_words_note(unused_words: list[str], spec: QuerySpec) -> str:
 
 def _rival_notes(linked_prompt: LinkedPrompt, spec: QuerySpec) -> list[str]:
     """Return a note for each column whose words could also mean another column."""
-    used = set(spec.measures) | set(spec.groups)
+    used_columns = set(spec.measures) | set(spec.groups)
     notes = []
     for mention in linked_prompt.columns:
-        others = [column for column in mention.rivals if column not in used]
-        if mention.column in used and others:
-            listed = " or ".join(inline_code(column.label) for column in others[:3])
+        others = [column for column in mention.rivals if column not in used_columns]
+        if mention.column in used_columns and others:
+            column_lines = " or ".join(inline_code(column.label) for column in others[:3])
             notes.append(
-                f"I took {inline_code(mention.column.label)}; you may also have meant {listed}."
+                f"I took {inline_code(mention.column.label)}; you may also have meant {column_lines}."
             )
     return notes
 
@@ -157,12 +157,14 @@ def fit_to_types(spec: QuerySpec) -> tuple[QuerySpec, str]:
 
 def _columns(found_table: FoundTable) -> PlanAnswer:
     table = found_table.table
-    listed = "\n".join(
+    column_lines = "\n".join(
         f"- {inline_code(column.label)} ({column.dtype})" for column in table.columns[:60]
     )
     more = f"\n- and {len(table.columns) - 60} more" if len(table.columns) > 60 else ""
     note = f"\n\n{found_table.note}" if found_table.note else ""
-    text = f"{inline_code(table.name)} has {len(table.columns)} columns:\n\n{listed}{more}{note}"
+    text = (
+        f"{inline_code(table.name)} has {len(table.columns)} columns:\n\n{column_lines}{more}{note}"
+    )
     return PlanAnswer(text, "The list of columns is in the result.")
 
 
@@ -174,8 +176,8 @@ def compute_plan(runner: PlanRunner, spec: QuerySpec, notes: list[str]) -> Plan:
             *notes,
             f"I could draw nothing ({result.error[1]}); install matplotlib for figures.",
         ]
-        thought = "Plotting is not possible here, so I compute the numbers only."
-        result = yield runner.act(thought, "python", code=plot_lines(spec)[1])
+        reasoning = "Plotting is not possible here, so I compute the numbers only."
+        result = yield runner.act(reasoning, "python", code=plot_lines(spec)[1])
         is_measured = any(column.numeric for column in spec.measures)
         spec = replace(spec, op="statistic" if is_measured else "count")
     if result.error:
@@ -186,9 +188,9 @@ def compute_plan(runner: PlanRunner, spec: QuerySpec, notes: list[str]) -> Plan:
             "The code ran, but no result came back that I could read, so I state no numbers."
         )
     if result.shortened and not _is_quoted(spec):
-        thought = "The output was shortened, so I print it whole."
+        reasoning = "The output was shortened, so I print it whole."
         code = f"print({write_code(spec).splitlines()[-1]}.to_string())"
-        full_result = yield runner.act(thought, "python", code=code)
+        full_result = yield runner.act(reasoning, "python", code=code)
         if full_result.cut or full_result.error or full_result.lost:
             answer = "\n\n".join([_unseen_result_text(spec, result), *notes])
             return PlanAnswer(answer, "I cannot see all of it, so I state no numbers.")

@@ -34,12 +34,12 @@ def rows_source(spec: QuerySpec) -> str:
     name = spec.table.name
     if not spec.filters:
         return name
-    tests = [_test(name, condition) for condition in spec.filters]
+    tests = [_test_code(name, condition) for condition in spec.filters]
     mask = tests[0] if len(tests) == 1 else " & ".join(f"({test})" for test in tests)
     return f"{name}[{mask}]"
 
 
-def _test(name: str, condition: Filter) -> str:
+def _test_code(name: str, condition: Filter) -> str:
     column = f"{name}[{as_source(condition.column.key)}]"
     if condition.test == "in":
         return f"{column}.isin([{', '.join(as_source(value) for value in condition.value)}])"
@@ -59,17 +59,19 @@ def key_list_source(columns: tuple[Column, ...]) -> str:
 def _statistic(spec: QuerySpec) -> str:
     rows = rows_source(spec)
     is_single = len(spec.measures) == 1
-    inner = f"[{key_source(spec.measures)}]" if spec.measures else ""
+    columns_code = f"[{key_source(spec.measures)}]" if spec.measures else ""
     if not spec.groups:
         return _plain_statistic(spec, rows)
-    grouped = f"{rows}.groupby({key_source(spec.groups)})"
+    grouping_code = f"{rows}.groupby({key_source(spec.groups)})"
     if spec.statistic is None:
-        return f"{grouped}{inner}.agg({STATISTICS_LIST}).reset_index()"
+        return f"{grouping_code}{columns_code}.agg({STATISTICS_LIST}).reset_index()"
     if not spec.measures:
-        return f"{grouped}.{spec.statistic}(numeric_only=True).reset_index()"
-    rising, by = spec.order == "least", as_source(spec.measures[0].key)
-    tail = f".sort_values({by}, ascending={rising})" if is_single and spec.order else ""
-    return f"{grouped}{inner}.{spec.statistic}().reset_index(){tail}"
+        return f"{grouping_code}.{spec.statistic}(numeric_only=True).reset_index()"
+    is_ascending, sort_key = spec.order == "least", as_source(spec.measures[0].key)
+    sort_code = (
+        f".sort_values({sort_key}, ascending={is_ascending})" if is_single and spec.order else ""
+    )
+    return f"{grouping_code}{columns_code}.{spec.statistic}().reset_index(){sort_code}"
 
 
 def _plain_statistic(spec: QuerySpec, rows: str) -> str:
@@ -83,9 +85,9 @@ def _count(spec: QuerySpec) -> str:
     rows = rows_source(spec)
     if spec.groups:
         is_single = len(spec.groups) == 1
-        rising = ", ascending=True" if spec.order == "least" and is_single else ""
-        counted = f"{rows}[{key_source(spec.groups)}].value_counts(dropna=False{rising})"
-        return counted if is_single else f"{counted}.reset_index()"
+        order_code = ", ascending=True" if spec.order == "least" and is_single else ""
+        counts_code = f"{rows}[{key_source(spec.groups)}].value_counts(dropna=False{order_code})"
+        return counts_code if is_single else f"{counts_code}.reset_index()"
     if spec.measures:
         return f"{rows}[{key_source(spec.measures)}].count()"
     return f"len({rows})"
@@ -146,10 +148,10 @@ def _describe(spec: QuerySpec) -> str:
         )
     table = f"{rows}[{key_list_source(columns)}]" if columns else rows
     lines = [f'print(len({rows}), "rows,", {table}.isna().sum().sum(), "missing values")']
-    described = columns or spec.table.columns
-    if any(not c.numeric and not c.temporal for c in described):
+    described_columns = columns or spec.table.columns
+    if any(not c.numeric and not c.temporal for c in described_columns):
         lines.append(f'print({table}.select_dtypes(exclude="number").nunique().to_string())')
-    if any(column.numeric for column in described):
+    if any(column.numeric for column in described_columns):
         lines.append(f'{table}.select_dtypes("number").agg({STATISTICS_LIST}).T')
     return "\n".join(lines)
 

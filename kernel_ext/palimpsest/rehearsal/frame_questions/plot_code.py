@@ -58,13 +58,13 @@ def plot_lines(spec: QuerySpec) -> tuple[list[str], str]:
 
 
 def _plot_counts(spec: QuerySpec, columns: tuple[Column, ...]) -> tuple[list[str], str]:
-    counted = f"{rows_source(spec)}[{key_source(columns)}].value_counts()"
+    counts_code = f"{rows_source(spec)}[{key_source(columns)}].value_counts()"
     if len(columns) > 1:
-        drawing = [f'{counted}.unstack().plot.bar(ylabel="rows")']
-        return drawing, f"{counted}.reset_index()"
+        drawing = [f'{counts_code}.unstack().plot.bar(ylabel="rows")']
+        return drawing, f"{counts_code}.reset_index()"
     kind = chart_of(spec)
     label = "" if kind == "pie" else 'ylabel="rows"'
-    return ["plt.figure()", f"{counted}.plot.{kind}({label})"], counted
+    return ["plt.figure()", f"{counts_code}.plot.{kind}({label})"], counts_code
 
 
 def _plot_scatter(spec: QuerySpec, numbers: tuple[Column, ...]) -> tuple[list[str], str]:
@@ -72,14 +72,14 @@ def _plot_scatter(spec: QuerySpec, numbers: tuple[Column, ...]) -> tuple[list[st
     rows = rows_source(spec)
     colour = ""
     kind = chart_of(spec)
-    drawn = rows
+    rows_code = rows
     if spec.groups and kind == "scatter":
         name = as_source(
             spec.groups[0].key
         )  # as a category, so that the colour bar shows its names
-        drawn = f'{rows}.astype({{{name}: "category"}})'
+        rows_code = f'{rows}.astype({{{name}: "category"}})'
         colour = f', c={name}, colormap="viridis"'
-    drawing = [f"{drawn}.plot.{kind}(x={as_source(x.key)}, y={as_source(y.key)}{colour})"]
+    drawing = [f"{rows_code}.plot.{kind}(x={as_source(x.key)}, y={as_source(y.key)}{colour})"]
     return drawing, f"{rows}[{as_source(x.key)}].corr({rows}[{as_source(y.key)}])"
 
 
@@ -109,14 +109,14 @@ def _plot_grouped(spec: QuerySpec, numbers: tuple[Column, ...]) -> tuple[list[st
         call = "boxplot" if chart == "box" else "hist"
         drawing = [f"{rows}.{call}(column={as_source(measure.key)}, by={key_source(spec.groups)})"]
     else:
-        picked = f"[{key_source(numbers)}]"
+        columns_code = f"[{key_source(numbers)}]"
         spread = ".unstack()" if len(spec.groups) > 1 else ""
         kind = {"line": "line", "pie": "pie"}.get(chart, "bar")
         label = (
             as_source(f"{method} of {measure.label}") if len(numbers) == 1 else as_source(method)
         )
         drawing = ["plt.figure()"] if len(numbers) == 1 and not spread else []
-        drawing.append(f"{grouped}{picked}.{method}(){spread}.plot.{kind}(ylabel={label})")
+        drawing.append(f"{grouped}{columns_code}.{method}(){spread}.plot.{kind}(ylabel={label})")
     if len(numbers) > 1 or spec.statistic or chart in {"line", "bar", "pie"}:
         return drawing, f"{grouped}[{key_source(numbers)}].{method}().reset_index()"
     return drawing, f"{grouped}[{as_source(measure.key)}].agg({STATISTICS_LIST}).reset_index()"

@@ -38,21 +38,25 @@ class LinkedPrompt:
     values: tuple[ValueMention, ...] = ()
 
 
-def make_query_spec(request: DataRequest, linked: LinkedPrompt, table: Table) -> QuerySpec:
+def make_query_spec(request: DataRequest, linked_prompt: LinkedPrompt, table: Table) -> QuerySpec:
     """Return the query of a request, from the words alone."""
-    filters, used = parse_filters(linked.prompt.words, linked.columns, linked.values)
-    groups, measures = _roles(linked, [m for m in linked.columns if m.start not in used])
+    filters, used = parse_filters(
+        linked_prompt.prompt.words, linked_prompt.columns, linked_prompt.values
+    )
+    groups, measures = _roles(
+        linked_prompt, [m for m in linked_prompt.columns if m.start not in used]
+    )
     # Two or more compared values of a column are separated by grouping.
     split_columns = [condition.column for condition in filters if condition.test == "in"][:1]
     groups += tuple(column for column in split_columns if column not in groups)
     statistic = request.statistic
     if not any(column.numeric or column.temporal for column in (*measures, *groups)):
-        quality_columns = _by_quality(linked.prompt.words, table)
+        quality_columns = _by_quality(linked_prompt.prompt.words, table)
         if quality_columns and (measures or groups):
             # "The heaviest species" means the species with the highest mean.
             statistic = statistic or "mean"
         measures = (*measures, *quality_columns)
-    against = linked.prompt.matches(r"\b(?:against|vs\.?|versus|by|as a function of|over)\b")
+    against = linked_prompt.prompt.matches(r"\b(?:against|vs\.?|versus|by|as a function of|over)\b")
     options = {field.name: getattr(request, field.name) for field in fields(RequestOptions)}
     return QuerySpec(
         table,
@@ -66,17 +70,21 @@ def make_query_spec(request: DataRequest, linked: LinkedPrompt, table: Table) ->
 
 
 def _roles(
-    linked: LinkedPrompt, mentions: list[ColumnMention]
+    linked_prompt: LinkedPrompt, mentions: list[ColumnMention]
 ) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
     groups: list[Column] = []
     measures: list[Column] = []
-    previous: ColumnMention | None = None
+    previous_mention: ColumnMention | None = None
     for mention in mentions:
         if mention.column in (*groups, *measures):
             continue
-        role_word = _role_word(linked.prompt.words, mention, previous)
+        role_word = _role_word(linked_prompt.prompt.words, mention, previous_mention)
         column = mention.column
-        is_joined = role_word == "and" and previous is not None and previous.column in groups
+        is_joined = (
+            role_word == "and"
+            and previous_mention is not None
+            and previous_mention.column in groups
+        )
         is_grouping = role_word in BY and not (
             role_word in {"against", "versus", "vs", "between", "over"} and column.numeric
         )
@@ -84,16 +92,16 @@ def _roles(
             groups.append(column)
         else:
             measures.append(column)
-        previous = mention
+        previous_mention = mention
     return tuple(groups), tuple(measures)
 
 
 def _role_word(
-    words: Sequence[Word], mention: ColumnMention, previous: ColumnMention | None
+    words: Sequence[Word], mention: ColumnMention, previous_mention: ColumnMention | None
 ) -> str:
     """Return the word that determines the column's role: the last word before it that is no filler."""
     joiner = ""
-    for word in reversed(words[previous.end if previous else 0 : mention.start]):
+    for word in reversed(words[previous_mention.end if previous_mention else 0 : mention.start]):
         if word.text in BY:
             return word.text
         if word.text not in JOINERS:

@@ -24,17 +24,17 @@ from palimpsest.rehearsal.parsing.tool_outputs import (
 )
 
 ROWS_IN_TABLE = 15
-NAMES = {"mean": "mean", "median": "median", "sum": "sum", "min": "smallest value", "max": "largest value", "std": "standard deviation", "var": "variance"}  # fmt: skip
+STATISTIC_NAMES = {"mean": "mean", "median": "median", "sum": "sum", "min": "smallest value", "max": "largest value", "std": "standard deviation", "var": "variance"}  # fmt: skip
 CHART_NAMES = {"hist": "histogram", "scatter": "scatter plot", "bar": "bar chart", "box": "box plot", "line": "line chart", "pie": "pie chart"}  # fmt: skip
-TESTS = {"==": "is", ">": "is over", ">=": "is at least", "<": "is under", "<=": "is at most", "in": "is one of"}  # fmt: skip
+TEST_WORDS = {"==": "is", ">": "is over", ">=": "is at least", "<": "is under", "<=": "is at most", "in": "is one of"}  # fmt: skip
 Cells = list[tuple[str, ...]]
-NOTHING = ("Empty DataFrame", "Series([]")
+EMPTY_RESULTS = ("Empty DataFrame", "Series([]")
 """Beginnings of pandas' output for a result without rows."""
 
 
 def table_text(spec: QuerySpec, result: ToolResult) -> str | None:
     """Return the answer, or None when the output's numbers cannot be read."""
-    if spec.op not in {"rows", "describe"} and result.value.startswith(NOTHING):
+    if spec.op not in {"rows", "describe"} and result.value.startswith(EMPTY_RESULTS):
         return f"Nothing fits{condition_text(spec)}."
     return _WRITERS[spec.op](spec, result)
 
@@ -49,7 +49,7 @@ def condition_text(spec: QuerySpec) -> str:
 def _condition(condition: Filter) -> str:
     values = condition.value if isinstance(condition.value, list) else [condition.value]
     values_text = ", ".join(inline_code(value) for value in values)
-    return f"{inline_code(condition.column.label)} {TESTS[condition.test]} {values_text}"
+    return f"{inline_code(condition.column.label)} {TEST_WORDS[condition.test]} {values_text}"
 
 
 def column_names(columns: Sequence[Column]) -> str:
@@ -58,11 +58,12 @@ def column_names(columns: Sequence[Column]) -> str:
     return " and ".join(filter(None, [", ".join(labels[:-1]), labels[-1]])) if labels else ""
 
 
-def markdown_table(headers: Sequence[str], rows: Cells, labels: int = 1) -> str:
+def markdown_table(headers: Sequence[str], rows: Cells, label_count: int = 1) -> str:
     """Return a Markdown table of at most fifteen rows; the numbers after the labels are shortened."""
     lines = [_row(headers), _row(["---"] * len(headers))]
     lines += [
-        _row((*row[:labels], *map(shortened_number, row[labels:]))) for row in rows[:ROWS_IN_TABLE]
+        _row((*row[:label_count], *map(shortened_number, row[label_count:])))
+        for row in rows[:ROWS_IN_TABLE]
     ]
     if len(rows) > ROWS_IN_TABLE:
         lines.append("")
@@ -71,10 +72,10 @@ def markdown_table(headers: Sequence[str], rows: Cells, labels: int = 1) -> str:
 
 
 def titled_table(
-    title: str, headers: Sequence[str], rows: Cells, labels: int = 1, below: str = ""
+    title: str, headers: Sequence[str], rows: Cells, label_count: int = 1, text_below: str = ""
 ) -> str | None:
     """Return a table with a title above it and a text below it; None without rows."""
-    parts = (title, markdown_table(headers, rows, labels), below)
+    parts = (title, markdown_table(headers, rows, label_count), text_below)
     return "\n\n".join(part for part in parts if part) if rows else None
 
 
@@ -88,7 +89,7 @@ def _cell(text: str) -> str:
     return " ".join(text.split())
 
 
-def extremes_text(rows: Cells, row_index: int, what: str) -> str:
+def extremes_text(rows: Cells, row_index: int, subject: str) -> str:
     """Return a sentence that names the rows with the highest and the lowest number of a column."""
     numbers = [
         (float(row[row_index].replace(",", "")), row) for row in rows if _is_number(row[row_index])
@@ -97,15 +98,17 @@ def extremes_text(rows: Cells, row_index: int, what: str) -> str:
         return ""
     low, high = min(number for number, _ in numbers), max(number for number, _ in numbers)
     if low == high:
-        return f"All have the same {what}, as it is printed: {shortened_number(numbers[0][1][row_index])}."
-    highest, lowest = ([row for number, row in numbers if number == end] for end in (high, low))
-    return f"Highest {what}: {_first_row_text(highest, row_index)}; lowest: {_first_row_text(lowest, row_index)}."
+        return f"All have the same {subject}, as it is printed: {shortened_number(numbers[0][1][row_index])}."
+    highest, lowest = (
+        [row for number, row in numbers if number == extreme] for extreme in (high, low)
+    )
+    return f"Highest {subject}: {_first_row_text(highest, row_index)}; lowest: {_first_row_text(lowest, row_index)}."
 
 
 def _first_row_text(rows: Cells, row_index: int) -> str:
     """Return the label of the first of the rows that share a number, the number of further rows, and the shared number."""
-    more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
-    return f"{inline_code(rows[0][0])}{more} ({shortened_number(rows[0][row_index])})"
+    more_rows = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+    return f"{inline_code(rows[0][0])}{more_rows} ({shortened_number(rows[0][row_index])})"
 
 
 def _is_number(text: str) -> bool:
@@ -118,7 +121,7 @@ def _is_number(text: str) -> bool:
 def _statistic(spec: QuerySpec, result: ToolResult) -> str | None:
     if spec.groups:
         return _grouped(spec, result)
-    name = NAMES.get(spec.statistic or "", spec.statistic or "value")
+    name = STATISTIC_NAMES.get(spec.statistic or "", spec.statistic or "value")
     value = single_value(result.value)
     if len(spec.measures) == 1 and value is not None:
         return f"The {name} of {column_names(spec.measures)}{condition_text(spec)} is **{shortened_number(value)}**."
@@ -145,35 +148,37 @@ def _grouped(spec: QuerySpec, result: ToolResult) -> str | None:
     if headers is None:
         return f"The {spec.statistic} of every column of numbers by {column_names(spec.groups)}{condition_text(spec)}:\n\n{text_block(result.value)}"
     rows = grouped_rows(spec, result.value, headers)
-    what, column = _comparison_column(spec, headers)
-    kind = NAMES.get(spec.statistic, spec.statistic) if spec.statistic else "summary"
-    title = f"{kind.capitalize()} of {column_names(spec.measures)} by {column_names(spec.groups)}{condition_text(spec)}:"
+    subject, column = _comparison_column(spec, headers)
+    statistic_name = (
+        STATISTIC_NAMES.get(spec.statistic, spec.statistic) if spec.statistic else "summary"
+    )
+    title = f"{statistic_name.capitalize()} of {column_names(spec.measures)} by {column_names(spec.groups)}{condition_text(spec)}:"
     titles = [f"{spec.statistic} of {header}" for header in headers] if spec.statistic else headers
     return grouped_table(
-        spec, title, titles, rows, extremes_text(joined_groups(spec, rows), column + 1, what)
+        spec, title, titles, rows, extremes_text(joined_groups(spec, rows), column + 1, subject)
     )
 
 
 def grouped_table(
-    spec: QuerySpec, title: str, headers: Sequence[str], rows: Cells, below: str = ""
+    spec: QuerySpec, title: str, headers: Sequence[str], rows: Cells, text_below: str = ""
 ) -> str | None:
     """Return a Markdown table whose first columns are the groups; None without rows."""
     labels = [column.label for column in spec.groups]
-    return titled_table(title, [*labels, *headers], rows, len(labels), below)
+    return titled_table(title, [*labels, *headers], rows, len(labels), text_below)
 
 
 def _comparison_column(spec: QuerySpec, headers: Sequence[str]) -> tuple[str, int]:
     """Return the name of the statistic by which groups are compared, and its column's index in the headers."""
     if spec.statistic:
-        of = f" of {inline_code(headers[0])}" if len(headers) > 1 else ""
-        return f"{NAMES.get(spec.statistic, spec.statistic)}{of}", 0
+        of_column = f" of {inline_code(headers[0])}" if len(headers) > 1 else ""
+        return f"{STATISTIC_NAMES.get(spec.statistic, spec.statistic)}{of_column}", 0
     return "mean", headers.index("mean")
 
 
 def joined_groups(spec: QuerySpec, rows: Cells) -> Cells:
     """Join the groups of each row into its first cell."""
-    labels = len(spec.groups)
-    return [(", ".join(row[:labels]), *row[labels:]) for row in rows]
+    label_count = len(spec.groups)
+    return [(", ".join(row[:label_count]), *row[label_count:]) for row in rows]
 
 
 def grouped_rows(spec: QuerySpec, text: str, headers: Sequence[str]) -> Cells:
@@ -211,7 +216,7 @@ def counts_text(spec: QuerySpec, text: str, column: Column | None = None) -> str
     ]
     title = f"Rows by {inline_code(column.label)}{condition_text(spec)}:"
     extremes = extremes_text([row for row in rows if row[0] != "(missing)"], 1, "count")
-    return titled_table(title, [column.label, "rows"], rows, below=extremes)
+    return titled_table(title, [column.label, "rows"], rows, text_below=extremes)
 
 
 def _distinct(spec: QuerySpec, result: ToolResult) -> str | None:
@@ -237,10 +242,10 @@ def _missing(spec: QuerySpec, result: ToolResult) -> str | None:
 
 def _correlation(spec: QuerySpec, result: ToolResult) -> str | None:
     numbers = [column for column in spec.measures + spec.groups if column.numeric]
-    value, of = single_value(result.value), f"(Pearson) of {column_names(numbers)}"
+    value, columns_text = single_value(result.value), f"(Pearson) of {column_names(numbers)}"
     if len(numbers) == 2:
         return (
-            f"The correlation {of}{condition_text(spec)} is **{shortened_number(value)}**."
+            f"The correlation {columns_text}{condition_text(spec)} is **{shortened_number(value)}**."
             if value
             else None
         )
@@ -249,15 +254,15 @@ def _correlation(spec: QuerySpec, result: ToolResult) -> str | None:
 
 def _top(spec: QuerySpec, result: ToolResult) -> str | None:
     measure = spec.measures[0]
-    side = "smallest" if spec.order == "least" else "largest"
+    extreme = "smallest" if spec.order == "least" else "largest"
     labels = [column.label for column in (shown_columns(spec) or spec.table.columns)]
     rows = frame_rows(result.value, labels) if len(set(labels)) == len(labels) else None
-    text = f"Rows{condition_text(spec)} with the {side} {column_names(spec.measures)}:\n\n"
+    text = f"Rows{condition_text(spec)} with the {extreme} {column_names(spec.measures)}:\n\n"
     if not rows:
         return text + text_block(result.value)
     best = rows[0][measure.label]
     return (
-        f"The {side} {column_names(spec.measures)}{condition_text(spec)} is **{shortened_number(best)}**.\n\n{text}"
+        f"The {extreme} {column_names(spec.measures)}{condition_text(spec)} is **{shortened_number(best)}**.\n\n{text}"
         + markdown_table(labels, [tuple(row[h] for h in labels) for row in rows], 0)
     )
 
@@ -276,14 +281,16 @@ def _describe(spec: QuerySpec, result: ToolResult) -> str | None:
         if not columns[0].numeric:
             return counts_text(spec, result.value, column=columns[0])
         return _single_column_table(spec, columns, [*series_items(result.value)])
-    first, _, rest = result.stdout.partition("\n")
+    row_count_text, _, table_text = result.stdout.partition("\n")
     parts = [
-        f"{inline_code(spec.table.name)} has **{first.strip()}** and {len(columns or spec.table.columns)} columns."
+        f"{inline_code(spec.table.name)} has **{row_count_text.strip()}** and {len(columns or spec.table.columns)} columns."
     ]
-    different = series_items(rest)[:ROWS_IN_TABLE]
-    if different:
-        listed = (f"- {inline_code(label)}: {count} different values" for label, count in different)
-        parts.append("\n".join(listed))
+    value_counts = series_items(table_text)[:ROWS_IN_TABLE]
+    if value_counts:
+        count_lines = (
+            f"- {inline_code(label)}: {count} different values" for label, count in value_counts
+        )
+        parts.append("\n".join(count_lines))
     if result.value.strip():
         parts.append(numbers_text(result))
     return "\n\n".join(parts)
@@ -291,7 +298,7 @@ def _describe(spec: QuerySpec, result: ToolResult) -> str | None:
 
 def numbers_text(result: ToolResult) -> str:
     """Return the statistics of several columns as a table, or as they were printed."""
-    rows = frame_rows(result.value, STATISTICS, labelled=True) or []
+    rows = frame_rows(result.value, STATISTICS, has_index=True) or []
     cells = [(row[tool_outputs.INDEX], *(row[name] for name in STATISTICS)) for row in rows]
     return markdown_table(["column", *STATISTICS], cells) if cells else text_block(result.value)
 
@@ -322,16 +329,14 @@ _WRITERS: dict[str, Callable[[QuerySpec, ToolResult], str | None]] = {
 
 def plot_text(spec: QuerySpec, result: ToolResult, chart: str) -> str | None:
     """Return the answer, or None when the output's numbers cannot be read."""
-    kind = CHART_NAMES.get(chart, "plot")
+    chart_name = CHART_NAMES.get(chart, "plot")
     numbers = tuple(column for column in spec.measures if column.numeric)
     subject = column_names(numbers or spec.groups or spec.measures) or "every column of numbers"
-    by = f" by {column_names(spec.groups)}" if spec.groups and numbers else ""
+    groups_text = f" by {column_names(spec.groups)}" if spec.groups and numbers else ""
     body = _plotted_numbers(spec, result, numbers, chart)
     if body is None:
         return None
-    return (
-        f"I drew a {kind} of {subject}{by}{condition_text(spec)}. The numbers behind it:\n\n{body}"
-    )
+    return f"I drew a {chart_name} of {subject}{groups_text}{condition_text(spec)}. The numbers behind it:\n\n{body}"
 
 
 def _plotted_numbers(
@@ -356,8 +361,10 @@ def _plotted_numbers(
     is_plain = chart in {"line", "bar", "pie"} or spec.statistic or len(numbers) > 1
     headers = [c.label for c in numbers] if is_plain else [*STATISTICS]
     rows = grouped_rows(spec, result.value, headers)
-    what = spec.statistic or "mean"
-    titles = [f"{what} of {header}" for header in headers] if is_plain else headers
+    statistic_name = spec.statistic or "mean"
+    titles = [f"{statistic_name} of {header}" for header in headers] if is_plain else headers
     row_index = 1 if is_plain else 1 + STATISTICS.index("mean")
-    below = extremes_text(joined_groups(spec, rows), row_index, NAMES.get(what, what))
-    return grouped_table(spec, "", titles, rows, below)
+    extremes = extremes_text(
+        joined_groups(spec, rows), row_index, STATISTIC_NAMES.get(statistic_name, statistic_name)
+    )
+    return grouped_table(spec, "", titles, rows, extremes)

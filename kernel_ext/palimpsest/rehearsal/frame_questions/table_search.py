@@ -41,12 +41,12 @@ def find_data(
     )
     name_scores = link_variables(runner.prompt.words, variables)
     name_scores |= dict.fromkeys((*runner.prompt.mentions, *runner.prompt.ticks), 3.0)
-    other = _best_other_variable(variables, name_scores)
+    other_variable = _best_other_variable(variables, name_scores)
     tables = [variable for variable in variables if variable.is_table]
     tables.sort(key=lambda variable: -name_scores.get(variable.name, 0.0))
     scores = [name_scores.get(variable.name, 0.0) for variable in tables]
-    if other and name_scores[other.name] > max(scores, default=0.0):
-        return other
+    if other_variable and name_scores[other_variable.name] > max(scores, default=0.0):
+        return other_variable
     if not tables:
         names = ", ".join(inline_code(variable.name) for variable in variables[:15])
         variables_text = f"The variables I see: {names}" if names else "There are no variables yet"
@@ -83,8 +83,8 @@ def _best_other_variable(
 def describe_tables(runner: PlanRunner, names: Sequence[str]) -> Steps[list[Table]]:
     """Call a tool for the columns of these tables, and return the tables with them."""
     if len(names) == 1 and runner.can("variables"):
-        thought = f"I look at the columns of {names[0]}."
-        result = yield runner.act(thought, "variables", name=names[0])
+        reasoning = f"I look at the columns of {names[0]}."
+        result = yield runner.act(reasoning, "variables", name=names[0])
         columns = parse_description(result.text)
         if columns:
             return [Table(names[0], columns)]
@@ -93,8 +93,8 @@ def describe_tables(runner: PlanRunner, names: Sequence[str]) -> Steps[list[Tabl
     inner = ",\n".join(
         f"    {as_source(name)}: {name}.dtypes.astype(str).to_dict()" for name in names
     )
-    thought = "I ask for the columns of the tables that could be meant, and their types."
-    result = yield runner.act(thought, "python", code=f"{{\n{inner},\n}}")
+    reasoning = "I ask for the columns of the tables that could be meant, and their types."
+    result = yield runner.act(reasoning, "python", code=f"{{\n{inner},\n}}")
     return parse_tables(result.value)
 
 
@@ -118,17 +118,19 @@ def _best_table(
             else ""
         )
         return FoundTable(best, note)
-    listed = ", ".join(inline_code(variable.name) for variable in variables if variable.is_table)
+    table_names = ", ".join(
+        inline_code(variable.name) for variable in variables if variable.is_table
+    )
     if best is None:
-        raise PlanEnded(f"I found these tables but could not read their columns: {listed}.")
+        raise PlanEnded(f"I found these tables but could not read their columns: {table_names}.")
     raise PlanEnded(
-        f"Which table do you mean? I see {listed}. Name one, for example with {inline_code('@' + best.name)}."
+        f"Which table do you mean? I see {table_names}. Name one, for example with {inline_code('@' + best.name)}."
     )
 
 
 def show_variable(runner: PlanRunner, variable: Variable) -> Plan:
     """Return the plan that shows the value of a variable that is not a table."""
-    thought = f"{variable.name} is a {variable.kind}, so I look at what it holds."
-    output = (yield runner.act(thought, "variables", name=variable.name)).text
+    reasoning = f"{variable.name} is a {variable.kind}, so I look at what it holds."
+    output = (yield runner.act(reasoning, "variables", name=variable.name)).text
     text = f"{inline_code(variable.name)} is a {inline_code(variable.kind)}:\n\n{text_block(output, 30)}"
     return PlanAnswer(text, "The result shows it.")

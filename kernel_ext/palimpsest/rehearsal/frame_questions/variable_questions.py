@@ -41,9 +41,9 @@ def variables_plan(runner: PlanRunner) -> Plan:
         variables = tuple(variable for variable in variables if variable.is_table)
         if not variables:
             return PlanAnswer("None of the variables is a DataFrame.", "There is no DataFrame.")
-    listed = "\n".join(f"- {inline_code(variable.line)}" for variable in variables[:60])
+    variable_lines = "\n".join(f"- {inline_code(variable.line)}" for variable in variables[:60])
     noun = "variable" if len(variables) == 1 else "variables"
-    return PlanAnswer(f"{len(variables)} {noun}:\n\n{listed}", "The result lists them.")
+    return PlanAnswer(f"{len(variables)} {noun}:\n\n{variable_lines}", "The result lists them.")
 
 
 def name_plan(runner: PlanRunner) -> Plan:

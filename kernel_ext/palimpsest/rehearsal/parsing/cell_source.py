@@ -68,12 +68,12 @@ class CellSource:
         ]
         if not enclosing:
             return all_lines
-        inner = min(enclosing, key=lambda node: (node.end_lineno or 0) - node.lineno)
-        body = getattr(inner, "body", None)
-        end = inner.end_lineno or inner.lineno
-        if isinstance(body, list) and body and body[0].lineno > inner.lineno:
-            end = body[0].lineno - 1
-        return range(inner.lineno, end + 1)
+        innermost = min(enclosing, key=lambda node: (node.end_lineno or 0) - node.lineno)
+        body = getattr(innermost, "body", None)
+        last_line = innermost.end_lineno or innermost.lineno
+        if isinstance(body, list) and body and body[0].lineno > innermost.lineno:
+            last_line = body[0].lineno - 1
+        return range(innermost.lineno, last_line + 1)
 
     def nodes(self, lines: range | None = None) -> list[ast.expr]:
         """Return the expressions that begin in these lines, in source order."""
@@ -97,9 +97,9 @@ class CellSource:
         return python_literal(self.segment(node)) == value
 
     def _span(self, node: ast.expr) -> tuple[int, int]:
-        last = node.end_lineno or node.lineno
+        last_line = node.end_lineno or node.lineno
         start = self._offset(node.lineno, node.col_offset)
-        return start, self._offset(last, node.end_col_offset or 0)
+        return start, self._offset(last_line, node.end_col_offset or 0)
 
     def _offset(self, line: int, column: int) -> int:
         bytes_before = self._lines[line - 1].encode("utf-8", "surrogatepass")[:column]

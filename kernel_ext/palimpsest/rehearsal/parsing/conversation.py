@@ -15,7 +15,7 @@ from palimpsest.model.wire.provider_messages import MEDIA_NOTICE
 
 Messages = tuple[dict[str, Any], ...]
 
-COMPACTED = "What did we do so far?"
+SUMMARY_PROMPT = "What did we do so far?"
 """The user message to which a compaction's summary is the answer."""
 ENGINE_TAGS_PATTERN = "system-reminder|reminder|env|environment|variables|notebook|context|note"
 _OPENING_NOTE = lazy_pattern(
@@ -88,7 +88,7 @@ class Conversation:
     def summary(self) -> str:
         """The summary of the latest compaction; empty without one."""
         summaries = [
-            turn.answers[0] for turn in self.turns if turn.prompt == COMPACTED and turn.answers
+            turn.answers[0] for turn in self.turns if turn.prompt == SUMMARY_PROMPT and turn.answers
         ]
         return summaries[-1] if summaries else ""
 
@@ -175,12 +175,12 @@ def _is_engine_text(message: dict[str, Any], text: str, *, after_tool: bool) -> 
     return after_tool and has_media and bool(_MEDIA_NOTE.match(text))
 
 
-def json_object(raw: Any) -> dict[str, Any]:
+def json_object(value_or_text: Any) -> dict[str, Any]:
     """Return a value that is a dict, or the dict that its JSON text holds; an empty dict for anything else."""
-    if isinstance(raw, dict):
-        return raw
+    if isinstance(value_or_text, dict):
+        return value_or_text
     try:
-        parsed = json.loads(raw or "{}")
+        parsed = json.loads(value_or_text or "{}")
     except (TypeError, ValueError):
         return {}
     return parsed if isinstance(parsed, dict) else {}

@@ -53,12 +53,13 @@ class ToolResult:
     @cached_property
     def sections(self) -> dict[str, str]:
         """The labelled sections of a ``python`` output; the whole text as ``result`` when there are none."""
-        marks = list(_SECTION.finditer(self.text))
-        if not marks:
+        headings = list(_SECTION.finditer(self.text))
+        if not headings:
             return {"result": "" if self.text.strip() == "(no output)" else self.text}
-        ends = [mark.start() for mark in marks[1:]] + [len(self.text)]
+        ends = [mark.start() for mark in headings[1:]] + [len(self.text)]
         return {
-            m[1]: self.text[m.end() : end].strip("\n") for m, end in zip(marks, ends, strict=True)
+            m[1]: self.text[m.end() : end].strip("\n")
+            for m, end in zip(headings, ends, strict=True)
         }
 
     @property
@@ -162,11 +163,11 @@ INDEX = ""
 
 
 def frame_rows(
-    text: str, headers: Sequence[str], *, labelled: bool = False
+    text: str, headers: Sequence[str], *, has_index: bool = False
 ) -> list[dict[str, str]] | None:
     """Parse the rows of a printed DataFrame with these columns; return None when that is not certain.
 
-    Columns are found by their right edges, since pandas aligns them there. ``labelled`` means that the index holds
+    Columns are found by their right edges, since pandas aligns them there. ``has_index`` means that the index holds
     text and the first column numbers; otherwise the index holds numbers.
     """
     lines = [line for line in text.splitlines() if line.strip()]
@@ -175,7 +176,7 @@ def frame_rows(
     edges = _edges(lines[0], headers) if lines else None
     if edges is None or len(edges) < len(headers):
         return None
-    rows = [_cells(line, edges, labelled=labelled) for line in lines[1:]]
+    rows = [_cells(line, edges, has_index=has_index) for line in lines[1:]]
     return [row for row in rows if row] if all(rows) else None
 
 
@@ -199,7 +200,7 @@ def _edges(header: str, headers: Sequence[str]) -> list[tuple[str, int]] | None:
     return edges if edges and not other_text.strip() else None
 
 
-def _cells(line: str, edges: list[tuple[str, int]], *, labelled: bool) -> dict[str, str] | None:
+def _cells(line: str, edges: list[tuple[str, int]], *, has_index: bool) -> dict[str, str] | None:
     row: dict[str, str] = {}
     previous_edge = 0
     for index, (name, edge) in enumerate(edges):
@@ -207,7 +208,7 @@ def _cells(line: str, edges: list[tuple[str, int]], *, labelled: bool) -> dict[s
             return None
         cell = line[previous_edge:edge]
         if index == 0:
-            row[INDEX], cell = _split_index(cell, labelled=labelled)
+            row[INDEX], cell = _split_index(cell, has_index=has_index)
         row[name] = cell.strip()
         previous_edge = edge
         if line[edge : edge + 1].strip():
@@ -215,9 +216,9 @@ def _cells(line: str, edges: list[tuple[str, int]], *, labelled: bool) -> dict[s
     return row
 
 
-def _split_index(cell: str, *, labelled: bool) -> tuple[str, str]:
+def _split_index(cell: str, *, has_index: bool) -> tuple[str, str]:
     """Return the index and the first cell of a row, given its text up to the first column's edge."""
-    if labelled:
+    if has_index:
         label, _, value = cell.strip().rpartition(" ")
         return label.strip(), value
     match = re.match(r"\s*(\S+)\s+(\S.*)\Z", cell)

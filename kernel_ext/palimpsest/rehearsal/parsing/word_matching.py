@@ -58,7 +58,7 @@ def stem(word: str) -> str:
 def shared_length(text: str, other: str) -> int:
     """Return the length of the common prefix of two texts."""
     pairs = enumerate(zip(text, other, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(text), len(other)))
+    return next((index for index, (a, b) in pairs if a != b), min(len(text), len(other)))
 
 
 def joined_text(words: tuple[Word, ...]) -> str:

@@ -15,7 +15,7 @@ from palimpsest.transcript.context_values.decisions import (
     ANOTHER,
     EXCLUDE,
     LEFT_OUT,
-    OLDER,
+    OLDER_SUMMARY_KEY,
     OWN_POLICY,
     OWN_RULES,
     PICTURES,
@@ -40,10 +40,10 @@ MAX_NAMES = 5
 MAX_NAME_CHARS = 48
 """Maximum characters of a lost name in a sentence, such as an error with its message."""
 
-PINNED = "Pinned: kept in every request"
-EXCLUDED = "Excluded from every request, as asked; it is kept here"
+PINNED_REASON = "Pinned: kept in every request"
+EXCLUDED_REASON = "Excluded from every request, as asked; it is kept here"
 SET_ASIDE = "Left out for the model; it is kept here"
-KEPT = "the whole text is kept"
+KEPT_WHOLE = "the whole text is kept"
 
 COMPACT: OwnRule = "compact"
 
@@ -73,10 +73,10 @@ def decision_sentence(decision: Decision) -> str:
     reason_text = one_line(reason_from_numbers(decision), MAX_REASON_CHARS)
     match decision.action:
         case "pin":
-            return PINNED
+            return PINNED_REASON
         case "drop":
             if decision.rule == EXCLUDE:
-                return EXCLUDED
+                return EXCLUDED_REASON
             return joined_sentences(f"{SET_ASIDE}.", reason_text)
         case "truncate" if decision.rule == PICTURES_RULE:
             return reason_text
@@ -106,7 +106,7 @@ def _reduction_sentence(verb: str, decision: Decision, *, ends_in: str) -> str:
     before, after = count(decision.tokens_before), count(decision.tokens_after)
     return (
         f"{verb} for the model: {before} → {after} tokens, by rule {one_line(decision.rule)}; "
-        f"{KEPT}{ends_in}"
+        f"{KEPT_WHOLE}{ends_in}"
     )
 
 
@@ -118,13 +118,13 @@ def _conversation_size(decision: Decision) -> str:
     return conversation_size(before, after, decision.numbers.get("kept"))
 
 
-def conversation_size(before: int, after: int, kept: object) -> str:
+def conversation_size(tokens_before: int, tokens_after: int, kept_numbers: object) -> str:
     """Return a sentence on the tokens of the conversation around a compaction; empty where one is not known."""
-    if not before or not after:
+    if not tokens_before or not tokens_after:
         return ""
     return (
-        f"The conversation takes {count(after)} tokens in a request instead of {count(before)}: "
-        f"the summary, and {_kept_beside(kept)}."
+        f"The conversation takes {count(tokens_after)} tokens in a request instead of {count(tokens_before)}: "
+        f"the summary, and {_kept_beside(kept_numbers)}."
     )
 
 
@@ -132,14 +132,14 @@ def _kept_beside(value: object) -> str:
     """Return a sentence on what stays beside a summary; reports of older logs do not name it."""
     if not isinstance(value, Mapping):
         return "the messages that stay as they are"
-    turns, tokens, pinned = (
+    turns, tokens, pinned_count = (
         max(0, round(number_of(value, name) or 0)) for name in ("turns", "tokens", "pinned")
     )
     tail = "the end of the newest turn" if turns == 0 else "the newest turn"
     newest = f"the newest {count(turns)} turns" if turns > 1 else tail
     kept_texts = [
         *([f"{newest} ({count(tokens)} tokens)"] if tokens else []),
-        *([counted_noun(pinned, "pinned part")] if pinned else []),
+        *([counted_noun(pinned_count, "pinned part")] if pinned_count else []),
     ]
     return f"as they are {' and '.join(kept_texts)}" if kept_texts else "no other message"
 
@@ -162,7 +162,7 @@ SENTENCES: Mapping[OwnRule, str] = {
 
 
 def _undone_sentence(numbers: Numbers) -> str:
-    if numbers.get(OLDER):
+    if numbers.get(OLDER_SUMMARY_KEY):
         return "A person put this summary aside and took the one before it back."
     if numbers.get(ANOTHER):
         return "A person put this summary aside and asked for another."
@@ -210,18 +210,18 @@ def _limit_sentence(numbers: Numbers) -> str:
     by_id = numbers.get(PICTURES)
     pictures = list(by_id.values()) if isinstance(by_id, Mapping) else []
     limited = [picture for picture in pictures if isinstance(picture, Mapping)]
-    smaller = [picture for picture in limited if LEFT_OUT not in picture]
+    shrunk_pictures = [picture for picture in limited if LEFT_OUT not in picture]
     omitted = [
         _short_name(str(picture.get("name") or "picture"))
         for picture in limited
         if LEFT_OUT in picture
     ]
     changes = []
-    if smaller:
-        noun_and_verb = "picture is" if len(smaller) == 1 else "pictures are"
-        before, after = (_dimensions(smaller[0].get(key)) for key in ("size", "to"))
+    if shrunk_pictures:
+        noun_and_verb = "picture is" if len(shrunk_pictures) == 1 else "pictures are"
+        before, after = (_dimensions(shrunk_pictures[0].get(key)) for key in ("size", "to"))
         sizes = f" ({before} pixels became {after})" if before and after else ""
-        changes.append(f"{count(len(smaller))} {noun_and_verb} sent smaller{sizes}")
+        changes.append(f"{count(len(shrunk_pictures))} {noun_and_verb} sent smaller{sizes}")
     if omitted:
         others = f" and {count(len(omitted) - MAX_NAMES)} more" if len(omitted) > MAX_NAMES else ""
         changes.append(f"not sent: {', '.join(omitted[:MAX_NAMES])}{others}")
@@ -240,15 +240,21 @@ def _summary_grade(numbers: Numbers) -> str:
     retention = numbers.get("retention")
     if not isinstance(retention, Mapping):
         return _summary_request(numbers)
-    kinds = {str(kind): counts for kind, counts in retention.items() if isinstance(counts, Mapping)}
-    lost = {kind: counts for kind, counts in kinds.items() if number_of(counts, "lost")}
-    if not lost:
+    counts_by_kind = {
+        str(kind): counts for kind, counts in retention.items() if isinstance(counts, Mapping)
+    }
+    lost_by_kind = {
+        kind: counts for kind, counts in counts_by_kind.items() if number_of(counts, "lost")
+    }
+    if not lost_by_kind:
         return "Every path, identifier, error and number of them is still in view."
-    kept_counts = [text for kind, counts in kinds.items() if (text := _kept_count(kind, counts))]
-    names = "; ".join(text for counts in lost.values() if (text := _names(counts)))
+    kept_counts = [
+        text for kind, counts in counts_by_kind.items() if (text := _kept_count(kind, counts))
+    ]
+    names = "; ".join(text for counts in lost_by_kind.values() if (text := _names(counts)))
     not_kept = f"; not kept: {names}" if names else ""
     return joined_sentences(
-        f"Keeps {', '.join(kept_counts)}{not_kept}.", _likely_needed(lost, numbers)
+        f"Keeps {', '.join(kept_counts)}{not_kept}.", _likely_needed(lost_by_kind, numbers)
     )
 
 
@@ -311,11 +317,11 @@ def _short_name(name: str) -> str:
     return name if len(name) <= MAX_NAME_CHARS else f"{name[: MAX_NAME_CHARS - 1].rstrip()}…"
 
 
-def _likely_needed(lost: Mapping[str, Numbers], numbers: Numbers) -> str:
+def _likely_needed(lost_by_kind: Mapping[str, Numbers], numbers: Numbers) -> str:
     """Return a sentence on the lost names that the newest answers use."""
     names = [
         _short_name(str(name))
-        for counts in lost.values()
+        for counts in lost_by_kind.values()
         if isinstance(lost_names := counts.get("names"), list | tuple)
         for name in lost_names[: max(0, round(number_of(counts, "likely") or 0))]
     ]

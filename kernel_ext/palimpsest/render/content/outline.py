@@ -227,7 +227,7 @@ def outline_parts(
     first_step: int = 1,
 ) -> tuple[Item, ...]:
     """Return the items that a reader sees of these parts, in order."""
-    retries = retry_lines(parts, None, over=False)
+    retries = retry_lines(parts, None, is_over=False)
     all_notes = notes or OutlineNotes()
     builder = _OutlineBuilder(caps or Caps(), scrub, all_notes, first_step, retries=retries)
     return tuple(item for part in parts for item in builder.items_of_part(part))
@@ -390,15 +390,16 @@ class _OutlineBuilder:
     def _retry_items(self, part: RetryPart) -> list[Item]:
         if part.id in self.retries.merged_ids:
             return []
-        run = self.retries.runs.get(part.id)
-        if run is None:  # The next attempt began at once, as with another model.
+        retry_run = self.retries.runs.get(part.id)
+        if retry_run is None:  # The next attempt began at once, as with another model.
             sentence = self._reason(part.error.message)
             return [NoticeItem("↻", sentence if sentence.endswith((".", "…")) else f"{sentence}.")]
-        run = replace(
-            run, reasons=tuple(dict.fromkeys(self._reason(reason) for reason in run.reasons))
+        retry_run = replace(
+            retry_run,
+            reasons=tuple(dict.fromkeys(self._reason(reason) for reason in retry_run.reasons)),
         )
-        sent_again = run.failed_count if run.outcome == "answered" else 0
-        return [NoticeItem("↻", retry_words(run), sent_again=sent_again)]
+        sent_again = retry_run.failed_count if retry_run.outcome == "answered" else 0
+        return [NoticeItem("↻", retry_words(retry_run), sent_again=sent_again)]
 
     def _reason(self, message: str) -> str:
         return self._line(_without_traceback(message))
@@ -422,11 +423,13 @@ class _OutlineBuilder:
         state = part.state
         ask, reply = self.notes.question_and_reply(part)
         lines = self.caps.read_only_lines if part.tool in READ_ONLY_TOOLS else self.caps.max_lines
-        room = max(0, min(self.caps.bytes_per_call, self.caps.bytes_per_turn - self.used_bytes))
+        max_bytes = max(
+            0, min(self.caps.bytes_per_call, self.caps.bytes_per_turn - self.used_bytes)
+        )
         outcome = call_outcome(part, reply)
         input_excerpt, output_excerpt = fit_excerpts(
             *self._call_excerpts(part, ask, outcome),
-            room,
+            max_bytes,
             lines,
             keep_tail=part.tool not in READ_ONLY_TOOLS,
         )
@@ -510,7 +513,7 @@ class _OutlineBuilder:
         sentences: tuple[str, ...] = ()
         if reduction is not None:
             sentences = (self.scrub(decision_reasons.decision_sentence(reduction)),)
-        return (decision_reasons.PINNED, *sentences) if is_pinned else sentences
+        return (decision_reasons.PINNED_REASON, *sentences) if is_pinned else sentences
 
     def _reduction_items(self, part: Part) -> list[Item]:
         return [ReductionItem(sentence) for sentence in self._reductions(part)]

@@ -14,7 +14,7 @@ from palimpsest.transcript.strings.number_words import duration as duration
 from palimpsest.transcript.strings.number_words import spans
 from palimpsest.transcript.values import Reply
 
-SIGNS = {
+CALL_SIGNS = {
     "pending": "○",
     "running": "◐",
     "waiting": "◔",
@@ -36,9 +36,9 @@ MAX_USD_DIGITS = 9
 """Maximum decimals: a billionth of a dollar is less than the price of a token of any model."""
 
 
-def counted_noun(number: int, thing: str) -> str:
+def counted_noun(number: int, noun: str) -> str:
     """Return a number with its noun, in singular or plural: ``1 prompt``, ``2 prompts``."""
-    return f"{count(number)} {thing}{'' if number == 1 else 's'}"
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def first_names(names: Sequence[str], limit: int) -> str:
@@ -111,15 +111,15 @@ def cells_text(part: NotebookPart) -> str:
     """Return a sentence that names the cells in a message for the agent."""
     cells = part.cells
     numbers = [cell.number for cell in cells if cell.number is not None]
-    failed = sum(cell.status == "error" for cell in cells)
+    failed_count = sum(cell.status == "error" for cell in cells)
     edited = sum(edit.state == "edited" for edit in part.edits)
-    deleted = sum(edit.state == "deleted" for edit in part.edits)
+    deleted_count = sum(edit.state == "deleted" for edit in part.edits)
     facts = [
         f"cell{'s' if len(numbers) > 1 else ''} {spans(numbers)}" if numbers else "",
-        f"{failed} with an error" if failed else "",
+        f"{failed_count} with an error" if failed_count else "",
         f"{len(part.omitted)} only named" if part.omitted else "",
         f"{edited} edited and not run" if edited else "",
-        f"{deleted} deleted" if deleted else "",
+        f"{deleted_count} deleted" if deleted_count else "",
         f"{part.hidden} kept from it" if part.hidden else "",
         f"{count(part.tokens)} tokens" if part.tokens else "",
     ]
@@ -130,26 +130,26 @@ def cells_text(part: NotebookPart) -> str:
     return f"What you ran was told: {', '.join(fact for fact in facts if fact)}"
 
 
-def share_text(used: int, window: int) -> str:
+def share_text(used_tokens: int, window: int) -> str:
     """Return the used share of the window: ``23% of 200k``; ``46k tokens`` where it has no limit."""
     if not window:
-        return f"{short_count(used)} tokens"
-    percent = 100 * used / window
+        return f"{short_count(used_tokens)} tokens"
+    percent = 100 * used_tokens / window
     number = "under 1" if 0 < percent < 0.95 else f"{percent:.0f}"
     return f"{number}% of {short_count(window)}"
 
 
-def gauge_bar(used: int, window: int, width: int = 16, free: str = "·") -> str:
-    """Return the used share of the window as a bar of characters; ``free`` fills the rest.
+def gauge_bar(used_tokens: int, window: int, width: int = 16, free_sign: str = "·") -> str:
+    """Return the used share of the window as a bar of characters; ``free_sign`` fills the rest.
 
     A window without a limit has no share, and no bar.
     """
     if not window:
         return ""
-    eighths = min(width * 8, round(8 * width * max(used, 0) / window))
+    eighths = min(width * 8, round(8 * width * max(used_tokens, 0) / window))
     full, rest = divmod(eighths, 8)
     bar = "█" * full + " ▏▎▍▌▋▊▉"[rest].strip()
-    return bar + free * (width - len(bar))
+    return bar + free_sign * (width - len(bar))
 
 
 def reply_text(reply: Reply) -> str:

@@ -26,7 +26,7 @@ class TurnFigures:
     """Whether a count is an estimate."""
     cost: float | None
     """US dollars."""
-    listed: bool
+    cost_is_estimate: bool
     """Whether the cost is an estimate."""
     seconds: float | None
     """Duration of the steps, without the time for the user's answers."""
@@ -44,18 +44,18 @@ def turn_figures(messages: Sequence[Message]) -> TurnFigures | None:
         return None
     # The request for a summary has another size than the conversation.
     conversation_steps = _steps(message for message in messages if not _is_summary(message))
-    last = conversation_steps[-1] if conversation_steps else None
+    last_step = conversation_steps[-1] if conversation_steps else None
     return TurnFigures(
         steps=len(steps),
         sent_tokens=sum(step.tokens.prompt for step in steps),
         cached=sum(step.tokens.cache_read for step in steps),
         has_estimates=any(step.tokens.estimated for step in steps),
         cost=_sum_or_none([step.cost for step in steps]),
-        listed=any(step.cost_listed for step in steps),
+        cost_is_estimate=any(step.cost_listed for step in steps),
         seconds=_sum_or_none([step.seconds for step in steps]),
         waited_seconds=sum(step.waited_seconds or 0.0 for step in steps),
-        used_tokens=last.context_tokens if last is not None else None,
-        window=last.window if last is not None else None,
+        used_tokens=last_step.context_tokens if last_step is not None else None,
+        window=last_step.window if last_step is not None else None,
     )
 
 
@@ -65,7 +65,7 @@ def figure_words(figures: TurnFigures) -> list[str]:
     cached = f" ({_short_number(figures.cached)} cached)" if figures.cached > 0 else ""
     phrases = [
         f"{estimate_mark}{_short_number(figures.sent_tokens)} in{cached}",
-        _cost(figures.cost, figures.listed),
+        _cost(figures.cost, figures.cost_is_estimate),
     ]
     if figures.seconds is not None:
         phrases.append(_seconds(figures.seconds))
@@ -106,11 +106,11 @@ def _short_number(tokens: int) -> str:
     return f"{float(f'{tokens / divisor:.3g}'):g}{unit}"
 
 
-def _cost(dollars: float | None, listed: bool) -> str:  # noqa: FBT001  # as the figures hold it
+def _cost(dollars: float | None, is_estimate: bool) -> str:  # noqa: FBT001  # as the figures hold it
     """Return a cost; ``~`` marks an estimate."""
     if dollars is None:
         return "cost unknown"
-    estimate_mark = "~" if listed else ""
+    estimate_mark = "~" if is_estimate else ""
     if dollars == 0:
         return f"{estimate_mark}$0"
     digits = 3 if dollars >= 0.01 else 1 - math.floor(math.log10(float(f"{dollars:.1e}")))

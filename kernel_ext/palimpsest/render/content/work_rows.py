@@ -102,28 +102,28 @@ def is_foldable(item: Item) -> bool:
             return False
 
 
-def fold_work(items: Sequence[Item], *, live: bool = False) -> list[tuple[int, Row]]:
+def fold_work(items: Sequence[Item], *, is_running: bool = False) -> list[tuple[int, Row]]:
     """Return the items with folded work, each with its position; a row has the position of its first item.
 
     While the turn is live its newest item is not folded, so that visible items do not move.
     """
     counted = [number for number, item in enumerate(items) if _counts_in_row(item)]
-    newest = counted[-1] if live and counted else -1
-    corrected = _corrected_failures(items)
+    newest_index = counted[-1] if is_running and counted else -1
+    corrected_indices = _corrected_failures(items)
     shown_rows: list[tuple[int, Row]] = []
-    run: list[int] = []
+    row_indices: list[int] = []
     insert_at = 0
 
     def close() -> None:
-        shown_rows[insert_at:insert_at] = _rows(items, run, corrected)
-        run.clear()
+        shown_rows[insert_at:insert_at] = _rows(items, row_indices, corrected_indices)
+        row_indices.clear()
 
     for number, item in enumerate(items):
-        is_folded = number != newest and (is_foldable(item) or number in corrected)
+        is_folded = number != newest_index and (is_foldable(item) or number in corrected_indices)
         if is_folded:
-            if not any(_counts_in_row(items[position]) for position in run):
+            if not any(_counts_in_row(items[position]) for position in row_indices):
                 insert_at = len(shown_rows)
-            run.append(number)
+            row_indices.append(number)
             continue
         if not _is_between(item):
             close()
@@ -153,23 +153,23 @@ def _counts_in_row(item: Item) -> bool:
 
 
 def _rows(
-    items: Sequence[Item], run: Sequence[int], corrected: frozenset[int]
+    items: Sequence[Item], row_indices: Sequence[int], corrected_indices: frozenset[int]
 ) -> list[tuple[int, Row]]:
     """Return the row of a run; a single item beside steps keeps its own row, except a corrected failure."""
-    counted = [number for number in run if _counts_in_row(items[number])]
-    if not _deserves_row([items[number] for number in counted]):
+    counted_indices = [number for number in row_indices if _counts_in_row(items[number])]
+    if not _deserves_row([items[number] for number in counted_indices]):
         return []
-    if len(counted) == 1 and counted[0] not in corrected:
-        return [(counted[0], items[counted[0]])]
-    return [(counted[0], WorkRow(tuple(items[number] for number in run)))]
+    if len(counted_indices) == 1 and counted_indices[0] not in corrected_indices:
+        return [(counted_indices[0], items[counted_indices[0]])]
+    return [(counted_indices[0], WorkRow(tuple(items[number] for number in row_indices)))]
 
 
-def _deserves_row(counted: Sequence[Item]) -> bool:
+def _deserves_row(counted_items: Sequence[Item]) -> bool:
     """Return whether the items need a row because they are more than short thoughts."""
-    durations = [item.seconds for item in counted if isinstance(item, ReasoningItem)]
+    durations = [item.seconds for item in counted_items if isinstance(item, ReasoningItem)]
     known_seconds = [seconds for seconds in durations if seconds is not None]
     return (
-        any(isinstance(item, OutlineCall | NoticeItem) for item in counted)
+        any(isinstance(item, OutlineCall | NoticeItem) for item in counted_items)
         or len(known_seconds) < len(durations)
         or sum(known_seconds) >= MIN_THOUGHT_SECONDS
     )
@@ -177,15 +177,17 @@ def _deserves_row(counted: Sequence[Item]) -> bool:
 
 def _corrected_failures(items: Sequence[Item]) -> frozenset[int]:
     """Return the positions of failed calls after which a call with the same aim succeeded."""
-    done: set[str] = set()
-    corrected: set[int] = set()
+    done_subjects: set[str] = set()
+    corrected_indices: set[int] = set()
     for number in range(len(items) - 1, -1, -1):
         item = items[number]
         if isinstance(item, OutlineCall) and item.status == _DONE:
-            done.add(_aim(item))
-        elif isinstance(item, OutlineCall) and item.status == _FAILED and _aim(item) in done:
-            corrected.add(number)
-    return frozenset(corrected)
+            done_subjects.add(_aim(item))
+        elif (
+            isinstance(item, OutlineCall) and item.status == _FAILED and _aim(item) in done_subjects
+        ):
+            corrected_indices.add(number)
+    return frozenset(corrected_indices)
 
 
 def _reading_kind(call: OutlineCall) -> str:
@@ -205,10 +207,10 @@ def _row_pieces(items: Iterable[Item]) -> list[list[WorkWord]]:
     """Return the pieces of a row's text, as a list for each kind of work."""
     items = list(items)
     calls = [item for item in items if isinstance(item, OutlineCall)]
-    done = [call for call in calls if call.status == _DONE]
+    done_calls = [call for call in calls if call.status == _DONE]
 
     def subjects(kind: str) -> list[str]:
-        return [call.read_subject for call in done if _reading_kind(call) == kind]
+        return [call.read_subject for call in done_calls if _reading_kind(call) == kind]
 
     variables = list(dict.fromkeys(subjects("variables")))
     files = list(dict.fromkeys(subjects("files")))
@@ -220,13 +222,15 @@ def _row_pieces(items: Iterable[Item]) -> list[list[WorkWord]]:
         _plain_piece("the notebook") if subjects("notebook") else [],
     ]
     read_text = _joined_pieces([piece for piece in read_pieces if piece], ", ")
-    searches, recalled = len(subjects("searches")), len(subjects("recalled"))
-    failed = sum(call.status != _DONE for call in calls)
+    searches, recalled_count = len(subjects("searches")), len(subjects("recalled"))
+    failed_count = sum(call.status != _DONE for call in calls)
     resent_count = sum(item.sent_again for item in items if isinstance(item, NoticeItem))
     pieces = [
         [WorkWord("looked at "), *read_text] if read_text else [],
         _plain_piece(f"searched {_times_text(searches)}") if searches else [],
-        _plain_piece(f"recalled {_recalled_outputs_text(recalled)}") if recalled else [],
+        _plain_piece(f"recalled {_recalled_outputs_text(recalled_count)}")
+        if recalled_count
+        else [],
         _plain_piece("wrote its todo list") if subjects("todos") else [],
         [
             WorkWord(f"used the skill{'s' if len(skills) > 1 else ''} "),
@@ -236,7 +240,7 @@ def _row_pieces(items: Iterable[Item]) -> list[list[WorkWord]]:
         else [],
         _plain_piece(_thinking_text(items)),
         _plain_piece(f"sent again {_times_text(resent_count)}") if resent_count else [],
-        _plain_piece(f"{failed} failed, then mended") if failed else [],
+        _plain_piece(f"{failed_count} failed, then mended") if failed_count else [],
     ]
     return [piece for piece in pieces if piece]
 
@@ -245,20 +249,20 @@ def _times_text(times: int) -> str:
     return "once" if times == 1 else f"{times} times"
 
 
-def _recalled_outputs_text(recalled: int) -> str:
-    return "an output" if recalled == 1 else f"{recalled} outputs"
+def _recalled_outputs_text(recalled_count: int) -> str:
+    return "an output" if recalled_count == 1 else f"{recalled_count} outputs"
 
 
 def _thinking_text(items: Iterable[Item]) -> str:
     """Return a text on the time spent thinking; empty without any."""
-    thoughts = [
-        thought
-        for thought in items
-        if isinstance(thought, ReasoningItem) and _counts_in_row(thought)
+    thinking_items = [
+        thinking_item
+        for thinking_item in items
+        if isinstance(thinking_item, ReasoningItem) and _counts_in_row(thinking_item)
     ]
-    if not thoughts:
+    if not thinking_items:
         return ""
-    seconds = sum(thought.seconds or 0.0 for thought in thoughts)
+    seconds = sum(thinking_item.seconds or 0.0 for thinking_item in thinking_items)
     if seconds < 1:
         return "thought"
     return f"thought {int(seconds)} s" if seconds < 60 else f"thought {duration(int(seconds))}"
@@ -271,21 +275,21 @@ def _base(path: str) -> str:
 
 
 def _names_or_count(
-    names: Sequence[str], things: str, max_names: int, short: Callable[[str], str] = str
+    names: Sequence[str], plural_noun: str, max_names: int, shorten: Callable[[str], str] = str
 ) -> list[WorkWord]:
     """Return pieces that list up to ``max_names`` names, or the number of more."""
     if len(names) > max_names:
-        return _plain_piece(f"{count(len(names))} {things}")
-    return _joined_pieces([[WorkWord(short(name), is_name=True)] for name in names], ", ")
+        return _plain_piece(f"{count(len(names))} {plural_noun}")
+    return _joined_pieces([[WorkWord(shorten(name), is_name=True)] for name in names], ", ")
 
 
 def _plain_piece(text: str) -> list[WorkWord]:
     return [WorkWord(text)] if text else []
 
 
-def _joined_pieces(pieces: Iterable[Sequence[WorkWord]], between: str) -> list[WorkWord]:
-    joined: list[WorkWord] = []
+def _joined_pieces(pieces: Iterable[Sequence[WorkWord]], separator: str) -> list[WorkWord]:
+    joined_words: list[WorkWord] = []
     for piece in pieces:
-        joined += [WorkWord(between)] if joined else []
-        joined += piece
-    return joined
+        joined_words += [WorkWord(separator)] if joined_words else []
+        joined_words += piece
+    return joined_words

@@ -30,15 +30,15 @@ VERSION = "ATIF-v1.7"
 AGENT = "palimpsest"
 IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 """Types of images for which the format has a part; other files are listed in ``extra``."""
-COMPACTED = "Earlier messages were replaced by a summary."
-REDUCED = "Less is shown of earlier tool outputs."
+COMPACTED_MESSAGE = "Earlier messages were replaced by a summary."
+REDUCED_MESSAGE = "Less is shown of earlier tool outputs."
 
 
 @dataclass(frozen=True, slots=True)
 class OutputShown:
     """The text that the model sees of a call's output, from a given answer on."""
 
-    call: str
+    call_id: str
     shown_text: str
     rule: str = ""
     is_restored: bool = False
@@ -61,20 +61,22 @@ class TrajectoryHead:
 
 
 def atif_trajectory(
-    head: TrajectoryHead,
+    trajectory_head: TrajectoryHead,
     messages: Iterable[Message],
-    when: Callable[[int], str | None],
-    shown: Mapping[str, Sequence[OutputShown]] | None = None,
-    undone: frozenset[str] = frozenset(),
+    time_text: Callable[[int], str | None],
+    shown_outputs: Mapping[str, Sequence[OutputShown]] | None = None,
+    undone_ids: frozenset[str] = frozenset(),
     children: Mapping[str, Json] | None = None,
 ) -> Json:
     """Return the JSON of a session.
 
-    ``when`` converts milliseconds since 1970 to an ISO 8601 time. ``shown`` has the reductions by the id of the answer
-    before which they were made, and ``undone`` the ids of summaries whose compaction was undone. ``children`` are the
+    ``time_text`` converts milliseconds since 1970 to an ISO 8601 time. ``shown_outputs`` has the reductions by the id of the answer
+    before which they were made, and ``undone_ids`` the ids of summaries whose compaction was undone. ``children`` are the
     trajectories of subagents by the id of the call that began each.
     """
-    writer = _TrajectoryWriter(head, when, shown or {}, undone, children or {})
+    writer = _TrajectoryWriter(
+        trajectory_head, time_text, shown_outputs or {}, undone_ids, children or {}
+    )
     for message in messages:
         writer.add(message)
     return writer.trajectory()
@@ -100,14 +102,14 @@ class _TrajectoryWriter:
 
     def __post_init__(self) -> None:
         if self._trajectory_head.system is not None:
-            self._step("system", self._trajectory_head.system)
+            self._add_step("system", self._trajectory_head.system)
 
-    def _step(self, source: str, message: Any, **fields: Any) -> None:
+    def _add_step(self, source: str, message: Any, **fields: Any) -> None:
         values = {name: value for name, value in fields.items() if value not in (None, [], {})}
         number = len(self._steps) + 1
         self._steps.append({"step_id": number, "source": source, "message": message, **values})
 
-    def _time(self, milliseconds: int | None) -> str | None:
+    def _time_text(self, milliseconds: int | None) -> str | None:
         return None if milliseconds is None else self._format_time(milliseconds)
 
     def add(self, message: Message) -> None:
@@ -131,7 +133,7 @@ class _TrajectoryWriter:
         extra: Json = {"by_program": True} if info.by_engine else {}
         extra |= _attachments(message.parts)
         content = _content([item for item in map(_part_content, message.parts) if item is not None])
-        self._step("user", content, timestamp=self._time(info.time.created), extra=extra)
+        self._add_step("user", content, timestamp=self._time_text(info.time.created), extra=extra)
 
     def _add_agent_step(self, message: Message, info: AssistantMessage) -> None:
         self._add_pruning_step(self._shown_outputs.get(message.id, ()))
@@ -141,14 +143,14 @@ class _TrajectoryWriter:
         error = None if info.error is None else info.error.message
         extra = {
             "finish": info.finish,
-            "completed": self._time(info.time.completed),
+            "completed": self._time_text(info.time.completed),
             "error": error,
         }
         results = [result for result in map(self._call_result, calls) if result is not None]
-        self._step(
+        self._add_step(
             "agent",
             _content([item for item in map(_part_content, message.parts) if item is not None]),
-            timestamp=self._time(info.time.created),
+            timestamp=self._time_text(info.time.created),
             model_name=info.model.id,
             reasoning_effort=info.model.variant,
             reasoning_content="".join(reasoning) or None,
@@ -174,10 +176,10 @@ class _TrajectoryWriter:
             if isinstance(numbers.get(name), int):
                 management[name] = numbers[name]
         extra: Json = {"context_management": management, "model_name": info.model.id}
-        self._step(
+        self._add_step(
             "system",
-            COMPACTED,
-            timestamp=self._time(request.info.time.created),
+            COMPACTED_MESSAGE,
+            timestamp=self._time_text(request.info.time.created),
             observation={"results": [{"content": summary}]},
             extra=extra | ({"metrics": metrics} if metrics else {}),
         )
@@ -185,11 +187,11 @@ class _TrajectoryWriter:
             copy = {
                 name: value for name, value in step.items() if name not in {"metrics", "step_id"}
             }
-            self._step(**(copy | {"is_copied_context": True}))
+            self._add_step(**(copy | {"is_copied_context": True}))
 
-    def _kept_steps(self, first: str | None) -> list[Json]:
+    def _kept_steps(self, first_message_id: str | None) -> list[Json]:
         """Return the steps from a message on, which a compaction keeps in the context."""
-        position = self._step_positions.get(first or "")
+        position = self._step_positions.get(first_message_id or "")
         if position is None:
             return []
         return [
@@ -203,7 +205,7 @@ class _TrajectoryWriter:
             return
         outputs = [
             {
-                "tool_call_id": output.call,
+                "tool_call_id": output.call_id,
                 "shown": output.shown_text,
                 **({"rule": output.rule} if output.rule else {}),
                 **({"restored": True} if output.is_restored else {}),
@@ -211,7 +213,7 @@ class _TrajectoryWriter:
             for output in shown_outputs
         ]
         management = {"type": "pruning", "boundary": "truncate", "outputs": outputs}
-        self._step("system", REDUCED, extra={"context_management": management})
+        self._add_step("system", REDUCED_MESSAGE, extra={"context_management": management})
 
     def _call_result(self, part: ToolPart) -> Json | None:
         """Return the result of a call; None for a call that has not ended."""
@@ -223,9 +225,12 @@ class _TrajectoryWriter:
         contents: list[str | Json] = [output] if output else []
         contents += [image for image in map(_image, files) if image is not None]
         extra: Json = {"is_error": True} if isinstance(state, ToolFailed) else {}
-        extra |= {"started": self._time(state.time.start), "ended": self._time(state.time.end)}
-        others = [_other_file(file) for file in files if _image(file) is None]
-        extra |= {"attachments": others} if others else {}
+        extra |= {
+            "started": self._time_text(state.time.start),
+            "ended": self._time_text(state.time.end),
+        }
+        other_files = [_other_file(file) for file in files if _image(file) is None]
+        extra |= {"attachments": other_files} if other_files else {}
         child = self._children.get(part.call_id)
         reference = {"trajectory_id": child["trajectory_id"]} if child is not None else None
         return {
@@ -249,27 +254,31 @@ class _TrajectoryWriter:
 
     def trajectory(self) -> Json:
         """Return the complete document."""
-        head = self._trajectory_head
-        agent: Json = {"name": head.agent, "version": head.version, "model_name": head.model}
-        if head.tools is not None:
-            agent["tool_definitions"] = [_definition(tool) for tool in head.tools]
-        if head.window:
-            agent["extra"] = {"context_window": head.window}
-        final: Json = {f"total_{name}": value for name, value in self._sums.items()}
-        final |= {"total_cost_usd": self._cost, "total_steps": len(self._steps)}
+        trajectory_head = self._trajectory_head
+        agent: Json = {
+            "name": trajectory_head.agent,
+            "version": trajectory_head.version,
+            "model_name": trajectory_head.model,
+        }
+        if trajectory_head.tools is not None:
+            agent["tool_definitions"] = [_definition(tool) for tool in trajectory_head.tools]
+        if trajectory_head.window:
+            agent["extra"] = {"context_window": trajectory_head.window}
+        final_metrics: Json = {f"total_{name}": value for name, value in self._sums.items()}
+        final_metrics |= {"total_cost_usd": self._cost, "total_steps": len(self._steps)}
         document: Json = {
             "schema_version": VERSION,
-            "session_id": head.session_id,
-            "trajectory_id": head.session_id,
+            "session_id": trajectory_head.session_id,
+            "trajectory_id": trajectory_head.session_id,
             "agent": _without_none(agent),
             "steps": self._steps,
-            "final_metrics": _without_none(final),
+            "final_metrics": _without_none(final_metrics),
         }
-        if head.title:
-            document["extra"] = {"title": head.title}
+        if trajectory_head.title:
+            document["extra"] = {"title": trajectory_head.title}
         if self._children:
-            unique = {child["trajectory_id"]: child for child in self._children.values()}
-            document["subagent_trajectories"] = list(unique.values())
+            unique_children = {child["trajectory_id"]: child for child in self._children.values()}
+            document["subagent_trajectories"] = list(unique_children.values())
         return document
 
 

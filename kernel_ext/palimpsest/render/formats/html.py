@@ -19,7 +19,13 @@ from palimpsest.render.content.outline import (
     TextItem,
     is_prompt,
 )
-from palimpsest.render.content.phrases import SIGNS, duration, share_text, size_text, thought_text
+from palimpsest.render.content.phrases import (
+    CALL_SIGNS,
+    duration,
+    share_text,
+    size_text,
+    thought_text,
+)
 from palimpsest.render.content.work_rows import TurnEnd, WorkRow
 from palimpsest.render.formats.item_writer import ItemWriter, joined_blocks
 from palimpsest.render.reports.gauge import gauge
@@ -60,11 +66,11 @@ def _text_block(item: TextItem) -> str:
 
 
 def _reasoning_block(item: ReasoningItem) -> str:
-    head = thought_text(item.title, item.seconds)
+    heading = thought_text(item.title, item.seconds)
     if not item.text.strip():
-        return _muted_line(head)
+        return _muted_line(heading)
     return (
-        f'<details class="thought"><summary>{head}</summary>'
+        f'<details class="thought"><summary>{heading}</summary>'
         f'<div class="said" dir="auto">{_html(item.text)}</div></details>'
     )
 
@@ -75,7 +81,7 @@ def _call(item: OutlineCall) -> str:
     state_texts = {"waiting": "waiting for you", "running": "running", "pending": "being written"}
     row = (
         f'<span class="sign {_TONES.get(item.status, "")}" title="{item.status}">'
-        f'{SIGNS[item.status]}</span> <b class="name">{_escaped_words(item.tool)}</b> '
+        f'{CALL_SIGNS[item.status]}</span> <b class="name">{_escaped_words(item.tool)}</b> '
         f'<span class="subject">{_escaped_words(item.subject)}</span>'
         f'{reason}<span class="remark">{_escaped_words(item.remark)}</span>'
         f'<span class="time">{state_texts.get(item.status, time)}</span>'
@@ -157,7 +163,7 @@ def _notice(item: NoticeItem) -> str:
     )
 
 
-def work_row(row: WorkRow, inside: str) -> str:
+def work_row(row: WorkRow, inner_html: str) -> str:
     """Return a row of work that opens to its folded items."""
     sentence = "".join(
         f'<b class="name">{_escaped_words(word.text)}</b>'
@@ -165,20 +171,20 @@ def work_row(row: WorkRow, inside: str) -> str:
         else html.escape(word.text)
         for word in row.word_list
     )
-    return f'<details class="work"><summary>{sentence}</summary>\n{inside}\n</details>'
+    return f'<details class="work"><summary>{sentence}</summary>\n{inner_html}\n</details>'
 
 
 def _work(row: WorkRow) -> str:
     return work_row(row, _WRITER.rows(row.items))
 
 
-def end_row(row: TurnEnd, inside: str) -> str:
+def end_row(row: TurnEnd, inner_html: str) -> str:
     """Return the line below a turn, which opens to the steps and short thoughts without a row."""
-    if not inside:
+    if not inner_html:
         return _step(row.step_figures)
     return (
         f'<details class="work end"><summary class="step">{_figures_html(row.step_figures)}</summary>\n'
-        f"{inside}\n</details>"
+        f"{inner_html}\n</details>"
     )
 
 

@@ -24,15 +24,15 @@ def render_excerpt(
     messages: Messages,
     title: str,
     *,
-    mark: str,
+    css_class: str,
     remark: str = "",
     caps: Caps = PAGE_CAPS,
     scrub: Scrub = str,
     notes: OutlineNotes | None = None,
     density: Density = "quiet",
-    room: int = MAX_HTML_CHARS,
+    max_chars: int = MAX_HTML_CHARS,
 ) -> str:
-    """Return a session's newest turns in at most ``room`` characters, inside an element of the class ``mark``.
+    """Return a session's newest turns in at most ``max_chars`` characters, inside an element of the class ``css_class``.
 
     The newest turn is always included.
     """
@@ -43,8 +43,8 @@ def render_excerpt(
         turn_html = "\n".join(
             piece for piece in render_turns(turn, caps, scrub, notes, density) if piece
         )
-        room -= len(turn_html)
-        if room < 0 and shown_rows:
+        max_chars -= len(turn_html)
+        if max_chars < 0 and shown_rows:
             break
         shown_rows.append(turn_html)
     left_out = len(turns) - len(shown_rows)
@@ -53,7 +53,7 @@ def render_excerpt(
         or '<p class="muted">Nothing was said in this session yet.</p>'
     )
     return (
-        f'<div class="plm-Saved {html.escape(mark)}"><div class="plm-Saved-words">'
+        f'<div class="plm-Saved {html.escape(css_class)}"><div class="plm-Saved-words">'
         f"<style>{EXCERPT}</style>"
         f'<p class="title"><b>{name}</b></p>'
         f'<p class="facts">{in_html(one_line(remark))}</p>\n'

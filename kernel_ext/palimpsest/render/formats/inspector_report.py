@@ -84,7 +84,7 @@ def inspector_report(report: InspectorReport, script: str, style: str) -> str:
         f"<script>{LOADER}</script>\n"
     )
     tables = "\n".join(table.html for table in report.tables)
-    closing = "".join(
+    closing_html = "".join(
         f"<p>{in_html(one_line(sentence, 400))}</p>" for sentence in report.closing_lines
     )
     return (
@@ -99,7 +99,7 @@ def inspector_report(report: InspectorReport, script: str, style: str) -> str:
         f'<main>\n<div id="inspector" hidden></div>\n<div id="saved">\n{timeline_svg(report.picture)}\n'
         f"<p>{in_html(one_line(report.picture.sentence, 600))}</p>\n"
         f"{sentence_list(report.sentences)}\n{tables}\n</div>\n</main>\n"
-        f"<footer>{closing}</footer>\n{scripts if script else ''}</body>\n</html>\n"
+        f"<footer>{closing_html}</footer>\n{scripts if script else ''}</body>\n</html>\n"
     )
 
 

@@ -43,12 +43,12 @@ def numbered_messages(messages: Iterable[Message], caps: Caps, step: int = 1) ->
 
 def in_turns(messages: Iterable[Message], caps: Caps) -> Iterator[Iterator[Numbered]]:
     """Yield each turn's messages; caps and step numbers start again with each turn."""
-    begun = 0
+    turn_start = 0
 
     def turn(message: Message) -> int:
-        nonlocal begun
-        begun += begins_turn(message)
-        return begun
+        nonlocal turn_start
+        turn_start += begins_turn(message)
+        return turn_start
 
     for _, turn_messages in itertools.groupby(messages, turn):
         yield numbered_messages(turn_messages, caps)
@@ -77,12 +77,12 @@ def turn_rows(
     scrub: Scrub = str,
     notes: OutlineNotes | None = None,
     density: Density = "quiet",
-    live: bool = False,
-    whole: bool = False,
+    is_running: bool = False,
+    is_whole: bool = False,
 ) -> list[MessageRows]:
     """Return the rows of a turn or of a piece of it, with the error of a message that ended in one.
 
-    A row of folded work belongs to the message of its first item. The figures of the turn follow a ``whole`` one, unless
+    A row of folded work belongs to the message of its first item. The figures of the turn follow a whole one (``is_whole``), unless
     all steps are shown, since steps show their own. Messages are returned without their contents, since a turn may be
     long.
     """
@@ -100,20 +100,20 @@ def turn_rows(
         for message_rows, item in zip(owners, items, strict=True):
             message_rows.rows.append(item)
         return shown_messages
-    rows = fold_work(items, live=live)
+    rows = fold_work(items, is_running=is_running)
     for number, row in rows:
         owners[number].rows.append(row)
-    if whole and shown_messages:
+    if is_whole and shown_messages:
         answers = [entry for entry in shown_messages if entry.rows and not is_prompt(entry.message)]
         end = turn_end([entry.message for entry in shown_messages], without_row(items, rows))
         (answers or shown_messages)[-1].rows.extend(end)
     return shown_messages
 
 
-def turn_end(messages: Sequence[Message], hidden: Sequence[Item]) -> Sequence[Row]:
+def turn_end(messages: Sequence[Message], hidden_items: Sequence[Item]) -> Sequence[Row]:
     """Return the line below a turn with its figures, or the items without a row where no step has ended."""
     figures = figures_item(messages)
-    return hidden if figures is None else [TurnEnd(figures, tuple(hidden))]
+    return hidden_items if figures is None else [TurnEnd(figures, tuple(hidden_items))]
 
 
 def _without_content(message: Message) -> Message:
@@ -198,12 +198,19 @@ class ItemWriter:
         scrub: Scrub = str,
         notes: OutlineNotes | None = None,
         density: Density = "quiet",
-        live: bool = False,
-        whole: bool = False,
+        is_running: bool = False,
+        is_whole: bool = False,
     ) -> str:
-        """Return the messages of a turn, or of a piece of it; a ``whole`` one ends in its figures."""
+        """Return the messages of a turn, or of a piece of it; a whole one (``is_whole``) ends in its figures."""
         clean = self._scrub_of(scrub)
-        entries = turn_rows(turn, scrub=clean, notes=notes, density=density, live=live, whole=whole)
+        entries = turn_rows(
+            turn,
+            scrub=clean,
+            notes=notes,
+            density=density,
+            is_running=is_running,
+            is_whole=is_whole,
+        )
         return joined_blocks(self.framed(entry.message, self.rows(entry.rows)) for entry in entries)
 
     def messages(
@@ -216,7 +223,7 @@ class ItemWriter:
     ) -> Iterator[str]:
         """Yield the text of each turn; caps and step numbers start again with each."""
         for turn in in_turns(messages, caps):
-            yield self.turn(turn, scrub=scrub, notes=notes, density=density, whole=True)
+            yield self.turn(turn, scrub=scrub, notes=notes, density=density, is_whole=True)
 
     def rows(self, rows: Iterable[Row]) -> str:
         """Return rows, one below the other."""
@@ -228,6 +235,6 @@ class ItemWriter:
         return lambda text: self.make_visible(scrub(text))
 
 
-def joined_blocks(blocks: Iterable[str], between: str = "\n\n") -> str:
+def joined_blocks(blocks: Iterable[str], separator: str = "\n\n") -> str:
     """Return the blocks that are not empty in one text."""
-    return between.join(block for block in blocks if block)
+    return separator.join(block for block in blocks if block)

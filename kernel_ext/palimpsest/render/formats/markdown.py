@@ -21,7 +21,7 @@ from palimpsest.render.content.outline import (
     is_prompt,
 )
 from palimpsest.render.content.phrases import (
-    SIGNS,
+    CALL_SIGNS,
     duration,
     gauge_bar,
     share_text,
@@ -62,7 +62,7 @@ def _reasoning_block(item: ReasoningItem) -> str:
 
 
 def _call(item: OutlineCall) -> str:
-    row = [f"{SIGNS[item.status]} **{code_span(item.tool) or '`tool`'}**"]
+    row = [f"{CALL_SIGNS[item.status]} **{code_span(item.tool) or '`tool`'}**"]
     if item.subject:
         row.append(code_span(item.subject))
     if item.seconds is not None:
@@ -95,7 +95,7 @@ def _step(item: OutlineStep) -> str:
     if item.used_tokens is None or item.window is None:
         return row
     # The background of inline code shows what is free.
-    bar = gauge_bar(item.used_tokens, item.window, free="\u00a0")
+    bar = gauge_bar(item.used_tokens, item.window, free_sign="\u00a0")
     share = f"*{share_text(item.used_tokens, item.window)}*"
     return f"{row} · `{bar}` {share}" if bar else f"{row} · {share}"
 

@@ -111,10 +111,12 @@ class _NotebookWriter:
         if text.strip():
             self._add({"cell_type": "markdown", "source": text})
 
-    def code(self, source: str, outputs: Sequence[Json] = (), *, ran: int | None = None) -> None:
+    def code(
+        self, source: str, outputs: Sequence[Json] = (), *, execution_count: int | None = None
+    ) -> None:
         """Add a code cell."""
         cell = {"cell_type": "code", "source": source, "outputs": list(outputs)}
-        self._add({**cell, "execution_count": ran})
+        self._add({**cell, "execution_count": execution_count})
 
     def _add(self, cell: Json) -> None:
         name = hashlib.sha256(f"{len(self.cells)} {cell['source']}".encode(errors="replace"))
@@ -145,18 +147,18 @@ class _NotebookWriter:
 
     def end_turn(self) -> None:
         """Add the pending items of the turn, and its figures."""
-        self._write_pending(whole=True)
+        self._write_pending(is_whole=True)
         self._steps, self._rowless_items = [], []
 
-    def _write_pending(self, *, whole: bool = False) -> None:
-        """Write the pending items into a cell, folded unless all steps are shown, and below a ``whole`` turn its figures."""
+    def _write_pending(self, *, is_whole: bool = False) -> None:
+        """Write the pending items into a cell, folded unless all steps are shown, and below a whole turn (``is_whole``) its figures."""
         items, self._unwritten_items = self._unwritten_items, []
         rows: list[Row] = list(items)
         if self._density == "quiet":
             folded = fold_work(items)
             self._rowless_items += without_row(items, folded)
             rows = [row for _, row in folded]
-            rows += turn_end(self._steps, self._rowless_items) if whole else []
+            rows += turn_end(self._steps, self._rowless_items) if is_whole else []
         self.add_markdown(OPENING_WRITER.rows(rows))
 
     def _write_answer(self, message: Message) -> None:
@@ -175,11 +177,11 @@ class _NotebookWriter:
                 parts = []
                 for file in files:
                     self.add_markdown(self._file(file))
-        rest = message.model_copy(update={"parts": tuple(parts)})
+        answer_message = message.model_copy(update={"parts": tuple(parts)})
         self._unwritten_items += outline_message(
-            rest, caps=NOTEBOOK_CAPS, scrub=self._scrub, notes=self._notes
+            answer_message, caps=NOTEBOOK_CAPS, scrub=self._scrub, notes=self._notes
         )
-        if error := outline_message_error(rest, self._scrub):
+        if error := outline_message_error(answer_message, self._scrub):
             self._unwritten_items.append(error)
         if self._density == "all steps":
             self._write_pending()
@@ -196,7 +198,7 @@ class _NotebookWriter:
     def _call(self, part: ToolPart) -> None:
         self._executed += 1
         outputs = list(self._cell_outputs(part))
-        self.code(self._clean_text(_code(part) or ""), outputs, ran=self._executed)
+        self.code(self._clean_text(_code(part) or ""), outputs, execution_count=self._executed)
         for call in self._outline_items([part]):
             for sentence in call.reductions if isinstance(call, OutlineCall) else ():
                 self.add_markdown(OPENING_WRITER.reduction(sentence))
@@ -243,36 +245,38 @@ class _NotebookWriter:
     def _error(self, error: str) -> Json:
         text = self._clean_text(error)
         lines = text.split("\n")
-        last = next((line for line in reversed(lines) if line.strip()), "")
-        name, colon, value = last.partition(": ")
+        last_line = next((line for line in reversed(lines) if line.strip()), "")
+        name, colon, value = last_line.partition(": ")
         has_name = colon and name.replace(".", "").replace("_", "").isalnum()
         return {
             "output_type": "error",
             "ename": name if has_name else "Error",
-            "evalue": value if has_name else last,
+            "evalue": value if has_name else last_line,
             "traceback": lines,
         }
 
-    def _figure(self, embedded: Any) -> Iterator[Json]:
-        name = self._clean_text(embedded.name)
+    def _figure(self, embedded_file: Any) -> Iterator[Json]:
+        name = self._clean_text(embedded_file.name)
         data = {"text/plain": f"<{name}>"}
-        if embedded.kind == "picture":
-            content = embedded.content.partition(",")[2]
-            is_svg = embedded.mime == "image/svg+xml"
-            data[embedded.mime] = base64.b64decode(content).decode() if is_svg else content
-        elif embedded.kind == "text":
-            data = {"text/plain": embedded.content}
-        elif embedded.omission_reason:
-            data = {"text/plain": f"<{name}: {embedded.omission_reason}>"}
+        if embedded_file.kind == "picture":
+            content = embedded_file.content.partition(",")[2]
+            is_svg = embedded_file.mime == "image/svg+xml"
+            data[embedded_file.mime] = base64.b64decode(content).decode() if is_svg else content
+        elif embedded_file.kind == "text":
+            data = {"text/plain": embedded_file.content}
+        elif embedded_file.omission_reason:
+            data = {"text/plain": f"<{name}: {embedded_file.omission_reason}>"}
         yield {"output_type": "display_data", "data": data, "metadata": {}}
 
     def _file(self, file: FilePart | Attachment) -> str:
-        embedded = self._embed(file)
-        name = escape_inline(self._scrub(embedded.name)) or "file"
-        if embedded.kind == "picture" and embedded.mime != "image/svg+xml":
-            return f"![{name}]({embedded.content})"
-        return f"▤ *{name}* ({escape_inline(embedded.mime)})" + (
-            f" {escape_inline(embedded.omission_reason)}" if embedded.omission_reason else ""
+        embedded_file = self._embed(file)
+        name = escape_inline(self._scrub(embedded_file.name)) or "file"
+        if embedded_file.kind == "picture" and embedded_file.mime != "image/svg+xml":
+            return f"![{name}]({embedded_file.content})"
+        return f"▤ *{name}* ({escape_inline(embedded_file.mime)})" + (
+            f" {escape_inline(embedded_file.omission_reason)}"
+            if embedded_file.omission_reason
+            else ""
         )
 
     def _clean_text(self, text: str) -> str:

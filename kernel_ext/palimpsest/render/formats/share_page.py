@@ -52,7 +52,7 @@ _TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
 _PRE = re.compile(r"(<pre)(\b[^>]*>)(.*?)</pre>", re.DOTALL)
 _TAG = re.compile(r"<[^>]*>")
 _HEADING = re.compile(r"<(?P<end>/?)h(?P<level>[3-6])>")
-_TODOS = {
+_TODO_SIGNS = {
     "pending": ("☐", "open"),
     "in_progress": ("◐", "in progress"),
     "completed": ("☑", "done"),
@@ -159,49 +159,49 @@ class SharePageHead:
 
 
 def share_page(
-    front: SharePageHead,
+    head: SharePageHead,
     messages: Iterable[Message],
     *,
     scrub: Scrub,
     embed: Embed,
-    when: Callable[[int], str],
+    time_text: Callable[[int], str],
     notes: OutlineNotes | None = None,
     density: Density = "quiet",
-    closing: Callable[[], Sequence[str]] = tuple,
+    closing_lines: Callable[[], Sequence[str]] = tuple,
 ) -> Iterator[str]:
-    """Yield the page in pieces, in order; ``closing`` is called last and returns the lines of the footer."""
-    yield from _head_html(front, scrub)
-    writer = _BodyWriter(scrub, embed, when)
+    """Yield the page in pieces, in order; ``closing_lines`` is called last and returns the lines of the footer."""
+    yield from _head_html(head, scrub)
+    writer = _BodyWriter(scrub, embed, time_text)
     yield '<main id="transcript" aria-label="Transcript">\n'
     for turn in in_turns(messages, SHARE_CAPS):
         without_files = writer.without_files(turn)
         message_rows = turn_rows(
-            without_files, scrub=scrub, notes=notes, density=density, whole=True
+            without_files, scrub=scrub, notes=notes, density=density, is_whole=True
         )
         yield from map(writer.message, message_rows)
     yield "</main>\n<footer>\n"
-    for sentence in closing():
+    for sentence in closing_lines():
         yield f"<p>{_escaped_words(sentence)}</p>\n"
     yield "</footer>\n</div>\n</body>\n</html>\n"
 
 
-def _head_html(front: SharePageHead, scrub: Scrub) -> Iterator[str]:
-    name = html.escape(one_line(scrub(front.title)) or "Session")
+def _head_html(head: SharePageHead, scrub: Scrub) -> Iterator[str]:
+    name = html.escape(one_line(scrub(head.title)) or "Session")
     yield f"{_META}<title>{name}</title>\n<style>{_page_style()}{_RULES}</style>\n</head>\n<body>\n"
-    yield f'<div class="page">\n<header>\n<h1>{name}</h1>\n<p class="about">{_escaped_words(front.description)}</p>\n'
+    yield f'<div class="page">\n<header>\n<h1>{name}</h1>\n<p class="about">{_escaped_words(head.description)}</p>\n'
     facts = "".join(
         f"<div><dt>{_escaped_words(scrub(key))}</dt><dd>{_escaped_words(scrub(value))}</dd></div>"
-        for key, value in front.facts
+        for key, value in head.facts
     )
-    if summary := one_line(scrub(front.summary), MAX_SUMMARY_CHARS):
+    if summary := one_line(scrub(head.summary), MAX_SUMMARY_CHARS):
         yield f'<p class="summary">{_escaped_words(summary)}</p>\n'
     yield f'<dl class="facts">{facts}</dl>\n</header>\n'
-    if front.todos:
-        yield _todos(front.todos, scrub)
-    if front.prompts:
+    if head.todos:
+        yield _todo_html(head.todos, scrub)
+    if head.prompts:
         yield '<nav aria-label="Prompts"><details><summary>'
-        yield f"{counted_noun(len(front.prompts), 'prompt')}</summary>\n<ol>\n"
-        for number, prompt in enumerate(front.prompts, start=1):
+        yield f"{counted_noun(len(head.prompts), 'prompt')}</summary>\n<ol>\n"
+        for number, prompt in enumerate(head.prompts, start=1):
             title = _escaped_words(one_line(scrub(prompt), 120)) or "Without words"
             yield f'<li><a href="#prompt-{number}">{title}</a></li>\n'
         yield "</ol></details></nav>\n"
@@ -211,11 +211,11 @@ def _page_style() -> str:
     return PAGE.replace("\nmain {", "\n.page {", 1)
 
 
-def _todos(todos: Sequence[Todo], scrub: Scrub) -> str:
+def _todo_html(todos: Sequence[Todo], scrub: Scrub) -> str:
     done_count = sum(todo.status in ("completed", "cancelled") for todo in todos)
     rows = "".join(
         f'<li class="{"done" if todo.status in ("completed", "cancelled") else ""}">'
-        f'<span role="img" aria-label="{_TODOS[todo.status][1]}">{_TODOS[todo.status][0]}</span> '
+        f'<span role="img" aria-label="{_TODO_SIGNS[todo.status][1]}">{_TODO_SIGNS[todo.status][0]}</span> '
         f"{_escaped_words(one_line(scrub(todo.content), 600))}</li>"
         for todo in todos
     )
@@ -232,7 +232,7 @@ class _BodyWriter:
     _scrub: Scrub
     _embed: Embed
     _format_time: Callable[[int], str]
-    _prompts: int = 0
+    _prompt_count: int = 0
     _files: dict[str, list[FilePart]] = field(default_factory=dict)
     """Attachments of messages that are still to be written, by the message's id."""
 
@@ -252,18 +252,18 @@ class _BodyWriter:
         items = [piece for piece in items if piece]
         if not items:
             return ""
-        inner = "\n".join(items)
+        items_html = "\n".join(items)
         if is_prompt(message):
-            return f"{self._prompt(info.time.created)}{inner}\n</section>\n"
+            return f"{self._prompt(info.time.created)}{items_html}\n</section>\n"
         label = "Summary" if info.role == "assistant" and info.summary else "Answer"
-        return f'<section class="answer">\n<h3>{label}</h3>\n{inner}\n</section>\n'
+        return f'<section class="answer">\n<h3>{label}</h3>\n{items_html}\n</section>\n'
 
     def _prompt(self, created: int) -> str:
-        self._prompts += 1
+        self._prompt_count += 1
         time = html.escape(self._format_time(created))
         return (
-            f'<section class="prompt" id="prompt-{self._prompts}">\n'
-            f"<h2>Prompt {count(self._prompts)}<time>{time}</time></h2>\n"
+            f'<section class="prompt" id="prompt-{self._prompt_count}">\n'
+            f"<h2>Prompt {count(self._prompt_count)}<time>{time}</time></h2>\n"
         )
 
     def _row_html(self, item: Row) -> str:
@@ -290,18 +290,22 @@ class _BodyWriter:
     def _items_html(self, row: WorkRow | TurnEnd) -> str:
         return "\n".join(map(self._row_html, row.items))
 
-    def _figure(self, embedded: Embedded) -> str:
-        name = _escaped_words(one_line(self._scrub(embedded.name)) or "file")
-        mime = _escaped_words(one_line(embedded.mime))
-        note = f" {_escaped_words(embedded.omission_reason)}" if embedded.omission_reason else ""
-        match embedded.kind:
+    def _figure(self, embedded_file: Embedded) -> str:
+        name = _escaped_words(one_line(self._scrub(embedded_file.name)) or "file")
+        mime = _escaped_words(one_line(embedded_file.mime))
+        note = (
+            f" {_escaped_words(embedded_file.omission_reason)}"
+            if embedded_file.omission_reason
+            else ""
+        )
+        match embedded_file.kind:
             case "picture":
                 return (
-                    f'<figure><img src="{html.escape(embedded.content)}" alt="{name}" loading="lazy">'
+                    f'<figure><img src="{html.escape(embedded_file.content)}" alt="{name}" loading="lazy">'
                     f"<figcaption>{name}{note}</figcaption></figure>"
                 )
             case "text":
-                text = html.escape(clean(embedded.content))
+                text = html.escape(clean(embedded_file.content))
                 listing = _scrollable(f"<pre><code>{text}</code></pre>")
                 return (
                     f'<details class="thought file"><summary>{name} ({mime}){note}</summary>'
@@ -309,17 +313,19 @@ class _BodyWriter:
                 )
             case "file":
                 return (
-                    f'<p class="file"><a href="{html.escape(embedded.content)}" download="{name}">'
+                    f'<p class="file"><a href="{html.escape(embedded_file.content)}" download="{name}">'
                     f"{name}</a> ({mime}){note}</p>"
                 )
             case "left-out":
-                return f'<p class="muted">▤ {name} ({mime}): {_escaped_words(embedded.omission_reason)}</p>'
+                return f'<p class="muted">▤ {name} ({mime}): {_escaped_words(embedded_file.omission_reason)}</p>'
 
 
 def _omitted_text(call: OutlineCall) -> str:
     """Return a sentence on the omitted part of a call, without its path, which readers of the page cannot open."""
-    left_out = sum(piece.left_out for piece in (call.input, call.output) if piece is not None)
-    return f"{size_text(left_out)} of this call are not on this page." if left_out else ""
+    left_out_bytes = sum(piece.left_out for piece in (call.input, call.output) if piece is not None)
+    return (
+        f"{size_text(left_out_bytes)} of this call are not on this page." if left_out_bytes else ""
+    )
 
 
 def _labelled_text(label: str, text: str) -> str:
@@ -332,7 +338,7 @@ def _labelled_text(label: str, text: str) -> str:
 def _scrollable(content: str) -> str:
     """Return HTML in which code and tables that may be wider than a phone can be scrolled by keyboard, with a name."""
     wrapped_tables = _TABLE.sub(_boxed_table, content)
-    return _PRE.sub(_focusable, wrapped_tables)
+    return _PRE.sub(_focusable_code, wrapped_tables)
 
 
 def _boxed_table(match: re.Match[str]) -> str:
@@ -349,7 +355,7 @@ def _longest_words(row: str) -> list[int]:
     return [max(map(len, cell), default=0) for cell in words_by_cell]
 
 
-def _focusable(match: re.Match[str]) -> str:
+def _focusable_code(match: re.Match[str]) -> str:
     tag, attributes, text = match[1], match[2], match[3]
     lines = html.unescape(_TAG.sub("", text)).split("\n")
     if max(map(len, lines)) <= ROOM_CHARS:

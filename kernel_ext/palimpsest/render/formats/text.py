@@ -17,7 +17,7 @@ from palimpsest.render.content.outline import (
     is_prompt,
 )
 from palimpsest.render.content.phrases import (
-    SIGNS,
+    CALL_SIGNS,
     duration,
     gauge_bar,
     share_text,
@@ -67,7 +67,7 @@ def _reasoning_lines(item: ReasoningItem) -> str:
 
 
 def _call(item: OutlineCall) -> str:
-    row = [f"{SIGNS[item.status]} {item.tool}", item.subject]
+    row = [f"{CALL_SIGNS[item.status]} {item.tool}", item.subject]
     row.append("" if item.seconds is None else duration(item.seconds))
     row.append("" if equals_line(item.output, item.reason) else item.reason)
     row.append(item.remark or (item.status if item.status in ("pending", "running") else ""))

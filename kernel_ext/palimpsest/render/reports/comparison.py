@@ -110,7 +110,7 @@ class Comparison(ShownInCell):
     @property
     def html(self) -> str:
         """The same as an HTML fragment, with a pair of bars beside each step."""
-        largest = (
+        largest_tokens = (
             max((max(line.recorded_tokens, line.other_tokens) for line in self.lines), default=1)
             or 1
         )
@@ -120,8 +120,8 @@ class Comparison(ShownInCell):
             for total in self.totals
         )
         steps = "\n".join(
-            f"<tr>{_number(str(line.number))}<td {_BARS}>{_bar(line.recorded_tokens, line.recorded_cached_tokens, largest, WAS)}"
-            f"{_bar(line.other_tokens, line.other_cached_tokens, largest, OTHER)}</td>{_number(count(line.recorded_tokens))}"
+            f"<tr>{_number(str(line.number))}<td {_BARS}>{_bar(line.recorded_tokens, line.recorded_cached_tokens, largest_tokens, WAS)}"
+            f"{_bar(line.other_tokens, line.other_cached_tokens, largest_tokens, OTHER)}</td>{_number(count(line.recorded_tokens))}"
             f"{_number(count(line.other_tokens))}<td {_LEFT}>{_escaped_words(line.difference_text)}</td></tr>"
             for line in self.lines
         )
@@ -131,12 +131,12 @@ class Comparison(ShownInCell):
             if sentence
         )
         lead = "".join(f"<p>{_escaped_words(sentence)}</p>\n" for sentence in self.lead)
-        pale = f' style="{_UNSURE}"' if self.is_doubtful else ""
+        doubt_style = f' style="{_UNSURE}"' if self.is_doubtful else ""
         return (
-            f"<p><b>{_escaped_words(self.title)}</b></p>\n{lead}<table{pale}><thead><tr><th></th>"
+            f"<p><b>{_escaped_words(self.title)}</b></p>\n{lead}<table{doubt_style}><thead><tr><th></th>"
             f"<th {_RIGHT}>{_swatch(WAS)}{_escaped_words(self.recorded_title)}</th>"
             f"<th {_RIGHT}>{_swatch(OTHER)}{_escaped_words(self._marked_other_title)}</th><th></th></tr></thead>"
-            f"<tbody>\n{totals}\n</tbody></table>\n<table{pale}><thead><tr><th {_RIGHT}>step</th>"
+            f"<tbody>\n{totals}\n</tbody></table>\n<table{doubt_style}><thead><tr><th {_RIGHT}>step</th>"
             f"<th {_LEFT}>tokens, the part in common with the step before is pale</th>"
             f"<th {_RIGHT}>{_escaped_words(self.recorded_title)}</th><th {_RIGHT}>{_escaped_words(self._marked_other_title)}</th>"
             f"<th {_LEFT}>otherwise</th></tr></thead><tbody>\n{steps}\n</tbody></table>\n{notes}"
@@ -177,13 +177,13 @@ def _number(text: str) -> str:
     return f"<td {_NUMBER}>{_escaped_words(text)}</td>"
 
 
-def _bar(tokens: int, cached: int, largest: int, colour: str) -> str:
-    pale = 100 * min(cached, tokens) / largest
-    full = 100 * max(tokens - cached, 0) / largest
+def _bar(tokens: int, cached: int, largest_tokens: int, colour: str) -> str:
+    cached_percent = 100 * min(cached, tokens) / largest_tokens
+    fresh_percent = 100 * max(tokens - cached, 0) / largest_tokens
     piece = '<span style="width:{:.2f}%;background-color:{};{}"></span>'
     return (
         '<div style="display:flex;height:6px;margin:1px 0">'
-        f"{piece.format(pale, colour, _PALE)}{piece.format(full, colour, '')}</div>"
+        f"{piece.format(cached_percent, colour, _PALE)}{piece.format(fresh_percent, colour, '')}</div>"
     )
 
 

@@ -14,7 +14,7 @@ from palimpsest.render.safety.escaping import clean, in_html
 from palimpsest.transcript.context_values.decisions import REQUEST_KINDS
 from palimpsest.transcript.context_values.request_items import RequestItem
 
-KINDS = (*REQUEST_KINDS, "used")
+FILL_KINDS = (*REQUEST_KINDS, "used")
 """The kinds of tokens in the window, always in this order; ``used`` is for tokens of no known kind."""
 
 
@@ -127,25 +127,29 @@ def _fill_bar(view: ContextReportView) -> str:
 
 
 def _reduction_list_html(view: ContextReportView) -> str:
-    marks = "\n".join(map(_reduction_html, view.reduction_rows))
-    more = f'\n<p class="muted">{_escaped_words(view.more_marks)}</p>' if view.more_marks else ""
+    rows_html = "\n".join(map(_reduction_html, view.reduction_rows))
+    omitted_html = (
+        f'\n<p class="muted">{_escaped_words(view.more_marks)}</p>' if view.more_marks else ""
+    )
     title = _escaped_words(view.marks_title)
-    head = (
+    header_html = (
         f'<p class="heading"><b>{title}</b></p>'
         if view.reduction_rows
         else f'<p class="muted">{title}</p>'
     )
-    return f"{head}\n{marks}{more}"
+    return f"{header_html}\n{rows_html}{omitted_html}"
 
 
-def _reduction_html(mark: ReductionRow) -> str:
-    subject = "subject" if mark.code else "told"
-    why = f'<div class="why">{_escaped_words(mark.reason)}</div>' if mark.reason else ""
+def _reduction_html(reduction: ReductionRow) -> str:
+    subject = "subject" if reduction.code else "told"
+    reason_html = (
+        f'<div class="why">{_escaped_words(reduction.reason)}</div>' if reduction.reason else ""
+    )
     return (
         '<div class="strip" style="border:1px dashed #3d8f84;border-radius:6px;'
         'padding:5px 12px;margin:6px 0"><div>'
-        f'<b class="name">{_escaped_words(mark.name)}</b> <bdi class="{subject}">{_escaped_words(mark.sentence)}</bdi> '
-        f'<span class="did">· {_spans(mark.facts)}</span></div>{why}</div>'
+        f'<b class="name">{_escaped_words(reduction.name)}</b> <bdi class="{subject}">{_escaped_words(reduction.sentence)}</bdi> '
+        f'<span class="did">· {_spans(reduction.facts)}</span></div>{reason_html}</div>'
     )
 
 
@@ -160,12 +164,12 @@ def _entries(view: ContextReportView) -> str:
         + "</td></tr>"
         for entry in view.entries
     )
-    more = (
+    omitted_html = (
         f'\n<p class="muted">{_escaped_words(view.more_entries)}</p>' if view.more_entries else ""
     )
     return (
         f'<details class="items"><summary>{_escaped_words(view.entries_title)}</summary>'
-        f'<table class="entries"><tbody>\n{rows}\n</tbody></table>{more}</details>'
+        f'<table class="entries"><tbody>\n{rows}\n</tbody></table>{omitted_html}</details>'
     )
 
 

@@ -11,16 +11,16 @@ from palimpsest.render.content.phrases import count, share_text
 WIDTH, HEIGHT = 176, 6
 
 
-def gauge(used: int, window: int) -> str:
+def gauge(used_tokens: int, window: int) -> str:
     """Return the window as one bar, filled by the tokens that are used."""
-    window, used = max(window, 1), max(used, 0)
-    used_text = f": used {count(used)}" if used else ""
-    label = html.escape(f"{share_text(used, window)} tokens used{used_text}")
-    filled = _bar(used * WIDTH / max(window, used), "used") if used else ""
+    window, used_tokens = max(window, 1), max(used_tokens, 0)
+    used_text = f": used {count(used_tokens)}" if used_tokens else ""
+    label = html.escape(f"{share_text(used_tokens, window)} tokens used{used_text}")
+    filled_bar = _bar(used_tokens * WIDTH / max(window, used_tokens), "used") if used_tokens else ""
     return (
         f'<svg class="gauge" role="img" width="{WIDTH}" height="{HEIGHT}"'
         f' viewBox="0 0 {WIDTH} {HEIGHT}" aria-label="{label}"><title>{label}</title>'
-        f"{_bar(WIDTH, 'free')}{filled}</svg>"
+        f"{_bar(WIDTH, 'free')}{filled_bar}</svg>"
     )
 
 

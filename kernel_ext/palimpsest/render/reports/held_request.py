@@ -36,12 +36,12 @@ def held_request_text(proposal: ProposedRequest, *, items: bool = False) -> str:
 
 def headline(proposal: ProposedRequest) -> str:
     """Return one sentence: which request is held, its size, its cost, and what of it is cached."""
-    what = [f"Request {proposal.number}", PURPOSES[proposal.purpose]]
+    parts = [f"Request {proposal.number}", PURPOSES[proposal.purpose]]
     if proposal.subagent:
-        what.append(f"of the subagent {one_line(proposal.agent, 40)}")
+        parts.append(f"of the subagent {one_line(proposal.agent, 40)}")
     size = f"{count(proposal.tokens)} tokens"
     cost = f", {money(proposal.cost)}" if proposal.cost is not None else ", of unknown price"
-    return f"{' '.join(sentence for sentence in what if sentence)} is held: {size}{cost}{_cached(proposal)}."
+    return f"{' '.join(sentence for sentence in parts if sentence)} is held: {size}{cost}{_cached(proposal)}."
 
 
 def clock(seconds: float) -> str:
@@ -89,20 +89,20 @@ def _proposal_lines(proposal: ProposedRequest, *, items: bool) -> Iterator[str]:
 
 def _new_summary(proposal: ProposedRequest) -> Iterator[str]:
     """Yield sentences on what a summary, first used by this request, keeps and loses, and on how to undo it."""
-    report, older = proposal.new_summary, proposal.older_summary
+    report, older_summary = proposal.new_summary, proposal.older_summary
     if report is not None and report.message_id is not None:
         yield "  It would be the first to use a new summary:"
         yield f"    {one_line(decision_sentence(report), SUMMARY_CHARS)}"
-    if older is not None:
+    if older_summary is not None:
         is_for_it = report is not None or proposal.purpose == "compaction"
         yield f"  The summary that you put aside{' for it' if is_for_it else ''}:"
-        yield f"    {one_line(decision_sentence(older), SUMMARY_CHARS)}"
-    ways = ["older uses the summary that was put aside"] if older is not None else []
+        yield f"    {one_line(decision_sentence(older_summary), SUMMARY_CHARS)}"
+    choices = ["older uses the summary that was put aside"] if older_summary is not None else []
     if report is not None and report.message_id is not None:
-        ways.append("another asks for another summary")
-        ways.append(f"restore {short_id(report.message_id)} keeps the older context instead")
-    if ways:
-        yield f"    {'; '.join(ways)}."
+        choices.append("another asks for another summary")
+        choices.append(f"restore {short_id(report.message_id)} keeps the older context instead")
+    if choices:
+        yield f"    {'; '.join(choices)}."
 
 
 def notes(proposal: ProposedRequest) -> tuple[str, ...]:
@@ -131,17 +131,17 @@ def notes(proposal: ProposedRequest) -> tuple[str, ...]:
 
 def difference_sentence(proposal: ProposedRequest) -> str:
     """Return a sentence on the difference from the request before."""
-    new = sum(item.new for item in proposal.items)
+    new_count = sum(item.new for item in proposal.items)
     if proposal.tokens_before is None:
-        return f"It is the first request to this model, of {counted_noun(new, 'item')}."
+        return f"It is the first request to this model, of {counted_noun(new_count, 'item')}."
     change = proposal.tokens - proposal.tokens_before
-    more = "more" if change >= 0 else "fewer"
-    what = (
-        f"{counted_noun(new, 'item')} new: {count(proposal.new_tokens)} tokens"
-        if new
+    comparative = "more" if change >= 0 else "fewer"
+    subject = (
+        f"{counted_noun(new_count, 'item')} new: {count(proposal.new_tokens)} tokens"
+        if new_count
         else "nothing new"
     )
-    return f"{count(abs(change))} tokens {more} than the request before, {what}."
+    return f"{count(abs(change))} tokens {comparative} than the request before, {subject}."
 
 
 def _item_lines(items: Sequence[RequestItem], limit: int | None) -> Iterator[str]:

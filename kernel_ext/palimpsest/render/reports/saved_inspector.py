@@ -25,24 +25,24 @@ def saved_inspector(
     tables: Sequence[ReportTable],
     sentences: Sequence[str],
     *,
-    mark: str,
+    css_class: str,
 ) -> str:
-    """Return at most ``SAVED_CHARS`` characters of HTML in an element of the class ``mark``.
+    """Return at most ``SAVED_CHARS`` characters of HTML in an element of the class ``css_class``.
 
     Tables are left out, the last first, where there is not enough room.
     """
-    head = (
-        f'<div class="plm-Saved {html.escape(mark)}"><div class="plm-Saved-words">'
+    opening_html = (
+        f'<div class="plm-Saved {html.escape(css_class)}"><div class="plm-Saved-words">'
         f"<p><b>{in_html(one_line(title) or 'Session')}</b></p>\n"
         f"{'' if picture is None else _picture_html(picture)}{sentence_list(sentences)}\n"
     )
-    end = "</div></div>"
-    page = head
+    closing_html = "</div></div>"
+    page = opening_html
     for table in tables:
         piece = f"{table.html}\n"
-        if len(page) + len(piece) + len(end) <= SAVED_CHARS:
+        if len(page) + len(piece) + len(closing_html) <= SAVED_CHARS:
             page += piece
-    return page + end
+    return page + closing_html
 
 
 def _picture_html(picture: TimelinePicture) -> str:

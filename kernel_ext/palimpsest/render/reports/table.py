@@ -19,7 +19,7 @@ ESTIMATED = "~"
 """Mark before the title of a column of estimates."""
 DOUBTFUL = "?"
 """Mark after the name of a row whose estimates come from a replay that does not reproduce the recording."""
-UNKNOWN = "-"
+UNKNOWN_SIGN = "-"
 """Shown in place of an unknown value."""
 Cell = str | int | float | bool | None
 Form = Literal["text", "count", "share", "usd", "decimal", "seconds"]
@@ -136,11 +136,11 @@ class ReportTable(ShownAsTable):
         places = {column.key: place for place, column in enumerate(self.columns)}
         check_columns(keys, [*places])
         name_key = self.columns[0].key
-        chosen = [places[key] for key in dict.fromkeys((name_key, *keys))]
+        chosen_places = [places[key] for key in dict.fromkeys((name_key, *keys))]
         return replace(
             self,
-            columns=tuple(self.columns[place] for place in chosen),
-            rows=tuple(tuple(row[place] for place in chosen) for row in self.rows),
+            columns=tuple(self.columns[place] for place in chosen_places),
+            rows=tuple(tuple(row[place] for place in chosen_places) for row in self.rows),
             estimates=frozenset((row, key) for row, key in self.estimates if key in keys),
         )
 
@@ -162,15 +162,15 @@ class ReportTable(ShownAsTable):
     @property
     def text(self) -> str:
         """The table as plain text."""
-        head = [_terminal_line(_column_title(column)) for column in self.columns]
+        header = [_terminal_line(_column_title(column)) for column in self.columns]
         body = [[_terminal_line(cell) for cell in row] for row in self._shown_rows()]
-        widths = [max(map(columns_of, column)) for column in zip(head, *body, strict=True)]
+        widths = [max(map(columns_of, column)) for column in zip(header, *body, strict=True)]
         lines = [
             "  ".join(
                 _padded(cell, width, is_left=column.form == "text")
                 for cell, width, column in zip(row, widths, self.columns, strict=True)
             ).rstrip()
-            for row in (head, *body)
+            for row in (header, *body)
         ]
         opening = [_terminal_line(sentence) for sentence in (self.title, *self.lead)]
         notes = [_terminal_line(note) for note in self.notes]
@@ -191,7 +191,7 @@ class ReportTable(ShownAsTable):
     @property
     def html(self) -> str:
         """The table as an HTML fragment."""
-        head = "".join(
+        header_html = "".join(
             f"<th {_style(column)} title={json_attribute(column.about)}>{in_html(clean(_column_title(column)))}</th>"
             for column in self.columns
         )
@@ -204,12 +204,12 @@ class ReportTable(ShownAsTable):
             + "</tr>"
             for number, row in enumerate(self._shown_rows())
         )
-        lead = "".join(f"<p>{in_html(clean(sentence))}</p>\n" for sentence in self.lead)
+        lead_html = "".join(f"<p>{in_html(clean(sentence))}</p>\n" for sentence in self.lead)
         notes = "\n".join(f"<p>{in_html(clean(note))}</p>" for note in self.notes)
         title = in_html(clean(self.title))
         return (
-            f'{lead}<div style="overflow-x:auto"><table><caption style="text-align:left"><b>{title}</b></caption>'
-            f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>\n{notes}"
+            f'{lead_html}<div style="overflow-x:auto"><table><caption style="text-align:left"><b>{title}</b></caption>'
+            f"<thead><tr>{header_html}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>\n{notes}"
         )
 
     def json(self) -> dict[str, Any]:
@@ -285,16 +285,16 @@ def table_of(
     )
 
 
-def check_columns(keys: Sequence[str], known: Sequence[str]) -> None:
+def check_columns(keys: Sequence[str], known_keys: Sequence[str]) -> None:
     """Raise UserError with one sentence for the first of the keys that is no known column."""
     for key in keys:
-        if key not in known:
-            raise UserError(f"There is no column {key!r}; there are {', '.join(known)}.")
+        if key not in known_keys:
+            raise UserError(f"There is no column {key!r}; there are {', '.join(known_keys)}.")
 
 
 def mark_estimate(text: str, is_estimate: bool) -> str:  # noqa: FBT001  reads as a sentence where it is called
     """Return a shown value with the sign of an estimate, where it is one."""
-    return f"{ESTIMATED}{text}" if is_estimate and text != UNKNOWN else text
+    return f"{ESTIMATED}{text}" if is_estimate and text != UNKNOWN_SIGN else text
 
 
 def _is_number(value: Cell) -> TypeGuard[int | float]:
@@ -307,7 +307,7 @@ def shown_cell(value: Cell, column: TableColumn, digits: int = 0) -> str:
     ``digits`` are the decimals of its column, for an amount in US dollars.
     """
     if value is None:
-        return UNKNOWN
+        return UNKNOWN_SIGN
     if isinstance(value, str | bool):
         return str(value)
     match column.form:

@@ -37,7 +37,7 @@ COLOURS = {
     "unseen": "#c3c3c9",
     "placeholder": "#8ab8b0",
 }
-OTHER = "#9a9a9a"
+OTHER_COLOUR = "#9a9a9a"
 _WORDS = {
     "unseen": "beside the messages",
     "placeholder": "in place of cleared",
@@ -90,13 +90,13 @@ def timeline_svg(picture: TimelinePicture) -> str:
     heights = [[layer[index] for index in columns] for layer in picture.tokens_by_kind]
     sums = [sum(column) for column in zip(*heights, strict=True)] if heights else []
     limits = [picture.limits[index] for index in columns] if picture.limits else []
-    top = _full_height(sums, limits)
+    max_tokens = _full_height(sums, limits)
     title = html.escape(one_line(picture.title) or "Session")
     body = [
-        *_areas(picture.names, heights, top),
-        *_limit(limits, top),
+        *_areas(picture.names, heights, max_tokens),
+        *_limit(limits, max_tokens),
         *_mark_elements(picture.marks, requests),
-        *_axis(requests, top),
+        *_axis(requests, max_tokens),
         *_legend(picture),
     ]
     return (
@@ -109,9 +109,9 @@ def timeline_svg(picture: TimelinePicture) -> str:
 
 def _full_height(sums: Sequence[int], limits: Sequence[int]) -> int:
     """Return the tokens at full height: the largest request, and its limit where that is not far above."""
-    most = max([*sums, 1])
-    limit = limits[sums.index(most)] if limits and most in sums else 0
-    return max(most, limit) if limit < 4 * most else most
+    largest = max([*sums, 1])
+    limit = limits[sums.index(largest)] if limits and largest in sums else 0
+    return max(largest, limit) if limit < 4 * largest else largest
 
 
 def _drawn_requests(picture: TimelinePicture, requests: int) -> list[int]:
@@ -119,31 +119,36 @@ def _drawn_requests(picture: TimelinePicture, requests: int) -> list[int]:
     if requests <= MAX_COLUMNS:
         return list(range(requests))
     totals = [sum(column) for column in zip(*picture.tokens_by_kind, strict=True)]
-    edges = [place * requests // MAX_COLUMNS for place in range(MAX_COLUMNS + 1)]
-    return [max(range(begin, end), key=totals.__getitem__) for begin, end in pairwise(edges)]
+    edges = [position * requests // MAX_COLUMNS for position in range(MAX_COLUMNS + 1)]
+    return [max(range(start, end), key=totals.__getitem__) for start, end in pairwise(edges)]
 
 
-def _areas(names: Sequence[str], heights: Sequence[Sequence[int]], top: int) -> Iterator[str]:
+def _areas(
+    names: Sequence[str], heights: Sequence[Sequence[int]], max_tokens: int
+) -> Iterator[str]:
     """Yield the layers, the highest first, each as an area down to the bottom, over which the lower ones are drawn."""
     sums = [0] * (len(heights[0]) if heights else 0)
-    drawn = []
+    areas = []
     for name, layer in zip(names, heights, strict=True):
-        sums = [below + height for below, height in zip(sums, layer, strict=True)]
-        drawn.append((name, sums))
-    for name, tops in reversed(drawn):
+        sums = [lower_edge + height for lower_edge, height in zip(sums, layer, strict=True)]
+        areas.append((name, sums))
+    for name, tops in reversed(areas):
         steps = "".join(
-            f"V{_y(tokens, top)}H{_x(place + 1, len(tops))}" for place, tokens in enumerate(tops)
+            f"V{_y(tokens, max_tokens)}H{_x(position + 1, len(tops))}"
+            for position, tokens in enumerate(tops)
         )
-        yield f'<path fill="{COLOURS.get(name, OTHER)}" d="M{LEFT} {BOTTOM}{steps}V{BOTTOM}Z"/>'
+        yield f'<path fill="{COLOURS.get(name, OTHER_COLOUR)}" d="M{LEFT} {BOTTOM}{steps}V{BOTTOM}Z"/>'
 
 
-def _limit(limits: Sequence[int], top: int) -> Iterator[str]:
-    known_limits = [(place, limit) for place, limit in enumerate(limits) if 0 < limit <= top]
+def _limit(limits: Sequence[int], max_tokens: int) -> Iterator[str]:
+    known_limits = [
+        (position, limit) for position, limit in enumerate(limits) if 0 < limit <= max_tokens
+    ]
     if not known_limits:
         return
     steps = "".join(
-        f"M{_x(place, len(limits))} {_y(limit, top)}H{_x(place + 1, len(limits))}"
-        for place, limit in known_limits
+        f"M{_x(position, len(limits))} {_y(limit, max_tokens)}H{_x(position + 1, len(limits))}"
+        for position, limit in known_limits
     )
     yield f'<path fill="none" stroke="#d3453d" stroke-dasharray="5 3" d="{steps}"/>'
 
@@ -158,18 +163,18 @@ def _mark_elements(marks: Sequence[TimelineMark], requests: int) -> Iterator[str
             yield f'<path fill="none" stroke="{colour}" stroke-width="2" d="{lines}"/>'
 
 
-def _axis(requests: int, top: int) -> Iterator[str]:
+def _axis(requests: int, max_tokens: int) -> Iterator[str]:
     yield f'<path fill="none" stroke="{INK}" d="M{LEFT} {BOTTOM}H{WIDTH - LEFT}"/>'
     yield f'<text x="{LEFT}" y="{BOTTOM + 14}">request 1</text>'
     yield f'<text x="{WIDTH - LEFT}" y="{BOTTOM + 14}" text-anchor="end">{count(requests)}</text>'
     yield (
         f'<text x="{WIDTH - LEFT}" y="{TOP - 22}" text-anchor="end">'
-        f"full height: {count(top)} tokens</text>"
+        f"full height: {count(max_tokens)} tokens</text>"
     )
 
 
 def _legend(picture: TimelinePicture) -> Iterator[str]:
-    entries = [(COLOURS.get(name, OTHER), kind_words(name)) for name in picture.names]
+    entries = [(COLOURS.get(name, OTHER_COLOUR), kind_words(name)) for name in picture.names]
     kinds = dict.fromkeys(mark.kind for mark in picture.marks)
     entries += [_MARKS[kind] for kind in _MARKS if kind in kinds]
     if any(picture.limits):
@@ -184,9 +189,9 @@ def _legend(picture: TimelinePicture) -> Iterator[str]:
         x += length
 
 
-def _x(place: int, of: int) -> int:
-    return LEFT + round(place * (WIDTH - 2 * LEFT) / max(of, 1))
+def _x(position: int, count: int) -> int:
+    return LEFT + round(position * (WIDTH - 2 * LEFT) / max(count, 1))
 
 
-def _y(tokens: int, top: int) -> int:
-    return BOTTOM - round(tokens * (BOTTOM - TOP) / top)
+def _y(tokens: int, max_tokens: int) -> int:
+    return BOTTOM - round(tokens * (BOTTOM - TOP) / max_tokens)

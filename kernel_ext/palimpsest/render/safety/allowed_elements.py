@@ -25,10 +25,10 @@ _LOCAL = re.compile(r"(?!.*%(?:2e|2f|5c|00))[^\s:\\/?#<][^:\\]*", re.IGNORECASE 
 """A file of the notebook's folder; a path from the server's root could be a command to the server."""
 
 
-def may_lead(address: str, *, local: bool = False) -> bool:
+def may_lead(address: str, *, allows_local: bool = False) -> bool:
     """Return whether a link may lead there: to the web, to mail, within the page, or to a file beside it."""
     lowered = address.lower()
-    return lowered.startswith(LINKS) or (local and _LOCAL.fullmatch(lowered) is not None)
+    return lowered.startswith(LINKS) or (allows_local and _LOCAL.fullmatch(lowered) is not None)
 
 
 _COMMANDS = re.compile(
@@ -38,12 +38,12 @@ _COMMANDS = re.compile(
 """TeX commands that make a link, load something or change the page, where MathJax reads them unguarded."""
 
 
-def tex_without_commands(tex: str, before: str) -> str:
+def tex_without_commands(tex: str, prefix: str) -> str:
     """Return TeX in which commands that link, load or style are disabled.
 
-    ``before`` replaces the backslash of such a command.
+    ``prefix`` replaces the backslash of such a command.
     """
-    return _COMMANDS.sub(lambda match: before + match["name"], tex)
+    return _COMMANDS.sub(lambda match: prefix + match["name"], tex)
 
 
 def tex_as_text(tex: str) -> str:

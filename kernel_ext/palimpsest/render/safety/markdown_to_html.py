@@ -112,12 +112,12 @@ def _link_start(url: str) -> str:
     return f'<a href="{html.escape(url)}" rel="noopener noreferrer">'
 
 
-def _maths(state: StateInline, silent: bool) -> bool:  # noqa: FBT001  # markdown-it's interface
+def _maths(state: StateInline, is_silent: bool) -> bool:  # noqa: FBT001  # markdown-it's interface
     """Parse a formula as one token, so that characters in it are not read as emphasis."""
     match = _MATHS.match(state.src, state.pos) if state.src[state.pos] == "$" else None
     if match is None:
         return False
-    if not silent:
+    if not is_silent:
         state.push("maths", "", 0).content = match[0]
     state.pos = match.end()
     return True

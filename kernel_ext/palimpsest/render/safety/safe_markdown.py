@@ -95,7 +95,7 @@ class _Reader:
         if not fence or not fence["prefix"] or not _opens(fence):
             return None
         prefix = fence["prefix"]
-        code = self._fenced(fence["fence"], len(prefix), fence["info"], quoted=">" in prefix)
+        code = self._fenced(fence["fence"], len(prefix), fence["info"], is_quoted=">" in prefix)
         self.dedent = len(prefix)
         marker = prefix.rstrip()
         return _Code(code.text, code.language, marker if marker.strip(" \t>") else "")
@@ -114,16 +114,16 @@ class _Reader:
         self.after_blank = not line.strip()
         return line
 
-    def _fenced(self, fence: str, indent: int, info: str, *, quoted: bool = False) -> _Code:
+    def _fenced(self, fence: str, indent: int, info: str, *, is_quoted: bool = False) -> _Code:
         body: list[str] = []
         self.position += 1
         while self.position < len(self.lines):
             line = self.lines[self.position]
             self.position += 1
-            bare = line.lstrip(" \t>") if indent > 3 or quoted else line.lstrip(" ")
+            bare = line.lstrip(" \t>") if indent > 3 or is_quoted else line.lstrip(" ")
             if _closes_fence(bare, fence):
                 break
-            body.append(_without_container(line, indent, quoted=quoted))
+            body.append(_without_container(line, indent, is_quoted=is_quoted))
         self.after_blank = True
         info_words = info.split(None, 1)
         return _Code("\n".join(body), info_words[0].strip("{}.") if info_words else "")
@@ -163,9 +163,9 @@ def _closes_fence(line: str, fence: str) -> bool:
     return len(bare) >= len(fence) and not bare.strip(fence[0]) and bare.startswith(fence)
 
 
-def _without_container(line: str, indent: int, *, quoted: bool) -> str:
+def _without_container(line: str, indent: int, *, is_quoted: bool) -> str:
     """Remove at most the container's indentation, and its quote marks."""
-    if quoted:
+    if is_quoted:
         return re.sub(r"^[ \t]*(?:>[ \t]?)+", "", line)
     return line[min(indent, len(line) - len(line.lstrip(" \t"))) :]
 
@@ -277,13 +277,13 @@ def _opener(match: re.Match[str]) -> str:
 
 
 def _image(match: re.Match[str]) -> str:
-    to, alt = match["to"], match["alt"].strip()
-    address = read_by_browser(to)
+    destination, alt = match["to"], match["alt"].strip()
+    address = read_by_browser(destination)
     if host := _HOST.match(address):
         name = html.escape(host["host"].rpartition("@")[2], quote=False)
-        return f"[image at {_host_text(name)}{': ' + alt if alt else ''}]({to})"
-    if may_lead(address, local=True):
-        return f"[image: {alt or html.escape(address, quote=False)}]({to})"
+        return f"[image at {_host_text(name)}{': ' + alt if alt else ''}]({destination})"
+    if may_lead(address, allows_local=True):
+        return f"[image: {alt or html.escape(address, quote=False)}]({destination})"
     return f"[image: {alt or 'not shown'}]"
 
 
@@ -302,7 +302,7 @@ def _disarm(match: re.Match[str]) -> str:
 
 def _is_link_target(destination: str) -> bool:
     address = read_by_browser(destination)
-    return not address or may_lead(address, local=True)
+    return not address or may_lead(address, allows_local=True)
 
 
 def read_by_browser(destination: str) -> str:

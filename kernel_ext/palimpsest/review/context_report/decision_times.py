@@ -5,7 +5,7 @@ The time of a decision is that of its record in the journal. The order is the jo
 
 from collections.abc import Iterable, Set
 
-from palimpsest.context.compaction.summary_request import RULE as COMPACT
+from palimpsest.context.compaction.summary_request import COMPACT_RULE as COMPACT
 from palimpsest.review.context_report.window_contents import DecisionTime
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.messages import UserMessage

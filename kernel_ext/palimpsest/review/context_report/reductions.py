@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from palimpsest.context.budget.request_tokens import message_tokens
-from palimpsest.context.compaction.summary_request import RULE as COMPACT
+from palimpsest.context.compaction.summary_request import COMPACT_RULE as COMPACT
 from palimpsest.context.conversion.part_conversion import is_from_failed_attempt, neutral_messages
 from palimpsest.context.request_assembly.turn_limit import with_turn_limit
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
@@ -40,7 +40,7 @@ from palimpsest.transcript.provider_calls import (
     is_provider_call,
     sent_result,
 )
-from palimpsest.transcript.user_notices import COMMAND, user_notice_text
+from palimpsest.transcript.user_notices import COMMAND_KEY, user_notice_text
 
 LIMIT_RULE = "history limit"
 EXCLUDED_RULE = "by hand"
@@ -264,7 +264,7 @@ class _ReductionBuilder:
 
 def _is_for_user_only(part: TextPart) -> bool:
     """Return whether a text was never meant for the model: a notice, or a command that was sent in expanded form."""
-    return user_notice_text(part) is not None or COMMAND in (part.metadata or {})
+    return user_notice_text(part) is not None or COMMAND_KEY in (part.metadata or {})
 
 
 def _is_unsent(message: Message) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 
 from palimpsest.render.content.phrases import count, counted_noun, share_text
 from palimpsest.render.reports.context_window import (
-    KINDS,
+    FILL_KINDS,
     ContextReportView,
     KindShare,
     ReductionRow,
@@ -104,7 +104,7 @@ def _fill_level(contents: "WindowContents") -> str:
 def _kind_shares(contents: "WindowContents") -> tuple[KindShare, ...]:
     shares = [
         KindShare(kind, KIND_NAMES[kind], contents.tokens_by_kind[kind], _remark(contents, kind))
-        for kind in KINDS
+        for kind in FILL_KINDS
         if contents.tokens_by_kind.get(kind)
     ]
     if not contents.window:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from palimpsest.render.reports.context_window import KINDS
+from palimpsest.render.reports.context_window import FILL_KINDS
 from palimpsest.transcript.context_values.request_items import RequestItem, ShownAs
 
 Way = Literal[
@@ -107,7 +107,7 @@ class WindowContents:
     @cached_property
     def tokens_by_kind(self) -> dict[str, int]:
         """Tokens by kind, in the order of every gauge."""
-        by_kind = dict.fromkeys(KINDS, 0)
+        by_kind = dict.fromkeys(FILL_KINDS, 0)
         for item in self.items:
             by_kind[item.kind] += round(item.tokens)
         return {kind: tokens for kind, tokens in by_kind.items() if tokens}

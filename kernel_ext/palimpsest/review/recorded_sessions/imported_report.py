@@ -6,7 +6,7 @@ Such a session cannot be continued, so there is no next request to report. The t
 
 from collections.abc import Iterator, Mapping
 
-from palimpsest.render.reports.context_window import KINDS
+from palimpsest.render.reports.context_window import FILL_KINDS
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.request_items import Scrub, first_line
 from palimpsest.review.context_report.context_report import ContextReport
@@ -53,7 +53,7 @@ def _item(block: RequestItem, scrub: Scrub) -> RequestItem:
     """Return a block as an item of a window."""
     kind = GAUGE_KINDS.get(block.kind, block.kind)
     return RequestItem(
-        kind=kind if kind in KINDS else "used",
+        kind=kind if kind in FILL_KINDS else "used",
         name=UNSEEN_NAME if block.kind == UNSEEN_KIND else block.kind,
         words=one_line(scrub(first_line(block.text))),
         tokens=block.tokens,

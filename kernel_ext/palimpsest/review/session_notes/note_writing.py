@@ -104,4 +104,4 @@ def default_author(environment: Mapping[str, str]) -> str:
 def _append_line(files: NoteFiles, note: Note, author: str, *, is_removal: bool = False) -> None:
     identifier = new_note_id()
     author = author or default_author(files.environment)
-    files.append([note.next_line(identifier, author, time_of(identifier), removed=is_removal)])
+    files.append([note.next_line(identifier, author, time_of(identifier), is_removed=is_removal)])

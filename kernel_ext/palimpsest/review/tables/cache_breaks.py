@@ -175,7 +175,7 @@ def cache_breaks(timeline: Timeline, price: PriceProfile) -> CacheBreaks:
         lambda index, _: _following_request(timeline, reporting[index], losses[index], price),
         reporting,
         losses,
-        about=price,
+        subject=price,
     )
     uses_cache = any(
         request.usage is not None and (request.usage.cache_read or request.usage.cache_write)

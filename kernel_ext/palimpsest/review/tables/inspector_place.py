@@ -62,6 +62,10 @@ class InspectorPlace(Value):
     """The first and the last request to which grid, tables and sums are narrowed."""
     subagent: str | None = Field(default=None, max_length=MAX_NAME_CHARS)
     """The session that a call of this one started, which is shown instead: the other fields are of that session."""
+    beside: str | None = Field(default=None, max_length=MAX_NAME_CHARS)
+    """The session that is shown beside it: the id of one, or the path of a recorded file."""
+    side: Literal["second"] | None = None
+    """``second`` where the other fields are of the session beside it; by default they are of the first."""
     tab: InspectorTab | None = None
     policy: str | None = Field(default=None, max_length=MAX_NAME_CHARS)
     """The policy of the second track, with its numbers behind it."""

@@ -100,7 +100,7 @@ def session_costs(
 
     grown: GrownRows[RequestCost | None] = timeline.earlier.setdefault("cost rows", GrownRows())
     lists = (timeline.requests,) if is_known else (timeline.requests, sizes)
-    return grown.grown_rows(cost, *lists, about=profile)
+    return grown.grown_rows(cost, *lists, subject=profile)
 
 
 def request_cost(request: TimelineRequest, profile: PriceProfile) -> RequestCost | None:

@@ -293,7 +293,7 @@ def _large_results(timeline: Timeline, ruler: Ruler) -> Iterator[TimelineItem]:
         lambda at, _: items[at].kind == "output" and weights[at] * ruler.factor >= MIN_TOKENS,
         items,
         weights,
-        about=ruler,
+        subject=ruler,
     )
     yield from compress(items, large_items)
 

@@ -182,7 +182,7 @@ def _breaks(
         for cache_break in breaks
     ]
     rows: GrownRows[BreakView] = timeline.earlier.setdefault("view of breaks", GrownRows())
-    return rows.grown_rows(view, breaks, pairs, about=profile)
+    return rows.grown_rows(view, breaks, pairs, subject=profile)
 
 
 def _subagents(runs: Sequence[SubagentRun]) -> Iterator[SubagentView]:

@@ -102,7 +102,7 @@ def _transition_texts(review: SessionReview, simulation: Simulation) -> tuple[st
         ),
         described_transitions,
         tokens_before,
-        about=factor,
+        subject=factor,
     )
 
 

@@ -35,11 +35,11 @@ PROVIDER = "jupyter"
 def session_key(agent: str, session: SessionInfo, users: Set[str]) -> str:
     """Return the key of a session in which these users sent prompts."""
     if len(users) == 1:
-        owner = f"direct:{_field(next(iter(users)))}"
+        key_owner = f"direct:{_field(next(iter(users)))}"
     else:
-        owner = f"group:{_field(session.project_id)}"
+        key_owner = f"group:{_field(session.project_id)}"
     thread = f":thread:{session.time.created}" if session.parent_id else ""
-    return f"agent:{_field(agent)}:{PROVIDER}:{owner}{thread}"
+    return f"agent:{_field(agent)}:{PROVIDER}:{key_owner}{thread}"
 
 
 def users_of(messages: Messages, user: str) -> frozenset[str]:
@@ -166,12 +166,14 @@ def _policy_after_changes(
     return current
 
 
-def configured_policy(config: Config, locked: Mapping[str, str] | None = None) -> ConfiguredPolicy:
-    """Compute the policy from the settings; ``locked`` maps dotted setting names to who locked them."""
+def configured_policy(
+    config: Config, locked_by: Mapping[str, str] | None = None
+) -> ConfiguredPolicy:
+    """Compute the policy from the settings; ``locked_by`` maps dotted setting names to who locked them."""
     base = preset_policy(config.policy.base)
     policy = policy_with_changes(base, dict(_changed_values(config.policy)))
     policy = policy_with_changes(policy, _short_name_values(config, policy))
-    return ConfiguredPolicy(policy, _locked_values(locked or {}, policy))
+    return ConfiguredPolicy(policy, _locked_values(locked_by or {}, policy))
 
 
 def setting_names(setting: str) -> tuple[str, ...]:
@@ -216,23 +218,23 @@ def _short_name_values(config: Config, policy: Policy) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name, value in short_changes.items():
         for key in SHORT_NAMES[name]:
-            values[key] = _prune_rule(policy, wanted=value) if key == "prune.rule" else value
+            values[key] = _prune_rule(policy, is_wanted=value) if key == "prune.rule" else value
     return values
 
 
-def _prune_rule(policy: Policy, *, wanted: bool) -> str:
-    if not wanted:
+def _prune_rule(policy: Policy, *, is_wanted: bool) -> str:
+    if not is_wanted:
         return "none"
     rule = policy.prune.rule
     return PRUNE_WHERE_THE_PRESET_HAS_NONE if rule == "none" else rule
 
 
-def _locked_values(locked: Mapping[str, str], policy: Policy) -> dict[str, str]:
+def _locked_values(locked_by: Mapping[str, str], policy: Policy) -> dict[str, str]:
     """Return the policy values that locked settings fix, by name, with who locked them."""
     values: dict[str, str] = {}
     short_names = [(name, key) for name, keys in SHORT_NAMES.items() for key in keys]
     names = [*((f"policy.{key}", key) for key in policy_numbers(policy)), *short_names]
-    for setting, origin in locked.items():
+    for setting, origin in locked_by.items():
         for name, key in names:
             if name == setting or name.startswith(f"{setting}."):
                 values[key] = origin

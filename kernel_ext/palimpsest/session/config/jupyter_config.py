@@ -16,7 +16,7 @@ from jupyter_core.paths import ENV_CONFIG_PATH, SYSTEM_CONFIG_PATH
 SECTION = "Palimpsest"
 TRUST_SETTINGS = ("trusted_folders", "state_folder")
 """Folders whose projects are trusted for every user, and the folder that stores each user's decisions."""
-NAMES = ("jupyter_config", "ipython_config", "ipython_kernel_config")
+FILE_NAMES = ("jupyter_config", "ipython_config", "ipython_kernel_config")
 LOADERS = {".py": "PyFileConfigLoader", ".json": "JSONFileConfigLoader"}
 """The loaders of traitlets by a file's suffix; imported where there is such a file, which few machines have."""
 
@@ -41,7 +41,7 @@ def read_jupyter_config(
 ) -> Iterator[tuple[str, Path, dict[str, Any], dict[str, Any]]]:
     """Yield origin, folder, defaults and locked values of each file with a ``c.Palimpsest`` section."""
     for folder in folders:
-        for name in NAMES:
+        for name in FILE_NAMES:
             for suffix in LOADERS:
                 path = folder / f"{name}{suffix}"
                 if path.is_file():

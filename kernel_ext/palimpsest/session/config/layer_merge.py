@@ -45,7 +45,7 @@ _TYPE_IN_FILE: Mapping[str, Any] = {
     "hooks": HookTable,
 }
 """The type in one file, for settings whose merged type is a sequence over all files."""
-_LISTS = ("instructions", "hidden_variables")
+_LIST_SETTINGS = ("instructions", "hidden_variables")
 """Lists to which each file adds."""
 _AGENT_RULES = re.compile(r"""^agent\.("[^"]*"|[^."]+)\.permission$""")
 
@@ -70,16 +70,16 @@ class LayerMerge:
         """Merge a layer over those before it."""
         self._layer = layer
         data = dict(layer.data)
-        locked = data.pop("locked", None) if layer.may_lock else None
+        locked_table = data.pop("locked", None) if layer.may_lock else None
         for name in TRUST_SETTINGS if layer.may_lock else ():
             if name in data and not _are_folders(data.pop(name)):
                 self._report_problem(f"{name} must name folders by their whole path")
-        self._table(data, Config, (), self.data)
-        for name in locked if isinstance(locked, list) else ():
+        self._merge_table(data, Config, (), self.data)
+        for name in locked_table if isinstance(locked_table, list) else ():
             if isinstance(name, str):
-                self._lock(name, data)
+                self._lock_setting(name, data)
 
-    def _lock(self, name: str, data: Mapping[str, Any]) -> None:
+    def _lock_setting(self, name: str, data: Mapping[str, Any]) -> None:
         if name not in data and split_name(name)[:1] not in [
             [field_name] for field_name in Config.model_fields
         ]:
@@ -93,14 +93,14 @@ class LayerMerge:
         """Return the merged settings."""
         return Config.model_validate(self.data)
 
-    def _table(
+    def _merge_table(
         self,
-        given: Mapping[str, Any],
+        given_table: Mapping[str, Any],
         settings: type[BaseModel],
         path: tuple[str, ...],
-        into: dict[str, Any],
+        target: dict[str, Any],
     ) -> None:
-        for name, value in given.items():
+        for name, value in given_table.items():
             key = dotted_name(*path, name)
             if self._is_secret(name, value, settings):
                 self._report_problem(
@@ -111,56 +111,60 @@ class LayerMerge:
                 self._report_unknown(name, key, settings)
             elif not self._is_locked(key):
                 expected = _constrained_type(settings.model_fields[name])
-                self._merge_setting(value, expected, key, into, name)
+                self._merge_setting(value, expected, key, target, name)
 
     def _merge_setting(
-        self, value: Any, annotation: Any, key: str, into: dict[str, Any], name: str
+        self, value: Any, annotation: Any, key: str, target: dict[str, Any], name: str
     ) -> None:
         path = tuple(split_name(key))
         if path == ("policy",) and isinstance(value, str):
             value = {"base": value}
         if path == ("retention",) and isinstance(value, int | float):
             value = {"texts": value}
-        inner = _table_type(annotation)
+        inner_type = _table_type(annotation)
         entries = _entry_type(annotation)
-        if (inner or entries) and not isinstance(value, Mapping):
+        if (inner_type or entries) and not isinstance(value, Mapping):
             self._report_problem(f"{key} must be a table of settings, but is {_quote(value)}")
-        elif inner is not None:
-            self._table(value, inner, path, into.setdefault(name, {}))
+        elif inner_type is not None:
+            self._merge_table(value, inner_type, path, target.setdefault(name, {}))
         elif entries is not None:
-            self._entries(value, entries, path, into.setdefault(name, {}))
+            self._merge_entries(value, entries, path, target.setdefault(name, {}))
         else:
-            self._leaf(value, annotation, key, into, name)
+            self._merge_value(value, annotation, key, target, name)
 
-    def _entries(
+    def _merge_entries(
         self,
         value: Mapping[str, Any],
         entry: type[BaseModel],
         path: tuple[str, ...],
-        into: dict[str, Any],
+        target: dict[str, Any],
     ) -> None:
-        for name, given in value.items():
+        for name, entry_value in value.items():
             key = dotted_name(*path, name)
             if path == ("models",) and self._leads_elsewhere("model", name, key):
                 continue
-            if not isinstance(given, Mapping):
-                self._report_problem(f"{key} must be a table of settings, but is {_quote(given)}")
+            if not isinstance(entry_value, Mapping):
+                self._report_problem(
+                    f"{key} must be a table of settings, but is {_quote(entry_value)}"
+                )
             elif not self._is_locked(key):
-                self._table(given, entry, (*path, name), into.setdefault(name, {}))
+                self._merge_table(entry_value, entry, (*path, name), target.setdefault(name, {}))
 
-    def _leaf(self, value: Any, annotation: Any, key: str, into: dict[str, Any], name: str) -> None:
-        is_layered = name in ("permission", *_LISTS) or key == "hooks"
+    def _merge_value(
+        self, value: Any, annotation: Any, key: str, target: dict[str, Any], name: str
+    ) -> None:
+        is_layered = name in ("permission", *_LIST_SETTINGS) or key == "hooks"
         if name == "permission" and isinstance(value, Mapping):
-            value, wrong = _valid_rules(value, key)
-            for complaint in wrong:
+            value, complaints = _valid_rules(value, key)
+            for complaint in complaints:
                 self._report_problem(complaint)
-            if wrong and not value:
+            if complaints and not value:
                 return
         try:
             expected = _TYPE_IN_FILE.get(key if key == "hooks" else name, annotation)
             if expected is HookTable:  # a list or a table: check the form that was written
                 expected = get_args(HookTable)[isinstance(value, Mapping)]
-            checked = TypeAdapter(expected).validate_python(value, strict=True)
+            checked_value = TypeAdapter(expected).validate_python(value, strict=True)
         except ValidationError as error:
             hint = _closest_word_question(value, annotation)
             self._report_problem(f"{key} {_complaint(error)}, but it is {_quote(value)}{hint}")
@@ -168,18 +172,20 @@ class LayerMerge:
         if key.startswith("policy.") and (complaint := _wrong_number(key, value)):
             self.problems.append(f"{self._layer.origin}: {complaint}")
             return
-        if self._leads_elsewhere(name, checked, key):
+        if self._leads_elsewhere(name, checked_value, key):
             return
         if name == "instructions":
-            checked = [str(self._layer.folder / home_path(path)) for path in checked]
+            checked_value = [str(self._layer.folder / home_path(path)) for path in checked_value]
         if is_layered:
-            before = into.get(name, [])
-            into[name] = before + (checked if name in _LISTS else [checked])
-            earlier = self.origins.get(key)
+            values_before = target.get(name, [])
+            target[name] = values_before + (
+                checked_value if name in _LIST_SETTINGS else [checked_value]
+            )
+            earlier_origin = self.origins.get(key)
             origin = self._layer.origin
-            self.origins[key] = f"{earlier}, then {origin}" if earlier else origin
+            self.origins[key] = f"{earlier_origin}, then {origin}" if earlier_origin else origin
         else:
-            into[name] = checked
+            target[name] = checked_value
             self.origins[key] = self._layer.origin
 
     def _leads_elsewhere(self, name: str, value: Any, key: str) -> bool:
@@ -187,13 +193,13 @@ class LayerMerge:
         if not self._layer.is_project:
             return False
         if name == "api_base" and not _is_local(value):
-            effect = "lead to another machine"
+            effect_text = "lead to another machine"
         elif name in ("model", "small_model") and holds_address(str(value)):
-            effect = "name the address of a server"
+            effect_text = "name the address of a server"
         else:
             return False
         self._report_problem(
-            f"{key} may not {effect} from a project's file, because your key "
+            f"{key} may not {effect_text} from a project's file, because your key "
             "would go there: set it in your own configuration",
         )
         return True
@@ -204,9 +210,13 @@ class LayerMerge:
             return
         names = list(settings.model_fields)
         # Swapped letters are a more likely mistake than a missing letter.
-        swapped = [setting for setting in names if sorted(setting) == sorted(str(name))]
-        close = swapped or difflib.get_close_matches(str(name), names, 1)
-        hint = f"did you mean {_quote(close[0])}?" if close else "%agent config lists them all"
+        same_letters = [setting for setting in names if sorted(setting) == sorted(str(name))]
+        close_names = same_letters or difflib.get_close_matches(str(name), names, 1)
+        hint = (
+            f"did you mean {_quote(close_names[0])}?"
+            if close_names
+            else "%agent config lists them all"
+        )
         self._report_problem(f"there is no setting {_quote(key)}; {hint}")
 
     def _is_locked(self, key: str) -> bool:
@@ -276,17 +286,17 @@ def _entry_type(annotation: Any) -> type[BaseModel] | None:
 
 def _complaint(error: ValidationError) -> str:
     """Return a phrase about what was expected."""
-    first = error.errors(include_url=False, include_input=False)[0]
+    first_error = error.errors(include_url=False, include_input=False)[0]
     sentence = (
-        first["msg"]
+        first_error["msg"]
         .replace("Input ", "", 1)
         .replace("Value error, ", "", 1)
         .replace("a valid integer", "a whole number")
         .replace("a valid number", "a number")
         .replace("a valid boolean", "true or false")
     )
-    where = ".".join(str(index) for index in first["loc"] if isinstance(index, int))
-    return f"at position {where} {sentence}" if where else sentence
+    positions = ".".join(str(index) for index in first_error["loc"] if isinstance(index, int))
+    return f"at position {positions} {sentence}" if positions else sentence
 
 
 def _valid_rules(
@@ -297,20 +307,22 @@ def _valid_rules(
     Valid rules are kept, since a mistake in one of them must not lift a deny beside it.
     """
     valid_rules: dict[str, Any] = {}
-    wrong: list[str] = []
-    for name, given in table.items():
-        where = f"{key}.{dotted_name(name)}"
-        if isinstance(given, Mapping) and depth > 1:
-            inner, more = _valid_rules(given, where, depth - 1)
-            wrong += more
-            if inner:
-                valid_rules[str(name)] = inner
-        elif isinstance(given, str) and given in ACTIONS:
-            valid_rules[str(name)] = given
+    wrong_entries: list[str] = []
+    for name, entry in table.items():
+        setting_name = f"{key}.{dotted_name(name)}"
+        if isinstance(entry, Mapping) and depth > 1:
+            inner_rules, inner_errors = _valid_rules(entry, setting_name, depth - 1)
+            wrong_entries += inner_errors
+            if inner_rules:
+                valid_rules[str(name)] = inner_rules
+        elif isinstance(entry, str) and entry in ACTIONS:
+            valid_rules[str(name)] = entry
         else:
-            problem = f"{where} should be 'allow', 'ask' or 'deny', but it is {_quote(given)}"
-            wrong.append(problem + _closest_word_question(given, Action))
-    return valid_rules, wrong
+            problem = (
+                f"{setting_name} should be 'allow', 'ask' or 'deny', but it is {_quote(entry)}"
+            )
+            wrong_entries.append(problem + _closest_word_question(entry, Action))
+    return valid_rules, wrong_entries
 
 
 def _closest_word_question(value: Any, annotation: Any) -> str:
@@ -321,8 +333,8 @@ def _closest_word_question(value: Any, annotation: Any) -> str:
         for word in (member, *get_args(member))
         if isinstance(word, str)
     ]
-    close = difflib.get_close_matches(str(value), similar_words, 1)
-    return f"; did you mean {_quote(close[0])}?" if close else ""
+    close_words = difflib.get_close_matches(str(value), similar_words, 1)
+    return f"; did you mean {_quote(close_words[0])}?" if close_words else ""
 
 
 def _wrong_number(key: str, value: Any) -> str:

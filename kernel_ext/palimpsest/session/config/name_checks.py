@@ -65,12 +65,12 @@ def _model_and_effort_settings(
 ) -> Iterator[tuple[str, str]]:
     """Yield key and value of the settings that name a model or an effort, also of agents and commands."""
     tables: Mapping[str, Mapping[str, Any]] = {"agent": value.agent, "command": value.command}
-    inner = {
+    inner_settings = {
         dotted_name(table, owner, name): getattr(given, name)
         for table, known in tables.items()
         for owner, given in known.items()
     }
-    yield from ((key, value) for key, value in {**top_level, **inner}.items() if value)
+    yield from ((key, value) for key, value in {**top_level, **inner_settings}.items() if value)
 
 
 def _problem_sentence(origins: Mapping[str, str], key: str, problem: object) -> str:

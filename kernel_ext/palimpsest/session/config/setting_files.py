@@ -32,11 +32,11 @@ MAX_FILE_BYTES = 1_000_000
 """Maximum bytes of a file; a larger one is refused."""
 PROJECT_ORIGIN = "project's file"
 """Prefix of the origin of a project's file."""
-KINDS = (".toml", ".json", ".jsonc")
+SUFFIXES = (".toml", ".json", ".jsonc")
 """A file is TOML, or JSON with comments under either of its suffixes; lowest precedence first."""
-NAMES = tuple(f"config{kind}" for kind in KINDS)
+FILE_NAMES = tuple(f"config{kind}" for kind in SUFFIXES)
 PROJECT_NAMES = tuple(
-    f"{name}{kind}" for name in ("palimpsest", ".palimpsest/config") for kind in KINDS
+    f"{name}{kind}" for name in ("palimpsest", ".palimpsest/config") for kind in SUFFIXES
 )
 SHARE_MODES = {True: "auto", False: "disabled"}
 """The meaning of OpenCode's older boolean form of the setting ``share``."""
@@ -116,40 +116,40 @@ class ConfigFolders:
 
 
 def _own_folder(
-    environment: Mapping[str, str], home: Path, windows: str, variable: str, usual: str
+    environment: Mapping[str, str], home: Path, windows: str, variable: str, usual_path: str
 ) -> Path:
     if sys.platform == "win32" and environment.get(windows):
         return Path(environment[windows]) / "palimpsest"
-    base = environment.get(variable)
-    return (Path(base) if base else home / usual) / "palimpsest"
+    folder_path = environment.get(variable)
+    return (Path(folder_path) if folder_path else home / usual_path) / "palimpsest"
 
 
 def setting_layers(
-    start: Path, environment: Mapping[str, str], places: ConfigFolders, problems: list[str]
+    start_folder: Path, environment: Mapping[str, str], places: ConfigFolders, problems: list[str]
 ) -> Iterator[Layer]:
     """Yield the layers that exist, lowest precedence first; unreadable ones are reported in ``problems``."""
     reader = _ConfigReader(places.home, problems)
-    for origin, folder, defaults, locked in jupyter_config.read_jupyter_config(
+    for origin, folder, defaults, locked_names in jupyter_config.read_jupyter_config(
         places.admin, problems
     ):
         yield Layer(origin, defaults, folder)
-        yield Layer(origin, locked, folder, may_lock=True)
+        yield Layer(origin, locked_names, folder, may_lock=True)
     for folder in places.organisation_folders:
-        for name in NAMES:
+        for name in FILE_NAMES:
             for layer in reader.file(folder / name, "organisation's file", may_lock=True):
                 yield from _with_remote_defaults(layer, places, reader)
     for folder in places.user:
-        for name in NAMES:
+        for name in FILE_NAMES:
             yield from reader.file(folder / name, "user's file")
     if named_file := environment.get("PALIMPSEST_CONFIG"):
-        path = (start / home_path(named_file)).resolve()
+        path = (start_folder / home_path(named_file)).resolve()
         yield from reader.file(path, "PALIMPSEST_CONFIG", must_exist=True)
-    folders = list(folders_upwards(start, places.home))
+    folders = list(folders_upwards(start_folder, places.home))
     repository = next((candidate for candidate in folders if (candidate / ".git").exists()), None)
     for folder in reversed(folders):
         for name in PROJECT_NAMES:
-            yield from reader.file(folder / name, PROJECT_ORIGIN, within=repository or folder)
-    yield from _from_environment(start, environment, reader)
+            yield from reader.file(folder / name, PROJECT_ORIGIN, outer_folder=repository or folder)
+    yield from _from_environment(start_folder, environment, reader)
 
 
 def _with_remote_defaults(
@@ -159,13 +159,13 @@ def _with_remote_defaults(
     data = dict(layer.data)
     url = data.pop("url", None)
     if isinstance(url, str):
-        remote = remote_defaults.fetch_text(url, places.cache)
-        if remote.problem:
-            reader.problems.append(f"{layer.origin}: {remote.problem}")
-        if remote.text is not None:
-            is_json = remote.text.lstrip().startswith("{")
+        remote_text = remote_defaults.fetch_text(url, places.cache)
+        if remote_text.problem:
+            reader.problems.append(f"{layer.origin}: {remote_text.problem}")
+        if remote_text.text is not None:
+            is_json = remote_text.text.lstrip().startswith("{")
             for remote_layer in reader.layers_of_text(
-                remote.text, f"organisation's {url}", layer.folder, is_json=is_json
+                remote_text.text, f"organisation's {url}", layer.folder, is_json=is_json
             ):
                 yield Layer(remote_layer.origin, remote_layer.data, layer.folder, may_lock=True)
     elif url is not None:
@@ -174,51 +174,53 @@ def _with_remote_defaults(
 
 
 def _from_environment(
-    start: Path, environment: Mapping[str, str], reader: "_ConfigReader"
+    start_folder: Path, environment: Mapping[str, str], reader: "_ConfigReader"
 ) -> Iterator[Layer]:
     if text := environment.get("PALIMPSEST_CONFIG_CONTENT", "").strip():
         yield from reader.layers_of_text(
-            text, "PALIMPSEST_CONFIG_CONTENT", start, is_json=text.startswith("{")
+            text, "PALIMPSEST_CONFIG_CONTENT", start_folder, is_json=text.startswith("{")
         )
     if text := environment.get("PALIMPSEST_PERMISSION", "").strip():
         origin = "PALIMPSEST_PERMISSION"
         if text.startswith("{"):
-            for layer in reader.layers_of_text(text, origin, start, is_json=True):
-                yield Layer(origin, {"permission": layer.data}, start)
+            for layer in reader.layers_of_text(text, origin, start_folder, is_json=True):
+                yield Layer(origin, {"permission": layer.data}, start_folder)
         else:
-            yield Layer(origin, {"permission": text}, start)
-    yield from _flags(start, environment, reader.problems)
+            yield Layer(origin, {"permission": text}, start_folder)
+    yield from _flags(start_folder, environment, reader.problems)
 
 
-def _flags(start: Path, environment: Mapping[str, str], problems: list[str]) -> Iterator[Layer]:
+def _flags(
+    start_folder: Path, environment: Mapping[str, str], problems: list[str]
+) -> Iterator[Layer]:
     switches: dict[str, dict[str, Any]] = {
         flag: {"compaction": {name: False}} for flag, name in SWITCHES_OFF.items()
     }
     switches[AUTO_SHARE] = {"share": "auto"}
     for flag, data in switches.items():
-        word = environment.get(flag, "").strip().lower()
-        if word in ("1", "true", "yes", "on"):
-            yield Layer(flag, data, start)
-        elif word not in ("", "0", "false", "no", "off"):
+        flag_text = environment.get(flag, "").strip().lower()
+        if flag_text in ("1", "true", "yes", "on"):
+            yield Layer(flag, data, start_folder)
+        elif flag_text not in ("", "0", "false", "no", "off"):
             problems.append(f"{flag} is 1 or 0, not {environment[flag]!r}.")
-    if word := environment.get(REPLAY, "").strip().lower():
-        if word in REPLAY_BY_FREEDOM:
-            yield Layer(REPLAY, {"replay": word}, start)
+    if flag_text := environment.get(REPLAY, "").strip().lower():
+        if flag_text in REPLAY_BY_FREEDOM:
+            yield Layer(REPLAY, {"replay": flag_text}, start_folder)
         else:
             modes = ", ".join(REPLAY_BY_FREEDOM)
             problems.append(f"{REPLAY} is one of {modes}, not {environment[REPLAY]!r}.")
     if number := environment.get(OUTPUT_TOKENS, "").strip():
         if number.isdecimal() and int(number) > 0:
-            cap = {"policy": {"overflow": {"output_cap": int(number)}}}
-            yield Layer(OUTPUT_TOKENS, cap, start)
+            cap_settings = {"policy": {"overflow": {"output_cap": int(number)}}}
+            yield Layer(OUTPUT_TOKENS, cap_settings, start_folder)
         else:
             problems.append(f"{OUTPUT_TOKENS} is a whole number of at least 1, not {number!r}.")
 
 
-def folders_upwards(start: Path, home: Path) -> Iterator[Path]:
-    """Yield folders from ``start`` up to the repository's root, the home folder, or the file system's root."""
-    start = start.resolve()
-    for folder in (start, *start.parents):
+def folders_upwards(start_folder: Path, home: Path) -> Iterator[Path]:
+    """Yield folders from ``start_folder`` up to the repository's root, the home folder, or the file system's root."""
+    start_folder = start_folder.resolve()
+    for folder in (start_folder, *start_folder.parents):
         yield folder
         if (folder / ".git").exists() or folder == home.resolve():
             return
@@ -235,16 +237,16 @@ class _ConfigReader:
         kind: str,
         *,
         must_exist: bool = False,
-        within: Path | None = None,
+        outer_folder: Path | None = None,
         may_lock: bool = False,
     ) -> Iterator[Layer]:
         """Yield the file's layer when it exists and can be read.
 
-        A project's file must not lead out of the folder ``within``, such as by a link.
+        A project's file must not lead out of the folder ``outer_folder``, such as by a link.
         """
         origin = f"{kind} {self._short_path(path)}"
         try:
-            content = self._content(path, within)
+            content = self._content(path, outer_folder)
         except FileNotFoundError:
             if must_exist:
                 self.problems.append(f"{origin} is not there.")
@@ -254,12 +256,12 @@ class _ConfigReader:
             self.problems.append(f"{origin} was not read: {reason}.")
             return
         for layer in self.layers_of_text(
-            content, origin, path.parent, is_json=path.suffix in KINDS[1:]
+            content, origin, path.parent, is_json=path.suffix in SUFFIXES[1:]
         ):
-            yield Layer(origin, layer.data, path.parent, within is not None, may_lock)
+            yield Layer(origin, layer.data, path.parent, outer_folder is not None, may_lock)
 
     def layers_of_text(
-        self, content: str, origin: str, base: Path, *, is_json: bool
+        self, content: str, origin: str, folder_path: Path, *, is_json: bool
     ) -> Iterator[Layer]:
         """Yield the layer that a text holds, when it can be parsed."""
         try:
@@ -272,16 +274,16 @@ class _ConfigReader:
         if not isinstance(data, dict):
             self.problems.append(f"{origin} must hold a table of settings. Nothing of it is used.")
             return
-        yield Layer(origin, data, base)
+        yield Layer(origin, data, folder_path)
 
-    def _content(self, path: Path, within: Path | None) -> str:
+    def _content(self, path: Path, outer_folder: Path | None) -> str:
         if not stat.S_ISREG(path.stat().st_mode):
             raise ValueError("it is no file")  # a pipe might never end
-        if within is None:
+        if outer_folder is None:
             with path.open("rb") as file:
                 data = file.read(MAX_FILE_BYTES + 1)
         else:
-            data = read_for_prompt(path, within, MAX_FILE_BYTES + 1)
+            data = read_for_prompt(path, outer_folder, MAX_FILE_BYTES + 1)
             if is_writable_by_others(path.stat(), path.parent):
                 raise PermissionError(
                     1, "it belongs to another user, in a folder open to everybody"
@@ -320,10 +322,10 @@ def _without_comments(text: str) -> str:
     return _STRING_OR_COMMA.sub(lambda match: match[0] if match[0][0] == '"' else "", text)
 
 
-def origin_of(locked: Mapping[str, str], key: str) -> str:
+def origin_of(locked_names: Mapping[str, str], key: str) -> str:
     """Return the origin of a setting's lock; empty where it is not locked."""
-    names = [name for name in locked if key == name or key.startswith(f"{name}.")]
-    return locked[names[0]] if names else ""
+    names = [name for name in locked_names if key == name or key.startswith(f"{name}.")]
+    return locked_names[names[0]] if names else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,11 +340,11 @@ class LockedSettings:
         """Return the origin of the lock on the first locked one of these settings; empty where none is locked."""
         return next((origin for key in keys if (origin := origin_of(self.origins, key))), "")
 
-    def refuse(self, key: str, requested: Any, fixed: Any) -> None:
+    def refuse(self, key: str, requested: Any, locked_value: Any) -> None:
         """Raise ConfigError where the user asks for another value than the locked one."""
         origin = self.locked_by(key)
-        if origin and requested is not None and requested != fixed:
-            state = "unset" if fixed is None else f"fixed to {fixed!r}"
+        if origin and requested is not None and requested != locked_value:
+            state = "unset" if locked_value is None else f"fixed to {locked_value!r}"
             raise ConfigError(f"{key} is {state} by the {origin}.")
 
     def unless_locked(self, key: str, value: Any) -> Any:

@@ -38,10 +38,10 @@ def journal_context_edit(
     """
     messages, decisions, is_partial, model = journal.read_state(_state_for_edit)
 
-    def count_tokens(counted: Messages) -> int:
+    def count_tokens(counted_messages: Messages) -> int:
         return sum(
             message_tokens(neutral_message, count)
-            for neutral_message in neutral_messages(counted, model)
+            for neutral_message in neutral_messages(counted_messages, model)
         )
 
     if is_partial and needs_full_transcript(messages, action, target_name):

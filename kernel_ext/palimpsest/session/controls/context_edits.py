@@ -80,14 +80,14 @@ class ContextEditor:
     def pin(self, target: Target) -> ContextEdit:
         """Exempt a part, or every part of a message, from every reduction."""
         target = self._editable_target(target, "kept")
-        what = describe_target(target)
+        target_text = describe_target(target)
         if all(
             self._effective_decisions.pinned(part.id, target.message.id) for part in target.parts
         ):
-            return ContextEdit(target.id, f"{_capitalized(what)} is pinned already.")
+            return ContextEdit(target.id, f"{_capitalized(target_text)} is pinned already.")
         return ContextEdit(
             target.id,
-            f"Pinned {what}: it stays in every later request. %agent unpin {short_id(target.id)} "
+            f"Pinned {target_text}: it stays in every later request. %agent unpin {short_id(target.id)} "
             "takes the pin off.",
             self._edit_decisions(target, "pin"),
         )
@@ -95,34 +95,36 @@ class ContextEditor:
     def unpin(self, target: Target) -> ContextEdit:
         """Remove a pin."""
         target = self._editable_target(target, "unpinned")
-        what = describe_target(target)
+        target_text = describe_target(target)
         edit = self._effective_decisions.edit(target.id)
         if edit is not None and edit.action == "pin":
             decisions = (self._decision(target, "restore", UNPIN),)
-            return ContextEdit(target.id, f"{_capitalized(what)} is no longer pinned.", decisions)
+            return ContextEdit(
+                target.id, f"{_capitalized(target_text)} is no longer pinned.", decisions
+            )
         if target.part and self._effective_decisions.pinned(target.part.id, target.message.id):
             message_name = short_id(target.message.id)
             return ContextEdit(
                 target.id, f"Its whole message is pinned: %agent unpin {message_name}."
             )
-        return ContextEdit(target.id, f"{_capitalized(what)} is not pinned.")
+        return ContextEdit(target.id, f"{_capitalized(target_text)} is not pinned.")
 
     def exclude(self, target: Target) -> ContextEdit:
         """Exclude a part, or a whole message, from every later request."""
         target = self._editable_target(target, "left out")
-        what = describe_target(target)
+        target_text = describe_target(target)
         if self._is_excluded(target):
-            return ContextEdit(target.id, f"{_capitalized(what)} is left out already.")
-        when = "from the next request on"
+            return ContextEdit(target.id, f"{_capitalized(target_text)} is left out already.")
+        start_text = "from the next request on"
         decisions = self._edit_decisions(target, "drop")
         if is_summary(target.message):
-            when += ", and with it what it covers"
+            start_text += ", and with it what it covers"
             decisions += (self._decision(self._marker_of(target), "drop", EXCLUDE),)
         if target.message.id == self._newest_prompt_id() and not self._has_more_content(target):
-            when = "once there is a newer prompt; until then it is what is answered"
+            start_text = "once there is a newer prompt; until then it is what is answered"
         return ContextEdit(
             target.id,
-            f"Left out {what}, {when}. %agent restore {short_id(target.id)} brings it back.",
+            f"Left out {target_text}, {start_text}. %agent restore {short_id(target.id)} brings it back.",
             decisions,
         )
 
@@ -135,55 +137,55 @@ class ContextEditor:
                 return self.undo(target)
             target = summary
             decisions = (self._decision(self._marker_of(summary), "restore", RESTORE),)
-        what = describe_target(target)
+        target_text = describe_target(target)
         decisions = (*self._restoring_decisions(target), *decisions)
         if decisions:
-            sentence = f"Restored {what}: the model sees it again from the next request on."
+            sentence = f"Restored {target_text}: the model sees it again from the next request on."
             return ContextEdit(target.id, sentence, decisions)
         if target.part is not None and self._is_excluded(target):
             message_name = short_id(target.message.id)
             return ContextEdit(
                 target.id, f"Its whole message is left out: %agent restore {message_name}."
             )
-        return ContextEdit(target.id, f"Nothing was taken out of {what}.")
+        return ContextEdit(target.id, f"Nothing was taken out of {target_text}.")
 
     def undo(self, target: Target | None) -> ContextEdit:
         """Undo the newest compaction, so that the messages it covers are sent again; raises UserError if none."""
-        undone = undone_compactions(self._decisions)
+        undone_ids = undone_compactions(self._decisions)
         summaries = self._completed_summaries()
-        active = [summary for summary in summaries if summary.id not in undone]
+        active_summaries = [summary for summary in summaries if summary.id not in undone_ids]
         target_summary = _summary_of(target, summaries) if target is not None else None
         if target is not None and target_summary is None:
             raise UserError("That compaction has no good summary, so it hides nothing.")
-        if target_summary is not None and target_summary.id in undone:
+        if target_summary is not None and target_summary.id in undone_ids:
             return ContextEdit(target_summary.id, "That compaction is undone already.")
-        if not active:
+        if not active_summaries:
             raise UserError("There is no compaction to undo: the model sees the whole history.")
-        newest = active[-1]
-        if target_summary is not None and target_summary.id != newest.id:
+        newest_summary = active_summaries[-1]
+        if target_summary is not None and target_summary.id != newest_summary.id:
             raise UserError(
                 "A newer summary stands for that one too. Restore the newer one first: %agent "
-                f"restore {short_id(newest.id)}."
+                f"restore {short_id(newest_summary.id)}."
             )
         return ContextEdit(
-            newest.id,
+            newest_summary.id,
             "The compaction is undone: from the next request on the model sees the history whole "
             "again. Nothing is compacted by itself until the next prompt.",
-            (self._undo_decision(newest),),
+            (self._undo_decision(newest_summary),),
         )
 
-    def _editable_target(self, target: Target, done: str) -> Target:
+    def _editable_target(self, target: Target, action_text: str) -> Target:
         """Return the target that an edit applies to: for a compaction's marker, its summary."""
         if _is_compaction(target.message):
             summary = self._summary(target)
             if summary is None:
-                raise UserError(f"That compaction has no good summary that could be {done}.")
+                raise UserError(f"That compaction has no good summary that could be {action_text}.")
             return summary
         if not target.parts:
             raise UserError("That message is empty, so nothing of it reaches the model.")
         if target.part is not None and not isinstance(target.part, REACHES_MODEL):
             raise UserError(
-                f"Only words, thoughts, files and tool calls can be {done} alone, and the model is not "
+                f"Only words, thoughts, files and tool calls can be {action_text} alone, and the model is not "
                 f"sent this {target.part.type}. Its message is {target.message.id}."
             )
         return target
@@ -202,20 +204,20 @@ class ContextEditor:
         return Target(next(message for message in self._messages if message.id == parent))
 
     def _undo_decision(self, summary: Message) -> Decision:
-        matching = (
+        matching_decisions = (
             decision
             for decision in reversed(self._decisions)
             if decision.action == "summarise" and decision.message_id == summary.id
         )
-        saved = next(matching, None)
+        saved_decision = next(matching_decisions, None)
         return Decision(
             id=self._new_id(),
             action="restore",
             rule=UNDO,
             message_id=summary.id,
             numbers={"prompt": newest_prompt(self._messages)},
-            tokens_before=saved.tokens_after if saved else 0,
-            tokens_after=saved.tokens_before if saved else 0,
+            tokens_before=saved_decision.tokens_after if saved_decision else 0,
+            tokens_after=saved_decision.tokens_before if saved_decision else 0,
         )
 
     def _edit_decisions(
@@ -257,14 +259,14 @@ class ContextEditor:
     def _tokens(self, target: Target, decisions: tuple[Decision, ...]) -> int:
         """Return the tokens of the target in a request under these decisions."""
         effective = EffectiveDecisions(decisions)
-        sent = tuple(
+        sent_messages = tuple(
             part
             for part in target.parts
             if not _is_exclusion(effective.reduction(part.id, target.message.id))
         )
-        message = target.message.model_copy(update={"parts": sent})
+        message = target.message.model_copy(update={"parts": sent_messages})
         reduced = apply_decisions((message,), View((message,), decisions))
-        return self._count_tokens(reduced) if sent else 0
+        return self._count_tokens(reduced) if sent_messages else 0
 
     def _is_excluded(self, target: Target) -> bool:
         return all(

@@ -34,21 +34,21 @@ def split_policies(
     """
     stages: list[PolicyStage] = []
     engine_words: list[str | Policy] = []
-    remaining = [*arguments]
-    while remaining:
-        argument = remaining.pop(0)
+    remaining_words = [*arguments]
+    while remaining_words:
+        argument = remaining_words.pop(0)
         if isinstance(argument, Policy) or (
             isinstance(argument, str) and _is_engine_word(argument)
         ):
             engine_words.append(argument)
             continue
-        numbers = _numbers_of(remaining) if isinstance(argument, str) else []
+        numbers = _numbers_of(remaining_words) if isinstance(argument, str) else []
         stage = make_stage(
             " ".join([argument, *numbers]) if isinstance(argument, str) else argument
         )
         if stage is not None:
             stages.append(stage)
-            del remaining[: len(numbers)]
+            del remaining_words[: len(numbers)]
         elif isinstance(argument, str):
             engine_words.append(argument)
         else:
@@ -84,10 +84,10 @@ def _is_engine_word(word: str) -> bool:
     return "=" in word.split(" ")[0] or word == DEFAULT or word in PRESETS or word in _NUMBERS
 
 
-def _numbers_of(remaining: Sequence[Any]) -> list[str]:
+def _numbers_of(remaining_words: Sequence[Any]) -> list[str]:
     """Return the leading words that are numbers of a published policy, not of the engine's."""
     numbers: list[str] = []
-    for word in remaining:
+    for word in remaining_words:
         if not isinstance(word, str) or "=" not in word or word.partition("=")[0] in _NUMBERS:
             break
         numbers.append(word)

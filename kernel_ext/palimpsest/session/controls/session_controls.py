@@ -53,12 +53,12 @@ class SessionControls:
         """The permission mode of the session."""
         return self._effective_rules.mode_of(self._log.state.session)
 
-    def use_mode(self, word: str) -> Mode:
+    def use_mode(self, mode_name: str) -> Mode:
         """Set the mode from the next call on; ``default`` returns to the settings.
 
         Raises ConfigError for an unknown mode, and when an administrator fixed it.
         """
-        mode = None if word.strip().lower() == "default" else mode_of(word)
+        mode = None if mode_name.strip().lower() == "default" else mode_of(mode_name)
         if self._effective_rules.mode_fixed:
             raise ConfigError(
                 f"The mode is {self._effective_rules.mode}, fixed by the {self._effective_rules.mode_fixed}."
@@ -158,17 +158,19 @@ class SessionControls:
                 f"There is no number {missing[0]} in the list of what is always allowed; "
                 f"it has {len(allowances)}."
             )
-        revoked = tuple(
+        revoked_grants = tuple(
             allowance for allowance in allowances if not numbers or allowance.number in numbers
         )
-        of_session = tuple(allowance.rule for allowance in revoked if allowance.scope == "session")
+        of_session = tuple(
+            allowance.rule for allowance in revoked_grants if allowance.scope == "session"
+        )
         with self._reporting_unwritten():
-            for allowance in revoked:
+            for allowance in revoked_grants:
                 if allowance.scope == "project":
                     self._effective_rules.approvals.remove(allowance.rule)
             if of_session:
                 self._on_loop(self._asks.revoke, of_session)
-        return revoked
+        return revoked_grants
 
     @property
     def budget(self) -> Budget:
@@ -204,10 +206,10 @@ class SessionControls:
             self._log.change_session(**fields, claimed=claimed, sync=True)
 
 
-def _is_limit(amount: float | None, kind: type) -> bool:
+def _is_limit(amount: float | None, number_type: type) -> bool:
     """Return whether an amount is a valid limit: positive, and whole for tokens."""
     if amount is None:
         return True
-    if not isinstance(amount, int | kind) or isinstance(amount, bool):
+    if not isinstance(amount, int | number_type) or isinstance(amount, bool):
         return False
     return 0 < amount < MAX_SPENT

@@ -25,7 +25,7 @@ from palimpsest.transcript.session_record.sessions import (
 )
 from palimpsest.transcript.values import ModelInfo
 
-REACHED = "The spending limit of {limit} is reached: {spent} so far. Go on by {more} more?"
+REACHED_QUESTION = "The spending limit of {limit} is reached: {spent} so far. Go on by {more} more?"
 NO_PRICE = "The price of {model} is not known, so the limit of {limit} cannot be kept with it. Go on all the same?"
 STOPPED = "The session was stopped at its spending limit of {limit} ({spent} so far)."
 STOPPED_PRICE = (
@@ -52,11 +52,11 @@ class SpendingLimit:
     def budget(self) -> Budget:
         """The limit that applies."""
         session = self._log.state.session
-        claimed = session.budget if session is not None else None
+        claimed_budget = session.budget if session is not None else None
         if (
             session is None
-            or claimed is None
-            or (self._effective_rules.budget_fixed and claimed.own)
+            or claimed_budget is None
+            or (self._effective_rules.budget_fixed and claimed_budget.own)
         ):
             return self._effective_rules.budget
         return self._effective_rules.own_budget(session)
@@ -135,7 +135,7 @@ class SpendingLimit:
             ),
             "model": info.ref.id,
         }
-        title = (NO_PRICE if measure == "price" else REACHED).format(**values)
+        title = (NO_PRICE if measure == "price" else REACHED_QUESTION).format(**values)
         reply = await self._asks.question("budget", (values["limit"],), title=title, abort=abort)
         if reply.by == "cancel":
             raise Aborted(abort.reason or "Stopped.")

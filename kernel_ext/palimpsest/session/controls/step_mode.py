@@ -89,24 +89,28 @@ class _HeldRequest:
 
     def differs(self, proposal: ProposedRequest) -> bool:
         """Return whether a proposal differs from the newest one in more than its time."""
-        shown = self.proposal
-        if shown is None:
+        shown_proposal = self.proposal
+        if shown_proposal is None:
             return True
-        not_compared = {"now": shown.now, "id": shown.id, "version": shown.version}
-        return proposal.model_copy(update=not_compared) != shown
+        not_compared = {
+            "now": shown_proposal.now,
+            "id": shown_proposal.id,
+            "version": shown_proposal.version,
+        }
+        return proposal.model_copy(update=not_compared) != shown_proposal
 
 
 async def _proposal_or_stop(
     propose: Propose, request: _HeldRequest, abort: Abort
 ) -> ProposedRequest | None:
     """Return the next proposal; None as soon as the turn is stopped, even if the user's own policy or hook still runs."""
-    proposing = asyncio.ensure_future(propose())
+    proposal_task = asyncio.ensure_future(propose())
     stopped = asyncio.ensure_future(request.stopped_event.wait())
     try:
-        await asyncio.wait({proposing, stopped}, return_when=asyncio.FIRST_COMPLETED)
-        return proposing.result() if proposing.done() and not abort.is_set() else None
+        await asyncio.wait({proposal_task, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        return proposal_task.result() if proposal_task.done() and not abort.is_set() else None
     finally:
-        for task in (proposing, stopped):
+        for task in (proposal_task, stopped):
             task.cancel()
 
 
@@ -141,16 +145,16 @@ class StepMode:
             return parent.is_on
         return self._stored_grants.newest_value(self._session_id(), STEP_MODE_KEY) is True
 
-    def switch(self, *, on: bool) -> None:
-        """Hold requests from the next one on if ``on``; else release the held ones."""
-        if on:
+    def switch(self, *, is_on: bool) -> None:
+        """Hold requests from the next one on if ``is_on``; else release the held ones."""
+        if is_on:
             self._stored_grants.put(STEP_MODE_KEY, value=True, session=self._session_id())
         else:
             self._stored_grants.drop_grants(self._session_id(), STEP_MODE_KEY)
         with self._lock:
             self._is_notice_shown = False
             held_requests = tuple(self._held_requests.values())
-            for request in held_requests if not on else ():
+            for request in held_requests if not is_on else ():
                 # They are released even if step mode is switched on again at once.
                 request.chosen_release = request.chosen_release or "send"
         for request in held_requests:

@@ -69,22 +69,24 @@ class UserQuestions:
         Raises UserError when questions are more answers than questions, or one is not a list of texts.
         """
         with self._lock:
-            waiting = self._open_questions.get(question_id)
-            valid_answers = _validated_answers(waiting[0], answers) if waiting is not None else ()
-            if waiting is None or self._open_questions.pop(question_id, None) is None:
+            open_question = self._open_questions.get(question_id)
+            valid_answers = (
+                _validated_answers(open_question[0], answers) if open_question is not None else ()
+            )
+            if open_question is None or self._open_questions.pop(question_id, None) is None:
                 return False
         self._log.append(QuestionReplied(question_id=question_id, answers=valid_answers), sync=True)
-        self._resolve_future(waiting[1], valid_answers)
+        self._resolve_future(open_question[1], valid_answers)
         return True
 
-    def decline(self, question_id: str, by: By = "person") -> bool:
+    def decline(self, question_id: str, answered_by: By = "person") -> bool:
         """Decline a question; returns False when it is already answered or declined."""
         with self._lock:
-            waiting = self._open_questions.pop(question_id, None)
-        if waiting is None:
+            open_question = self._open_questions.pop(question_id, None)
+        if open_question is None:
             return False
-        self._log.append(QuestionRejected(question_id=question_id, by=by), sync=True)
-        self._resolve_future(waiting[1], by)
+        self._log.append(QuestionRejected(question_id=question_id, by=answered_by), sync=True)
+        self._resolve_future(open_question[1], answered_by)
         return True
 
     async def _wait_for_answer(self, question_event: QuestionAsked, abort: Abort) -> Answers | By:

@@ -20,7 +20,7 @@ from palimpsest.tools.registration.builtin_tools import BUILTIN_TOOLS
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Rule
 
-KINDS = ("agent", "agents")
+AGENT_FOLDERS = ("agent", "agents")
 
 PERMISSION_OF = {
     "read": "read", "notebookread": "read", "ls": "list", "list": "list", "glob": "glob",
@@ -42,7 +42,7 @@ _TABLE: TypeAdapter[Any] = TypeAdapter(PermissionTable)
 def read_agents(
     agents: Mapping[str, Agent],
     files: Iterable[DefinitionFile],
-    base: Rules,
+    base_rules: Rules,
     home: str,
     problems: list[str],
     trust: DefinitionTrust | None = None,
@@ -50,11 +50,13 @@ def read_agents(
 ) -> dict[str, Agent]:
     """Return the agents with those of the files added or changed; errors are added to ``problems``.
 
-    ``base`` are the rules for all agents, ``users_names`` the names of agents in the user's settings; settings of
+    ``base_rules`` are the rules for all agents, ``users_names`` the names of agents in the user's settings; settings of
     a project's files that need trust are added to ``trust``.
     """
-    merged = dict(agents)
-    merge = _AgentMerge(merged, base, home, trust or DefinitionTrust(), {*agents, *users_names})
+    merged_agents = dict(agents)
+    merge = _AgentMerge(
+        merged_agents, base_rules, home, trust or DefinitionTrust(), {*agents, *users_names}
+    )
     for file in files:
         if file.path.stem.upper() == "README":
             continue
@@ -62,7 +64,7 @@ def read_agents(
             merge.add(file)
         except ConfigError as error:
             problems.append(f"{file.origin} is left out: {str(error).rstrip('.')}.")
-    return merged
+    return merged_agents
 
 
 @dataclass(slots=True)
@@ -78,16 +80,16 @@ class _AgentMerge:
 
     def add(self, file: DefinitionFile) -> None:
         """Add or change the agent of a file; raises ConfigError for one that is not valid."""
-        agents, head, name = self.agents, file.document.fields, file.name
+        agents, fields, name = self.agents, file.document.fields, file.name
         if file.folder.tool_folder in (".claude", ".agents"):
-            name = text_field(head, "name") or name
+            name = text_field(fields, "name") or name
         if not file.folder.is_project:
             self.names_outside.add(name)
         is_defined_outside = name in self.names_outside
         locked_by = self.trust.locked_settings.locked_by
         if by := locked_by(dotted_name("agent", name)):
             raise ConfigError(f"agent.{name} is fixed by the {by}")
-        if _flag(head, "disable"):
+        if _flag(fields, "disable"):
             is_free = not locked_by(dotted_name("agent", name, "disable"))
             replaced = f"agent.{name}.disable"
             if is_free and not self.trust.hold_back_replacement(
@@ -95,67 +97,73 @@ class _AgentMerge:
             ):
                 agents.pop(name, None)
             return
-        if name not in agents and not head and not file.document.body:
+        if name not in agents and not fields and not file.document.body:
             raise ConfigError(
                 "it is empty; write what the agent is for below a head with a description"
             )
-        given: dict[str, Any] = {
-            "description": text_field(head, "description"),
-            "mode": _mode(head, file, known=name in agents),
-            "model": _model(head, file),
-            "variant": text_field(head, "variant") or text_field(head, "reasoningEffort"),
-            "temperature": _number(head, "temperature", 0, 2),
-            "top_p": _number(head, "top_p", 0, 1),
-            "steps": _steps(head),
-            "hidden": _flag(head, "hidden"),
-            "color": text_field(head, "color"),
+        given_fields: dict[str, Any] = {
+            "description": text_field(fields, "description"),
+            "mode": _mode(fields, file, is_known=name in agents),
+            "model": _model(fields, file),
+            "variant": text_field(fields, "variant") or text_field(fields, "reasoningEffort"),
+            "temperature": _number(fields, "temperature", 0, 2),
+            "top_p": _number(fields, "top_p", 0, 1),
+            "steps": _steps(fields),
+            "hidden": _flag(fields, "hidden"),
+            "color": text_field(fields, "color"),
             "prompt": file.document.body or None,
             "origin": file.origin,
         }
         rules = () if locked_by(dotted_name("agent", name, "permission")) else self._rules(file)
-        given = self.trust.applied_agent_fields(
-            file, name, given, agents.get(name), is_defined_outside=is_defined_outside
+        given_fields = self.trust.applied_agent_fields(
+            file, name, given_fields, agents.get(name), is_defined_outside=is_defined_outside
         )
-        agents[name] = changed_agent(agents, name, given, rules)
+        agents[name] = changed_agent(agents, name, given_fields, rules)
 
     def _rules(self, file: DefinitionFile) -> Rules:
         """Return the rules of a file; those of a project's file, trusted or not, only tighten."""
-        head = file.document.fields
+        fields = file.document.fields
         # A list of tools hides the other tools; kept within the base rules, it approves no call.
-        tools = rules_within(_tools(head.get("tools")), self.base_rules)
-        rules = _rules(head, self.home)
+        tools = rules_within(_tools(fields.get("tools")), self.base_rules)
+        rules = _rules(fields, self.home)
         if not file.folder.is_project:
             return tools + rules
         return as_limits(tools + rules_within(rules, self.base_rules))
 
 
-def _mode(head: Mapping[str, Any], file: DefinitionFile, *, known: bool) -> str | None:
-    mode = text_field(head, "mode")
+def _mode(fields: Mapping[str, Any], file: DefinitionFile, *, is_known: bool) -> str | None:
+    mode = text_field(fields, "mode")
     if mode is None:
-        return "subagent" if file.folder.tool_folder == ".claude" and not known else None
+        return "subagent" if file.folder.tool_folder == ".claude" and not is_known else None
     if mode not in _MODES:
         raise ConfigError(f"mode is {mode!r}; it is one of {', '.join(_MODES)}")
     return mode
 
 
-def _model(head: Mapping[str, Any], file: DefinitionFile) -> str | None:
-    model = text_field(head, "model")
+def _model(fields: Mapping[str, Any], file: DefinitionFile) -> str | None:
+    model = text_field(fields, "model")
     if model is None or (file.folder.tool_folder == ".claude" and "/" not in model):
         return None
     return None if model in CLAUDE_MODEL_NAMES else model
 
 
-def _number(head: Mapping[str, Any], name: str, low: float, high: float) -> float | None:
-    value = head.get(name)
+def _number(fields: Mapping[str, Any], name: str, minimum: float, maximum: float) -> float | None:
+    value = fields.get(name)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise ConfigError(f"{name} must be a number from {low} to {high}, but it is {value!r:.60}")
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not minimum <= value <= maximum
+    ):
+        raise ConfigError(
+            f"{name} must be a number from {minimum} to {maximum}, but it is {value!r:.60}"
+        )
     return float(value)
 
 
-def _steps(head: Mapping[str, Any]) -> int | None:
-    value = head.get("steps", head.get("maxSteps"))
+def _steps(fields: Mapping[str, Any]) -> int | None:
+    value = fields.get("steps", fields.get("maxSteps"))
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
@@ -163,25 +171,25 @@ def _steps(head: Mapping[str, Any]) -> int | None:
     return value
 
 
-def _flag(head: Mapping[str, Any], name: str) -> bool | None:
-    value = head.get(name)
+def _flag(fields: Mapping[str, Any], name: str) -> bool | None:
+    value = fields.get(name)
     if value is not None and not isinstance(value, bool):
         raise ConfigError(f"{name} must be true or false, but it is {value!r:.60}")
     return value
 
 
-def _rules(head: Mapping[str, Any], home: str) -> Rules:
-    table = head.get("permission")
+def _rules(fields: Mapping[str, Any], home: str) -> Rules:
+    table = fields.get("permission")
     if table is None:
         return ()
     try:
-        checked = _TABLE.validate_python(table, strict=True)
+        checked_rules = _TABLE.validate_python(table, strict=True)
     except ValidationError:
         raise ConfigError(
             "permission must be allow, ask or deny, or a table of them by permission and pattern, "
             f"but it is {table!r:.60}"
         ) from None
-    return from_config(checked, home=home)
+    return from_config(checked_rules, home=home)
 
 
 def _tools(tools: object) -> Rules:
@@ -191,12 +199,18 @@ def _tools(tools: object) -> Rules:
     if isinstance(tools, str):
         tools = [name for name in tools.replace(",", " ").split() if name]
     if isinstance(tools, list):
-        allowed = [PERMISSION_OF.get(str(name).partition("(")[0].lower()) for name in tools]
+        allowed_permissions = [
+            PERMISSION_OF.get(str(name).partition("(")[0].lower()) for name in tools
+        ]
         if "*" in tools:
             return ()
         return (
             Rule(permission="*", action="deny"),
-            *(Rule(permission=name, action="allow") for name in dict.fromkeys(allowed) if name),
+            *(
+                Rule(permission=name, action="allow")
+                for name in dict.fromkeys(allowed_permissions)
+                if name
+            ),
         )
     if isinstance(tools, Mapping) and all(isinstance(value, bool) for value in tools.values()):
         return tuple(

@@ -98,10 +98,10 @@ def _deny(*permissions: str) -> Rules:
     return tuple(Rule(permission=name, action="deny") for name in permissions)
 
 
-def rules_within(rules: Iterable[Rule], base: Rules) -> Rules:
-    """Return rules that allow nothing beyond what ``base`` allows.
+def rules_within(rules: Iterable[Rule], base_rules: Rules) -> Rules:
+    """Return rules that allow nothing beyond what ``base_rules`` allows.
 
-    Where a rule allows something, the action of ``base`` is used instead: allow, ask or deny. So a list of tools
+    Where a rule allows something, the action of ``base_rules`` is used instead: allow, ask or deny. So a list of tools
     hides other tools and approves no call, and a file that came with a project can only restrict an agent.
     """
     limited: list[Rule] = []
@@ -109,31 +109,33 @@ def rules_within(rules: Iterable[Rule], base: Rules) -> Rules:
         if rule.action != "allow":
             limited.append(rule)
         elif rule.pattern == "*":
-            limited += _rules_about(rule.permission, base)
+            limited += _rules_about(rule.permission, base_rules)
         else:
-            action = last_matching_rule(rule.permission, rule.pattern, base).action
+            action = last_matching_rule(rule.permission, rule.pattern, base_rules).action
             limited.append(rule.model_copy(update={"action": action}))
     return tuple(limited)
 
 
-def _rules_about(permission: str, base: Rules) -> Rules:
-    """Return the rules of ``base`` that apply to a permission, as rules about that permission alone."""
+def _rules_about(permission: str, base_rules: Rules) -> Rules:
+    """Return the rules of ``base_rules`` that apply to a permission, as rules about that permission alone."""
     if "*" in permission or "?" in permission:
-        covered_rules = (rule for rule in base if matches_pattern(rule.permission, permission))
+        covered_rules = (
+            rule for rule in base_rules if matches_pattern(rule.permission, permission)
+        )
         return (Rule(permission=permission, action="ask"), *covered_rules)
     names = {permission, PARENT_PERMISSION.get(permission, permission)}
-    applying = tuple(
+    applying_rules = tuple(
         rule.model_copy(update={"permission": permission})
-        for rule in base
+        for rule in base_rules
         if any(matches_pattern(name, rule.permission) for name in names)
     )
-    return applying or (Rule(permission=permission, action="ask"),)
+    return applying_rules or (Rule(permission=permission, action="ask"),)
 
 
-def only_permissions(permissions: Iterable[str], base: Rules) -> Rules:
-    """Return rules that deny all but these permissions, to which ``base`` applies."""
+def only_permissions(permissions: Iterable[str], base_rules: Rules) -> Rules:
+    """Return rules that deny all but these permissions, to which ``base_rules`` applies."""
     allowed = [Rule(permission=name, action="allow") for name in permissions]
-    return (*_deny("*"), *rules_within(allowed, base))
+    return (*_deny("*"), *rules_within(allowed, base_rules))
 
 
 BUILT_IN: dict[str, Agent] = {
@@ -181,10 +183,10 @@ BUILT_IN: dict[str, Agent] = {
 }
 
 
-def built_in(base: Rules) -> dict[str, Agent]:
-    """Return the built-in agents; ``base`` are the rules for all agents."""
+def built_in(base_rules: Rules) -> dict[str, Agent]:
+    """Return the built-in agents; ``base_rules`` are the rules for all agents."""
     explore = BUILT_IN["explore"].model_copy(
-        update={"rules": only_permissions(EXPLORE_AGENT_PERMISSIONS, base)}
+        update={"rules": only_permissions(EXPLORE_AGENT_PERMISSIONS, base_rules)}
     )
     return {**BUILT_IN, "explore": explore}
 
@@ -204,20 +206,20 @@ def changed_agent(
     agents: Mapping[str, Agent], name: str, changes: Mapping[str, Any], rules: Rules
 ) -> Agent:
     """Return an agent, existing or new, with the values from a file or a settings table applied."""
-    base = agents.get(name) or Agent(name=name, description="", mode="all", origin=SETTINGS)
+    base_agent = agents.get(name) or Agent(name=name, description="", mode="all", origin=SETTINGS)
     update = {key: changes[key] for key in _COPIED if changes.get(key) is not None}
     if changes.get("steps") is None and name not in agents:
         update["steps"] = DEFAULT_STEPS
-    return base.model_copy(update={**update, "rules": base.rules + rules})
+    return base_agent.model_copy(update={**update, "rules": base_agent.rules + rules})
 
 
 def known_agents(
     configured: Mapping[str, Mapping[str, Any]],
     rules: Mapping[str, Rules],
-    base: Mapping[str, Agent] = BUILT_IN,
+    base_agents: Mapping[str, Agent] = BUILT_IN,
 ) -> dict[str, Agent]:
     """Return agents by name, with the configured changes applied; disabled ones are removed."""
-    agents = dict(base)
+    agents = dict(base_agents)
     for name, changes in configured.items():
         if changes.get("disable"):
             agents.pop(name, None)

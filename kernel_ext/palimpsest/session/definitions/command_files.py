@@ -12,7 +12,7 @@ from palimpsest.session.definitions.definition_trust import DefinitionTrust
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Value
 
-KINDS = ("command", "commands")
+COMMAND_FOLDERS = ("command", "commands")
 
 
 class CustomCommand(Value):
@@ -65,21 +65,21 @@ def read_commands(
 
 
 def _command_from_file(file: DefinitionFile, trust: DefinitionTrust) -> CustomCommand:
-    head = file.document.fields
+    fields = file.document.fields
     if locked_by := trust.locked_settings.locked_by(dotted_name("command", file.name)):
         raise ConfigError(f"command.{file.name} is fixed by the {locked_by}")
     if not file.document.body:
         raise ConfigError("it holds no words for the agent; write them below the head")
-    subtask = head.get("subtask")
+    subtask = fields.get("subtask")
     if subtask is not None and not isinstance(subtask, bool):
         raise ConfigError(f"subtask must be true or false, but it is {subtask!r:.60}")
-    model = text_field(head, "model")
+    model = text_field(fields, "model")
     run_fields = {
-        "agent": text_field(head, "agent"),
+        "agent": text_field(fields, "agent"),
         "model": model
         if model and (file.folder.tool_folder != ".claude" or "/" in model)
         else None,
-        "variant": text_field(head, "variant"),
+        "variant": text_field(fields, "variant"),
     }
     unless_locked = trust.locked_settings.unless_locked
     run_fields = {
@@ -89,9 +89,9 @@ def _command_from_file(file: DefinitionFile, trust: DefinitionTrust) -> CustomCo
     return CustomCommand(
         name=file.name,
         template=file.document.body,
-        description=text_field(head, "description") or "",
+        description=text_field(fields, "description") or "",
         subtask=subtask,
         origin=file.origin,
-        arguments=text_field(head, "argument-hint"),
+        arguments=text_field(fields, "argument-hint"),
         **trust.applied_command_fields(file, run_fields),
     )

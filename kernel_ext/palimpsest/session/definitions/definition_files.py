@@ -49,9 +49,9 @@ class DefinitionFile:
     """A hash of path and content, by which the user's trust in the file is recorded."""
 
 
-def text_field(head: Mapping[str, object], name: str) -> str | None:
+def text_field(fields: Mapping[str, object], name: str) -> str | None:
     """Return a text value of the frontmatter, or None; raises ConfigError for a value that is no text."""
-    value = head.get(name)
+    value = fields.get(name)
     if value is None or value == "":
         return None
     if isinstance(value, bool | int | float):

@@ -46,13 +46,13 @@ class DefinitionTrust:
         file: DefinitionFile,
         name: str,
         fields: Mapping[str, Any],
-        earlier: Agent | None,
+        earlier_agent: Agent | None,
         *,
         is_defined_outside: bool,
     ) -> dict[str, Any]:
         """Return the fields of a file's agent that apply.
 
-        ``earlier`` is the agent that has this name so far; ``is_defined_outside`` is whether this name is that of
+        ``earlier_agent`` is the agent that has this name so far; ``is_defined_outside`` is whether this name is that of
         a built-in agent or of one that the user defined outside the project.
         """
         fields = {
@@ -61,16 +61,18 @@ class DefinitionTrust:
         }
         if not self.is_untrusted(file):
             return fields
-        applied: dict[str, Any] = {}
+        applied_fields: dict[str, Any] = {}
         for key, value in fields.items():
             if value is None or key == "origin":
-                applied[key] = value if not is_defined_outside else None
-            elif _applies_untrusted(key, value, earlier, is_defined_outside=is_defined_outside):
-                applied[key] = value
+                applied_fields[key] = value if not is_defined_outside else None
+            elif _applies_untrusted(
+                key, value, earlier_agent, is_defined_outside=is_defined_outside
+            ):
+                applied_fields[key] = value
             else:
                 shown_value = "…" if key == "prompt" else value
                 self.hold_back(file, f"agent.{name}.{key}", shown_value)
-        return applied
+        return applied_fields
 
     def applied_command_fields(
         self, file: DefinitionFile, fields: Mapping[str, Any]
@@ -78,7 +80,7 @@ class DefinitionTrust:
         """Return the fields of a command that apply."""
         if not self.is_untrusted(file):
             return dict(fields)
-        applied = dict(fields)
+        applied_fields = dict(fields)
         for key, is_safe in (
             ("model", is_rehearsal_model(fields.get("model"))),
             ("variant", False),
@@ -86,8 +88,8 @@ class DefinitionTrust:
         ):
             if fields.get(key) is not None and not is_safe:
                 self.hold_back(file, f"command.{file.name}.{key}", fields[key])
-                applied[key] = None
-        return applied
+                applied_fields[key] = None
+        return applied_fields
 
     def hold_back_replacement(
         self, file: DefinitionFile, key: str, *, is_defined_outside: bool
@@ -100,10 +102,10 @@ class DefinitionTrust:
 
 
 def _applies_untrusted(
-    key: str, value: Any, earlier: Agent | None, *, is_defined_outside: bool
+    key: str, value: Any, earlier_agent: Agent | None, *, is_defined_outside: bool
 ) -> bool:
     if key == "steps":
-        return bool(value <= (earlier.steps if earlier is not None else DEFAULT_STEPS))
+        return bool(value <= (earlier_agent.steps if earlier_agent is not None else DEFAULT_STEPS))
     if key == "model":
         return is_rehearsal_model(value)
     return key in FIELDS_WITHOUT_TRUST and not is_defined_outside

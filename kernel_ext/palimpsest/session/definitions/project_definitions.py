@@ -51,7 +51,11 @@ MAX_DEPTH = 6
 """Maximum depth of sub-folders in which files are searched."""
 
 
-KINDS = (*agent_files.KINDS, *command_files.KINDS, *skill_files.KINDS)
+DEFINITION_FOLDERS = (
+    *agent_files.AGENT_FOLDERS,
+    *command_files.COMMAND_FOLDERS,
+    *skill_files.SKILL_FOLDERS,
+)
 Value = TypeVar("Value")
 
 
@@ -77,7 +81,7 @@ class DefinitionSources:
 class ProjectDefinitions:
     """A project's agents, commands and skills by name; a changed file is read again into the mappings that callers hold."""
 
-    def __init__(self, sources: DefinitionSources, base: Callable[[], Rules]) -> None:
+    def __init__(self, sources: DefinitionSources, base_rules: Callable[[], Rules]) -> None:
         self.agents: dict[str, Agent] = {}
         self.commands: dict[str, CustomCommand] = {}
         self.skills: dict[str, Skill] = {}
@@ -88,7 +92,7 @@ class ProjectDefinitions:
         self.definition_trust = DefinitionTrust()
         """What the user trusts, and the settings of the project's files that are held back until then."""
         self._sources = sources
-        self._base_rules = base
+        self._base_rules = base_rules
         self._files_signature: object = None
         self._lock = threading.Lock()
         self._change_listeners: list[Callable[[], None]] = []
@@ -104,7 +108,7 @@ class ProjectDefinitions:
         sources = self._sources
         with self._lock:
             folders = definition_folders(sources.start_folder, sources.config_folders)
-            signature = folders_signature(folders, KINDS)
+            signature = folders_signature(folders, DEFINITION_FOLDERS)
             if signature == self._files_signature:
                 return False
             self._files_signature = signature
@@ -132,11 +136,11 @@ class ProjectDefinitions:
         problems: list[str] = []
         left_out: list[str] = []
         trust = DefinitionTrust(sources.trusts, sources.locked_settings)
-        base = self._base_rules()
+        base_rules = self._base_rules()
         agents = agent_files.read_agents(
-            built_in(base),
-            read_definitions(folders, agent_files.KINDS, home, problems, left_out),
-            base,
+            built_in(base_rules),
+            read_definitions(folders, agent_files.AGENT_FOLDERS, home, problems, left_out),
+            base_rules,
             str(home),
             problems,
             trust,
@@ -144,14 +148,19 @@ class ProjectDefinitions:
         )
         agents = known_agents(sources.agents, sources.agent_rules, agents)
         commands = command_files.read_commands(
-            read_definitions(folders, command_files.KINDS, home, problems, left_out),
+            read_definitions(folders, command_files.COMMAND_FOLDERS, home, problems, left_out),
             sources.commands,
             problems,
             trust,
         )
         skills = skill_files.read_skills(
             read_definitions(
-                folders, skill_files.KINDS, home, problems, left_out, only=skill_files.FILE
+                folders,
+                skill_files.SKILL_FOLDERS,
+                home,
+                problems,
+                left_out,
+                file_name=skill_files.FILE,
             ),
             problems,
             trust,
@@ -177,10 +186,10 @@ def skill_rules(skills: Mapping[str, Skill]) -> Rules:
     )
 
 
-def _update_in_place(target: dict[str, Value], new: Mapping[str, Value]) -> None:
+def _update_in_place(target: dict[str, Value], new_values: Mapping[str, Value]) -> None:
     """Make a mapping equal to another one in place; no reader sees it empty meanwhile."""
-    target.update(new)
-    for name in [name for name in target if name not in new]:
+    target.update(new_values)
+    for name in [name for name in target if name not in new_values]:
         target.pop(name, None)
 
 
@@ -205,13 +214,13 @@ def _subagent_descriptions(definitions: ProjectDefinitions) -> list[tuple[str, s
     return [(name, agent.description) for name, agent in subagents_of(definitions.agents).items()]
 
 
-def definition_folders(start: Path, places: ConfigFolders) -> tuple[Folder, ...]:
+def definition_folders(start_folder: Path, places: ConfigFolders) -> tuple[Folder, ...]:
     """Return the folders that exist, lowest precedence first."""
     home = places.home
     paths = [(home / name, False) for name in FAMILIES]
     paths[2:2] = [(home / ".config" / "opencode", False)]
     paths += [(path, False) for path in places.user]
-    parents = [folder for folder in folders_upwards(start, home) if folder != home.resolve()]
+    parents = [folder for folder in folders_upwards(start_folder, home) if folder != home.resolve()]
     repository = next((candidate for candidate in parents if (candidate / ".git").exists()), None)
     for folder in reversed(parents):
         paths += [(folder / name, True) for name in FAMILIES]
@@ -246,32 +255,32 @@ def read_definitions(
     problems: list[str],
     left_out: list[str],
     *,
-    only: str | None = None,
+    file_name: str | None = None,
 ) -> Iterator[DefinitionFile]:
-    """Yield the Markdown files in the sub-folders ``kinds``, lowest precedence first; with ``only``, those of that name.
+    """Yield the Markdown files in the sub-folders ``kinds``, lowest precedence first; with ``file_name``, those of that name.
 
     Errors are added to ``problems``; files that must not be read, such as outside the project, to ``left_out``.
     """
     for folder in folders:
         for kind in kinds:
-            base = folder.path / kind
-            outside: list[Path] = []
-            files = _files(folder, base, outside)
+            kind_folder = folder.path / kind
+            outside_paths: list[Path] = []
+            files = _files(folder, kind_folder, outside_paths)
             left_out += [
                 f"{short_path(outside_file, home)} is left out: {OUTSIDE_PROJECT}."
-                for outside_file in outside
+                for outside_file in outside_paths
             ]
             for path in files:
-                if only is not None and path.name != only:
+                if file_name is not None and path.name != file_name:
                     continue
-                definition = read_one(folder, base, path, home, problems, left_out)
+                definition = read_one(folder, kind_folder, path, home, problems, left_out)
                 if definition is not None:
                     yield definition
 
 
 def read_one(
     folder: Folder,
-    base: Path,
+    kind_folder: Path,
     path: Path,
     home: Path,
     problems: list[str],
@@ -292,29 +301,31 @@ def read_one(
         reason = getattr(error, "strerror", None) or str(error)
         problems.append(f"{origin} is left out: {reason}.")
         return None
-    name = path.relative_to(base).with_suffix("").as_posix()
+    name = path.relative_to(kind_folder).with_suffix("").as_posix()
     return DefinitionFile(name, path, origin, folder, document, definition_digest(path, content))
 
 
-def _files(folder: Folder, base: Path, outside: list[Path], depth: int = 0) -> list[Path]:
+def _files(
+    folder: Folder, kind_folder: Path, outside_paths: list[Path], depth: int = 0
+) -> list[Path]:
     """Return the Markdown files below a folder, sorted; links are followed only to files.
 
     The folder itself, and those directly in it, may be links that stay within ``folder.within``;
-    those that do not are added to ``outside``.
+    those that do not are added to ``outside_paths``.
     """
     if depth > MAX_DEPTH:
         return []
-    if base.is_dir() and not _is_within_bounds(folder, base):
-        outside.append(base)
+    if kind_folder.is_dir() and not _is_within_bounds(folder, kind_folder):
+        outside_paths.append(kind_folder)
         return []
     try:
-        entries = sorted(os.scandir(base), key=lambda entry: entry.name)
+        entries = sorted(os.scandir(kind_folder), key=lambda entry: entry.name)
     except OSError:
         return []
     files: list[Path] = []
     for entry in entries[:MAX_FILES]:
         if entry.is_dir(follow_symlinks=depth == 0):
-            files += _files(folder, Path(entry.path), outside, depth + 1)
+            files += _files(folder, Path(entry.path), outside_paths, depth + 1)
         elif entry.name.endswith(".md"):
             files.append(Path(entry.path))
         if len(files) > MAX_FILES:
@@ -322,11 +333,11 @@ def _files(folder: Folder, base: Path, outside: list[Path], depth: int = 0) -> l
     return files[:MAX_FILES]
 
 
-def _is_within_bounds(folder: Folder, base: Path) -> bool:
+def _is_within_bounds(folder: Folder, kind_folder: Path) -> bool:
     if folder.links_stay_within is None:
         return True
     try:
-        return base.resolve().is_relative_to(folder.links_stay_within.resolve())
+        return kind_folder.resolve().is_relative_to(folder.links_stay_within.resolve())
     except (OSError, RuntimeError):
         return False
 

@@ -12,7 +12,7 @@ from palimpsest.session.definitions.definition_trust import DefinitionTrust
 from palimpsest.tools.workflow.skill import Skill
 from palimpsest.transcript.errors import ConfigError
 
-KINDS = ("skill", "skills")
+SKILL_FOLDERS = ("skill", "skills")
 FILE = "SKILL.md"
 MAX_FILE_NAMES = 50
 """Maximum number of names of a skill's other files that the model is given."""
@@ -43,8 +43,8 @@ def read_skills(
 
 
 def _skill_from_file(file: DefinitionFile) -> Skill:
-    head = file.document.fields
-    description = text_field(head, "description")
+    fields = file.document.fields
+    description = text_field(fields, "description")
     if not description:
         raise ConfigError(
             "its head has no description, by which the model knows when to use it; add "
@@ -52,7 +52,7 @@ def _skill_from_file(file: DefinitionFile) -> Skill:
         )
     if not file.document.body:
         raise ConfigError("it holds no text below its head")
-    name = text_field(head, "name") or file.path.parent.name
+    name = text_field(fields, "name") or file.path.parent.name
     return Skill(
         name=name,
         description=description,
@@ -64,15 +64,15 @@ def _skill_from_file(file: DefinitionFile) -> Skill:
     )
 
 
-def skill_file_names(folder: Path, within: Path | None = None) -> list[str]:
+def skill_file_names(folder: Path, outer_folder: Path | None = None) -> list[str]:
     """Return the names of the files of a skill besides its text, two folders deep.
 
-    ``within`` is the folder that a link among them must not lead out of.
+    ``outer_folder`` is the folder that a link among them must not lead out of.
     """
     names: list[str] = []
     for pattern in ("*", "*/*"):
         for path in sorted(islice(folder.glob(pattern), MAX_FILES_EXAMINED)):
-            if path.name == FILE or path.name.startswith(".") or not _is_inside(path, within):
+            if path.name == FILE or path.name.startswith(".") or not _is_inside(path, outer_folder):
                 continue
             names.append(path.relative_to(folder).as_posix())
             if len(names) >= MAX_FILE_NAMES:
@@ -80,9 +80,9 @@ def skill_file_names(folder: Path, within: Path | None = None) -> list[str]:
     return names
 
 
-def _is_inside(path: Path, within: Path | None) -> bool:
+def _is_inside(path: Path, outer_folder: Path | None) -> bool:
     try:
-        inside = within is None or path.resolve().is_relative_to(within.resolve())
+        inside = outer_folder is None or path.resolve().is_relative_to(outer_folder.resolve())
         return inside and path.is_file()
     except (OSError, RuntimeError):
         return False

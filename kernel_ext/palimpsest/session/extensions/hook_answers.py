@@ -18,7 +18,7 @@ from palimpsest.transcript.session_record.hook_values import (
 MAX_TEXT_CHARS = 100_000
 """Maximum characters of one text answer; more would fill a context window by itself."""
 ACTIONS: frozenset[str] = frozenset(get_args(HookDecision.__annotations__["action"]))
-LIMITS = frozenset({"max_lines", "max_bytes"})
+LIMIT_FIELDS = frozenset({"max_lines", "max_bytes"})
 ROLES = frozenset({"system", "user", "assistant", "tool"})
 
 
@@ -30,7 +30,7 @@ def validate_texts(answer: Any, max_chars: int = MAX_TEXT_CHARS) -> tuple[str, .
     """Return an answer of one text or several as a tuple, without blank ones; raises InvalidHookResult."""
     texts = [answer] if isinstance(answer, str) else answer
     if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
-        raise InvalidHookResult(f"text was expected, not {_kind(answer)}")
+        raise InvalidHookResult(f"text was expected, not {_type_name(answer)}")
     if sum(map(len, texts)) > max_chars:
         raise InvalidHookResult(f"it is longer than {max_chars:,} characters")
     return tuple(text for text in texts if text.strip())
@@ -53,14 +53,16 @@ def validate_arguments(answer: Any) -> dict[str, Any] | Refuse:
             raise InvalidHookResult("the reason of Refuse must be text")
         return answer
     if not isinstance(answer, Mapping):
-        raise InvalidHookResult(f"arguments (a dict) or Refuse were expected, not {_kind(answer)}")
+        raise InvalidHookResult(
+            f"arguments (a dict) or Refuse were expected, not {_type_name(answer)}"
+        )
     return _json_copy(dict(answer))  # type: ignore[no-any-return]
 
 
 def validate_output(answer: Any) -> str:
     """Validate an output that replaces the tool's."""
     if not isinstance(answer, str):
-        raise InvalidHookResult(f"text was expected, not {_kind(answer)}")
+        raise InvalidHookResult(f"text was expected, not {_type_name(answer)}")
     return answer
 
 
@@ -89,14 +91,14 @@ def _parse_decision(answer: Any, rule: str) -> HookDecision:
             **answer.numbers,
         }
     if not isinstance(answer, Mapping):
-        raise InvalidHookResult(f"a Decision or a dict was expected, not {_kind(answer)}")
+        raise InvalidHookResult(f"a Decision or a dict was expected, not {_type_name(answer)}")
     if answer.get("action") not in ACTIONS:
         action_names = ", ".join(sorted(ACTIONS))
         raise InvalidHookResult(f"there is no action {answer.get('action')!r} ({action_names})")
     part_id, message_id, text = answer.get("part_id"), answer.get("message_id"), answer.get("text")
     if not isinstance(part_id or message_id, str) or not isinstance(text, str | None):
         raise InvalidHookResult("part_id or message_id must name what it is about")
-    limits = {name: answer[name] for name in LIMITS if name in answer}
+    limits = {name: answer[name] for name in LIMIT_FIELDS if name in answer}
     if not all(type(value) is int and value > 0 for value in limits.values()):
         raise InvalidHookResult("max_lines and max_bytes must be whole numbers above 0")
     if answer["action"] == "truncate" and not limits:
@@ -109,11 +111,11 @@ def _parse_decision(answer: Any, rule: str) -> HookDecision:
 def validate_messages(answer: Any) -> tuple[dict[str, Any], ...]:
     """Validate the messages of a whole request, in OpenAI's format, where every tool call has its result."""
     if not isinstance(answer, Sequence) or isinstance(answer, str | bytes) or not answer:
-        raise InvalidHookResult(f"a list of messages was expected, not {_kind(answer)}")
+        raise InvalidHookResult(f"a list of messages was expected, not {_type_name(answer)}")
     if not all(isinstance(message, Mapping) for message in answer):
         raise InvalidHookResult("each message must be a dict")
-    copied = [_json_copy(dict(message)) for message in answer]
-    for message in copied:
+    message_copies = [_json_copy(dict(message)) for message in answer]
+    for message in message_copies:
         if message.get("role") not in ROLES:
             raise InvalidHookResult(f"there is no role {message.get('role')!r}")
         content = message.get("content")
@@ -125,25 +127,25 @@ def validate_messages(answer: Any) -> tuple[dict[str, Any], ...]:
             function = call.get("function") if isinstance(call, dict) else None
             if not isinstance(function, dict) or not isinstance(function.get("arguments"), str):
                 raise InvalidHookResult("a tool call has no function with arguments")
-    _check_calls(copied)
-    if all(message["role"] in ("system", "tool") for message in copied):
+    _check_calls(message_copies)
+    if all(message["role"] in ("system", "tool") for message in message_copies):
         raise InvalidHookResult("there is no message of a user in it")
-    return tuple(copied)
+    return tuple(message_copies)
 
 
 def _check_calls(messages: Sequence[dict[str, Any]]) -> None:
     """Check that every call has its result right after it, and every result its call; else raise InvalidHookResult."""
-    unanswered: set[str] = set()
+    unanswered_ids: set[str] = set()
     for message in messages:
         if message["role"] == "tool":
-            if message.get("tool_call_id") not in unanswered:
+            if message.get("tool_call_id") not in unanswered_ids:
                 raise InvalidHookResult("a result has no call before it")
-            unanswered.discard(message["tool_call_id"])
+            unanswered_ids.discard(message["tool_call_id"])
             continue
-        if unanswered:
+        if unanswered_ids:
             raise InvalidHookResult("a tool call has no result")
-        unanswered = {str(call.get("id")) for call in message.get("tool_calls") or ()}
-    if unanswered:
+        unanswered_ids = {str(call.get("id")) for call in message.get("tool_calls") or ()}
+    if unanswered_ids:
         raise InvalidHookResult("a tool call has no result")
 
 
@@ -155,5 +157,5 @@ def _json_copy(value: Any) -> Any:
         raise InvalidHookResult("it holds what cannot be written as JSON") from None
 
 
-def _kind(value: Any) -> str:
+def _type_name(value: Any) -> str:
     return type(value).__name__

@@ -50,25 +50,25 @@ class HookPoints(SessionHooks):
             additions += [(hook.rule, text) for text in answer or ()]
         return tuple(additions)
 
-    async def system(self, event: SystemEvent, *, fixed: bool) -> tuple[str, ...]:
+    async def system(self, event: SystemEvent, *, is_fixed: bool) -> tuple[str, ...]:
         """Return the system prompt as hooks change it; each hook gets the prompt as the hook before it left it.
 
-        Plain texts are added at its end. Where an administrator ``fixed`` its contents, it is never replaced.
+        Plain texts are added at its end. Where an administrator fixed its contents (``is_fixed``), it is never replaced.
         """
-        texts, added = event.texts, list[str]()
+        texts, added_texts = event.texts, list[str]()
         for hook in self.registry.hooks_of("system"):
             current = replace(
-                event, texts=with_further_instructions(texts, joined_sections(added), "")
+                event, texts=with_further_instructions(texts, joined_sections(added_texts), "")
             )
             validate = functools.partial(hook_answers.validate_system, earlier_texts=current.texts)
             answer = await self.call_hook(hook, current, validate)
             if not isinstance(answer, SystemPrompt):
-                added += answer or ()
-            elif fixed:
+                added_texts += answer or ()
+            elif is_fixed:
                 self.note_skipped(hook.rule, SYSTEM_PROMPT_FIXED)
             else:
-                texts, added = as_header_and_rest(tuple(answer.texts), event.texts[0]), []
-        return with_further_instructions(texts, joined_sections(added), "")
+                texts, added_texts = as_header_and_rest(tuple(answer.texts), event.texts[0]), []
+        return with_further_instructions(texts, joined_sections(added_texts), "")
 
     async def decide(self, event: DecideEvent) -> Sequence[HookDecision]:
         """Return the context decisions of hooks: what to leave out of the context or keep in it."""
@@ -96,15 +96,15 @@ class HookPoints(SessionHooks):
 
         Each hook is given the messages that the one before it wrote.
         """
-        rewritten: tuple[str, tuple[dict[str, Any], ...]] | None = None
+        new_request: tuple[str, tuple[dict[str, Any], ...]] | None = None
         for hook in self.registry.hooks_of("request"):
-            current = rewritten[1] if rewritten is not None else messages
+            current = new_request[1] if new_request is not None else messages
             copies = tuple(copy.deepcopy(dict(message)) for message in current)
             event = RequestEvent(self.session_id(), model, copies)
             answer = await self.call_hook(hook, event, hook_answers.validate_messages)
             if answer is not None and list(answer) != [dict(message) for message in current]:
-                rewritten = (hook.rule, answer)
-        return rewritten
+                new_request = (hook.rule, answer)
+        return new_request
 
 
 class HookedTools:
@@ -175,11 +175,11 @@ class HookedTool:
                 raise UserError(f"The hook {hook.label} did not let this call run: {reason}")
             if answer is None or answer == _json_arguments(arguments):
                 continue
-            checked = self._offer.validate(self.inner_tool, answer)
-            if isinstance(checked, str):
-                self._hooks.note_skipped(hook.rule, checked.rstrip("."))
+            checked_arguments = self._offer.validate(self.inner_tool, answer)
+            if isinstance(checked_arguments, str):
+                self._hooks.note_skipped(hook.rule, checked_arguments.rstrip("."))
                 continue
-            arguments = checked
+            arguments = checked_arguments
             notes = {"changed_input": answer, "changed_by": hook.rule}
         return arguments, notes
 

@@ -20,7 +20,7 @@ from palimpsest.import_guard import from_anywhere, is_in_current_folder
 from palimpsest.session.extensions.hook_answers import InvalidHookResult
 from palimpsest.tools.calls.error_containment import ExitAttempted, await_contained
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.session_record.hook_values import HOOK_NAMES, RULE, HookName
+from palimpsest.transcript.session_record.hook_values import HOOK_NAMES, HOOK_RULE_PREFIX, HookName
 
 HOOK_SECONDS = 10.0
 """Timeout of one call, since the user waits for the answer meanwhile; slower work belongs in a tool."""
@@ -30,7 +30,7 @@ PROJECT_FILE = "project's file"
 """Prefix of the origin of a hook that a project's own settings name."""
 CELL_ORIGIN = "a cell"
 """The origin of hooks that ``palimpsest.hook`` added."""
-MARK = "__palimpsest_hook__"
+HOOK_MARK = "__palimpsest_hook__"
 """Attribute of a function that names the kind of hook it is."""
 MAX_THREADS = 16
 """Maximum number of threads of running hooks; further calls fail at once."""
@@ -69,7 +69,7 @@ class Hook:
     @property
     def rule(self) -> str:
         """The rule under which its decisions are journaled."""
-        return f"{RULE}{self.label}"
+        return f"{HOOK_RULE_PREFIX}{self.label}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class HookRegistry:
     sources: Sequence[HookSource] = ()
     with_packages: bool = True
     """Whether the hooks of installed packages are loaded too."""
-    changed: Callable[[str], str] = lambda _origin: ""
+    refusal_reason: Callable[[str], str] = lambda _origin: ""
     """Returns, for the origin of a hook, why it must not be loaded any more; empty where it may be."""
     fixed_by: str = ""
     """The origin of an administrator's lock on the hooks, under which neither cells nor packages add any."""
@@ -213,7 +213,7 @@ class HookRegistry:
 
     def _load(self) -> None:
         for source in self.sources:
-            reason = source.refusal or self.changed(source.origin)
+            reason = source.refusal or self.refusal_reason(source.origin)
             if reason:
                 self.problems.append(f"The hook {source.target!r} is not used: {reason}")
                 continue
@@ -245,12 +245,12 @@ class HookRegistry:
         if not callable(function):
             raise UserError("it is not a function.")
         hook_name = function.__name__ if getattr(function, "__name__", "") in HOOK_NAMES else None
-        kind = name or getattr(function, MARK, None) or hook_name
-        if kind not in HOOK_NAMES:
+        hook_kind = name or getattr(function, HOOK_MARK, None) or hook_name
+        if hook_kind not in HOOK_NAMES:
             raise UserError(
                 f"nothing says which hook it is; name it in a table, such as hooks.tool_before = {target!r}."
             )
-        self.add(kind, function, origin, target.partition(":")[2] or target)
+        self.add(hook_kind, function, origin, target.partition(":")[2] or target)
 
 
 class HookFailed(Exception):
@@ -325,7 +325,7 @@ def mark_hook(function: HookFunction, name: str) -> HookFunction:
         raise UserError(f"There is no hook {name!r}. Hooks: {', '.join(HOOK_NAMES)}.")
     if not callable(function):
         raise UserError(f"{function!r} is no function, so it cannot be a hook.")
-    setattr(function, MARK, name)
+    setattr(function, HOOK_MARK, name)
     return function
 
 
@@ -381,15 +381,15 @@ def hook(name: HookName) -> Callable[[HookFunction], HookFunction]:
     """
 
     def add(function: HookFunction) -> HookFunction:
-        marked = mark_hook(function, name)
+        marked_function = mark_hook(function, name)
         for registry in REGISTRIES:
             registry.refuse_fixed()
         same = (name, label_of(function))
         CELL_HOOKS[:] = [entry for entry in CELL_HOOKS if (entry[0], label_of(entry[1])) != same]
-        CELL_HOOKS.append((name, marked))
+        CELL_HOOKS.append((name, marked_function))
         for registry in REGISTRIES:
-            registry.add(name, marked, CELL_ORIGIN)
-        return marked
+            registry.add(name, marked_function, CELL_ORIGIN)
+        return marked_function
 
     return add
 
@@ -405,11 +405,11 @@ def unhook(function: Function | str) -> bool:
 
 
 def open_registry(
-    sources: Sequence[HookSource], fixed: str, changed: Callable[[str], str]
+    sources: Sequence[HookSource], is_fixed: str, refusal_reason: Callable[[str], str]
 ) -> HookRegistry:
     """Return the hook registry of a kernel that opens; cells' hooks are included unless hooks are fixed."""
-    registry = HookRegistry(sources, changed=changed, fixed_by=fixed)
-    for name, function in CELL_HOOKS if not fixed else ():
+    registry = HookRegistry(sources, refusal_reason=refusal_reason, fixed_by=is_fixed)
+    for name, function in CELL_HOOKS if not is_fixed else ():
         registry.add(name, function, CELL_ORIGIN)
     REGISTRIES.append(registry)
     return registry

@@ -71,15 +71,15 @@ class TurnExtensions:
         self._journal_server_instructions(policy, system)
 
     async def finish_system(
-        self, agent: str, model: str, texts: tuple[str, ...], *, fixed: bool
+        self, agent: str, model: str, texts: tuple[str, ...], *, is_fixed: bool
     ) -> tuple[str, ...]:
         """Return a new system prompt as hooks change it, with the servers' instructions at its end.
 
-        Where an administrator ``fixed`` its contents, hooks can only add to it.
+        Where an administrator fixed its contents (``is_fixed``), hooks can only add to it.
         """
         if self.hooks.has_hook("system"):
             event = SystemEvent(self._session_id(), agent, model, texts)
-            texts = await self.hooks.system(event, fixed=fixed)
+            texts = await self.hooks.system(event, is_fixed=is_fixed)
         servers = self._servers.connected_instructions() if self._servers is not None else ()
         return (
             with_further_instructions(texts, "", instructions_text(servers)) if servers else texts
@@ -115,21 +115,23 @@ class TurnExtensions:
         """
         if self._servers is None or not (prompts := _unsent_prompts(self._log.state)):
             return
-        connected = [
+        connected_servers = [
             (name, text) for name, text in self._servers.connected_instructions() if text.strip()
         ]
         known_servers = servers_in("\n".join(system))
-        new = [entry for entry in connected if sanitize(entry[0]) not in known_servers]
-        if not new:
+        new_servers = [
+            entry for entry in connected_servers if sanitize(entry[0]) not in known_servers
+        ]
+        if not new_servers:
             return
         state = self._log.state
         visible = View(state.messages(), state.decisions).folded_messages(policy.compact)
         named_before = {name for part in parts_of(visible) for name in _servers_in(part)}
-        new = [(name, text) for name, text in new if name not in named_before]
+        new_servers = [(name, text) for name, text in new_servers if name not in named_before]
         info = prompts[-1].info
-        if new and isinstance(info, UserMessage):
-            text = f"{NEW_SERVERS}\n{instructions_text(new)}"
-            self._log.append(self._part(info, text, {MCP: [name for name, _ in new]}))
+        if new_servers and isinstance(info, UserMessage):
+            text = f"{NEW_SERVERS}\n{instructions_text(new_servers)}"
+            self._log.append(self._part(info, text, {MCP: [name for name, _ in new_servers]}))
 
     def _part(self, info: UserMessage, text: str, metadata: dict[str, Any]) -> PartUpdated:
         part = TextPart(

@@ -160,9 +160,11 @@ class FollowedSession:
         """Keep a file for the next prompt, if the other kernel has released the session."""
         return await (await self._live_session()).attach(file, model)
 
-    async def retry(self, of: TurnToRetry | None = None, origin: Origin | None = None) -> Answer:
+    async def retry(
+        self, retried: TurnToRetry | None = None, origin: Origin | None = None
+    ) -> Answer:
         """Send a failed request or a turn's prompt again, if the other kernel has released the session."""
-        return await (await self._live_session()).retry(of, origin)
+        return await (await self._live_session()).retry(retried, origin)
 
     async def loop(self) -> Answer:
         """Answer what was left unanswered, if the other kernel has released the session."""
@@ -278,12 +280,14 @@ class FollowedSession:
         with self._lock:
             return Snapshot.of_state(self._state, messages=messages)
 
-    def message_page(self, count: int, before: str = "") -> Messages:
-        """Return ``count`` messages before ``before``, or the newest, in order; raises NotFound for an unknown id."""
+    def message_page(self, count: int, before_id: str = "") -> Messages:
+        """Return ``count`` messages before ``before_id``, or the newest, in order; raises NotFound for an unknown id."""
         if self._taken_over is not None:
-            return self._taken_over.message_page(count, before)
+            return self._taken_over.message_page(count, before_id)
         with self._lock:
-            return message_page(self._store, self.id, lambda read: read(self._state), count, before)
+            return message_page(
+                self._store, self.id, lambda read: read(self._state), count, before_id
+            )
 
     def decisions(self) -> tuple[Decision, ...]:
         """Return the context decisions so far, in order."""
@@ -299,25 +303,25 @@ class FollowedSession:
         with self._lock:
             messages = self._state.messages()
             decisions = self._state.decisions
-            older = self._state.older_count
+            older_count = self._state.older_count
         steps = (
             record.event.request
             for record in self._store.read(self.id)
             if isinstance(record.event, StepRequested) and record.event.request.purpose == "step"
         )
-        newest = deque(steps, maxlen=1)
-        if not newest:
+        newest_step = deque(steps, maxlen=1)
+        if not newest_step:
             raise SessionHeld(NOT_ASKED)
         read_blob = self._store.get_blob
         view = View.of(messages, decisions, read_blob)
-        basis = recorded_inputs(newest[0], view, read_blob, counter, self.id)
-        return replace(basis, request_id="", version=PROJECTION_VERSION, unloaded_count=older)
+        basis = recorded_inputs(newest_step[0], view, read_blob, counter, self.id)
+        return replace(basis, request_id="", version=PROJECTION_VERSION, unloaded_count=older_count)
 
-    def records_after(self, seq: int, only: Collection[str] = ()) -> Sequence[Record]:
+    def records_after(self, seq: int, event_types: Collection[str] = ()) -> Sequence[Record]:
         """Return the records after a sequence number, of some types or of all."""
-        return tuple(self._store.read(self.id, after=seq, only=only))
+        return tuple(self._store.read(self.id, after=seq, only=event_types))
 
-    async def close(self, _why: str = "", *, deleted: bool = False) -> None:  # noqa: ARG002
+    async def close(self, _reason: str = "", *, is_deleted: bool = False) -> None:  # noqa: ARG002
         """Stop following the log, to which this kernel writes nothing."""
         self._ended_event.set()
 
@@ -351,12 +355,14 @@ class FollowedSession:
             for callback in self._subscribers:
                 self._on_moved[id(callback)] = journal.subscribe(callback)
 
-    def go_on(self, live: LiveSession) -> None:
+    def go_on(self, live_session: LiveSession) -> None:
         """Delegate to the session that this kernel writes from now on."""
         with self._lock:
-            self._taken_over = live
+            self._taken_over = live_session
             listeners = self._listeners
-            self._on_end = {id(callback): live.on_problem(callback) for callback in listeners}
+            self._on_end = {
+                id(callback): live_session.on_problem(callback) for callback in listeners
+            }
         for listener in listeners:
             listener()
 

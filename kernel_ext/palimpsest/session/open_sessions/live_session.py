@@ -39,12 +39,12 @@ from palimpsest.session.controls.session_controls import SessionControls
 from palimpsest.session.controls.spending_limit import SpendingLimit
 from palimpsest.session.controls.step_mode import STEP_MODE_KEY, StepMode
 from palimpsest.session.controls.user_questions import JournaledTodos, UserQuestions
-from palimpsest.session.engine import CLOSED, Run, Snapshot, off_loop, runs_on
+from palimpsest.session.engine import CLOSED_SENTENCE, Run, Snapshot, off_loop, runs_on
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions, TurnToRetry
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.open_sessions.picture_preview import preview_picture
 from palimpsest.session.permissions.asks import Asks
-from palimpsest.session.permissions.grants import MOVED
+from palimpsest.session.permissions.grants import MOVED_KEY
 from palimpsest.session.permissions.withheld_claims import with_granted_rights
 from palimpsest.session.prompts.answers import journaled_options
 from palimpsest.session.prompts.mention_previews import MentionPreviews
@@ -88,7 +88,7 @@ T = TypeVar("T")
 UNWRITTEN = "The disk did not take what was written; it is in memory, and tried again."
 PRUNES_UNTIL = "prunes-until"
 """Key of the grants under which the end of a postponed pruning is kept."""
-GONE = (
+GONE_SENTENCE = (
     "{why}, so nothing was sent. Put it back and ask again, or begin a new session: %agent --new, New session in the "
     "panel, palimpsest.new_session() in Python. What was said so far stays readable in this kernel until it ends."
 )
@@ -259,7 +259,7 @@ class LiveSession:
     def _refuse_without_log(self) -> None:
         """Raise StorageFailed where the project's folder was removed, renamed or replaced since the session was opened."""
         if why := self.journal.missing_reason():
-            raise StorageFailed(GONE.format(why=why))
+            raise StorageFailed(GONE_SENTENCE.format(why=why))
 
     async def settle_reverts(self) -> None:
         """Make a revert final before the session is continued; one that processes files is waited for."""
@@ -272,28 +272,30 @@ class LiveSession:
         self._refuse_without_log()
         await self.settle_reverts()
 
-    async def retry(self, of: TurnToRetry | None = None, origin: Origin | None = None) -> Answer:
+    async def retry(
+        self, retried: TurnToRetry | None = None, origin: Origin | None = None
+    ) -> Answer:
         """Send the newest turn's failed request again, and await its answer; raises UserError when none failed.
 
         The user's message is not repeated, and what the turn did before is kept. Questions are asked again, even if
-        the prompt came with ``--yes``. With ``of``, that turn and all later ones are reverted instead, and its prompt
+        the prompt came with ``--yes``. With ``retried``, that turn and all later ones are reverted instead, and its prompt
         is sent again; every check that can fail comes before the revert.
         """
-        if of is None:
+        if retried is None:
             await self._prepare_prompt()
             return await self.runner.retry()
         self.runner.check_idle()
-        prompt, is_reverted = await self.reverts.prompt_of(of.target)
-        text, options = repeated_prompt(prompt, of.model)
+        prompt, is_reverted = await self.reverts.prompt_of(retried.target)
+        text, options = repeated_prompt(prompt, retried.model)
         options = dataclasses.replace(options, origin=origin or Origin())
         self._refuse_prompt(text, options)
         resolver = self._prompt_resolver
-        resolver.refuse_unchosen(options.agent or "", None if of.model else prompt.info.model)
+        resolver.refuse_unchosen(options.agent or "", None if retried.model else prompt.info.model)
         resolver.resolve(journaled_options(options))
-        if of.mode is not None:
-            await asyncio.to_thread(self.control.use_mode, of.mode)
+        if retried.mode is not None:
+            await asyncio.to_thread(self.control.use_mode, retried.mode)
         if not is_reverted:
-            await self.reverts.revert(prompt.id, of.overwrite)
+            await self.reverts.revert(prompt.id, retried.overwrite)
         return await self.prompt(text, options)
 
     async def loop(self) -> Answer:
@@ -398,11 +400,11 @@ class LiveSession:
             self._use_own_policy(stage)
         session = self.log.state.session
         if session is not None and changes:
-            before = self.policy().compact.model
+            model_before = self.policy().compact.model
             policy = self._configured_policy.changed_policy(session, changes)
             choice = policy_choice(policy) if policy is not None else None
             self.log.change_session(policy_choice=choice, policy=None)
-            if policy is not None and policy.compact.model not in (None, before):
+            if policy is not None and policy.compact.model not in (None, model_before):
                 with contextlib.suppress(ConfigError):  # reported when it is needed
                     info = self._services.models.info(policy.compact.model, None)
                     self._services.rules.effective_rules.record_choice(
@@ -472,14 +474,14 @@ class LiveSession:
         problem = self.journal.problem
         return dataclasses.replace(snapshot, problem=problem) if problem else snapshot
 
-    def message_page(self, count: int, before: str = "") -> Messages:
-        """Return ``count`` messages before ``before``, or the newest, in order; raises NotFound for an unknown id."""
+    def message_page(self, count: int, before_id: str = "") -> Messages:
+        """Return ``count`` messages before ``before_id``, or the newest, in order; raises NotFound for an unknown id."""
         return message_page(
             self._services.store,
             self.id,
             self.journal.read_state,
             count,
-            before,
+            before_id,
             flush=self.journal.flush_sync,
         )
 
@@ -489,24 +491,26 @@ class LiveSession:
 
     def basis(self) -> RequestInputs:
         """Return the inputs from which the next request would be made; nothing is sent or written."""
-        return self._prompt_resolver.next_inputs(running=self.runner.active_run is not None)
+        return self._prompt_resolver.next_inputs(is_running=self.runner.active_run is not None)
 
-    def records_after(self, seq: int, only: Collection[str] = ()) -> Sequence[Record]:
+    def records_after(self, seq: int, event_types: Collection[str] = ()) -> Sequence[Record]:
         """Return the records after a sequence number, of some types or of all."""
-        return tuple(self._services.store.read(self.id, after=seq, only=only))
+        return tuple(self._services.store.read(self.id, after=seq, only=event_types))
 
-    async def close(self, why: str = "The session is closed.", *, deleted: bool = False) -> None:
+    async def close(
+        self, reason: str = "The session is closed.", *, is_deleted: bool = False
+    ) -> None:
         """Stop what runs, write a checkpoint and release the lease.
 
-        ``why`` is the error of an answer that is cut off; with ``deleted``, the deletion is journaled first.
+        ``reason`` is the error of an answer that is cut off; with ``is_deleted``, the deletion is journaled first.
         """
         self.runner.compactions.close()
         self.title_writer.cancel_request()
         self.turn_summaries.cancel_request()
-        self.runner.cancel(why, "interrupted")
+        self.runner.cancel(reason, "interrupted")
         await self.runner.wait_idle()
         await self.auto_share.wait_until_shared()
-        if deleted:
+        if is_deleted:
             session = self.log.state.session
             self.log.append(SessionDeleted(session_id=self.id, session=session), sync=True)
         if self._left_running is not None:
@@ -534,7 +538,7 @@ class LiveSession:
         try:
             self._loop.call_soon_threadsafe(run)
         except RuntimeError:
-            raise UserError(CLOSED) from None
+            raise UserError(CLOSED_SENTENCE) from None
         return future.result(timeout=5.0)
 
     def _stop_moved(self) -> None:
@@ -611,11 +615,11 @@ class LiveSession:
             return None
         return left_running.watched_runner(services.kernel.python(self.id))
 
-    def _store_postponed(self, until: str) -> None:
+    def _store_postponed(self, until_message: str) -> None:
         """Store, beside the switch of step mode, where a postponed pruning ends, so that a restart continues it."""
         grants = self._services.rules.effective_rules.grants
-        if until:
-            grants.put(PRUNES_UNTIL, until, self.id)
+        if until_message:
+            grants.put(PRUNES_UNTIL, until_message, self.id)
         else:
             grants.drop_grants(self.id, PRUNES_UNTIL)
 
@@ -650,17 +654,17 @@ class LiveSession:
                 move = await project_move.undecided_move()
                 if move is not None:
                     reply = await self.asks.question(
-                        MOVED, (str(move.previous_path),), title=move.question, abort=abort
+                        MOVED_KEY, (str(move.previous_path),), title=move.question, abort=abort
                     )
                     if reply.by == "cancel":
                         raise Aborted(abort.reason or "Stopped.")
                     session = self.log.state.session
                     if project_move.apply_reply(reply) and session is not None:
-                        granted = with_granted_rights(
+                        granted_session = with_granted_rights(
                             session, self._services.rules.effective_rules, ()
                         )
-                        self.log.append(SessionUpdated(session=granted), sync=True)
-                        self.asks.approve(granted.permission)
+                        self.log.append(SessionUpdated(session=granted_session), sync=True)
+                        self.asks.approve(granted_session.permission)
         await self.spending_limit.wait_for_budget(info, abort)
 
     def _parent_spending_limit(self) -> SpendingLimit | None:

@@ -157,12 +157,12 @@ def marks_of(session_id: str, state: State) -> SessionMarks:
             continue
         newest_prompt_ms = max(newest_prompt_ms, info.time.created)
         if info.origin is not None and info.origin.kind == "cell":
-            matching = (
+            matching_parts = (
                 text_part.text
                 for text_part in message.parts
                 if isinstance(text_part, TextPart) and not text_part.synthetic
             )
-            text = next(matching, "")
+            text = next(matching_parts, "")
             prompts.append(RecordedPrompt(info.id, info.origin.cell_id, text.strip()))
         for part in message.parts:
             if isinstance(part, NotebookPart):
@@ -192,17 +192,17 @@ def is_recognised(file: NotebookFile, marks: SessionMarks) -> bool:
     and no other cell, the cell must hold the prompt or its answer. Other cells alone are enough only for a session
     without prompts from cells: a template puts the same cells into many notebooks.
     """
-    matching = _matching_prompts(file, marks)
+    matching_count = _matching_prompts(file, marks)
     known_cells = marks.described_cells & file.cells.keys()
     if not marks.prompts:
         return len(known_cells) > 1 and 2 * len(known_cells) >= len(marks.described_cells)
-    if not matching:
+    if not matching_count:
         return False
-    if len({prompt.cell_id or prompt.turn for prompt in matching} | known_cells) > 1:
+    if len({prompt.cell_id or prompt.turn for prompt in matching_count} | known_cells) > 1:
         return True
     if len({prompt.cell_id or prompt.turn for prompt in marks.prompts} | marks.described_cells) > 1:
         return False
-    return any(_count_traces(file, marks, prompt) > 1 for prompt in matching)
+    return any(_count_traces(file, marks, prompt) > 1 for prompt in matching_count)
 
 
 def _matching_prompts(file: NotebookFile, marks: SessionMarks) -> list[RecordedPrompt]:
@@ -214,9 +214,9 @@ def _count_traces(file: NotebookFile, marks: SessionMarks, prompt: RecordedPromp
     is_telling = len(prompt.text) >= MIN_PROMPT_CHARS
     sources: Mapping[str, str] = file.cells
     in_cell = sources.get(prompt.cell_id or "")
-    where = file.sources if in_cell is None else [in_cell]
+    searched_sources = file.sources if in_cell is None else [in_cell]
     return (
         (in_cell is not None)
         + (prompt.turn in file.turns.get(marks.id, ()))
-        + (is_telling and any(prompt.text in source for source in where))
+        + (is_telling and any(prompt.text in source for source in searched_sources))
     )

@@ -32,7 +32,7 @@ MAX_SESSIONS = 50
 LOOK_SECONDS = 1.5
 """Time for looking through the sessions of other names."""
 
-MOVED = (
+MOVED_SENTENCE = (
     "This notebook was {before} and goes on with its session here; %agent --new, or New session in the panel, "
     "begins another one."
 )
@@ -63,23 +63,25 @@ class NotebookRecognition:
         self._files = functools.cache(lambda name: read_notebook(root / name))
         self._marks_of_notebook = functools.cache(self._read_marks)
 
-    def recognise_sessions(self, name: str, listed: Sequence[SessionSummary]) -> RecognisedNotebook:
-        """Recognise the sessions of a notebook by its file; ``listed`` are the project's sessions, newest first."""
+    def recognise_sessions(
+        self, name: str, listed_sessions: Sequence[SessionSummary]
+    ) -> RecognisedNotebook:
+        """Recognise the sessions of a notebook by its file; ``listed_sessions`` are the project's sessions, newest first."""
         file: NotebookFile | None = self._files(name)
         if file is None:  # it was never saved, or cannot be read
             return RecognisedNotebook()
-        sessions = [summary for summary in listed if _may_be_continued(summary)]
+        sessions = [summary for summary in listed_sessions if _may_be_continued(summary)]
         verdicts = self._session_verdicts(
             file, [summary for summary in sessions if summary.notebook == name]
         )
         if "same" in verdicts.values():
             return RecognisedNotebook(_sessions_of_others(verdicts))
-        moved = self._sessions_of_moved_notebook(file, name, sessions)
-        if moved:
-            sentence = MOVED.format(before=repr(moved[0].notebook))
+        moved_sessions = self._sessions_of_moved_notebook(file, name, sessions)
+        if moved_sessions:
+            sentence = MOVED_SENTENCE.format(before=repr(moved_sessions[0].notebook))
             # A session of this name without any trace of its notebook must not come before them.
             return RecognisedNotebook(
-                frozenset(verdicts), tuple(summary.id for summary in moved), sentence
+                frozenset(verdicts), tuple(summary.id for summary in moved_sessions), sentence
             )
         if verdicts and "unknown" not in verdicts.values():
             sentence = REPLACED.format(name=repr(name), id=next(iter(verdicts)))
@@ -104,29 +106,31 @@ class NotebookRecognition:
         """Return the sessions whose notebook this is, if none has it under the sessions' own name."""
         if not file.turns and not any(text.strip() for text in file.sources):
             return []
-        end = time.monotonic() + LOOK_SECONDS
+        deadline = time.monotonic() + LOOK_SECONDS
         others = [session for session in sessions if session.notebook != name]
-        others.sort(key=lambda other: other.id not in file.turns)
-        moved: list[SessionSummary] = []
-        for other in others[:MAX_SESSIONS]:
-            before = other.notebook or ""
-            if moved and before != moved[0].notebook:
+        others.sort(key=lambda other_session: other_session.id not in file.turns)
+        moved_sessions: list[SessionSummary] = []
+        for other_session in others[:MAX_SESSIONS]:
+            notebook_before = other_session.notebook or ""
+            if moved_sessions and notebook_before != moved_sessions[0].notebook:
                 continue
-            marks: SessionMarks = self._marks_of_notebook(other.id)
-            if is_recognised(file, marks) and not self._has_own_file(before, name, marks):
-                moved.append(other)
-            if time.monotonic() > end:
+            marks: SessionMarks = self._marks_of_notebook(other_session.id)
+            if is_recognised(file, marks) and not self._has_own_file(notebook_before, name, marks):
+                moved_sessions.append(other_session)
+            if time.monotonic() > deadline:
                 break
-        return moved
+        return moved_sessions
 
-    def _has_own_file(self, before: str, name: str, marks: SessionMarks) -> bool:
+    def _has_own_file(self, notebook_before: str, name: str, marks: SessionMarks) -> bool:
         """Return whether a session's notebook still exists under its own name, so that another one is a copy."""
-        old, new = self._root / before, self._root / name
+        old, new = self._root / notebook_before, self._root / name
         if not old.exists():
             return False
-        if _is_same_but_case(before, name) and old.samefile(new):  # a file system without case
+        if _is_same_but_case(notebook_before, name) and old.samefile(
+            new
+        ):  # a file system without case
             return False
-        file: NotebookFile | None = self._files(before)
+        file: NotebookFile | None = self._files(notebook_before)
         return file is None or notebook_verdict(file, marks) != "other"
 
     def _read_marks(self, session_id: str) -> SessionMarks:

@@ -68,11 +68,11 @@ async def prune_storage(
     locked.refuse("retention.days", limits.days, fixed.days)
     locked.refuse("retention.size", limits.most_bytes, fixed.most_bytes)
     if delete:
-        planned, deleted = await workspace.prune(limits)
+        removal_plan, deleted_trees = await workspace.prune(limits)
     else:
-        planned, deleted = await workspace.plan(limits), None
+        removal_plan, deleted_trees = await workspace.plan(limits), None
     swept, texts = await workspace.sweep_texts(retention.texts, delete=delete)
-    return Pruned(planned, swept, deleted, tuple(texts) if delete else None)
+    return Pruned(removal_plan, swept, deleted_trees, tuple(texts) if delete else None)
 
 
 def limits_of(retention: RetentionSettings, days: Any, max_size: Any) -> RetentionLimits:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.context.visible_messages import messages_after
-from palimpsest.render.content.phrases import SIGNS, subject
+from palimpsest.render.content.phrases import CALL_SIGNS, subject
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.controls.user_questions import UserQuestions
 from palimpsest.session.definitions.agents import Agent, find_agent
@@ -35,7 +35,7 @@ TITLE_CHARS = 120
 PROGRESS_SECONDS = 0.25
 """Interval between updates of the card; each is journaled."""
 
-CALL_SIGNS = {**SIGNS, "running": "…", "pending": "…"}
+CHILD_CALL_SIGNS = {**CALL_SIGNS, "running": "…", "pending": "…"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class ChildSessionRunner:
             agent=agent.name,
             model=model,
             permission=outside_rules(caller),
-            limits=(*(parent.limits or ()), *handed_limits(caller, agent, last=is_deepest)),
+            limits=(*(parent.limits or ()), *handed_limits(caller, agent, last_rules=is_deepest)),
         )
         effective_rules.parent_of_child[session.id] = parent.id
         effective_rules.approvals.approve_for_kernel(session.permission, session.id)
@@ -160,8 +160,8 @@ def _stop_callback(child: LiveSession, abort: Abort) -> Callable[[], None]:
 
 
 def _relay_to_parent(parent: LiveSession, caller: Caller) -> Any:
-    def relay(pending: PendingAsk, answered: "asyncio.Future[Reply]", abort: Abort) -> Any:
-        return parent.asks.forward_question(pending, caller, answered, abort)
+    def relay(pending: PendingAsk, answer_future: "asyncio.Future[Reply]", abort: Abort) -> Any:
+        return parent.asks.forward_question(pending, caller, answer_future, abort)
 
     return relay
 
@@ -217,18 +217,20 @@ class ChildProgress:
 
     def card_metadata(self) -> dict[str, Any]:
         """Return the metadata of the card as of now."""
-        calls = calls_of(messages_after(self._child.log.state.messages(), self._message_before))
-        newest = calls[-MAX_SHOWN_CALLS:]
+        child_calls = calls_of(
+            messages_after(self._child.log.state.messages(), self._message_before)
+        )
+        newest_calls = child_calls[-MAX_SHOWN_CALLS:]
         lines = [
-            f"{CALL_SIGNS[call['state']]} {call['tool']} {call['title']}".rstrip()
-            for call in newest
+            f"{CHILD_CALL_SIGNS[call['state']]} {call['tool']} {call['title']}".rstrip()
+            for call in newest_calls
         ]
-        if len(calls) > len(newest):
-            lines.insert(0, f"({len(calls) - len(newest)} earlier calls)")
+        if len(child_calls) > len(newest_calls):
+            lines.insert(0, f"({len(child_calls) - len(newest_calls)} earlier calls)")
         return {
             **self._head_fields,
-            "calls": newest,
-            "count": len(calls),
+            "calls": newest_calls,
+            "count": len(child_calls),
             "output": "\n".join(lines),
         }
 

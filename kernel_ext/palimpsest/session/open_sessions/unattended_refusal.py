@@ -32,7 +32,7 @@ def has_terminal() -> bool:
 
 
 async def refuse_unattended(
-    session: "KernelSession", attended: Callable[[], bool], patience_seconds: float
+    session: "KernelSession", is_attended: Callable[[], bool], patience_seconds: float
 ) -> None:
     """Reject a session's open questions once no user has been present for ``patience_seconds``.
 
@@ -40,13 +40,13 @@ async def refuse_unattended(
     and left finds it again. Runs until it is cancelled. Not for the questions of a waiting cell.
     """
     away_since: float | None = None
-    seen: set[str] = set()
+    seen_ids: set[str] = set()
     while True:
         await asyncio.sleep(CHECK_SECONDS)
         snapshot = session.snapshot(messages=False)
-        unseen = [request.id for request in session.held if request.id not in seen]
-        if not (snapshot.asks or snapshot.questions or unseen) or attended():
-            seen.update(unseen)
+        unseen_ids = [request.id for request in session.held if request.id not in seen_ids]
+        if not (snapshot.asks or snapshot.questions or unseen_ids) or is_attended():
+            seen_ids.update(unseen_ids)
             away_since = None
             continue
         now = time.monotonic()
@@ -57,5 +57,5 @@ async def refuse_unattended(
             session.reply(ask.id, Reply(answer="reject", feedback=NOBODY, by="headless"))
         for question in snapshot.questions:
             session.nobody_answers(question.question_id)
-        for hold_id in unseen:
+        for hold_id in unseen_ids:
             session.step_mode.release_unattended(hold_id)

@@ -84,13 +84,13 @@ from palimpsest.transcript.session_record.events import (
 )
 from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime
 
-NEWEST = 200
+NEWEST_COUNT = 200
 """Number of sessions that are read before anything is shown, which takes 0.1 s; a list of thousands is built later."""
 
 Opened = TypeVar("Opened", bound=LiveSession | FollowedSession)
 
 
-GONE = "{why}; put it back, or begin a new session with %agent --new."
+GONE_SENTENCE = "{why}; put it back, or begin a new session with %agent --new."
 
 
 class Workspace:
@@ -192,16 +192,19 @@ class Workspace:
             return await self.current(notebook)
         return await self.open(session_id, notebook)
 
-    async def rename(self, before: str, after: str) -> None:
+    async def rename(self, old_name: str, new_name: str) -> None:
         """Move the sessions of a renamed notebook to its new name."""
-        before, after = self._notebook_name(before) or before, self._notebook_name(after) or after
+        old_name, new_name = (
+            self._notebook_name(old_name) or old_name,
+            self._notebook_name(new_name) or new_name,
+        )
         async with self._lock:
-            current = self._current_ids.pop(before, None)
+            current = self._current_ids.pop(old_name, None)
             if current is not None:
-                self._current_ids[after] = current
+                self._current_ids[new_name] = current
             for summary in await self.every_session():
-                if summary.notebook == before:
-                    await self._write_new_name(summary.id, after)
+                if summary.notebook == old_name:
+                    await self._write_new_name(summary.id, new_name)
 
     async def fork(
         self,
@@ -234,17 +237,17 @@ class Workspace:
                 request=request,
                 notebook=self._notebook_name(notebook),
             )
-            opened = await self._open_session(session.id, session.notebook, is_new=True)
-            if model is not None and isinstance(opened, LiveSession):
-                opened.answer_with(model)
-            return opened
+            open_session = await self._open_session(session.id, session.notebook, is_new=True)
+            if model is not None and isinstance(open_session, LiveSession):
+                open_session.answer_with(model)
+            return open_session
 
     async def _flushed_id(self, session_id: str) -> str:
         """Write the pending records of a session into its log, and return its whole id."""
         async with self._lock:
-            full = self._full_id(session_id)
-            await self._flush_session(full)
-            return full
+            full_id = self._full_id(session_id)
+            await self._flush_session(full_id)
+            return full_id
 
     async def records(self, session_id: str) -> Sequence[Record]:
         """Return all records of a session, also of one that is not open, or deleted and needed by a fork.
@@ -257,8 +260,8 @@ class Workspace:
 
     def _live_state(self, session_id: str) -> State | None:
         """Return the state of a session that this kernel writes; None for another one."""
-        opened = self._open_sessions.get(session_id)
-        return opened.journal.state if isinstance(opened, LiveSession) else None
+        open_session = self._open_sessions.get(session_id)
+        return open_session.journal.state if isinstance(open_session, LiveSession) else None
 
     async def _note_share(self, session_id: str, share: dict[str, Any] | None) -> None:
         async with self._lock:
@@ -287,17 +290,19 @@ class Workspace:
         An archived session keeps its content, but is not listed or continued automatically.
         """
         async with self._lock:
-            full = self._full_id(session_id)
-            state = await asyncio.to_thread(self._store.open_live, full)
+            full_id = self._full_id(session_id)
+            state = await asyncio.to_thread(self._store.open_live, full_id)
             if state.session is not None:
                 moment = self._services.clock() if archived else None
                 time = state.session.time.model_copy(update={"archived": moment})
-                await self._change_session(full, time=time)
+                await self._change_session(full_id, time=time)
             if archived:
                 self._current_ids = {
-                    name: current for name, current in self._current_ids.items() if current != full
+                    name: current
+                    for name, current in self._current_ids.items()
+                    if current != full_id
                 }
-            return full
+            return full_id
 
     async def record(self, session_id: str, change: Callable[[State], Sequence[Event]]) -> None:
         """Append the events that ``change`` returns for a session's whole state to its log.
@@ -306,9 +311,9 @@ class Workspace:
         """
         async with self._lock:
             self._follow_moved(session_id)
-            opened = self._open_sessions.get(session_id)
-            if isinstance(opened, LiveSession):
-                await opened.record(change)
+            open_session = self._open_sessions.get(session_id)
+            if isinstance(open_session, LiveSession):
+                await open_session.record(change)
                 return
             journal = await self._journal(session_id, self._store.load)
             try:
@@ -321,8 +326,8 @@ class Workspace:
 
     def journal_of(self, session_id: str) -> Journal | None:
         """Return the journal of a session that this kernel writes; from any thread."""
-        opened = self._open_sessions.get(session_id)
-        return opened.journal if isinstance(opened, LiveSession) else None
+        open_session = self._open_sessions.get(session_id)
+        return open_session.journal if isinstance(open_session, LiveSession) else None
 
     async def delete(self, session_id: str) -> tuple[str, ...]:
         """Delete a session and its child sessions permanently; returns their ids, the session's own last.
@@ -331,17 +336,17 @@ class Workspace:
         another kernel writes one of them; nothing is deleted then. A piece of an id raises UserError.
         """
         async with self._lock:
-            full = self._full_id(session_id)
-            if full != session_id:
-                raise UserError(f"A session is deleted by its whole id. Is {full} meant?")
-            family = with_children(await self.every_session(), full)
+            full_id = self._full_id(session_id)
+            if full_id != session_id:
+                raise UserError(f"A session is deleted by its whole id. Is {full_id} meant?")
+            family = with_children(await self.every_session(), full_id)
             for member in family:
                 self._follow_moved(member)
                 await self._check_writable(member)
             for member in family:
-                opened = self._open_sessions.pop(member, None)
-                if opened is not None:
-                    await opened.close(deleted=True)
+                open_session = self._open_sessions.pop(member, None)
+                if open_session is not None:
+                    await open_session.close(is_deleted=True)
             self._current_ids = {
                 name: current
                 for name, current in self._current_ids.items()
@@ -352,72 +357,76 @@ class Workspace:
 
     async def problems(self, session_id: str) -> Sequence[Problem]:
         """Read all of a session's log, and return its unreadable records."""
-        full = self._full_id(session_id)
-        journal = self.journal_of(full)
+        full_id = self._full_id(session_id)
+        journal = self.journal_of(full_id)
         if journal is not None and (why := await asyncio.to_thread(journal.missing_reason)):
-            return (Problem("", GONE.format(why=why)),)
-        return await asyncio.to_thread(self._store.problems, full)
+            return (Problem("", GONE_SENTENCE.format(why=why)),)
+        return await asyncio.to_thread(self._store.problems, full_id)
 
     async def session_and_children(self, session_id: str) -> tuple[SessionSummary, ...]:
         """Return a session and its descendants, which are deleted together, the session's own row last."""
-        listed = await self.every_session()
-        by_id = {summary.id: summary for summary in listed}
-        return tuple(by_id[member] for member in with_children(listed, self._full_id(session_id)))
+        session_summaries = await self.every_session()
+        by_id = {summary.id: summary for summary in session_summaries}
+        return tuple(
+            by_id[member] for member in with_children(session_summaries, self._full_id(session_id))
+        )
 
     async def storage(self) -> tuple[DiskUsage, Sequence[SessionSummary]]:
         """Measure the project's folder; raises UserError where sessions are in memory only."""
         layout = self._layout()
-        listed = await self.every_session()  # which may rewrite the index
-        return await asyncio.to_thread(measure_disk_usage, layout), listed
+        session_summaries = await self.every_session()  # which may rewrite the index
+        return await asyncio.to_thread(measure_disk_usage, layout), session_summaries
 
     async def plan(self, limits: RetentionLimits) -> PrunePlan:
         """Return which sessions would be deleted under limits of age and size, and which never are."""
-        sizes, listed = await self.storage()
-        opened = frozenset(self._open_sessions)
+        sizes, session_summaries = await self.storage()
+        open_session = frozenset(self._open_sessions)
         is_pinned = functools.partial(holds_pins, self._store)
         now = self._services.clock()
         return await asyncio.to_thread(
-            prune_plan, listed, sizes, limits, now, opened.__contains__, is_pinned
+            prune_plan, session_summaries, sizes, limits, now, open_session.__contains__, is_pinned
         )
 
     async def prune(self, limits: RetentionLimits) -> tuple[PrunePlan, tuple[SessionTree, ...]]:
         """Delete sessions beyond the limits; returns the plan, and the sessions that were deleted."""
         plan = await self.plan(limits)
-        deleted = []
+        deleted_trees = []
         for tree in plan.due:
             with suppress(SessionHeld, NotFound):  # it came into use, or was already deleted
                 await self.delete(tree.summary.id)
-                deleted.append(tree)
-        return plan, tuple(deleted)
+                deleted_trees.append(tree)
+        return plan, tuple(deleted_trees)
 
     async def page(self, query: Query) -> Page:
         """Return a page of the sessions that a query finds, newest first."""
         texts_of = functools.partial(prompt_texts, self._store)
         if not query.words and query.cursor is None:
-            newest = max(NEWEST, 2 * query.number * query.limit)
-            listed, unread = await asyncio.to_thread(self._store.recent_sessions, newest)
-            page = search_page(listed, query, texts_of, unread)
+            newest = max(NEWEST_COUNT, 2 * query.number * query.limit)
+            session_summaries, unread = await asyncio.to_thread(self._store.recent_sessions, newest)
+            page = search_page(session_summaries, query, texts_of, unread)
             if not unread or len(page.sessions) == query.limit:
                 return page
         return await asyncio.to_thread(search_page, await self.every_session(), query, texts_of)
 
-    async def typed_prompts(self, first: str, cursor: str | None = None) -> PromptPage:
-        """Return a page of the prompts that were typed in the project, those of the session ``first`` before others."""
+    async def typed_prompts(self, first_session: str, cursor: str | None = None) -> PromptPage:
+        """Return a page of the prompts that were typed in the project, those of the session ``first_session`` before others."""
         typed = functools.partial(typed_prompts, self._store)
-        listed = await self.every_session()
-        return await asyncio.to_thread(prompt_page, listed, typed, first, cursor)
+        session_summaries = await self.every_session()
+        return await asyncio.to_thread(prompt_page, session_summaries, typed, first_session, cursor)
 
     def current_id(self, notebook: str | None) -> str:
         """Return the id of the notebook's session without opening it; empty when it has none yet."""
         name = self._notebook_name(notebook)
         if name is None or name in self._current_ids:
             return self._current_ids.get(name, "")
-        listed = self._store.recent_sessions(NEWEST)[0]
-        return next((summary.id for summary in listed if self._belongs_to(summary, name)), "")
+        session_summaries = self._store.recent_sessions(NEWEST_COUNT)[0]
+        return next(
+            (summary.id for summary in session_summaries if self._belongs_to(summary, name)), ""
+        )
 
     def sessions(self) -> Sequence[SessionSummary]:
         """List the sessions of the project, newest first; while the list is built, only the newest ones."""
-        return self._store.recent_sessions(NEWEST)[0]
+        return self._store.recent_sessions(NEWEST_COUNT)[0]
 
     async def every_session(self) -> Sequence[SessionSummary]:
         """List all sessions of the project, newest first, however long that takes."""
@@ -432,9 +441,9 @@ class Workspace:
     async def close(self) -> None:
         """Close every open session when the kernel ends; an unfinished answer gets an error that names the reason."""
         async with self._lock:
-            opened, self._open_sessions = list(self._open_sessions.values()), {}
+            open_session, self._open_sessions = list(self._open_sessions.values()), {}
             self._current_ids.clear()
-            await asyncio.gather(*(session.close(INTERRUPTED) for session in opened))
+            await asyncio.gather(*(session.close(INTERRUPTED) for session in open_session))
 
     def _notebook_name(self, notebook: str | None) -> str | None:
         return in_project(notebook, self._services.cwd, self._services.root)
@@ -447,18 +456,26 @@ class Workspace:
             return await self._open_session(current, notebook)
         if notebook is not None:
             await self._recognise(notebook)
-            listed, unread = await asyncio.to_thread(self._store.recent_sessions, NEWEST)
-            newest = next(
-                (summary for summary in listed if self._belongs_to(summary, notebook)), None
+            session_summaries, unread_count = await asyncio.to_thread(
+                self._store.recent_sessions, NEWEST_COUNT
             )
-            if newest is None and unread:
-                listed = await self.every_session()
-                newest = next(
-                    (summary for summary in listed if self._belongs_to(summary, notebook)), None
+            newest_summary = next(
+                (summary for summary in session_summaries if self._belongs_to(summary, notebook)),
+                None,
+            )
+            if newest_summary is None and unread_count:
+                session_summaries = await self.every_session()
+                newest_summary = next(
+                    (
+                        summary
+                        for summary in session_summaries
+                        if self._belongs_to(summary, notebook)
+                    ),
+                    None,
                 )
-            if newest is not None:
+            if newest_summary is not None:
                 return self._report_unusual_notebook(
-                    notebook, await self._open_session(newest.id, notebook)
+                    notebook, await self._open_session(newest_summary.id, notebook)
                 )
         elif self._services.kernel.script:
             return await self._newest_of_folder()
@@ -472,48 +489,54 @@ class Workspace:
         ):
             return
         recognition = NotebookRecognition(self._store, self._services.root)
-        listed, _ = await asyncio.to_thread(self._store.recent_sessions, NEWEST)
-        recognised = await asyncio.to_thread(recognition.recognise_sessions, notebook, listed)
-        self._recognised_notebooks[notebook] = recognised
-        for summary in listed:
+        session_summaries, _ = await asyncio.to_thread(self._store.recent_sessions, NEWEST_COUNT)
+        recognised_notebook = await asyncio.to_thread(
+            recognition.recognise_sessions, notebook, session_summaries
+        )
+        self._recognised_notebooks[notebook] = recognised_notebook
+        for summary in session_summaries:
             if (
-                summary.id in recognised.moved_session_ids
-                or summary.parent_id in recognised.moved_session_ids
+                summary.id in recognised_notebook.moved_session_ids
+                or summary.parent_id in recognised_notebook.moved_session_ids
             ):
                 await self._write_new_name(summary.id, notebook)
 
     def _belongs_to(self, summary: SessionSummary, notebook: str) -> bool:
         """Return whether a notebook continues a session without being asked."""
-        recognised = self._recognised_notebooks.get(notebook, RecognisedNotebook())
+        recognised_notebook = self._recognised_notebooks.get(notebook, RecognisedNotebook())
         # Another kernel may write its record, with the old name.
-        is_moved = summary.id in recognised.moved_session_ids
+        is_moved = summary.id in recognised_notebook.moved_session_ids
         return (
             _is_continued_by(summary, notebook) or is_moved
-        ) and summary.id not in recognised.of_other_notebooks
+        ) and summary.id not in recognised_notebook.of_other_notebooks
 
     def _report_unusual_notebook(self, notebook: str | None, session: Opened) -> Opened:
         """Add the sentence about a moved or replaced notebook to the session's notice, once."""
-        recognised = self._recognised_notebooks.get(notebook or "")
-        if recognised is not None and recognised.sentence and isinstance(session, LiveSession):
+        recognised_notebook = self._recognised_notebooks.get(notebook or "")
+        if (
+            recognised_notebook is not None
+            and recognised_notebook.sentence
+            and isinstance(session, LiveSession)
+        ):
             session.opening_words = " ".join(
-                filter(None, (session.opening_words, recognised.sentence))
+                filter(None, (session.opening_words, recognised_notebook.sentence))
             )
-            self._recognised_notebooks[notebook or ""] = replace(recognised, sentence="")
+            self._recognised_notebooks[notebook or ""] = replace(recognised_notebook, sentence="")
         return session
 
     async def _newest_of_folder(self) -> LiveSession | None:
         """Return the newest session that scripts in this folder used, unless another process writes it."""
-        listed, _ = await asyncio.to_thread(self._store.recent_sessions, NEWEST)
-        for summary in listed:
+        session_summaries, _ = await asyncio.to_thread(self._store.recent_sessions, NEWEST_COUNT)
+        for summary in session_summaries:
             if not _is_continued_by(summary, None):
                 continue
             state = await asyncio.to_thread(self._store.open_live, summary.id)
             if state.session is None or state.session.directory != str(self._services.cwd):
                 continue
-            opened = await self._open_session(summary.id, None)
-            if isinstance(opened, LiveSession):
-                return opened
-            await opened.close()
+            open_session = await self._open_session(summary.id, None)
+            if isinstance(open_session, LiveSession):
+                return open_session
+            await open_session.close()
             del self._open_sessions[summary.id], self._current_ids[None]
             return None
         return None
@@ -587,11 +610,11 @@ class Workspace:
     async def _close_child(self, session_id: str) -> None:
         """Close the session of a task that is not needed any more."""
         async with self._lock:
-            opened = self._open_sessions.get(session_id)
+            open_session = self._open_sessions.get(session_id)
             needed = self._open_children.is_needed(session_id)
-            if isinstance(opened, LiveSession) and opened.read_only and not needed:
+            if isinstance(open_session, LiveSession) and open_session.read_only and not needed:
                 del self._open_sessions[session_id]
-                await opened.close()
+                await open_session.close()
 
     async def _resume_session(self, session_id: str) -> LiveSession:
         """Open the session of a task again; raises NotFound or SessionHeld."""
@@ -607,10 +630,10 @@ class Workspace:
     async def _change_session(self, session_id: str, **fields: Any) -> None:
         """Change fields of a session's own record; raises SessionHeld."""
         self._follow_moved(session_id)
-        opened = self._open_sessions.get(session_id)
-        if isinstance(opened, LiveSession):
-            opened.log.change_session(**fields)
-            await opened.journal.flush()  # session lists are made from the log
+        open_session = self._open_sessions.get(session_id)
+        if isinstance(open_session, LiveSession):
+            open_session.log.change_session(**fields)
+            await open_session.journal.flush()  # session lists are made from the log
             return
         journal = await self._journal(session_id, self._store.open_live)
         session = journal.state.session
@@ -637,9 +660,9 @@ class Workspace:
 
     async def _flush_session(self, session_id: str) -> None:
         """Wait until everything this kernel appended to a session is written to its log."""
-        opened = self._open_sessions.get(session_id)
-        if isinstance(opened, LiveSession):
-            await opened.journal.flush()
+        open_session = self._open_sessions.get(session_id)
+        if isinstance(open_session, LiveSession):
+            await open_session.journal.flush()
 
     def _layout(self) -> Layout:
         if isinstance(self._store, JsonlStore):
@@ -650,19 +673,19 @@ class Workspace:
 
     def _follow_moved(self, session_id: str) -> None:
         """Store an open session under its new id after another kernel took it over and it became a fork."""
-        opened = self._open_sessions.get(session_id)
-        if opened is not None and opened.id != session_id:
-            self._open_sessions[opened.id] = self._open_sessions.pop(session_id)
+        open_session = self._open_sessions.get(session_id)
+        if open_session is not None and open_session.id != session_id:
+            self._open_sessions[open_session.id] = self._open_sessions.pop(session_id)
             for notebook, current in self._current_ids.items():
                 if current == session_id:
-                    self._current_ids[notebook] = opened.id
+                    self._current_ids[notebook] = open_session.id
 
     async def _check_writable(self, session_id: str) -> None:
         """Raise SessionHeld unless this kernel may write a session."""
-        opened = self._open_sessions.get(session_id)
-        if isinstance(opened, FollowedSession):
-            raise SessionHeld(opened.reason)
-        if opened is None:
+        open_session = self._open_sessions.get(session_id)
+        if isinstance(open_session, FollowedSession):
+            raise SessionHeld(open_session.reason)
+        if open_session is None:
             try:
                 writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)
             except StorageFailed as refused:
@@ -674,19 +697,19 @@ class Workspace:
     async def _open_session(
         self, session_id: str, notebook: str | None, *, is_new: bool = False
     ) -> LiveSession | FollowedSession:
-        opened = self._open_sessions.get(session_id)
-        if opened is not None and opened.id != session_id:
+        open_session = self._open_sessions.get(session_id)
+        if open_session is not None and open_session.id != session_id:
             # Another kernel took it over; records that this kernel wrote since continue as a fork.
             self._open_sessions.pop(session_id)
-            return self._register(opened, notebook)
-        if isinstance(opened, LiveSession):
-            return self._register(opened, notebook)
+            return self._register(open_session, notebook)
+        if isinstance(open_session, LiveSession):
+            return self._register(open_session, notebook)
         loop = asyncio.get_running_loop()
         try:
             writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)
         except SessionHeld as held:
-            if opened is not None:
-                return self._register(opened, notebook)
+            if open_session is not None:
+                return self._register(open_session, notebook)
             if not isinstance(self._store, JsonlStore):
                 raise
             state = await asyncio.to_thread(self._store.open_live, session_id)
@@ -701,38 +724,38 @@ class Workspace:
                 density=self._services.sessions.density,
             )
             return self._register(followed, notebook)
-        if opened is not None:
-            await asyncio.to_thread(opened.catch_up)
+        if open_session is not None:
+            await asyncio.to_thread(open_session.catch_up)
         state = await asyncio.to_thread(self._read_or_release, writer)
         journal = Journal(writer, state, clock=self._services.clock, secrets=self._services.secrets)
-        if opened is not None:
-            opened.hand_over(journal)
-        ended = self._close_interrupted_work(journal, state, ended=not is_new)
+        if open_session is not None:
+            open_session.hand_over(journal)
+        ended = self._close_interrupted_work(journal, state, has_ended=not is_new)
         withheld = await self._reduce_to_rights(journal)
         live = LiveSession(self._services, journal, loop)
         live.opening_words = "\n".join(filter(None, (ended, withheld)))
-        if opened is not None:
-            opened.go_on(live)
+        if open_session is not None:
+            open_session.go_on(live)
         return self._register(live, notebook)
 
     async def _take_over(self, session_id: str) -> LiveSession:
         """Continue a session that another kernel had; raises SessionHeld while that kernel writes it."""
         async with self._lock:
             names = [name for name, current in self._current_ids.items() if current == session_id]
-            before = self._current_ids.get(None)
-            opened = await self._open_session(session_id, names[0] if names else None)
+            current_before = self._current_ids.get(None)
+            open_session = await self._open_session(session_id, names[0] if names else None)
             if not names:  # a task works in it, or a front end only watches it, so it does not become a current session
                 self._current_ids.pop(None, None)
-                if before is not None:
-                    self._current_ids[None] = before
-        if isinstance(opened, LiveSession):
-            return opened
-        raise SessionHeld(opened.reason)
+                if current_before is not None:
+                    self._current_ids[None] = current_before
+        if isinstance(open_session, LiveSession):
+            return open_session
+        raise SessionHeld(open_session.reason)
 
-    def _close_interrupted_work(self, journal: Journal, state: State, *, ended: bool) -> str:
+    def _close_interrupted_work(self, journal: Journal, state: State, *, has_ended: bool) -> str:
         """Close turns that an ended kernel left open; returns a sentence about the code that ran then, or ""."""
-        sentence = code_at_the_end(state) if ended else ""
-        events = close_interrupted(state, self._services.clock(), ended=ended)
+        sentence = code_at_the_end(state) if has_ended else ""
+        events = close_interrupted(state, self._services.clock(), has_ended=has_ended)
         if sentence:
             events.append(SessionError(error=UnknownError(message=sentence, explained=True)))
         events += [PromptDelivered(prompt_id=prompt_id) for prompt_id in state.inbox]
@@ -746,19 +769,25 @@ class Workspace:
         if session is None:
             return ""
         is_fork = session.forked_from is not None  # its copied answers were paid for in its parent
-        counted, infos = (None, ()) if is_fork else journal.state.reported_spending()
+        counted_spending, infos = (None, ()) if is_fork else journal.state.reported_spending()
         # The id is that of the folder: a record that names another session must not get that session's rights.
         own_record = session.model_copy(update={"id": journal.session_id})
-        reduced = await asyncio.to_thread(
-            with_granted_rights, own_record, self._services.rules.effective_rules, infos, counted
+        reduced_session = await asyncio.to_thread(
+            with_granted_rights,
+            own_record,
+            self._services.rules.effective_rules,
+            infos,
+            counted_spending,
         )
-        if reduced == session:
+        if reduced_session == session:
             return ""
-        sentence = withheld_text(reduced) if reduced.claimed != session.claimed else ""
+        sentence = (
+            withheld_text(reduced_session) if reduced_session.claimed != session.claimed else ""
+        )
         notices = (
             [SessionError(error=UnknownError(message=sentence, explained=True))] if sentence else []
         )
-        journal.append(SessionUpdated(session=reduced), *notices, sync=True)
+        journal.append(SessionUpdated(session=reduced_session), *notices, sync=True)
         return sentence
 
     def _read_or_release(
@@ -782,16 +811,18 @@ class Workspace:
             session.id for session in self.sessions()
         ]:
             return session_id  # an open session is found even if its log was deleted
-        listed = [summary.id for summary in self._store.list()]
-        if session_id in listed:
+        session_summaries = [summary.id for summary in self._store.list()]
+        if session_id in session_summaries:
             return session_id
-        matching = [summary for summary in listed if matches_id(summary, session_id)]
-        if len(matching) == 1:
-            return matching[0]
-        if not matching:
+        matching_summaries = [
+            summary for summary in session_summaries if matches_id(summary, session_id)
+        ]
+        if len(matching_summaries) == 1:
+            return matching_summaries[0]
+        if not matching_summaries:
             raise NotFound(f"There is no session {session_id!r} here. %agent sessions lists them.")
         raise NotFound(
-            f"{session_id!r} is the beginning of {len(matching)} sessions. Give more of it."
+            f"{session_id!r} is the beginning of {len(matching_summaries)} sessions. Give more of it."
         )
 
 

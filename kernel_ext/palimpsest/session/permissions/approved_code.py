@@ -137,19 +137,19 @@ class ApprovedCode:
     def _shorten_file(self, session_id: str, suffix: str, path: Path) -> None:
         """Keep the newest half of a file; code that another kernel adds in this moment is asked about again."""
         lines = self._read_file(session_id, suffix).splitlines(keepends=True) or [""]
-        newest = [lines.pop()]
-        size = len(newest[0].encode())
+        newest_lines = [lines.pop()]
+        size = len(newest_lines[0].encode())
         while lines and size + len(lines[-1].encode()) <= MAX_FILE_BYTES // 2:
             size += len(lines[-1].encode())
-            newest.append(lines.pop())
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
+            newest_lines.append(lines.pop())
+        temporary_path = path.with_name(f"{path.name}.{os.getpid()}.new")
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
         try:
-            with open(os.open(temporary, flags, 0o600), "wb") as file:  # noqa: PTH123  # by its descriptor
-                file.write("".join(reversed(newest)).encode())
-            temporary.replace(path)
+            with open(os.open(temporary_path, flags, 0o600), "wb") as file:  # noqa: PTH123  # by its descriptor
+                file.write("".join(reversed(newest_lines)).encode())
+            temporary_path.replace(path)
         finally:
-            temporary.unlink(missing_ok=True)
+            temporary_path.unlink(missing_ok=True)
 
     def _read_file(self, session_id: str, suffix: str) -> str:
         path = self._path(session_id, suffix)

@@ -63,39 +63,50 @@ class AppliedReply:
 
 
 def apply_reply(
-    pending: Sequence[PendingAsk], ask_id: str, reply: Reply, approved: Iterable[Rule] = ()
+    pending_asks: Sequence[PendingAsk],
+    ask_id: str,
+    reply: Reply,
+    approved_rules: Iterable[Rule] = (),
 ) -> AppliedReply:
     """Apply a reply to the open questions of its session.
 
     "always" also answers those that it now allows; a rejection rejects them all. An unknown or already
     answered id has no effect.
     """
-    approved = tuple(approved)
-    pending_question = next((question for question in pending if question.ask.id == ask_id), None)
+    approved_rules = tuple(approved_rules)
+    pending_question = next(
+        (question for question in pending_asks if question.ask.id == ask_id), None
+    )
     if pending_question is None:
-        return AppliedReply(approved_rules=approved, replies=())
-    others = [
+        return AppliedReply(approved_rules=approved_rules, replies=())
+    other_answers = [
         question
-        for question in pending
+        for question in pending_asks
         if question.session_id == pending_question.session_id and question.ask.id != ask_id
     ]
     others_replies: list[tuple[str, Reply]] = []
-    new: Rules = ()
+    new_rules: Rules = ()
     if reply.answer == "always":
-        new = rules_of(pending_question.ask.permission, "allow", pending_question.ask.always)
-        approved += tuple(rule for rule in new if rule not in approved)
+        new_rules = rules_of(pending_question.ask.permission, "allow", pending_question.ask.always)
+        approved_rules += tuple(rule for rule in new_rules if rule not in approved_rules)
         others_replies = [
-            (other.ask.id, reply) for other in others if _is_allowed_by(other, approved)
+            (other.ask.id, reply)
+            for other in other_answers
+            if _is_allowed_by(other, approved_rules)
         ]
     elif reply.answer == "reject":
-        others_replies = [(other.ask.id, reply) for other in others]
+        others_replies = [(other.ask.id, reply) for other in other_answers]
     return AppliedReply(
-        approved_rules=approved, replies=((ask_id, reply), *others_replies), new_rules=new
+        approved_rules=approved_rules,
+        replies=((ask_id, reply), *others_replies),
+        new_rules=new_rules,
     )
 
 
-def _is_allowed_by(question: PendingAsk, approved: Rules) -> bool:
-    verdict = decide_call(question.ask.permission, question.ask.patterns, question.rules, approved)
+def _is_allowed_by(question: PendingAsk, approved_rules: Rules) -> bool:
+    verdict = decide_call(
+        question.ask.permission, question.ask.patterns, question.rules, approved_rules
+    )
     return isinstance(verdict, Allowed)
 
 
@@ -144,12 +155,12 @@ class Caller:
     """The input of the call, if no message has a tool part with it."""
 
 
-def _strictest(verdict: Verdict, more: Sequence[Verdict]) -> tuple[Verdict, bool]:
+def _strictest(verdict: Verdict, other_verdicts: Sequence[Verdict]) -> tuple[Verdict, bool]:
     """Return the strictest verdict, and whether only the first verdict asks or denies."""
-    for other in more:
+    for other in other_verdicts:
         if isinstance(other, Denied):
             return (verdict if isinstance(verdict, Denied) else other), False
-    asking = [other for other in more if isinstance(other, MustAsk)]
+    asking = [other for other in other_verdicts if isinstance(other, MustAsk)]
     if not asking or isinstance(verdict, Denied):
         return verdict, True
     is_locked = any(must_ask.locked for must_ask in asking)
@@ -206,25 +217,28 @@ class Asks:
         title: str = "",
         always: Sequence[str] = (),
         diff: str | None = None,
-        also: Mapping[str, Sequence[str]] | None = None,
+        other_patterns: Mapping[str, Sequence[str]] | None = None,
         bound_to: str | None = None,
     ) -> None:
         """Return when the call may run; raises PermissionDenied or Aborted otherwise.
 
-        ``also`` maps further permissions to their patterns, which the same question covers; ``bound_to``
+        ``other_patterns`` maps further permissions to their patterns, which the same question covers; ``bound_to``
         describes what is allowed, in place of ``patterns`` and ``always``.
         """
         if bound_to is not None:
             patterns = always = (bound_pattern(bound_to),)
         answers = self._answers()
         verdict = decide_call(permission, patterns, rules, answers)
-        more = [decide_call(name, texts, rules, answers) for name, texts in (also or {}).items()]
+        more = [
+            decide_call(name, texts, rules, answers)
+            for name, texts in (other_patterns or {}).items()
+        ]
         verdict, is_first_alone = _strictest(verdict, more)
         if not is_first_alone:
             # "Always" would not cover the further permissions that the question is about.
             rules = (*rules, *as_limits(rules_of(permission, "ask"), "lock"))
             always = ()
-        locked = False
+        is_locked = False
         match verdict:
             case Allowed():
                 if permission not in NEVER_BY_YES or self._was_always_allowed(permission, patterns):
@@ -235,7 +249,7 @@ class Asks:
                     diff,
                 )
             case MustAsk():
-                locked = verdict.locked
+                is_locked = verdict.locked
             case _:
                 assert_never(verdict)
         tool_input = self._input(caller)
@@ -243,7 +257,7 @@ class Asks:
             id=self._log.ids.new("per"),
             permission=permission,
             patterns=tuple(patterns),
-            always=() if locked else tuple(always),
+            always=() if is_locked else tuple(always),
             title=title or caller.tool,
             input=tool_input,
             diff=diff,
@@ -254,7 +268,7 @@ class Asks:
             tool=caller.tool,
         )
         pending = PendingAsk(ask, self.session_id, rules, bound_to)
-        reply = await self._wait_for_reply(pending, abort, yes=yes and not locked)
+        reply = await self._wait_for_reply(pending, abort, yes=yes and not is_locked)
         if reply.answer == "reject":
             is_by_stop = reply.by == "cancel"
             raise _with_diff(Aborted("Stopped.") if is_by_stop else permission_refusal(reply), diff)
@@ -283,25 +297,25 @@ class Asks:
 
     async def forward_question(
         self,
-        pending: PendingAsk,
+        pending_ask: PendingAsk,
         caller: Caller,
-        answered: "asyncio.Future[Reply]",
+        answer_future: "asyncio.Future[Reply]",
         abort: Abort,
     ) -> Reply:
         """Ask a child session's question in this session, on behalf of a call here, and return the answer."""
-        own = {
+        own_metadata = {
             "id": self._log.ids.new("per"),
             "message_id": caller.message_id,
             "call_id": caller.call_id,
         }
-        ask = pending.ask.model_copy(update=own)
+        ask = pending_ask.ask.model_copy(update=own_metadata)
 
         def close(reply_there: "asyncio.Future[Reply]") -> None:
             if not reply_there.cancelled():
                 self.reply(ask.id, reply_there.result())
 
-        answered.add_done_callback(close)
-        own_ask = PendingAsk(ask, self.session_id, pending.rules, pending.bound_to)
+        answer_future.add_done_callback(close)
+        own_ask = PendingAsk(ask, self.session_id, pending_ask.rules, pending_ask.bound_to)
         return await self._wait_for_reply(own_ask, abort, yes=False)
 
     def revoke(self, rules: Rules) -> None:
@@ -322,26 +336,28 @@ class Asks:
     def reply(self, ask_id: str, reply: Reply) -> bool:
         """Answer a question from any thread; returns False when it is already answered."""
         with self._lock:
-            waiting = self._waiting_asks.get(ask_id)
-            if waiting is not None and waiting[0].ask.permission in IN_SESSION_ONLY:
+            waiting_ask = self._waiting_asks.get(ask_id)
+            if waiting_ask is not None and waiting_ask[0].ask.permission in IN_SESSION_ONLY:
                 reply = reply.model_copy(update={"scope": None})
-            settled = apply_reply(
+            applied_reply = apply_reply(
                 [pending for pending, _ in self._waiting_asks.values()],
                 ask_id,
                 reply,
                 self.approved_rules,
             )
-            answered = [
+            answered_asks = [
                 (self._waiting_asks.pop(identifier), settled_reply)
-                for identifier, settled_reply in settled.replies
+                for identifier, settled_reply in applied_reply.replies
             ]
             # A rule for the project can be revoked for all sessions, so it is not kept as this session's.
-            bound_to = waiting[0].bound_to if waiting is not None else None
-            if settled.new_rules and not self._grant_rules(settled.new_rules, reply, bound_to):
-                self.approved_rules = settled.approved_rules
-        if not answered:
+            bound_to = waiting_ask[0].bound_to if waiting_ask is not None else None
+            if applied_reply.new_rules and not self._grant_rules(
+                applied_reply.new_rules, reply, bound_to
+            ):
+                self.approved_rules = applied_reply.approved_rules
+        if not answered_asks:
             return False
-        for (pending, future), settled_reply in answered:
+        for (pending, future), settled_reply in answered_asks:
             if settled_reply.by == "person" and settled_reply.answer != "reject":
                 self._allowed_inputs.append((pending.ask.tool, pending.ask.input))
             self._log.append(
@@ -352,17 +368,17 @@ class Asks:
 
     def _was_always_allowed(self, permission: str, patterns: Sequence[str]) -> bool:
         """Return whether the user answered this very question with "always"; no other rule and no mode counts."""
-        allowed = {
+        allowed_patterns = {
             rule.pattern
             for rule in self.approved_rules
             if (rule.permission, rule.action) == (permission, "allow")
         }
-        return allowed.issuperset(patterns)
+        return allowed_patterns.issuperset(patterns)
 
-    async def _wait_for_reply(self, pending: PendingAsk, abort: Abort, *, yes: bool) -> Reply:
-        identifier = pending.ask.id
-        question_event = PermissionAsked(ask=pending.ask)
-        if yes and pending.ask.permission not in NEVER_BY_YES:
+    async def _wait_for_reply(self, pending_ask: PendingAsk, abort: Abort, *, yes: bool) -> Reply:
+        identifier = pending_ask.ask.id
+        question_event = PermissionAsked(ask=pending_ask.ask)
+        if yes and pending_ask.ask.permission not in NEVER_BY_YES:
             reply = Reply(answer="once", by="--yes")
             # Appended together, so that no front end finds the question open and takes a typed line for its answer.
             self._log.append(
@@ -371,11 +387,11 @@ class Asks:
             return reply
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         with self._lock:
-            self._waiting_asks[identifier] = (pending, future)
+            self._waiting_asks[identifier] = (pending_ask, future)
         self._log.append(question_event, sync=True)
         cancel = partial(self.reply, identifier, Reply(answer="reject", by="cancel"))
         unregister = abort.on_abort(cancel)
-        self._pass_on(pending, future, abort)
+        self._pass_on(pending_ask, future, abort)
         try:
             return await future
         finally:
@@ -383,16 +399,18 @@ class Asks:
             if not future.done():
                 cancel()
 
-    def _pass_on(self, pending: PendingAsk, future: "asyncio.Future[Reply]", abort: Abort) -> None:
+    def _pass_on(
+        self, pending_ask: PendingAsk, future: "asyncio.Future[Reply]", abort: Abort
+    ) -> None:
         """Ask in the parent session too, unless the question is already answered."""
         relay = self.relay_question
-        if relay is None or pending.ask.id not in self._waiting_asks:
+        if relay is None or pending_ask.ask.id not in self._waiting_asks:
             return
 
         async def ask() -> None:
-            reply = await relay(pending, future, abort)
+            reply = await relay(pending_ask, future, abort)
             # If the project was chosen there, the rule was already granted there.
-            self.reply(pending.ask.id, reply.model_copy(update={"scope": None}))
+            self.reply(pending_ask.ask.id, reply.model_copy(update={"scope": None}))
 
         task = asyncio.get_running_loop().create_task(ask())
         self._relaying.add(task)
@@ -420,11 +438,14 @@ class Asks:
 
     def _grant_rules(self, rules: Rules, reply: Reply, bound_to: str | None) -> bool:
         """Grant rules in the scope of the reply; returns whether that is the whole project."""
-        approvals, before = self._effective_rules.approvals, self._effective_rules.approvals.problem
+        approvals, problem_before = (
+            self._effective_rules.approvals,
+            self._effective_rules.approvals.problem,
+        )
         in_project = reply.scope == "project"
         add = approvals.add if in_project else approvals.add_to
         add(rules, self.session_id, bound_to)
-        if approvals.problem and approvals.problem != before:
+        if approvals.problem and approvals.problem != problem_before:
             error = UnknownError(message=approvals.problem, explained=True)
             self._log.append(SessionError(error=error))
         return in_project

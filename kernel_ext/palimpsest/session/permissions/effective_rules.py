@@ -42,14 +42,14 @@ FILE = "permissions.json"
 KEY = "allow"
 DESCRIBED = "described"
 """Key in the value of a grant: the description of what was approved."""
-CHANGED = "This is not what you always allowed; it has changed since:"
+CHANGED_NOTE = "This is not what you always allowed; it has changed since:"
 UNDESCRIBED = (
     "You always allowed this name in an earlier version, which did not keep what it was described as, so it is "
     "asked about once again."
 )
 MAX_FILE_BYTES = 1_000_000
 MAX_NAMED = 5
-EARLIER = (
+EARLIER_NOTE = (
     "{path} of an earlier version names {names}. It holds no more, because a file in the project allows "
     "nothing: answer always, and it is kept outside."
 )
@@ -127,15 +127,17 @@ class Approvals:
 
         The approvals of the project and of the given sessions are compared.
         """
-        approved = [
+        approved_versions = [
             grant
             for scope in (None, *session_ids)
             for grant in self.grants.list(scope, KEY)
             if isinstance(grant.value, dict) and grant.value.get("permission") == permission
         ]
-        if not approved:
+        if not approved_versions:
             return None
-        texts = [grant for grant in approved if isinstance(grant.value.get(DESCRIBED), str)]
+        texts = [
+            grant for grant in approved_versions if isinstance(grant.value.get(DESCRIBED), str)
+        ]
         if not texts:
             return UNDESCRIBED
         # Tools that share a permission differ in the first line, their name.
@@ -143,7 +145,7 @@ class Approvals:
             grant for grant in texts if _first_line(grant.value[DESCRIBED]) == _first_line(bound_to)
         ]
         newest = max(same or texts, key=lambda grant: grant.granted_at)
-        return f"{CHANGED}\n{description_change(newest.value[DESCRIBED], bound_to)}"
+        return f"{CHANGED_NOTE}\n{description_change(newest.value[DESCRIBED], bound_to)}"
 
     def approve_for_kernel(self, rules: Rules, session_id: str) -> None:
         """Approve rules in one session until this kernel ends."""
@@ -152,12 +154,12 @@ class Approvals:
 
     def remove(self, rule: Rule, session_id: str | None = None) -> bool:
         """Remove an approved rule; returns False when there is none like it."""
-        removed = [
+        removed_grants = [
             self.grants.drop_grants(session_id, KEY, grant.value)
             for grant in self.grants.list(session_id, KEY)
             if rule in granted_rules([grant.value])
         ]
-        return any(removed)
+        return any(removed_grants)
 
     @property
     def earlier_sentence(self) -> str:
@@ -165,7 +167,7 @@ class Approvals:
         names = _names(self._file) if self._file is not None else []
         if not names:
             return ""
-        return EARLIER.format(path=self._file, names=first_names(names, MAX_NAMED))
+        return EARLIER_NOTE.format(path=self._file, names=first_names(names, MAX_NAMED))
 
 
 def _grant_value(rule: Rule, bound_to: str | None) -> dict[str, str]:
@@ -277,11 +279,11 @@ class EffectiveRules:
 
     def record_choice(self, agent: str | None, model: ModelRef) -> None:
         """Record that the user chose a model in this project, and an agent, so that sessions may continue with them."""
-        new = [] if self.may_use(model) else [self.grants.new_grant("model", model.id, None)]
+        new_grants = [] if self.may_use(model) else [self.grants.new_grant("model", model.id, None)]
         if agent is not None and not self.may_answer(agent):
-            new.append(self.grants.new_grant("agent", agent, None))
-        if new:
-            self.grants.add(*new)
+            new_grants.append(self.grants.new_grant("agent", agent, None))
+        if new_grants:
+            self.grants.add(*new_grants)
 
     def rules_of(self, session: SessionInfo | None, rules: Rules, agent: Rules) -> Rules:
         """Return all rules that apply to the tool calls of an agent."""

@@ -50,7 +50,7 @@ except ImportError:  # Windows: there, atomic replacement is the only protection
 
 VERSION = 1
 MAX_FILE_BYTES = 10_000_000
-BROKEN = (
+BROKEN_NOTE = (
     "What you allowed in this project could not be read from {path} ({reason}), so it is asked again; "
     "the file is kept, and set aside when the next answer is written."
 )
@@ -61,7 +61,7 @@ Change = Callable[[Sequence["Grant"]], Sequence["Grant"]]
 MAX_GRANT_FILES = 2_000
 MAX_NAMED = 20
 """Maximum number of grants that are carried over, each named in the question."""
-MOVED = "moved"
+MOVED_KEY = "moved"
 MOVE_QUESTION = "This project moved here from {before}. Keep what you allowed there: {names}?"
 MOVE_LEFT = " ({count} more are left behind.)"
 
@@ -79,9 +79,13 @@ class Grant:
     granted_at: int = 0
     """Milliseconds since 1970."""
 
-    def is_same_as(self, other: "Grant") -> bool:
+    def is_same_as(self, other_grant: "Grant") -> bool:
         """Return whether another grant allows the same, apart from author and time."""
-        return (self.key, self.value, self.session) == (other.key, other.value, other.session)
+        return (self.key, self.value, self.session) == (
+            other_grant.key,
+            other_grant.value,
+            other_grant.session,
+        )
 
 
 class Grants:
@@ -97,11 +101,11 @@ class Grants:
         number: ProjectNumber | None = None,
         *,
         folder: Path | None = None,
-        by: str = "",
+        author: str = "",
     ) -> None:
         self.project = project.resolve() if project is not None else None
         self.number = number
-        self.by = by
+        self.author = author
         self.folder = folder or state_folder() / "grants"
         self._path = grants_file(self.folder, self.project) if self.project is not None else None
         self._lock = threading.RLock()
@@ -185,7 +189,7 @@ class Grants:
 
     def new_grant(self, key: str, value: Any, session: str | None) -> Grant:
         """Return a grant with this user and the present time."""
-        return Grant(key, value, session, self.by, time.time_ns() // 1_000_000)
+        return Grant(key, value, session, self.author, time.time_ns() // 1_000_000)
 
     def replace_grants(self, grants: Sequence[Grant]) -> None:
         """Replace all grants, such as with those carried over from the path where the project was before."""
@@ -292,7 +296,7 @@ class Grants:
         except (OSError, ValueError) as error:
             self._stored_grants, self._file_signature = (), None
             reason = getattr(error, "strerror", None) or str(error)
-            self.problem = BROKEN.format(path=path, reason=reason)
+            self.problem = BROKEN_NOTE.format(path=path, reason=reason)
 
 
 class UntrustedGrantsError(Exception):
@@ -421,14 +425,14 @@ class ProjectMoveWatch:
 
     def apply_reply(self, reply: Reply) -> bool:
         """Apply the user's answer; returns whether grants were carried over."""
-        move, self._project_move = self._project_move, None
-        if move is None or reply.by == "headless":
+        project_move, self._project_move = self._project_move, None
+        if project_move is None or reply.by == "headless":
             return False  # the user has not decided, so the next kernel asks again
-        carried_over = move.grants[:MAX_NAMED] if reply.answer != "reject" else ()
+        carried_over = project_move.grants[:MAX_NAMED] if reply.answer != "reject" else ()
         self._stored_grants.replace_grants(carried_over)
         if carried_over and not self._stored_grants.problem:
             with suppress(OSError):
-                move.file.unlink()
+                project_move.file.unlink()
         return bool(carried_over)
 
 
@@ -451,19 +455,20 @@ def _project_move(file: Path, project: Path, project_number: str) -> ProjectMove
         data = read_grants(file, project)
     except (OSError, ValueError, UntrustedGrantsError):
         return None
-    before = Path(str(data.get("project")))
+    old_project = Path(str(data.get("project")))
     is_same = (
-        data.get("number") == project_number and file.name == grants_file(file.parent, before).name
+        data.get("number") == project_number
+        and file.name == grants_file(file.parent, old_project).name
     )
-    if not is_same or before == project or os.path.lexists(before):
+    if not is_same or old_project == project or os.path.lexists(old_project):
         return None
     grants = tuple(grant for grant in grants_of(data) if grant_text(grant))
-    return ProjectMove(before, file, grants) if grants else None
+    return ProjectMove(old_project, file, grants) if grants else None
 
 
 def grant_text(grant: Grant) -> str:
     """Return a short text for a grant; empty for one that allows nothing."""
-    where = " in one session" if grant.session is not None else ""
+    scope_text = " in one session" if grant.session is not None else ""
     match grant.key:
         case "allow":
             rules = granted_rules([grant.value])
@@ -475,4 +480,4 @@ def grant_text(grant: Grant) -> str:
             texts = [f"spending limit {budget_text(budget)}"] if budget is not None else []
         case _:
             texts = []
-    return f"{one_line(texts[0], 120)}{where}" if texts else ""
+    return f"{one_line(texts[0], 120)}{scope_text}" if texts else ""

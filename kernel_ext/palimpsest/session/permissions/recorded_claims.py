@@ -32,47 +32,51 @@ def asking_rules_of(session: SessionInfo | None) -> Rules:
     return tuple(rule for rule in session.permission if rule.action == "ask")
 
 
-def held_rules(session: SessionInfo, granted: Rules) -> Rules:
+def held_rules(session: SessionInfo, granted_rules: Rules) -> Rules:
     """Return the rules of a record that apply: those that were granted, and all that allow nothing."""
-    return tuple(rule for rule in session.permission if rule.action != "allow" or rule in granted)
+    return tuple(
+        rule for rule in session.permission if rule.action != "allow" or rule in granted_rules
+    )
 
 
-def held_mode(session: SessionInfo, configured: Mode, granted: Any) -> Mode | None:
+def held_mode(session: SessionInfo, configured: Mode, granted_mode: Any) -> Mode | None:
     """Return a session's own mode if it applies; None where the configured mode applies."""
-    claimed = _mode(session.mode) if session.mode_own else None
-    if claimed is None or FREEDOM[claimed] <= FREEDOM[configured]:
-        return claimed
-    allowed = _mode(granted)
+    claimed_mode = _mode(session.mode) if session.mode_own else None
+    if claimed_mode is None or FREEDOM[claimed_mode] <= FREEDOM[configured]:
+        return claimed_mode
+    allowed = _mode(granted_mode)
     if allowed is None:
         return None
-    return claimed if FREEDOM[claimed] <= FREEDOM[allowed] else allowed
+    return claimed_mode if FREEDOM[claimed_mode] <= FREEDOM[allowed] else allowed
 
 
 def held_budget(session: SessionInfo, configured: Budget, granted: Any) -> Budget:
     """Return the spending limit that applies to a session."""
-    claimed = session.budget
-    if claimed is None:
+    claimed_budget = session.budget
+    if claimed_budget is None:
         return configured
     granted_limit = granted_budget(granted)
-    if claimed.own:
-        base = _allowed_own_budget(claimed, configured, granted_limit)
-    elif _limit_amounts(claimed) == _limit_amounts(configured):
-        base = configured
+    if claimed_budget.own:
+        allowed_budget = _allowed_own_budget(claimed_budget, configured, granted_limit)
+    elif _limit_amounts(claimed_budget) == _limit_amounts(configured):
+        allowed_budget = configured
     else:
         return configured
     is_same = granted_limit is not None and (*_limit_amounts(granted_limit), granted_limit.own) == (
-        *_limit_amounts(base),
-        base.own,
+        *_limit_amounts(allowed_budget),
+        allowed_budget.own,
     )
     if not is_same or granted_limit is None:
-        return base
-    tokens = _smaller_limit(claimed.tokens_until, granted_limit.tokens_until)
+        return allowed_budget
+    tokens = _smaller_limit(claimed_budget.tokens_until, granted_limit.tokens_until)
     update = {
-        "usd_until": _smaller_limit(claimed.usd_until, granted_limit.usd_until),
+        "usd_until": _smaller_limit(claimed_budget.usd_until, granted_limit.usd_until),
         "tokens_until": _as_int(tokens),
-        "unpriced": tuple(model for model in claimed.unpriced if model in granted_limit.unpriced),
+        "unpriced": tuple(
+            model for model in claimed_budget.unpriced if model in granted_limit.unpriced
+        ),
     }
-    return base.model_copy(update=update)
+    return allowed_budget.model_copy(update=update)
 
 
 def granted_budget(value: Any) -> Budget | None:
@@ -115,17 +119,17 @@ def with_all_claims(session: SessionInfo) -> SessionInfo:
     if claims is None:
         return session
     more = tuple(rule for rule in claims.permission if rule not in session.permission)
-    changed: dict[str, Any] = {"permission": (*session.permission, *more), "claimed": None}
+    changed_fields: dict[str, Any] = {"permission": (*session.permission, *more), "claimed": None}
     is_restricted = session.mode_own and FREEDOM[_mode(session.mode) or "ask"] <= FREEDOM["ask"]
     if claims.mode is not None and not is_restricted:
-        changed |= {"mode": claims.mode, "mode_own": True}
+        changed_fields |= {"mode": claims.mode, "mode_own": True}
     if claims.budget is not None and not (session.budget is not None and session.budget.own):
-        changed["budget"] = claims.budget
+        changed_fields["budget"] = claims.budget
     if claims.model is not None and session.model is None:
-        changed["model"] = claims.model
+        changed_fields["model"] = claims.model
     if claims.agent is not None and session.agent is None:
-        changed["agent"] = claims.agent
-    return session.model_copy(update=changed)
+        changed_fields["agent"] = claims.agent
+    return session.model_copy(update=changed_fields)
 
 
 def without_claims(session: SessionInfo, *names: str) -> SessionInfo:
@@ -151,10 +155,16 @@ def _mode(word: Any) -> Mode | None:
     return next((mode for mode in MODES if mode == word), None)
 
 
-def _allowed_own_budget(claimed: Budget, configured: Budget, granted: Budget | None) -> Budget:
-    usd = _limit(claimed.usd)
-    tokens = _limit(claimed.tokens)
-    if granted is not None and granted.own and _limit_amounts(granted) == (usd, tokens):
+def _allowed_own_budget(
+    claimed_budget: Budget, configured: Budget, granted_budget: Budget | None
+) -> Budget:
+    usd = _limit(claimed_budget.usd)
+    tokens = _limit(claimed_budget.tokens)
+    if (
+        granted_budget is not None
+        and granted_budget.own
+        and _limit_amounts(granted_budget) == (usd, tokens)
+    ):
         return Budget(usd=usd, tokens=_as_int(tokens), own=True)
     least = (_smaller_amount(usd, configured.usd), _smaller_amount(tokens, configured.tokens))
     if least == _limit_amounts(configured):
@@ -175,9 +185,9 @@ def _smaller_amount(first: float | None, other: float | None) -> float | None:
     return min(amounts) if amounts else None
 
 
-def _smaller_limit(claimed: float | None, limit: float | None) -> float | None:
-    claimed = _limit(claimed)
-    return None if claimed is None or limit is None else min(claimed, limit)
+def _smaller_limit(claimed_limit: float | None, limit: float | None) -> float | None:
+    claimed_limit = _limit(claimed_limit)
+    return None if claimed_limit is None or limit is None else min(claimed_limit, limit)
 
 
 def _as_int(amount: float | None) -> int | None:

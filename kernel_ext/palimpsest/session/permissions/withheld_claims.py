@@ -40,42 +40,53 @@ def with_granted_rights(
     session: SessionInfo,
     effective_rules: EffectiveRules,
     infos: Iterable[MessageInfo],
-    counted: Spent | None = None,
+    counted_spending: Spent | None = None,
 ) -> SessionInfo:
     """Return the record of a session that is opened, with the rights that apply and the claims withheld.
 
-    ``infos`` are the records of its answers; ``counted`` is the reported spending of answers that are not among them.
+    ``infos`` are the records of its answers; ``counted_spending`` is the reported spending of answers that are not among them.
     """
-    claiming = with_all_claims(session)
-    rules = effective_rules.held_rules(claiming)
-    mode = effective_rules.own_mode(claiming)
-    budget = effective_rules.own_budget(claiming)
-    is_usable = claiming.model is None or effective_rules.may_use(claiming.model, claiming.id)
-    may_answer = claiming.agent is None or effective_rules.may_answer(claiming.agent, claiming.id)
-    before = session.claimed or Claims()
-    claims = Claims(
-        permission=tuple(rule for rule in claiming.permission if rule not in rules),
-        mode=claiming.mode if claiming.mode_own and mode != claiming.mode else None,
-        budget=claiming.budget
-        if _claims_more(claiming.budget, budget, effective_rules.budget)
-        else (before.budget if before.budget != claiming.budget else None),
-        model=None if is_usable else claiming.model,
-        agent=None if may_answer else claiming.agent,
+    claiming_session = with_all_claims(session)
+    rules = effective_rules.held_rules(claiming_session)
+    mode = effective_rules.own_mode(claiming_session)
+    budget = effective_rules.own_budget(claiming_session)
+    is_usable = claiming_session.model is None or effective_rules.may_use(
+        claiming_session.model, claiming_session.id
     )
-    changed: dict[str, Any] = {
+    may_answer = claiming_session.agent is None or effective_rules.may_answer(
+        claiming_session.agent, claiming_session.id
+    )
+    claims_before = session.claimed or Claims()
+    claims = Claims(
+        permission=tuple(rule for rule in claiming_session.permission if rule not in rules),
+        mode=claiming_session.mode
+        if claiming_session.mode_own and mode != claiming_session.mode
+        else None,
+        budget=claiming_session.budget
+        if _claims_more(claiming_session.budget, budget, effective_rules.budget)
+        else (claims_before.budget if claims_before.budget != claiming_session.budget else None),
+        model=None if is_usable else claiming_session.model,
+        agent=None if may_answer else claiming_session.agent,
+    )
+    changed_fields: dict[str, Any] = {
         "permission": rules,
-        "model": claiming.model if is_usable else None,
-        "agent": claiming.agent if may_answer else None,
+        "model": claiming_session.model if is_usable else None,
+        "agent": claiming_session.agent if may_answer else None,
         "claimed": claims if claims != Claims() else None,
     }
     if claims.mode is not None:
         # The mode of a task's session is its parent's; it is recorded when its turn begins.
-        changed |= {"mode": mode or effective_rules.mode, "mode_own": True if mode else None}
-    elif claiming.mode_own is not True and claiming.mode not in (None, effective_rules.mode):
-        changed["mode"] = effective_rules.mode
-    if claiming.budget is not None and claiming.budget != budget:
-        changed["budget"] = budget
-    return claiming.model_copy(update=changed | _spending_fields(claiming, infos, counted))
+        changed_fields |= {"mode": mode or effective_rules.mode, "mode_own": True if mode else None}
+    elif claiming_session.mode_own is not True and claiming_session.mode not in (
+        None,
+        effective_rules.mode,
+    ):
+        changed_fields["mode"] = effective_rules.mode
+    if claiming_session.budget is not None and claiming_session.budget != budget:
+        changed_fields["budget"] = budget
+    return claiming_session.model_copy(
+        update=changed_fields | _spending_fields(claiming_session, infos, counted_spending)
+    )
 
 
 def withheld_text(session: SessionInfo) -> str:
@@ -122,31 +133,33 @@ def grant_claims(session: SessionInfo, effective_rules: EffectiveRules) -> Sessi
         grants.put("model", claims.model.id, session.id)
     if claims.agent is not None:
         grants.put("agent", claims.agent, session.id)
-    changed: dict[str, Any] = {"claimed": claims.model_copy(update={"mode": None, "budget": None})}
+    changed_fields: dict[str, Any] = {
+        "claimed": claims.model_copy(update={"mode": None, "budget": None})
+    }
     if claims.mode is not None:
-        changed |= {"mode": claims.mode, "mode_own": True}
+        changed_fields |= {"mode": claims.mode, "mode_own": True}
     if claims.budget is not None:
-        changed["budget"] = claims.budget
-    return with_granted_rights(session.model_copy(update=changed), effective_rules, ())
+        changed_fields["budget"] = claims.budget
+    return with_granted_rights(session.model_copy(update=changed_fields), effective_rules, ())
 
 
-def _claims_more(claimed: Budget | None, applied: Budget, configured: Budget) -> bool:
+def _claims_more(claimed_budget: Budget | None, applied_budget: Budget, configured: Budget) -> bool:
     """Return whether a limit claims more than what applies; a limit from an older configuration does not count."""
-    if claimed is None or claimed == applied:
+    if claimed_budget is None or claimed_budget == applied_budget:
         return False
-    is_current = (claimed.usd, claimed.tokens) == (configured.usd, configured.tokens)
-    return claimed.own or is_current
+    is_current = (claimed_budget.usd, claimed_budget.tokens) == (configured.usd, configured.tokens)
+    return claimed_budget.own or is_current
 
 
 def _spending_fields(
-    session: SessionInfo, infos: Iterable[MessageInfo], counted: Spent | None
+    session: SessionInfo, infos: Iterable[MessageInfo], counted_spending: Spent | None
 ) -> dict[str, Any]:
     """Return the changed fields of a record's spending: never less than the journal's answers report."""
     own_spending = sane_spending(
         Spent(cost=session.cost, tokens=session.tokens, unpriced=session.unpriced or 0)
     )
     if session.forked_from is None:  # a fork shows its parent's answers, which it did not pay for
-        own_spending = larger_spending(own_spending, recorded_spending(infos, counted))
+        own_spending = larger_spending(own_spending, recorded_spending(infos, counted_spending))
     changed: dict[str, Any] = {"cost": own_spending.cost, "tokens": own_spending.tokens}
     changed["unpriced"] = own_spending.unpriced or None
     changed["below"] = sane_spending(session.below) if session.below is not None else None

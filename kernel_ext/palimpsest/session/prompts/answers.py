@@ -103,7 +103,7 @@ NO_REASON_GIVEN = "The provider ended the answer without saying why. Ask it to g
 
 def journaled_options(options: PromptOptions) -> dict[str, Any]:
     """Return the options of a prompt, as they are journaled."""
-    journaled = {
+    stored_options = {
         "model": options.model,
         "variant": options.variant,
         "agent": options.agent,
@@ -113,7 +113,7 @@ def journaled_options(options: PromptOptions) -> dict[str, Any]:
         "format": format_of(options.format),
         "max_steps": options.max_steps,
     }
-    return {key: value for key, value in journaled.items() if value is not None}
+    return {key: value for key, value in stored_options.items() if value is not None}
 
 
 def _tool_choice(tools: Sequence[str] | Mapping[str, bool] | None) -> Any:
@@ -159,11 +159,11 @@ def collect_answer(
         usage = usage.plus(info.tokens)
     if error is None:
         error = infos[-1].error if infos else UnknownError(message="Nothing was answered.")
-    by = (stop_reason_of(infos[-1]) if infos else None) or (
+    stopped_by = (stop_reason_of(infos[-1]) if infos else None) or (
         stop_reason_of_error(error) if error else "error"
     )
     if error is None:
-        error = _error_of_stop(by)
+        error = _error_of_stop(stopped_by)
     return Answer(
         session_id=session_id,
         turn_id=message_id,
@@ -173,7 +173,7 @@ def collect_answer(
         cost=sum(known_costs) if known_costs and len(known_costs) == len(costs) else None,
         steps=len(infos),
         error=error,
-        stopped_by=by,
+        stopped_by=stopped_by,
         structured=next(
             (
                 answer_info.structured
@@ -185,9 +185,9 @@ def collect_answer(
     )
 
 
-def _error_of_stop(by: StoppedBy) -> ErrorValue | None:
+def _error_of_stop(stopped_by: StoppedBy) -> ErrorValue | None:
     """Return an error for a turn that failed without an error in any message."""
-    match by:
+    match stopped_by:
         case "error":
             return UnknownError(message=NO_REASON_GIVEN, explained=True)
         case "cancelled" | "interrupted":
@@ -224,27 +224,27 @@ def text_of(messages: Messages) -> str:
 
 def newest_turn(messages: Messages) -> str:
     """Return the id of the user message that began the newest turn; empty where there is none."""
-    newest = ""
+    newest_id = ""
     for message in reversed(messages):
         info = message.info
         if not isinstance(info, UserMessage):
             continue
-        newest = newest or info.id
+        newest_id = newest_id or info.id
         if not info.by_engine and not info.joins:
             return info.id
-    return newest
+    return newest_id
 
 
-def ends_runner(broken: Exception) -> bool:
+def ends_runner(exception: Exception) -> bool:
     """Return whether an exception was raised because the interpreter shuts down and can start no threads."""
-    return no_more_threads(broken) or not threading.main_thread().is_alive()
+    return no_more_threads(exception) or not threading.main_thread().is_alive()
 
 
-def defect_error(broken: Exception) -> ErrorValue:
+def defect_error(exception: Exception) -> ErrorValue:
     """Return an error value for an exception of Palimpsest's own code, or that the kernel ends."""
-    if ends_runner(broken):
+    if ends_runner(exception):
         return AbortedError(message="The kernel ends.")
     return UnknownError(
-        message=f"Palimpsest itself failed: {type(broken).__name__}: {broken}. "
+        message=f"Palimpsest itself failed: {type(exception).__name__}: {exception}. "
         "What was said is kept; please report this."
     )

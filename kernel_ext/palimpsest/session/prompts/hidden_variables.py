@@ -13,7 +13,7 @@ from palimpsest.session.interfaces.prompt_mentions import QuietNamespace
 from palimpsest.tools.tool import NAMES_AND_TYPES, Namespace, ShownVariables, VariableInfo
 from palimpsest.transcript.errors import UserError
 
-HIDDEN = (
+HIDDEN_REASON = (
     "The user keeps the variable {name} from you (setting hidden_variables): it stays in the kernel. Do not look "
     "for its value in another way."
 )
@@ -39,7 +39,7 @@ class HiddenNames:
         """Raise HiddenVariable for a path in which any name is hidden."""
         for name in _NAME.findall(path):
             if name in self:
-                raise HiddenVariable(HIDDEN.format(name=name))
+                raise HiddenVariable(HIDDEN_REASON.format(name=name))
 
     def visible_variables(self, variables: Sequence[VariableInfo]) -> list[VariableInfo]:
         """Return the variables that are not hidden, and record the names of the others."""
@@ -50,9 +50,9 @@ class HiddenNames:
 class HidingNamespace:
     """Reads the user's variables without the hidden ones (tools.tool.Namespace)."""
 
-    def __init__(self, inner: Namespace, hidden: HiddenNames) -> None:
-        self._inner_namespace = inner
-        self._hidden_names = hidden
+    def __init__(self, namespace: Namespace, hidden_names: HiddenNames) -> None:
+        self._inner_namespace = namespace
+        self._hidden_names = hidden_names
 
     async def list(self, detail: ShownVariables = NAMES_AND_TYPES) -> Sequence[VariableInfo]:
         """Return the descriptions of all variables that are not hidden."""
@@ -72,9 +72,9 @@ class HidingNamespace:
 class HidingQuietNamespace(HidingNamespace):
     """Hides the same variables while a prompt is typed (session.interfaces.prompt_mentions.QuietNamespace)."""
 
-    def __init__(self, inner: QuietNamespace, hidden: HiddenNames) -> None:
-        super().__init__(inner, hidden)
-        self._quiet_namespace = inner
+    def __init__(self, namespace: QuietNamespace, hidden_names: HiddenNames) -> None:
+        super().__init__(namespace, hidden_names)
+        self._quiet_namespace = namespace
 
     def names(self) -> Sequence[tuple[str, str]]:
         """Return name and brief description of each variable that is not hidden."""

@@ -7,17 +7,17 @@ tests of both read one table of cases.
 from collections.abc import Sequence
 
 
-def ranked_matches(names: Sequence[str], typed: str) -> list[str]:
+def ranked_matches(names: Sequence[str], typed_letters: str) -> list[str]:
     """Return the words that contain the typed letters in this order, best matches first.
 
     First an equal word, then words that begin with the typed letters, then the others, which match in any case.
     """
     ranked: tuple[list[str], ...] = ([], [], [])
-    lower = typed.lower()
+    lower = typed_letters.lower()
     for word in names:
-        if word == typed:
+        if word == typed_letters:
             ranked[0].append(word)
-        elif word.startswith(typed):
+        elif word.startswith(typed_letters):
             ranked[1].append(word)
         elif _contains_in_order(word.lower(), lower):
             ranked[2].append(word)

@@ -81,27 +81,27 @@ class MentionPreviews:
         """Return a preview of what each mention adds to a prompt, in order."""
         if "@" not in text or not self._expander.is_plain(text):
             return ()
-        decided = self._policy_result(agent)
-        by_start = {start: preview async for start, preview in self._file_previews(text, decided)}
-        async for start, preview in self._notebook_previews(text, decided):
+        decide = self._policy_result(agent)
+        by_start = {start: preview async for start, preview in self._file_previews(text, decide)}
+        async for start, preview in self._notebook_previews(text, decide):
             by_start.setdefault(start, preview)
         return tuple(by_start[start] for start in sorted(by_start))
 
     # Mentions
 
     async def _file_previews(
-        self, text: str, decided: PolicyResult
+        self, text: str, decide: PolicyResult
     ) -> AsyncIterator[tuple[int, MentionPreview]]:
         services = self._services
         existing = self._expander.files_named(text, services.root, services.cwd)
         for file in existing:
-            yield file.start, await self._file_preview(file, decided)
+            yield file.start, await self._file_preview(file, decide)
         for file in file_mentions(text, {file.path for file in existing}):
             if "/" in file.path:
                 yield file.start, _preview(f"@{file.path}", "file", file.path, "unknown")
 
     async def _notebook_previews(
-        self, text: str, decided: PolicyResult
+        self, text: str, decide: PolicyResult
     ) -> AsyncIterator[tuple[int, MentionPreview]]:
         services = self._services
         if services.kernel.notebook is None:
@@ -112,29 +112,33 @@ class MentionPreviews:
             typed = text[mention.start : mention.end]
             preview = _preview(typed, mention.kind, mention.target, "beyond")
             if index < MAX_MENTIONS:
-                preview = await self._notebook_preview(mention, typed, runs, decided)
+                preview = await self._notebook_preview(mention, typed, runs, decide)
             yield mention.start, preview
 
     async def _notebook_preview(
-        self, mention: NotebookMention, typed: str, runs: Sequence[CellRun], decided: PolicyResult
+        self,
+        mention: NotebookMention,
+        typed_text: str,
+        runs: Sequence[CellRun],
+        decide: PolicyResult,
     ) -> MentionPreview:
-        preview = _preview(typed, mention.kind, mention.target)
+        preview = _preview(typed_text, mention.kind, mention.target)
         permission = "variables" if mention.kind == "variable" else "notebook"
-        verdict = decided(permission, [mention.target or "*"])
+        verdict = decide(permission, [mention.target or "*"])
         if isinstance(verdict, Denied):
             return _with_fields(preview, state="denied")
         if mention.kind == "variable":
-            about, state = self._variable_brief(mention.target)
+            description, state = self._variable_brief(mention.target)
         else:
             run = named_run(mention, runs)
             number = "" if run is None or run.number is None else str(run.number)
             preview = _with_fields(preview, name=number or preview.name)
-            about, state = "", _cell_state(run)
+            description, state = "", _cell_state(run)
             if run is not None and state == "sent" and mention.kind == "error":
-                about = self._clean(_error_of(run))
+                description = self._clean(_error_of(run))
         if state == "sent" and not isinstance(verdict, Allowed):
             state = "asks"
-        preview = _with_fields(preview, state=state, about=about)
+        preview = _with_fields(preview, state=state, about=description)
         return preview if state != "sent" else await self._counted_mention(preview, mention, runs)
 
     async def _counted_mention(
@@ -165,11 +169,11 @@ class MentionPreviews:
         except NotFound:
             return "", "unknown"
 
-    async def _file_preview(self, mention: FileMention, decided: PolicyResult) -> MentionPreview:
+    async def _file_preview(self, mention: FileMention, decide: PolicyResult) -> MentionPreview:
         preview = _preview(f"@{mention.path}", "file", mention.path)
         services = self._services
         place = resolve_path(mention.path, services.root, services.cwd)
-        verdict = decided("read", [place.display_path])
+        verdict = decide("read", [place.display_path])
         if not isinstance(verdict, Allowed):
             state: MentionState = "denied" if isinstance(verdict, Denied) else "asks"
             return _with_fields(preview, state=state)
@@ -215,53 +219,61 @@ class MentionPreviews:
 
     # Rows
 
-    def _mention_list(self, query: str, decided: PolicyResult) -> MentionList:
-        paths, more = _project_files(self._services.root)
+    def _mention_list(self, query: str, decide: PolicyResult) -> MentionList:
+        paths, has_more = _project_files(self._services.root)
         mentions = [mention for path in paths if _is_mention(mention := _as_mention(path))]
         matching = ranked_matches(mentions, query)
-        allowed = [
+        allowed_paths = [
             mention
             for mention in matching
-            if _is_allowed("read", mention.removeprefix("./"), decided)
+            if _is_allowed("read", mention.removeprefix("./"), decide)
         ]
-        paths, more = allowed[:MAX_FILES], more or len(allowed) > MAX_FILES
-        rows = [*self._variables(decided), *self._cells(decided)]
-        return MentionList(rows=(*rows, *(_row(path, "file") for path in paths)), more=more or None)
+        paths, has_more = allowed_paths[:MAX_FILES], has_more or len(allowed_paths) > MAX_FILES
+        rows = [*self._variables(decide), *self._cells(decide)]
+        return MentionList(
+            rows=(*rows, *(_row(path, "file") for path in paths)), more=has_more or None
+        )
 
-    def _variables(self, decided: PolicyResult) -> Iterator[MentionRow]:
+    def _variables(self, decide: PolicyResult) -> Iterator[MentionRow]:
         namespace = self._namespace()
         names = namespace.names() if namespace is not None else ()
-        allowed = (entry for entry in names if _is_allowed("variables", entry[0], decided))
-        for name, about in itertools.islice(allowed, MAX_VARIABLES):
-            yield _row(name, "variable", about)
+        allowed = (entry for entry in names if _is_allowed("variables", entry[0], decide))
+        for name, description in itertools.islice(allowed, MAX_VARIABLES):
+            yield _row(name, "variable", description)
 
-    def _cells(self, decided: PolicyResult) -> Iterator[MentionRow]:
+    def _cells(self, decide: PolicyResult) -> Iterator[MentionRow]:
         reader = self._services.kernel.notebook
-        newest: dict[int, CellRun] = {}
+        newest_runs: dict[int, CellRun] = {}
         for run in reversed(reader.recorded_runs().runs if reader is not None else ()):
             if run.number is not None and not run.by_agent and not run.hidden:
-                newest.setdefault(run.number, run)
-        allowed = [
-            run for number, run in newest.items() if _is_allowed("notebook", str(number), decided)
+                newest_runs.setdefault(run.number, run)
+        allowed_runs = [
+            run
+            for number, run in newest_runs.items()
+            if _is_allowed("notebook", str(number), decide)
         ][:MAX_CELLS]
-        error = next((run for run in allowed if run.status == "error"), None)
-        if error is not None and _is_allowed("notebook", "*", decided):
+        error = next((run for run in allowed_runs if run.status == "error"), None)
+        if error is not None and _is_allowed("notebook", "*", decide):
             yield _row("error", "error", self._clean(_error_of(error)))
-        for run in allowed:
-            about = self._clean(_first_line(run.source))
-            yield _row(f"cell {run.number}", "cell", about, failed=run.status == "error")
-        for run in allowed:
+        for run in allowed_runs:
+            description = self._clean(_first_line(run.source))
+            yield _row(f"cell {run.number}", "cell", description, has_failed=run.status == "error")
+        for run in allowed_runs:
             text = next((output.text for output in run.outputs if output.text.strip()), "")
             if run.outputs:
-                about = self._clean(_first_line(text))
-                yield _row(f"out {run.number}", "out", about, failed=run.status == "error")
+                description = self._clean(_first_line(text))
+                yield _row(
+                    f"out {run.number}", "out", description, has_failed=run.status == "error"
+                )
 
     def _clean(self, text: str) -> str:
         return self._services.secrets.clean(text)[:ABOUT_CHARS]
 
 
-def _row(text: str, kind: MentionTarget, about: str = "", *, failed: bool = False) -> MentionRow:
-    return MentionRow(text=text, kind=kind, about=about, failed=failed or None)
+def _row(
+    text: str, kind: MentionTarget, description: str = "", *, has_failed: bool = False
+) -> MentionRow:
+    return MentionRow(text=text, kind=kind, about=description, failed=has_failed or None)
 
 
 def _preview(
@@ -274,8 +286,8 @@ def _with_fields(preview: MentionPreview, **fields: Any) -> MentionPreview:
     return preview.model_copy(update=fields)
 
 
-def _is_allowed(permission: str, pattern: str, decided: PolicyResult) -> bool:
-    return not isinstance(decided(permission, [pattern]), Denied)
+def _is_allowed(permission: str, pattern: str, decide: PolicyResult) -> bool:
+    return not isinstance(decide(permission, [pattern]), Denied)
 
 
 def _cell_state(run: CellRun | None) -> MentionState:
@@ -308,16 +320,16 @@ def _error_of(run: CellRun) -> str:
 def _project_files(root: Path) -> tuple[list[str], bool]:
     """Return the paths of a project's files, upper folders first, and whether there are more."""
     end = time.monotonic() + FILES_SECONDS
-    waiting = deque([(root, GitignoreRules.rules_at(root, root))])
+    folders_left = deque([(root, GitignoreRules.rules_at(root, root))])
     paths: list[str] = []
-    while waiting and len(paths) < FILES_READ and time.monotonic() < end:
-        folder, ignore = waiting.popleft()
+    while folders_left and len(paths) < FILES_READ and time.monotonic() < end:
+        folder, ignore = folders_left.popleft()
         for entry in folder_entries(folder, ignore):
             if entry.is_dir:
-                waiting.append((entry.path, ignore.rules_below(entry.path)))
+                folders_left.append((entry.path, ignore.rules_below(entry.path)))
             else:
                 paths.append(os.path.relpath(entry.path, root).replace(os.sep, "/"))
-    return paths, bool(waiting)
+    return paths, bool(folders_left)
 
 
 def _as_mention(path: str) -> str:

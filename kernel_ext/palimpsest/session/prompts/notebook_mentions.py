@@ -54,7 +54,7 @@ ERROR_HEAD = "The error that the user means, with what is needed to mend it."
 VARIABLE_HEAD = "The variable that the user names, {name}."
 UNKNOWN_CELL = "The user names @{what}, but no such cell ran since the agent was loaded."
 NO_ERROR = "The user names @error, but no cell failed since the agent was loaded."
-DENIED = "The user names @{what}, but a rule of permissions keeps that from you."
+DENIED_NOTE = "The user names @{what}, but a rule of permissions keeps that from you."
 HIDDEN_CELL = "The user names @{what}, but keeps that cell from you."
 _PACKAGE = re.compile(r"[\\/](?:site|dist)-packages[\\/]([A-Za-z_]\w*)")
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -86,7 +86,7 @@ class NotebookMentions:
         self._services = services
 
     async def parts(
-        self, tools: RunTools, typed: TextPart, new_ids: NewPartIds, leave_out: Collection[str]
+        self, tools: RunTools, text_part: TextPart, new_ids: NewPartIds, leave_out: Collection[str]
     ) -> list[Part]:
         """Return the parts for a prompt's mentions; ``leave_out`` are names of agents.
 
@@ -95,16 +95,16 @@ class NotebookMentions:
         reader = self._services.kernel.notebook
         if reader is None:
             return []
-        mentions = notebook_mentions(typed.text, leave_out)[:MAX_MENTIONS]
+        mentions = notebook_mentions(text_part.text, leave_out)[:MAX_MENTIONS]
         if not mentions:
             return []
         runs = reader.recorded_runs().runs
-        if problem := missing_error(typed.text, runs):
+        if problem := missing_error(text_part.text, runs):
             raise UserError(problem)
         new_parts: list[Part] = []
         for mention in mentions:
             name = "variables" if mention.kind == "variable" else "notebook"
-            ask = tools.ask(typed.message_id, f"call_{tools.log.ids.new('prt')}", name)
+            ask = tools.ask(text_part.message_id, f"call_{tools.log.ids.new('prt')}", name)
             try:
                 await ask(
                     name,
@@ -121,7 +121,7 @@ class NotebookMentions:
         has_error = any(
             isinstance(part, NotebookPart) and part.about == "error" for part in new_parts
         )
-        if FIX.match(typed.text) and has_error:
+        if FIX.match(text_part.text) and has_error:
             new_parts.append(engine_text(new_ids, HOW_TO_FIX, {"fix": True}))
         return new_parts
 
@@ -142,13 +142,19 @@ class NotebookMentions:
             value = as_data(description, self._services.secrets.clean)
             text = as_note(head, [f"<variables>\n{value}\n</variables>"])
             return [self._part(new_ids, text, "mention", names=(mention.target,))]
-        what = f"{mention.kind} {mention.target}".strip()
+        mention_text = f"{mention.kind} {mention.target}".strip()
         run = named_run(mention, runs)
         if run is None:
-            unknown = NO_ERROR if what == "error" else UNKNOWN_CELL.format(what=what)
-            return [engine_text(new_ids, unknown, {"mention": what})]
+            unknown = (
+                NO_ERROR if mention_text == "error" else UNKNOWN_CELL.format(what=mention_text)
+            )
+            return [engine_text(new_ids, unknown, {"mention": mention_text})]
         if run.hidden:
-            return [engine_text(new_ids, HIDDEN_CELL.format(what=what), {"mention": what})]
+            return [
+                engine_text(
+                    new_ids, HIDDEN_CELL.format(what=mention_text), {"mention": mention_text}
+                )
+            ]
         count = self._services.models.count(self._services.rules.policy.estimator)
         clean = self._services.secrets.clean
         if mention.kind != "error":
@@ -174,29 +180,29 @@ class NotebookMentions:
             :MAX_VARIABLES
         ]
         lines = [f"- {variable.name}: {variable.shown_to_model}" for variable in named_variables]
-        pieces = []
+        sections = []
         if lines:
             text = as_data("\n".join(lines), self._services.secrets.clean)
-            pieces.append(f"<variables>\n{text}\n</variables>")
-        pieces.append(f"<versions>{', '.join(_versions(run, named_variables))}</versions>")
-        return pieces
+            sections.append(f"<variables>\n{text}\n</variables>")
+        sections.append(f"<versions>{', '.join(_versions(run, named_variables))}</versions>")
+        return sections
 
     def _part(
         self,
         new_ids: NewPartIds,
         text: str,
-        about: str,
+        subject: str,
         run: CellRun | None = None,
         names: tuple[str, ...] = (),
     ) -> NotebookPart:
         reader = self._services.kernel.notebook
         cells = () if run is None else (noted_cell(run),)
-        if run is not None and about == "error":
+        if run is not None and subject == "error":
             cells = (noted_cell(run).model_copy(update={"source": run.source}),)
         return NotebookPart.model_validate(
             {
                 **new_ids(),
-                "about": about,
+                "about": subject,
                 "text": text,
                 "cells": cells,
                 "names": names,
@@ -219,7 +225,7 @@ def named_run(mention: NotebookMention, runs: Sequence[CellRun]) -> CellRun | No
 def _denied_note(mention: NotebookMention, new_ids: NewPartIds) -> TextPart:
     """Return the note for the model in place of a mention that a rule denies."""
     what = mention.target if mention.kind == "variable" else f"{mention.kind} {mention.target}"
-    text = DENIED.format(what=what.strip())
+    text = DENIED_NOTE.format(what=what.strip())
     return engine_text(new_ids, text, {"mention": what.strip()})
 
 

@@ -30,7 +30,7 @@ TOO_LARGE = "{name} has {bytes:,} bytes; at most {most:,} can be attached. " + U
 UNKNOWN_KIND = (
     "{name} is neither a text nor a picture (PNG, JPEG, GIF, WebP) nor a PDF. " + USE_PROJECT_FILE
 )
-GONE = "{name} is no longer kept here. Attach it again."
+GONE_SENTENCE = "{name} is no longer kept here. Attach it again."
 
 
 class PastedFile(Value):
@@ -54,17 +54,21 @@ def pasted_file(services: Services, file: Attachment, model: str | None) -> Past
     data = _content(store, file, name)
     if len(data) > MAX_BYTES:
         raise UserError(TOO_LARGE.format(name=name, bytes=len(data), most=MAX_BYTES))
-    kind = image_type(data)
-    if kind is None:
+    image_kind = image_type(data)
+    if image_kind is None:
         text = services.secrets.clean(_decoded_text(data, name))
         fitted = FittedImage(TEXT, text.encode())
         count = services.models.count(services.rules.policy.estimator)
         tokens = count(ATTACHED_TEXT.format(name=name, text=text))
     else:
-        fitted = fit_image(data, name) if kind.startswith("image/") else FittedImage(kind, data)
+        fitted = (
+            fit_image(data, name)
+            if image_kind.startswith("image/")
+            else FittedImage(image_kind, data)
+        )
         tokens = MEDIA_TOKENS
     stored = Attachment(mime=fitted.mime, filename=name, url=keep_attachment(store, fitted.url))
-    is_unseen = kind is not None and not _takes_pictures(services, model)
+    is_unseen = image_kind is not None and not _takes_pictures(services, model)
     return PastedFile(attachment=stored, tokens=tokens, unseen=is_unseen)
 
 
@@ -91,7 +95,7 @@ def _content(store: Store, file: Attachment | FilePart, name: str) -> bytes:
         if file.url.startswith("blob:"):
             return store.get_blob(file.url.removeprefix("blob:"))
     except NotFound:
-        raise UserError(GONE.format(name=name)) from None
+        raise UserError(GONE_SENTENCE.format(name=name)) from None
     # The URL of an empty file has no data, which is valid here.
     return decoded_data_url(file.url) if file.url.partition(",")[2] else b""
 

@@ -54,7 +54,7 @@ from palimpsest.transcript.parts import (
     TextPart,
 )
 from palimpsest.transcript.session_record.events import PartUpdated
-from palimpsest.transcript.user_notices import COMMAND
+from palimpsest.transcript.user_notices import COMMAND_KEY
 from palimpsest.transcript.values import ModelRef
 
 ATTACHED_KEY = "attached"
@@ -147,19 +147,19 @@ class Expander:
         return agent is not None and agent.mode == "subagent"
 
     async def _expand_message(self, tools: RunTools, message: Message) -> None:
-        typed = next(
+        text_part = next(
             (p for p in message.parts if isinstance(p, TextPart) and not p.synthetic), None
         )
         info = message.info
-        if typed is None or not isinstance(info, UserMessage) or _is_expanded(message):
+        if text_part is None or not isinstance(info, UserMessage) or _is_expanded(message):
             return
 
-        new_ids = functools.partial(tools.log.ids.part, typed.session_id, typed.message_id)
-        command, arguments = self._command(typed.text)
+        new_ids = functools.partial(tools.log.ids.part, text_part.session_id, text_part.message_id)
+        command, arguments = self._command(text_part.text)
         if command is not None:
-            parts = await self._command_parts(tools, info, typed, command, arguments, new_ids)
-        elif "@" in typed.text:
-            parts = await self._mention_parts(tools, info, typed, new_ids)
+            parts = await self._command_parts(tools, info, text_part, command, arguments, new_ids)
+        elif "@" in text_part.text:
+            parts = await self._mention_parts(tools, info, text_part, new_ids)
         else:
             parts = []
         parts += await asyncio.to_thread(_attached_texts, tools.log, message, new_ids)
@@ -167,27 +167,30 @@ class Expander:
             tools.log.append(*(PartUpdated(part=part) for part in parts), sync=True)
 
     async def _mention_parts(
-        self, tools: RunTools, user: UserMessage, typed: TextPart, new_ids: NewPartIds
+        self, tools: RunTools, user: UserMessage, text_part: TextPart, new_ids: NewPartIds
     ) -> list[Part]:
         """Return the parts for the agents, files, cells and variables that a prompt names with an at sign."""
-        parts = self._agent_parts(typed, new_ids)
+        parts = self._agent_parts(text_part, new_ids)
         if not any(isinstance(part, SubtaskPart) for part in parts):
-            parts += await self._project_file_parts(tools, user, typed, new_ids)
+            parts += await self._project_file_parts(tools, user, text_part, new_ids)
             parts += await self._notebook.parts(
-                tools, typed, new_ids, self.other_mentions(typed.text, tools.root, tools.cwd)
+                tools,
+                text_part,
+                new_ids,
+                self.other_mentions(text_part.text, tools.root, tools.cwd),
             )
         return parts
 
-    def _agent_parts(self, typed: TextPart, new_ids: NewPartIds) -> list[Part]:
+    def _agent_parts(self, text_part: TextPart, new_ids: NewPartIds) -> list[Part]:
         subagents = subagents_of(self._agents)
-        tasks = subtasks_in(typed.text, subagents)
+        tasks = subtasks_in(text_part.text, subagents)
         if tasks:
             return [
                 SubtaskPart(**new_ids(), prompt=task, description=_short_line(task), agent=name)
                 for name, task in tasks
             ]
         parts: list[Part] = []
-        for mention in agent_mentions(typed.text, subagents):
+        for mention in agent_mentions(text_part.text, subagents):
             source = {"value": f"@{mention.name}", "start": mention.start, "end": mention.end}
             parts.append(AgentPart(**new_ids(), name=mention.name, source=source))
         names = dict.fromkeys(part.name for part in parts if isinstance(part, AgentPart))
@@ -200,7 +203,7 @@ class Expander:
         self,
         tools: RunTools,
         user: UserMessage,
-        typed: TextPart,
+        text_part: TextPart,
         command: CustomCommand,
         arguments: str,
         new_ids: NewPartIds,
@@ -208,18 +211,18 @@ class Expander:
         """Return the parts with a command's filled template; raises UserError or ModelFailed where that is impossible."""
         filled = fill_template(command.template, arguments)
         try:
-            text, attached = await self._fill_text(tools, user, filled)
+            text, attached_parts = await self._fill_text(tools, user, filled)
         except PermissionDenied as denied:
             raise UserError(f"/{command.name} was not sent. {denied}") from None
         except Aborted:
             stopped = AbortedError(message=tools.abort.reason or "Stopped.")
             raise ModelFailed(stopped) from None
-        metadata = {COMMAND: command.name}
-        ignored_prompt = typed.model_copy(
-            update={"ignored": True, "metadata": {**(typed.metadata or {}), **metadata}}
+        metadata = {COMMAND_KEY: command.name}
+        ignored_prompt = text_part.model_copy(
+            update={"ignored": True, "metadata": {**(text_part.metadata or {}), **metadata}}
         )
         if self._is_subtask(command):
-            texts = [text, *(file_text for _, file_text, _ in attached)]
+            texts = [text, *(file_text for _, file_text, _ in attached_parts)]
             part = SubtaskPart(
                 **new_ids(),
                 prompt="\n\n".join(texts),
@@ -232,16 +235,16 @@ class Expander:
                 part.model_copy(update={"command": command.name, "model": model}),
             ]
         parts: list[Part] = [ignored_prompt, engine_text(new_ids, text, metadata)]
-        for mention, file_text, files in attached:
+        for mention, file_text, files in attached_parts:
             parts += _file_parts(tools.log, new_ids, mention, file_text, files, metadata)
         return parts
 
     async def _project_file_parts(
-        self, tools: RunTools, user: UserMessage, typed: TextPart, new_ids: NewPartIds
+        self, tools: RunTools, user: UserMessage, text_part: TextPart, new_ids: NewPartIds
     ) -> list[Part]:
         """Return the parts for the project's files that a prompt names with an at sign; other such words stay text."""
         parts: list[Part] = []
-        for mention in self.files_named(typed.text, tools.root, tools.cwd):
+        for mention in self.files_named(text_part.text, tools.root, tools.cwd):
             try:
                 content = await self._file_content(tools, user, mention.path)
             except Aborted:
@@ -265,26 +268,26 @@ class Expander:
         self, tools: RunTools, user: UserMessage, template: str
     ) -> tuple[str, list[tuple[FileMention, str, Any]]]:
         """Return the text with shell output filled in, and the mention, text and attachments of each file that it names."""
-        pieces: list[str] = []
+        texts: list[str] = []
         mentions: dict[str, FileMention] = {}
         subagents = set(subagents_of(self._agents))
         for piece in shell_pieces_of(template):
             if isinstance(piece, PromptShellCommand):
-                pieces.append(await self._shell_output(tools, user, piece.command))
+                texts.append(await self._shell_output(tools, user, piece.command))
             else:
-                offset = sum(map(len, pieces))
-                pieces.append(piece)
+                offset = sum(map(len, texts))
+                texts.append(piece)
                 for mention in file_mentions(piece, subagents):
                     shifted = dataclasses.replace(
                         mention, start=offset + mention.start, end=offset + mention.end
                     )
                     mentions.setdefault(mention.path, shifted)
-        attached = []
+        attached_parts = []
         for mention in list(mentions.values())[:MAX_FILES]:
             content = await self._file_content(tools, user, mention.path)
             if content is not None:
-                attached.append((mention, *content))
-        return "".join(pieces), attached
+                attached_parts.append((mention, *content))
+        return "".join(texts), attached_parts
 
     async def _shell_output(self, tools: RunTools, user: UserMessage, command: str) -> str:
         outcome = await self._call(tools, user, "bash", {"command": command})
@@ -344,7 +347,10 @@ def _is_expanded(message: Message) -> bool:
     return any(
         isinstance(part, AgentPart | SubtaskPart)
         or (isinstance(part, NotebookPart) and part.about != "runs")
-        or (isinstance(part, TextPart) and {COMMAND, ATTACHED_KEY} & (part.metadata or {}).keys())
+        or (
+            isinstance(part, TextPart)
+            and {COMMAND_KEY, ATTACHED_KEY} & (part.metadata or {}).keys()
+        )
         for part in message.parts
     )
 

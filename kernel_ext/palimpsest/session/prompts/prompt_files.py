@@ -20,7 +20,7 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import KERNEL, Attachment, FileSource, ResourceSource
 
 MAX_FILES = 20
-KINDS = "PNG, JPEG, GIF, WebP or PDF"
+FILE_TYPES = "PNG, JPEG, GIF, WebP or PDF"
 FILE_FORMS = (
     "A file with a prompt is a path, bytes, a data: URL, a figure or a picture, not {given}. Name a text in the "
     "prompt as @path."
@@ -47,7 +47,7 @@ def _attachment(file: Any, number: int) -> Attachment:
     name, data = _name_and_bytes(file, f"file-{number}")
     mime = image_type(data)
     if mime is None:
-        raise UserError(f"{name} is no {KINDS}. Name a text in the prompt as @path.")
+        raise UserError(f"{name} is no {FILE_TYPES}. Name a text in the prompt as @path.")
     fitted = FittedImage(mime, data)
     if mime.startswith("image/"):
         fitted = fit_image(data, name)
@@ -92,12 +92,12 @@ def _name_and_bytes(file: Any, name: str) -> tuple[str, bytes]:
 
 def decoded_data_url(url: str) -> bytes:
     """Return the content of a ``data:`` URL; raises UserError for one that is not in Base64."""
-    head, _, encoded = url.partition(",")
+    url_header, _, encoded_data = url.partition(",")
     try:
-        data = base64.b64decode("".join(encoded.split()), validate=True)
+        data = base64.b64decode("".join(encoded_data.split()), validate=True)
     except (binascii.Error, ValueError):
         data = b""
-    if not data or "base64" not in head:
+    if not data or "base64" not in url_header:
         raise UserError(f"{url[:40]}… is no data: URL in base64.")
     return data
 

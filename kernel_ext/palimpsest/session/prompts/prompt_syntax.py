@@ -85,14 +85,14 @@ def fill_template(template: str, arguments: str) -> str:
     Arguments are added at the end of a template without any placeholder.
     """
     numbers = [int(number) for number in _NUMBER.findall(template)]
-    highest = max(numbers, default=0)
+    highest_number = max(numbers, default=0)
     values = split_arguments(arguments)
 
     def argument(match: "re.Match[str]") -> str:
         number = int(match[1])
         if number == 0:
             return match[0]
-        if number == highest:
+        if number == highest_number:
             return " ".join(values[number - 1 :])
         return values[number - 1] if number <= len(values) else ""
 
@@ -101,7 +101,7 @@ def fill_template(template: str, arguments: str) -> str:
     text = placeholder.sub(
         lambda match: arguments if match[0] == _ALL else argument(match), template
     )
-    if not highest and _ALL not in template and arguments.strip():
+    if not highest_number and _ALL not in template and arguments.strip():
         text = f"{text}\n\n{arguments.strip()}"
     return text.strip()
 
@@ -133,11 +133,13 @@ def notebook_mentions(text: str, excluded_names: Collection[str] = ()) -> list[N
     mentions: dict[tuple[str, str], NotebookMention] = {}
     cell_starts: set[int] = set()
     for match in _CELL.finditer(text):
-        kind = _KINDS[match[1] or match[3]]
-        if kind in excluded_names:
+        mention_kind = _KINDS[match[1] or match[3]]
+        if mention_kind in excluded_names:
             continue
         cell_starts.add(match.start())
-        mention = NotebookMention(kind, match[2] or match[4] or "", match.start(), match.end())
+        mention = NotebookMention(
+            mention_kind, match[2] or match[4] or "", match.start(), match.end()
+        )
         mentions.setdefault((mention.kind, mention.target), mention)
     for match in _VARIABLE.finditer(text):
         if match[1] in excluded_names or match.start() in cell_starts:

@@ -15,27 +15,27 @@ def message_page(
     session_id: str,
     read_state: ReadState,
     count: int,
-    before: str,
+    before_id: str,
     *,
     flush: Callable[[], object] = lambda: None,
 ) -> Messages:
-    """Return ``count`` messages before the message ``before``, or the newest, oldest first; fewer at the beginning.
+    """Return ``count`` messages before the message ``before_id``, or the newest, oldest first; fewer at the beginning.
 
     ``read_state`` reads the messages in memory; older messages are read from the log, after ``flush``. Raises NotFound
-    where there is no message with the id ``before``, and UserError for a count below 1.
+    where there is no message with the id ``before_id``, and UserError for a count below 1.
     """
     if type(count) is not int or count < 1:
         raise UserError(f"A page has 1 message or more, not {count!r:.40}.")
-    page = read_state(lambda state: _loaded_page(state, count, before))
+    page = read_state(lambda state: _loaded_page(state, count, before_id))
     if page is not None:
         return page
     flush()
-    older = _loaded_page(store.open_messages(session_id, before, count), count, before)
-    return () if older is None else older
+    older_page = _loaded_page(store.open_messages(session_id, before_id, count), count, before_id)
+    return () if older_page is None else older_page
 
 
-def _loaded_page(state: State, count: int, before: str) -> Messages | None:
-    page = state.page(count, before)
-    if before and page == () and state.message(before) is None and not state.is_partial:
-        raise NotFound(f"There is no message {before!r} in this session.")
+def _loaded_page(state: State, count: int, before_id: str) -> Messages | None:
+    page = state.page(count, before_id)
+    if before_id and page == () and state.message(before_id) is None and not state.is_partial:
+        raise NotFound(f"There is no message {before_id!r} in this session.")
     return page

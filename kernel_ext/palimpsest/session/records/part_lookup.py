@@ -42,21 +42,21 @@ def find_part(messages: Messages, name: str) -> Target:
 
     Raises NotFound, and UserError where several match.
     """
-    piece = name.strip()
-    if piece in (LAST, SUMMARY):
-        return _find_by_word(messages, piece)
-    matching: dict[str, Target] = {}
+    id_piece = name.strip()
+    if id_piece in (LAST, SUMMARY):
+        return _find_by_word(messages, id_piece)
+    matching_targets: dict[str, Target] = {}
     for message in messages:
         for target in (Target(message), *(Target(message, part) for part in message.parts)):
-            if target.id == piece:
+            if target.id == id_piece:
                 return target
-            if _is_piece_of(target.id, piece):
-                matching[target.id] = target
-    if len(matching) == 1:
-        return next(iter(matching.values()))
-    if matching:
+            if _is_piece_of(target.id, id_piece):
+                matching_targets[target.id] = target
+    if len(matching_targets) == 1:
+        return next(iter(matching_targets.values()))
+    if matching_targets:
         raise UserError(
-            f"{name!r} could be {len(matching)} parts and messages. Give more of the id."
+            f"{name!r} could be {len(matching_targets)} parts and messages. Give more of the id."
         )
     raise NotFound(
         f"There is no part or message {one_line(name, MAX_QUOTE_CHARS)!r} in this session. Its id, or the beginning or the end of "
@@ -79,11 +79,11 @@ def _find_by_word(messages: Messages, name: str) -> Target:
     raise NotFound("There is no tool call in this session yet.")
 
 
-def _is_piece_of(identifier: str, piece: str) -> bool:
-    if len(piece.removeprefix("prt_").removeprefix("msg_")) < MIN_PIECE_CHARS:
+def _is_piece_of(identifier: str, id_piece: str) -> bool:
+    if len(id_piece.removeprefix("prt_").removeprefix("msg_")) < MIN_PIECE_CHARS:
         return False
     bare = identifier.partition("_")[2]
-    return identifier.startswith(piece) or bare.startswith(piece) or bare.endswith(piece)
+    return identifier.startswith(id_piece) or bare.startswith(id_piece) or bare.endswith(id_piece)
 
 
 def describe_target(target: Target) -> str:

@@ -31,25 +31,31 @@ class PromptPage:
 
 
 def prompt_page(
-    summaries: Sequence[SessionSummary], typed: Typed, first: str, cursor: str | None = None
+    summaries: Sequence[SessionSummary],
+    typed_prompts: Typed,
+    first_session: str,
+    cursor: str | None = None,
 ) -> PromptPage:
-    """Return a page of prompts: those of the session ``first``, then of the others, the newest sessions first.
+    """Return a page of prompts: those of the session ``first_session``, then of the others, the newest sessions first.
 
     Raises UserError for a cursor that no page has.
     """
     session_ids = [
         summary.id
         for summary in sorted(
-            summaries, key=lambda summary: (summary.id != first, -summary.updated, summary.id)
+            summaries,
+            key=lambda summary: (summary.id != first_session, -summary.updated, summary.id),
         )
-        if summary.id == first or (summary.parent_id is None and not summary.imported_from)
+        if summary.id == first_session or (summary.parent_id is None and not summary.imported_from)
     ]
-    begin, skipped = (
+    first_place, skipped_count = (
         _parse_cursor(cursor) if cursor is not None else (session_ids[0] if session_ids else "", 0)
     )
     prompts: list[str] = []
     chars = 0
-    for session_id, number, text in _prompts_from(session_ids, typed, begin, skipped):
+    for session_id, number, text in _prompts_from(
+        session_ids, typed_prompts, first_place, skipped_count
+    ):
         if len(prompts) == PAGE or (prompts and chars + len(text) > PAGE_CHARS):
             return PromptPage(tuple(prompts), f"{session_id}:{number}")
         if len(text) <= MAX_PROMPT_CHARS and text != (prompts[-1] if prompts else None):
@@ -59,15 +65,15 @@ def prompt_page(
 
 
 def _prompts_from(
-    sessions: Sequence[str], typed: Typed, begin: str, skipped: int
+    sessions: Sequence[str], typed_prompts: Typed, first_place: str, skipped_count: int
 ) -> Iterator[tuple[str, int, str]]:
     """Yield the prompts from a place on, each with its session and its number from the newest."""
     # If the session of the cursor was deleted since, the sessions after it are unknown: begin with all.
-    start = sessions.index(begin) if begin in sessions else 0
+    start = sessions.index(first_place) if first_place in sessions else 0
     for session_id in sessions[start:]:
-        newest_first = list(reversed(typed(session_id)))
+        newest_first = list(reversed(typed_prompts(session_id)))
         for number, text in enumerate(newest_first):
-            if session_id != begin or number >= skipped:
+            if session_id != first_place or number >= skipped_count:
                 yield session_id, number, text
 
 

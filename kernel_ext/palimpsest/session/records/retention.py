@@ -79,27 +79,27 @@ def prune_plan(
     trees = sorted(
         session_trees(summaries, sizes), key=lambda tree: (tree.updated, tree.summary.id)
     )
-    weights = {weight.id: weight for weight in sizes.sessions}
-    needed = _needed_by_forks(summaries)
+    weight_by_id = {weight.id: weight for weight in sizes.sessions}
+    needed_ids = _needed_by_forks(summaries)
     due, spared = [], []
-    total = sizes.total
+    total_bytes = sizes.total
     for tree in trees:
         is_old = limits.days is not None and now_ms - tree.updated >= limits.days * DAY_MS
-        is_large = limits.most_bytes is not None and total > limits.most_bytes
+        is_large = limits.most_bytes is not None and total_bytes > limits.most_bytes
         if not is_old and not is_large:
             continue
-        why = _reason_to_keep(tree, summaries, weights, needed, is_open, is_pinned)
+        why = _reason_to_keep(tree, summaries, weight_by_id, needed_ids, is_open, is_pinned)
         if why:
             spared.append(SessionTree(tree.summary, tree.ids, tree.bytes, tree.updated, why))
             continue
         due.append(tree)
-        total -= tree.bytes
+        total_bytes -= tree.bytes
     return PrunePlan(limits, tuple(due), tuple(spared), sizes.total)
 
 
 def session_trees(summaries: Sequence[SessionSummary], sizes: DiskUsage) -> list[SessionTree]:
     """Return the sessions that have no parent, each with its child sessions."""
-    weights = {session.id: session.bytes for session in sizes.sessions}
+    bytes_by_id = {session.id: session.bytes for session in sizes.sessions}
     by_id = {summary.id: summary for summary in summaries}
     trees = []
     for summary in summaries:
@@ -107,7 +107,9 @@ def session_trees(summaries: Sequence[SessionSummary], sizes: DiskUsage) -> list
             continue
         ids = with_children(summaries, summary.id)
         updated = max(by_id[name].updated for name in ids if name in by_id)
-        trees.append(SessionTree(summary, ids, sum(weights.get(name, 0) for name in ids), updated))
+        trees.append(
+            SessionTree(summary, ids, sum(bytes_by_id.get(name, 0) for name in ids), updated)
+        )
     return trees
 
 
@@ -115,7 +117,7 @@ def _reason_to_keep(
     tree: SessionTree,
     summaries: Sequence[SessionSummary],
     sizes: Mapping[str, SessionSize],
-    needed: frozenset[str],
+    needed_ids: frozenset[str],
     is_open: Callable[[str], bool],
     is_pinned: Callable[[str], bool],
 ) -> str:
@@ -126,7 +128,7 @@ def _reason_to_keep(
         for session_id in tree.ids
     ):
         return "in use"
-    if any(session_id in needed for session_id in tree.ids):
+    if any(session_id in needed_ids for session_id in tree.ids):
         return "a fork needs it"
     if any(session_id in shared for session_id in tree.ids):
         return "shared"

@@ -56,15 +56,15 @@ class Page:
 
 
 def search_page(
-    summaries: Sequence[SessionSummary], query: Query, prompts: Prompts, unread: int = 0
+    summaries: Sequence[SessionSummary], query: Query, prompts: Prompts, unread_count: int = 0
 ) -> Page:
     """Return a page of the sessions that a query finds; raises UserError for an invalid query.
 
-    ``unread`` is the number of older sessions that are not in ``summaries`` yet.
+    ``unread_count`` is the number of older sessions that are not in ``summaries`` yet.
     """
     if query.limit < 1 or query.number < 1:
         raise UserError("A page has at least one session, and pages are counted from 1.")
-    matching = sorted(
+    matching_sessions = sorted(
         (
             summary
             for summary in summaries
@@ -72,17 +72,21 @@ def search_page(
         ),
         key=_sort_key,
     )
-    start = (query.number - 1) * query.limit
+    first_index = (query.number - 1) * query.limit
     if query.cursor is not None:
         after = _parse_cursor(query.cursor)
-        start = next(
-            (index for index, summary in enumerate(matching) if _sort_key(summary) > after),
-            len(matching),
+        first_index = next(
+            (
+                index
+                for index, summary in enumerate(matching_sessions)
+                if _sort_key(summary) > after
+            ),
+            len(matching_sessions),
         )
-    rows = tuple(matching[start : start + query.limit])
-    has_more = start + len(rows) < len(matching) or unread > 0
+    rows = tuple(matching_sessions[first_index : first_index + query.limit])
+    has_more = first_index + len(rows) < len(matching_sessions) or unread_count > 0
     cursor = _cursor(rows[-1]) if has_more and rows else None
-    return Page(rows, len(matching) + unread, start + 1, cursor, unread)
+    return Page(rows, len(matching_sessions) + unread_count, first_index + 1, cursor, unread_count)
 
 
 def _sort_key(summary: SessionSummary) -> tuple[int, str]:
@@ -99,11 +103,11 @@ def _has_kind(summary: SessionSummary, query: Query) -> bool:
 def _has_words(summary: SessionSummary, query: Query, prompts: Prompts) -> bool:
     query_words = query.words.casefold().split()
     own_text = f"{summary.title}\n{summary.notebook or ''}\n{summary.id}".casefold()
-    missing = [word for word in query_words if word not in own_text]
-    if not missing:
+    missing_words = [word for word in query_words if word not in own_text]
+    if not missing_words:
         return True
     prompts_text = "\n".join(prompts(summary.id)).casefold()
-    return all(word in prompts_text for word in missing)
+    return all(word in prompts_text for word in missing_words)
 
 
 def _cursor(summary: SessionSummary) -> str:
@@ -129,11 +133,11 @@ def with_children(summaries: Sequence[SessionSummary], session_id: str) -> tuple
     return (*below, session_id)
 
 
-def matches_id(session_id: str, piece: str) -> bool:
+def matches_id(session_id: str, id_piece: str) -> bool:
     """Return whether a text names a session: by the beginning of its id, or by enough of its end."""
     bare = session_id.partition("_")[2]
-    is_long_enough = len(piece) >= MIN_PIECE_CHARS
-    return session_id.startswith(piece) or (is_long_enough and bare.endswith(piece))
+    is_long_enough = len(id_piece) >= MIN_PIECE_CHARS
+    return session_id.startswith(id_piece) or (is_long_enough and bare.endswith(id_piece))
 
 
 def typed_prompts(store: Store, session_id: str) -> list[str]:

@@ -67,11 +67,11 @@ class RecordedAnswers:
         fixed = mode != "ask" or self._services.rules.locked_settings.locked_by("replay")
         return "never" if not fixed and self._is_switched_off(notebook) else mode
 
-    def switch_replay(self, notebook: str | None, *, on: bool) -> None:
+    def switch_replay(self, notebook: str | None, *, is_on: bool) -> None:
         """Switch the recorded answers of a notebook's cells on, or have its cells send their prompts each time."""
         grants = self._services.rules.effective_rules.grants
         name = self._notebook_name(notebook)
-        if on:
+        if is_on:
             grants.drop_grants(None, SWITCH, name)
         else:
             grants.add(grants.new_grant(SWITCH, name, None))
@@ -90,10 +90,10 @@ class RecordedAnswers:
         notebook: str | None,
         *,
         current: str,
-        anew: bool,
+        sends_anew: bool,
         only_this: bool,
-        reached: Mapping[str, int],
-        began: int,
+        reached_turns: Mapping[str, int],
+        began_ms: int,
     ) -> FoundAnswer:
         """Return the recorded answer of a prompt.
 
@@ -102,32 +102,36 @@ class RecordedAnswers:
             notebook: The notebook's path relative to the kernel's start directory; None searches every session of
                 the project.
             current: The id of the session that the prompt would go to; empty where it would be created.
-            anew: Whether the cell begins a new session, so that only first turns of sessions are considered.
+            sends_anew: Whether the cell begins a new session, so that only first turns of sessions are considered.
             only_this: Whether the cell names its session, so that no other is searched.
-            reached: By session, the start of the newest turn that this run of the notebook has reached.
-            began: The start of this run of the notebook, in milliseconds since 1970.
+            reached_turns: By session, the start of the newest turn that this run of the notebook has reached.
+            began_ms: The start of this run of the notebook, in milliseconds since 1970.
         """
-        newest = FoundAnswer()
-        if current and not anew:
-            newest = await self._find_in_session(current, prompt, reached.get(current, 0), began)
+        newest_found = FoundAnswer()
+        if current and not sends_anew:
+            newest_found = await self._find_in_session(
+                current, prompt, reached_turns.get(current, 0), began_ms
+            )
             if (
-                newest.turn is not None
-                or newest.unanswered_reason != "new"
+                newest_found.turn is not None
+                or newest_found.unanswered_reason != "new"
                 or only_this
-                or reached.get(current)
+                or reached_turns.get(current)
             ):
-                return newest
-        end = time.monotonic() + SEARCH_SECONDS
+                return newest_found
+        deadline = time.monotonic() + SEARCH_SECONDS
         for summary in await self._other_sessions(
-            self._notebook_name(notebook), current if not anew else ""
+            self._notebook_name(notebook), current if not sends_anew else ""
         ):
-            if time.monotonic() > end:
-                return replace(newest, has_history=True)
-            since = reached.get(summary.id, 0)
-            answer = await self._find_in_session(summary.id, prompt, since, began, first=anew)
-            if answer.turn is not None or (answer.unanswered_reason != "new" and not anew):
+            if time.monotonic() > deadline:
+                return replace(newest_found, has_history=True)
+            since = reached_turns.get(summary.id, 0)
+            answer = await self._find_in_session(
+                summary.id, prompt, since, began_ms, only_first=sends_anew
+            )
+            if answer.turn is not None or (answer.unanswered_reason != "new" and not sends_anew):
                 return answer
-        return newest
+        return newest_found
 
     async def calls(self, turn: RecordedTurn) -> tuple[RecordedCall, ...]:
         """Return the calls of Python in a turn and its tasks that ran to their end, in order."""
@@ -159,12 +163,12 @@ class RecordedAnswers:
         asking = [verdict for verdict in verdicts if isinstance(verdict, MustAsk)]
         if any(must_ask.locked for must_ask in asking):
             return "locked"
-        approved = (
+        is_approved = (
             not asking
             or yes
             or services.rules.approved_code.is_approved(call.session_id, call.code)
         )
-        return "yes" if approved else "ask"
+        return "yes" if is_approved else "ask"
 
     def approved_texts(self, call: RecordedCall) -> tuple[str, ...]:
         """Return the newest code of the call's session that the user approved on this machine, without keys."""
@@ -186,30 +190,36 @@ class RecordedAnswers:
             return False
         return name.startswith("rehearsal/")
 
-    async def _other_sessions(self, notebook: str, but: str) -> Sequence[SessionSummary]:
+    async def _other_sessions(self, notebook: str, except_id: str) -> Sequence[SessionSummary]:
         listed = await asyncio.to_thread(self._services.store.list)
         return [
             summary
             for summary in listed
             if summary.parent_id is None
-            and summary.id != but
+            and summary.id != except_id
             and notebook in ("", summary.notebook)
         ][:MAX_SESSIONS]
 
     async def _find_in_session(
-        self, session_id: str, prompt: CellPrompt, reached: int, began: int, *, first: bool = False
+        self,
+        session_id: str,
+        prompt: CellPrompt,
+        reached_turn: int,
+        began_ms: int,
+        *,
+        only_first: bool = False,
     ) -> FoundAnswer:
         turns = await self._turns(session_id)
-        verdict = find_recorded(turns[:1] if first else turns, prompt, reached)
+        verdict = find_recorded(turns[:1] if only_first else turns, prompt, reached_turn)
         own_turns = [
             turn for turn in turns if turn.cell_id is not None and turn.cell_id == prompt.cell_id
         ]
-        earlier = own_turns[-1].id if own_turns else ""
+        earlier_id = own_turns[-1].id if own_turns else ""
         if isinstance(verdict, RecordedTurn):
             return FoundAnswer(verdict, session_id=session_id, has_history=True)
         known_session = session_id if verdict != "new" else ""
-        has_history = any(turn.asked < began for turn in turns)
-        return FoundAnswer(None, verdict, known_session, has_history, earlier)
+        has_history = any(turn.asked < began_ms for turn in turns)
+        return FoundAnswer(None, verdict, known_session, has_history, earlier_id)
 
     async def notes(self, turn: RecordedTurn) -> tuple[Record, ...]:
         """Return the records of a turn's questions, answers and decisions, and of its prompt's delivery."""
@@ -233,22 +243,22 @@ class RecordedAnswers:
         A compacted session has only its newest messages in memory; the older ones are read from its log once, since
         reading ten thousand takes seconds.
         """
-        live = self._live_state(session_id)
-        if live is not None and not live.is_partial:
-            return _visible_turns(recorded_turns(session_id, live.messages()), live)
-        loaded = self._loaded_turns.get(session_id)
-        revert = _reverted_message(live)
-        if live is None or loaded is None or loaded.revert != revert:
+        live_state = self._live_state(session_id)
+        if live_state is not None and not live_state.is_partial:
+            return _visible_turns(recorded_turns(session_id, live_state.messages()), live_state)
+        loaded_turns = self._loaded_turns.get(session_id)
+        revert = _reverted_message(live_state)
+        if live_state is None or loaded_turns is None or loaded_turns.revert != revert:
             state = await self._loaded_state(session_id)
             if state is None:
                 return ()
             turns = await asyncio.to_thread(lambda: recorded_turns(session_id, state.messages()))
-            if live is None:
+            if live_state is None:
                 return _visible_turns(turns, state)
-            loaded = self._loaded_turns[session_id] = _LoadedTurns(turns, revert)
-        newer = {turn.id: turn for turn in recorded_turns(session_id, live.messages())}
-        turns_by_id = {turn.id: turn for turn in loaded.turns} | newer
-        return _visible_turns(tuple(turns_by_id.values()), live)
+            loaded_turns = self._loaded_turns[session_id] = _LoadedTurns(turns, revert)
+        newer = {turn.id: turn for turn in recorded_turns(session_id, live_state.messages())}
+        turns_by_id = {turn.id: turn for turn in loaded_turns.turns} | newer
+        return _visible_turns(tuple(turns_by_id.values()), live_state)
 
     async def _session(self, session_id: str) -> SessionInfo | None:
         """Return a session's own record; None where it cannot be read."""
@@ -316,12 +326,14 @@ def _reverted_message(state: State | None) -> str | None:
 
 def _visible_turns(turns: tuple[RecordedTurn, ...], state: State) -> tuple[RecordedTurn, ...]:
     """Return a session's turns without those that are reverted, in whole or in part."""
-    first = _reverted_message(state)
-    if first is None:
+    first_hidden = _reverted_message(state)
+    if first_hidden is None:
         return turns
     ids = [{turn.id, *(message.id for message in turn.messages)} for turn in turns]
     return turns[
-        : next((index for index, turn_ids in enumerate(ids) if first in turn_ids), len(turns))
+        : next(
+            (index for index, turn_ids in enumerate(ids) if first_hidden in turn_ids), len(turns)
+        )
     ]
 
 

@@ -49,11 +49,11 @@ def recorded_turns(session_id: str, messages: Messages) -> tuple[RecordedTurn, .
 
 
 def find_recorded(
-    turns: Sequence[RecordedTurn], prompt: CellPrompt, reached: int
+    turns: Sequence[RecordedTurn], prompt: CellPrompt, reached_turn: int
 ) -> RecordedTurn | Unanswered:
     """Return the turn whose answer applies to a prompt, or why none does.
 
-    ``reached`` is the time at which the newest turn that this run of the notebook has reached in the session was
+    ``reached_turn`` is the time at which the newest turn that this run of the notebook has reached in the session was
     sent; 0 before the first.
     """
     cell_turns = [
@@ -68,7 +68,7 @@ def find_recorded(
         return "unfinished"
     last_runs = {turn.cell_id: _last_run(finished, turn.cell_id) for turn in finished}
     later_turns = sorted(
-        (turn for run in last_runs.values() for turn in run if turn.asked > reached),
+        (turn for run in last_runs.values() for turn in run if turn.asked > reached_turn),
         key=attrgetter("asked"),
     )
     return later_turns[0] if later_turns else "moved"

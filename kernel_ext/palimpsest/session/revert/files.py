@@ -26,8 +26,8 @@ from palimpsest.transcript.parts import PatchPart, StepFinishPart
 from palimpsest.transcript.session_record.reverts import RevertedFile, RevertState
 from palimpsest.transcript.strings.relative_paths import path_problem
 
-OUTSIDE = "it lies outside the project, where no earlier state is kept"
-GONE = "the snapshot that held it is no longer kept"
+OUTSIDE_REASON = "it lies outside the project, where no earlier state is kept"
+GONE_REASON = "the snapshot that held it is no longer kept"
 
 Files = tuple[tuple[WantedFile, ...], tuple[tuple[str, str], ...]]
 """The state to restore for each file, and the files whose snapshot is unusable, with the reason."""
@@ -60,7 +60,7 @@ class SnapshotReader:
 
 
 def wanted_files(
-    snapshots: Snapshots, messages: Messages, plan: RevertPlan, standing: RevertState | None
+    snapshots: Snapshots, messages: Messages, plan: RevertPlan, standing_revert: RevertState | None
 ) -> Files:
     """Return the state to restore for each file, and the files whose snapshot no longer exists or is not used."""
     trees = SnapshotReader(snapshots)
@@ -74,11 +74,11 @@ def wanted_files(
                 changed_between.add(path)
             restore_from.setdefault(path, patch.hash)
             left_by_agent[path] = trees.entry(after_step, path)
-    if standing is not None:
-        for path in standing.files:
-            left_by_agent[path] = trees.entry(standing.left, path)
-            if standing.snapshot is not None:
-                restore_from.setdefault(path, standing.snapshot)
+    if standing_revert is not None:
+        for path in standing_revert.files:
+            left_by_agent[path] = trees.entry(standing_revert.left, path)
+            if standing_revert.snapshot is not None:
+                restore_from.setdefault(path, standing_revert.snapshot)
     wanted, impossible = _wanted_files(trees, restore_from, left_by_agent, changed_between)
     unseen = [path for path in plan.written_files if path not in restore_from]
     return wanted, impossible + _files_without_snapshot(snapshots, trees, messages, unseen)
@@ -100,7 +100,7 @@ def _files_without_snapshot(
     paths: list[tuple[str, str]] = []
     for path in written_paths:
         if path.startswith("/") or Path(path).is_absolute():
-            paths.append((path, OUTSIDE))
+            paths.append((path, OUTSIDE_REASON))
         elif (problem := path_problem(path, snapshots.excluded_folders)) is not None:
             paths.append((path, problem))
         elif tree is not None and tree.get(path) is None and tree.left_out(path):
@@ -118,11 +118,13 @@ def _paths(snapshots: Snapshots, patch: PatchPart, after_step: str | None) -> tu
         return patch.files
 
 
-def files_to_bring_back(snapshots: Snapshots, standing: RevertState) -> Files:
+def files_to_bring_back(snapshots: Snapshots, standing_revert: RevertState) -> Files:
     """Return the state to restore for each file when a revert is undone."""
     trees = SnapshotReader(snapshots)
-    restore_from = dict.fromkeys(standing.files, standing.snapshot or "")
-    left_by_agent = {path: trees.entry(standing.left, path) for path in standing.files}
+    restore_from = dict.fromkeys(standing_revert.files, standing_revert.snapshot or "")
+    left_by_agent = {
+        path: trees.entry(standing_revert.left, path) for path in standing_revert.files
+    }
     return _wanted_files(trees, restore_from, left_by_agent, set())
 
 
@@ -132,17 +134,17 @@ def _wanted_files(
     left_by_agent: dict[str, TreeEntry | None],
     changed_between: set[str],
 ) -> Files:
-    wanted: list[WantedFile] = []
-    impossible: list[tuple[str, str]] = []
+    wanted_list: list[WantedFile] = []
+    impossible_files: list[tuple[str, str]] = []
     for path, name in restore_from.items():
         tree = trees.tree(name)
         if tree is None:
-            impossible.append((path, trees.unusable_reasons.get(name, GONE)))
+            impossible_files.append((path, trees.unusable_reasons.get(name, GONE_REASON)))
         else:
-            wanted.append(
+            wanted_list.append(
                 wanted_file(path, tree, left_by_agent[path], disturbed=path in changed_between)
             )
-    return tuple(wanted), tuple(impossible)
+    return tuple(wanted_list), tuple(impossible_files)
 
 
 def preview_files(snapshots: Snapshots, files: Files) -> tuple[RevertedFile, ...]:
@@ -159,23 +161,25 @@ def revert_files(
     snapshots: Snapshots, files: Files, overwrite: Collection[str]
 ) -> tuple[RevertedFile, ...]:
     """Restore the files, and return what was done with each, sorted by path; ``overwrite`` names conflicts."""
-    moves = plan_restores(snapshots, files[0])
-    reverted = {file.file: file for file in (_reverted_file(snapshots, move) for move in moves)}
-    done = perform_restores(snapshots, moves, overwrite)
-    for path, problem in done.failed_paths:
-        reverted[path] = reverted[path].model_copy(
+    restores = plan_restores(snapshots, files[0])
+    reverted_files = {
+        file.file: file for file in (_reverted_file(snapshots, restore) for restore in restores)
+    }
+    result = perform_restores(snapshots, restores, overwrite)
+    for path, problem in result.failed_paths:
+        reverted_files[path] = reverted_files[path].model_copy(
             update={"action": "impossible", "reason": problem}
         )
-    for move in moves:
-        if move.action == "conflict" and move.path in done.files:
-            action = "delete" if move.wanted_entry is None else "restore"
-            reverted[move.path] = reverted[move.path].model_copy(
+    for restore in restores:
+        if restore.action == "conflict" and restore.path in result.files:
+            action = "delete" if restore.wanted_entry is None else "restore"
+            reverted_files[restore.path] = reverted_files[restore.path].model_copy(
                 update={"action": action, "reason": None}
             )
     impossible = [
         RevertedFile(file=path, action="impossible", reason=unusable) for path, unusable in files[1]
     ]
-    return tuple(sorted([*reverted.values(), *impossible], key=lambda file: file.file))
+    return tuple(sorted([*reverted_files.values(), *impossible], key=lambda file: file.file))
 
 
 def changed_by(files: Iterable[RevertedFile]) -> tuple[str, ...]:
@@ -183,11 +187,13 @@ def changed_by(files: Iterable[RevertedFile]) -> tuple[str, ...]:
     return tuple(file.file for file in files if file.action in {"restore", "delete"})
 
 
-def _reverted_file(snapshots: Snapshots, move: FileRestore) -> RevertedFile:
+def _reverted_file(snapshots: Snapshots, restore: FileRestore) -> RevertedFile:
     diff = None
-    if move.action in {"write", "delete", "conflict"}:
-        diff = file_diff(snapshots, move.path, snapshots.store_entry(move.path), move.wanted_entry)
-    action = {"write": "restore"}.get(move.action, move.action)
+    if restore.action in {"write", "delete", "conflict"}:
+        diff = file_diff(
+            snapshots, restore.path, snapshots.store_entry(restore.path), restore.wanted_entry
+        )
+    action = {"write": "restore"}.get(restore.action, restore.action)
     return RevertedFile.model_validate(
-        {"file": move.path, "action": action, "reason": move.reason or None, "diff": diff}
+        {"file": restore.path, "action": action, "reason": restore.reason or None, "diff": diff}
     )

@@ -132,23 +132,23 @@ REQUEST_RULES = ("prune/", "remind/", "recover/", "hook/", OWN_POLICY)
 
 def _before_request(store: Store, session_id: str, request: int | str) -> tuple[str, int]:
     """Return the id of the message that a request fills, and the number of the record before its decisions."""
-    filled = _message_requests(store, session_id)
+    request_list = _message_requests(store, session_id)
     if isinstance(request, int) and not isinstance(request, bool):
-        matching = filled[request - 1 : request] if request > 0 else []
+        matching_requests = request_list[request - 1 : request] if request > 0 else []
     else:
-        matching = [
+        matching_requests = [
             filled_request
-            for filled_request in filled
+            for filled_request in request_list
             if filled_request[0] and filled_request[0] == request
         ]
-    if not matching:
+    if not matching_requests:
         advice = "Fork it at a message, or whole."
-        if filled:
-            advice = f"Name one from 1 to {len(filled)}, or its id."
+        if request_list:
+            advice = f"Name one from 1 to {len(request_list)}, or its id."
         raise NotFound(
-            f"There is no request {request!r} in session {session_id!r}; it has {len(filled)}. {advice}"
+            f"There is no request {request!r} in session {session_id!r}; it has {len(request_list)}. {advice}"
         )
-    message_id, place = matching[0][1], 0
+    message_id, place = matching_requests[0][1], 0
     for record in store.read(session_id):
         event = record.event
         if isinstance(event, MessageUpdated) and event.info.id == message_id:
@@ -166,13 +166,13 @@ def _message_requests(store: Store, session_id: str) -> list[tuple[str, str]]:
 
     An imported session has no journaled requests: each of its answers counts as one without an id, as in review.
     """
-    journaled = [
+    journaled_requests = [
         (record.event.request.id, record.event.request.message_id)
         for record in store.read(session_id, only=("step.requested",))
         if isinstance(record.event, StepRequested) and record.event.request.message_id is not None
     ]
-    if journaled:
-        return journaled
+    if journaled_requests:
+        return journaled_requests
     answers = (
         record.event.info
         for record in store.read(session_id, only=("message.updated",))

@@ -55,10 +55,10 @@ from palimpsest.transcript.session_record.reverts import (
 )
 from palimpsest.transcript.session_record.sessions import SessionInfo, standing_revert
 
-LAST = "last"
+LAST_NAME = "last"
 SNAPSHOTS_OFF = "Changes of files are not kept here (snapshot = false), so files stay as they are."
 IN_MEMORY_ONLY = "This kernel keeps its sessions in memory only, so files stay as they are."
-BUSY = "The agent works; wait for its answer, or stop it, and then take it back."
+BUSY_SENTENCE = "The agent works; wait for its answer, or stop it, and then take it back."
 NOTHING_REVERTED = "Nothing is reverted in this session."
 EXCERPT_CHARS = 80
 
@@ -96,21 +96,23 @@ class LiveReverts:
         async with self.lock:
             self._check_idle()
             messages, revert, plan = await self._plan(name)
-            files, before, after = await self._restore_files(messages, plan, revert, overwrite)
-            changed = set(changed_by(files))
+            files, snapshot_before, snapshot_after = await self._restore_files(
+                messages, plan, revert, overwrite
+            )
+            changed_paths = set(changed_by(files))
             if revert is not None:
-                changed |= set(revert.files)
+                changed_paths |= set(revert.files)
             revert_state = RevertState(
                 message_id=plan.message_id,
                 part_id=plan.part_id,
-                snapshot=plan.restore_from or before,
-                left=after,
-                files=tuple(sorted(changed)),
+                snapshot=plan.restore_from or snapshot_before,
+                left=snapshot_after,
+                files=tuple(sorted(changed_paths)),
                 diff=tuple(_diff_without_lines(file) for file in files if file.diff is not None),
                 kept=tuple(file.file for file in files if file.action == "conflict"),
             )
             await self._journal_revert(revert_state, files)
-            return self._describe_plan(messages, plan, files, done=True)
+            return self._describe_plan(messages, plan, files, is_done=True)
 
     async def unrevert(self, overwrite: Collection[str] = ()) -> RevertPreview:
         """Undo the revert that is in effect."""
@@ -129,7 +131,7 @@ class LiveReverts:
                 )
             await self._journal_revert(None, files)
             plan = RevertPlan(revert.message_id, revert.part_id, None, ())
-            return self._describe_plan(self._log.state.messages(), plan, files, done=True)
+            return self._describe_plan(self._log.state.messages(), plan, files, is_done=True)
 
     async def cleanup(self) -> int:
         """Remove reverted messages and parts permanently; returns the number of messages removed."""
@@ -143,22 +145,23 @@ class LiveReverts:
         self._check_idle()
         await self._load_whole_session()
         messages = self._log.state.messages()
-        hidden = hidden_by_revert(messages, revert)
+        hidden_messages = hidden_by_revert(messages, revert)
         session = self._log.state.session
         events: list[Any] = [
-            MessageRemoved(message_id=message_id) for message_id in hidden.messages
+            MessageRemoved(message_id=message_id) for message_id in hidden_messages.messages
         ]
         events += [
-            PartRemoved(message_id=message_id, part_id=part) for message_id, part in hidden.part_ids
+            PartRemoved(message_id=message_id, part_id=part)
+            for message_id, part in hidden_messages.part_ids
         ]
         if session is not None:
             update = {
                 "revert": None,
-                "summary": without_turns(session.summary, hidden.messages, messages),
+                "summary": without_turns(session.summary, hidden_messages.messages, messages),
             }
             events.append(SessionUpdated(session=session.model_copy(update=update)))
         self._log.append(*events, sync=True)
-        return len(hidden.messages)
+        return len(hidden_messages.messages)
 
     async def make_final(self) -> None:
         """Make a revert final before the session is continued.
@@ -193,12 +196,12 @@ class LiveReverts:
         await self._load_whole_session()
         messages, session = self._log.state.messages(), self._log.state.session
         revert = standing_revert(session)
-        if name in ("", LAST):
+        if name in ("", LAST_NAME):
             message_id, part_id = _newest_prompt(without_reverted(messages, revert)), None
         else:
             target = find_part(messages, name)
             message_id, part_id = target.message.id, target.part.id if target.part else None
-        plan = plan_revert(messages, message_id, part_id, standing=revert)
+        plan = plan_revert(messages, message_id, part_id, standing_revert=revert)
         if plan is None:
             raise NotFound(f"There is no message {name!r} in this session.")
         return messages, revert, plan
@@ -216,29 +219,29 @@ class LiveReverts:
             return (), None, None
         if files.background:
             await asyncio.wait(set(files.background))
-        before = await take_snapshot(files)
-        if before is None:  # without a snapshot the revert could not be undone
+        snapshot_before = await take_snapshot(files)
+        if snapshot_before is None:  # without a snapshot the revert could not be undone
             return (), None, None
         snapshots = files.snapshots
-        done = await asyncio.to_thread(
+        restored = await asyncio.to_thread(
             lambda: revert_files(
                 snapshots, wanted_files(snapshots, messages, plan, revert), overwrite
             )
         )
-        return done, before, await take_snapshot(files)
+        return restored, snapshot_before, await take_snapshot(files)
 
     async def _journal_revert(
         self, revert: RevertState | None, files: tuple[RevertedFile, ...]
     ) -> None:
         value = revert.model_dump(mode="json", exclude_none=True) if revert is not None else None
-        changed = [
+        changed_files = [
             file.diff for file in files if file.diff and file.action in {"restore", "delete"}
         ]
         self._log.change_session(revert=value, sync=True)
-        if changed and self.files is not None:
+        if changed_files and self.files is not None:
             try:
                 state = await asyncio.to_thread(
-                    merged_diffs, self.files.snapshots, self._log.state.diff, changed
+                    merged_diffs, self.files.snapshots, self._log.state.diff, changed_files
                 )
             except NotFound:
                 return
@@ -250,24 +253,24 @@ class LiveReverts:
         plan: RevertPlan,
         files: tuple[RevertedFile, ...],
         *,
-        done: bool = False,
+        is_done: bool = False,
     ) -> RevertPreview:
-        hidden = hidden_by_revert(
+        hidden_messages = hidden_by_revert(
             messages, RevertState(message_id=plan.message_id, part_id=plan.part_id)
         )
         by_id = {message.id: message for message in messages}
         return RevertPreview(
             message_id=plan.message_id,
             part_id=plan.part_id,
-            messages=tuple(_excerpt(by_id[message]) for message in hidden.messages),
+            messages=tuple(_excerpt(by_id[message]) for message in hidden_messages.messages),
             files=files,
             problem=self.problem,
-            done=done,
+            done=is_done,
         )
 
     def _check_idle(self) -> None:
         if self._is_busy():
-            raise SessionBusy(BUSY)
+            raise SessionBusy(BUSY_SENTENCE)
 
     async def _load_whole_session(self) -> None:
         """Load the whole session if part of it is only in the log."""
@@ -279,7 +282,7 @@ def live_reverts(
     services: Services,
     journal: Journal,
     log: SessionLog,
-    busy: Callable[[], bool],
+    is_busy: Callable[[], bool],
     own_notebook: Callable[[], frozenset[str]],
 ) -> LiveReverts:
     """Return the revert operations of a session that this kernel writes."""
@@ -290,7 +293,7 @@ def live_reverts(
         journal,
         log,
         lambda: services.store.load(journal.session_id),
-        busy,
+        is_busy,
         files,
         IN_MEMORY_ONLY if is_memory else SNAPSHOTS_OFF,
     )
@@ -323,7 +326,7 @@ class ReadOnlyReverts:
 def _patches(messages: Messages, session: SessionInfo | None, name: str) -> tuple[PatchPart, ...]:
     """Return the file changes of a turn, or without a name of the whole session."""
     messages = without_reverted(messages, standing_revert(session))
-    if name == LAST:
+    if name == LAST_NAME:
         messages = newest_turn(messages)
     elif name:
         messages = turn_of(messages, find_part(messages, name).message.id)

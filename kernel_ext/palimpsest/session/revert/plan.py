@@ -43,23 +43,28 @@ def plan_revert(
     message_id: str,
     part_id: str | None = None,
     *,
-    standing: RevertState | None = None,
+    standing_revert: RevertState | None = None,
 ) -> RevertPlan | None:
     """Plan the revert of a message, or of a part of it; None where there is no such message or part."""
     target = _target(messages, message_id, part_id)
     if target is None:
         return None
-    place, part = target
-    first = messages[place]
-    names = [message_part.id for message_part in first.parts]
-    visible = names.index(part) if part in names else 0
-    hidden = [first.model_copy(update={"parts": first.parts[visible:]}), *messages[place + 1 :]]
+    index, kept_part_id = target
+    first_message = messages[index]
+    part_ids = [message_part.id for message_part in first_message.parts]
+    visible_count = part_ids.index(kept_part_id) if kept_part_id in part_ids else 0
+    hidden_messages = [
+        first_message.model_copy(update={"parts": first_message.parts[visible_count:]}),
+        *messages[index + 1 :],
+    ]
     return RevertPlan(
-        messages[place].id,
-        part,
-        standing.snapshot if standing is not None else None,
-        tuple(patch for message in hidden for patch in _patches(message)),
-        tuple(dict.fromkeys(name for message in hidden for name in _written_files(message))),
+        messages[index].id,
+        kept_part_id,
+        standing_revert.snapshot if standing_revert is not None else None,
+        tuple(patch for message in hidden_messages for patch in _patches(message)),
+        tuple(
+            dict.fromkeys(name for message in hidden_messages for name in _written_files(message))
+        ),
     )
 
 
@@ -70,24 +75,26 @@ def hidden_by_revert(messages: Messages, revert: RevertState) -> Removal:
         return Removal()
     if revert.part_id is None:
         return Removal(tuple(message.id for message in messages[index:]))
-    names = [part.id for part in messages[index].parts]
-    first = names.index(revert.part_id) if revert.part_id in names else len(names)
-    removed = tuple((revert.message_id, name) for name in names[first:])
-    return Removal(tuple(message.id for message in messages[index + 1 :]), removed)
+    part_ids = [part.id for part in messages[index].parts]
+    first_hidden = part_ids.index(revert.part_id) if revert.part_id in part_ids else len(part_ids)
+    removed_parts = tuple((revert.message_id, name) for name in part_ids[first_hidden:])
+    return Removal(tuple(message.id for message in messages[index + 1 :]), removed_parts)
 
 
 def without_reverted(messages: Messages, revert: RevertState | None) -> Messages:
     """Return the messages that the model sees under a revert."""
     if revert is None:
         return messages
-    removed = hidden_by_revert(messages, revert)
-    names, parts = set(removed.messages), {part for _, part in removed.part_ids}
+    removal = hidden_by_revert(messages, revert)
+    message_ids, part_ids = set(removal.messages), {part for _, part in removal.part_ids}
     return tuple(
-        message.model_copy(update={"parts": tuple(p for p in message.parts if p.id not in parts)})
+        message.model_copy(
+            update={"parts": tuple(p for p in message.parts if p.id not in part_ids)}
+        )
         if message.id == revert.message_id
         else message
         for message in messages
-        if message.id not in names
+        if message.id not in message_ids
     )
 
 
@@ -97,33 +104,33 @@ def snapshot_after_step(messages: Messages, patch: PatchPart) -> str | None:
         return patch.after
     for message in messages:
         if message.id == patch.message_id:
-            ends = [
+            step_ends = [
                 answer_part
                 for answer_part in message.parts
                 if isinstance(answer_part, StepFinishPart)
             ]
-            return ends[-1].snapshot if ends else None
+            return step_ends[-1].snapshot if step_ends else None
     return None
 
 
 def _target(
     messages: Messages, message_id: str, part_id: str | None
 ) -> tuple[int, str | None] | None:
-    prompt_at: int | None = None
+    prompt_index: int | None = None
     for index, message in enumerate(messages):
         if isinstance(message.info, UserMessage):
-            prompt_at = index
+            prompt_index = index
         if message.id != message_id:
             continue
         if part_id is None:
-            return (index if prompt_at is None else prompt_at), None
-        names = [part.id for part in message.parts]
-        if part_id not in names:
+            return (index if prompt_index is None else prompt_index), None
+        part_ids = [part.id for part in message.parts]
+        if part_id not in part_ids:
             return None
-        before = message.parts[: names.index(part_id)]
-        if any(isinstance(earlier, TextPart | ToolPart) for earlier in before):
+        parts_before = message.parts[: part_ids.index(part_id)]
+        if any(isinstance(earlier, TextPart | ToolPart) for earlier in parts_before):
             return index, part_id
-        return (index if prompt_at is None else prompt_at), None
+        return (index if prompt_index is None else prompt_index), None
     return None
 
 

@@ -63,12 +63,12 @@ def outside_rules(caller: Agent) -> Rules:
     return tuple(rule for rule in caller.rules if rule.permission == "external_directory")
 
 
-def handed_limits(caller: Agent, agent: Agent, *, last: bool) -> tuple[Rules, ...]:
-    """Return the rules that limit a subagent: its caller's, and denials; with ``last`` it may start no subagent."""
+def handed_limits(caller: Agent, agent: Agent, *, last_rules: bool) -> tuple[Rules, ...]:
+    """Return the rules that limit a subagent: its caller's, and denials; with ``last_rules`` it may start no subagent."""
     denials = tuple(
         Rule(permission=name, action="deny")
         for name in NOT_INHERITED
-        if not agent.names_permission(name) or (last and name == "task")
+        if not agent.names_permission(name) or (last_rules and name == "task")
     )
     return tuple(
         rules for rules in (caller.rules, denials) if any(r.action == "deny" for r in rules)
@@ -76,17 +76,19 @@ def handed_limits(caller: Agent, agent: Agent, *, last: bool) -> tuple[Rules, ..
 
 
 def refuse_beyond(
-    limits: Sequence[Rules], base: Rules, permission: str, patterns: Sequence[str]
+    limits: Sequence[Rules], base_rules: Rules, permission: str, patterns: Sequence[str]
 ) -> None:
     """Raise PermissionDenied for a call that a session's limits deny, such as the rules of its parent's agent."""
     for rules in limits:
-        verdict = decide_call(permission, patterns, (*base, *rules))
+        verdict = decide_call(permission, patterns, (*base_rules, *rules))
         if isinstance(verdict, Denied):
             raise PermissionDenied(verdict.message, stops_turn=False, reason=verdict.description)
 
 
 def tools_hidden_by_limits(
-    limits: Sequence[Rules], base: Rules, permissions: dict[str, str]
+    limits: Sequence[Rules], base_rules: Rules, permissions: dict[str, str]
 ) -> frozenset[str]:
     """Return the tools, of a mapping of tool name to permission, that a session's limits deny altogether."""
-    return frozenset().union(*(hidden_tools(permissions, (*base, *rules)) for rules in limits))
+    return frozenset().union(
+        *(hidden_tools(permissions, (*base_rules, *rules)) for rules in limits)
+    )

@@ -76,8 +76,8 @@ from palimpsest.transcript.session_record.events import (
 from palimpsest.transcript.session_record.sessions import Busy, Idle
 from palimpsest.transcript.values import ModelRef
 
-RUN_ACTIVE = "The agent works already; wait for its answer, or stop it."
-STOPPED = "Stopped."
+RUN_ACTIVE_SENTENCE = "The agent works already; wait for its answer, or stop it."
+STOPPED_REASON = "Stopped."
 NOTHING_SAID = "Nothing was said in this session yet, so there is nothing to answer."
 ANSWER_NOT_WRITTEN = (
     "The answer came, and could not be written; it is lost when this kernel ends. {problem}"
@@ -112,7 +112,7 @@ class Runner:
     _compacting: str = ""
     """The key of the compaction that was requested last; its marker may not be written yet."""
     _joined_futures: list[asyncio.Future[Answer]] = field(default_factory=list)
-    _yes: set[str] = field(default_factory=set)
+    _approved_prompts: set[str] = field(default_factory=set)
     active_run: Run | None = None
     """The active run, if any."""
     _task: asyncio.Task[None] | None = None
@@ -123,18 +123,18 @@ class Runner:
         if prompt_id in self._answered_prompts:
             return self._answered_prompts[prompt_id]
         if prompt_id not in self._waiting_prompts:
-            journaled = journaled_options(options)
-            self._resolve(journaled)
+            stored_options = journaled_options(options)
+            self._resolve(stored_options)
             self._create_future(prompt_id)
             if options.yes:
-                self._yes.add(prompt_id)
+                self._approved_prompts.add(prompt_id)
             self._log.append(
                 PromptAdmitted(
                     prompt_id=prompt_id,
                     text=text,
                     delivery=options.delivery,
                     origin=options.origin,
-                    options=journaled,
+                    options=stored_options,
                 ),
                 sync=True,
             )
@@ -148,8 +148,8 @@ class Runner:
         All callers that join get the same answer. A run that is started answers what was left: the newest message, if
         it has no answer yet, and the prompts that wait. Raises UserError when the session has neither.
         """
-        begins = not self.is_busy
-        if begins:
+        starts_run = not self.is_busy
+        if starts_run:
             if newest_user(self._log.state.messages()) is not None:
                 self._start_task(self._run_prompts(lambda _run: None))
             elif self._log.state.inbox:
@@ -163,7 +163,7 @@ class Runner:
         except asyncio.CancelledError:
             if future in self._joined_futures:
                 self._joined_futures.remove(future)
-                if begins and not self._joined_futures:
+                if starts_run and not self._joined_futures:
                     self._stop_unawaited()
             raise
 
@@ -175,7 +175,7 @@ class Runner:
     def check_idle(self) -> None:
         """Raise SessionBusy while a run is active."""
         if self.is_busy:
-            raise SessionBusy(RUN_ACTIVE)
+            raise SessionBusy(RUN_ACTIVE_SENTENCE)
 
     def _start_task(self, coroutine: Coroutine[Any, Any, None]) -> None:
         self._task = asyncio.get_running_loop().create_task(coroutine)
@@ -215,7 +215,7 @@ class Runner:
             and run is not None
             and next(iter(run.delivered_prompts), None) == key
         ):
-            run.abort.set(STOPPED)
+            run.abort.set(STOPPED_REASON)
 
     def _stop_unawaited(self) -> None:
         """Stop a run that nobody awaits."""
@@ -225,22 +225,22 @@ class Runner:
             and not self._is_kernel_ending
             and self._waiting_prompts.keys().isdisjoint(run.delivered_prompts)
         ):
-            run.abort.set(STOPPED)
+            run.abort.set(STOPPED_REASON)
 
     async def wait_stopped(self, seconds: float) -> None:
         """Wait at most ``seconds`` until a stopped run has ended; return at once where none was stopped."""
         run, task = self.active_run, self._task
         if task is None or (run is not None and not run.abort.is_set()):
             return
-        ends: set[asyncio.Future[Any]] = {task}
+        awaited_futures: set[asyncio.Future[Any]] = {task}
         if run is not None and self._log.state.inbox:  # other prompts follow it
-            ends = {
+            awaited_futures = {
                 self._waiting_prompts[key]
                 for key in run.delivered_prompts
                 if key in self._waiting_prompts
             }
-        if ends:
-            await asyncio.wait(ends, timeout=seconds)
+        if awaited_futures:
+            await asyncio.wait(awaited_futures, timeout=seconds)
 
     async def retry(self) -> Answer:
         """Send the request that failed again, and await the answer of its turn.
@@ -251,30 +251,32 @@ class Runner:
         self.check_idle()
         messages = self._log.state.messages()
         error = turn_error(messages)
-        newest = messages[-1].info if messages else None
-        if error is None or not isinstance(newest, AssistantMessage):
+        newest_info = messages[-1].info if messages else None
+        if error is None or not isinstance(newest_info, AssistantMessage):
             raise UserError("There is nothing to try again: the newest turn did not fail.")
         if isinstance(error, AbortedError):
             raise UserError("The newest turn was stopped and did not fail; say how to go on.")
         key = self._ids.new("pmt")
         self._create_future(key)
-        answered = newest.parent_id
+        prompt_message_id = newest_info.parent_id
 
         def start(run: Run) -> None:
-            run.delivered_prompts[key] = answered
+            run.delivered_prompts[key] = prompt_message_id
 
-        self._start_task(self._run_prompts(start, again=True))
+        self._start_task(self._run_prompts(start, continues=True))
         return await self._wait_for_answer(key)
 
-    def cancel(self, reason: str, by: StoppedBy = "cancelled") -> bool:
+    def cancel(self, reason: str, stopped_by: StoppedBy = "cancelled") -> bool:
         """Stop the run and withdraw the prompts that wait; returns whether there was anything."""
-        waiting = self._log.state.inbox
-        for prompt_id in waiting:
+        waiting_prompts = self._log.state.inbox
+        for prompt_id in waiting_prompts:
             self.withdraw(prompt_id, stopped=True)
         if self.active_run is not None:
-            self.active_run.withdrawn_prompts += [prompt.text for prompt in waiting.values()]
-            self.active_run.abort.set(reason, by)
-        return bool(waiting) or self.active_run is not None
+            self.active_run.withdrawn_prompts += [
+                prompt.text for prompt in waiting_prompts.values()
+            ]
+            self.active_run.abort.set(reason, stopped_by)
+        return bool(waiting_prompts) or self.active_run is not None
 
     def withdraw(
         self, prompt_id: str, error: ErrorValue | None = None, *, stopped: bool | None = None
@@ -283,7 +285,7 @@ class Runner:
         if prompt_id not in self._log.state.inbox:
             return False
         self._log.append(PromptDelivered(prompt_id=prompt_id, stopped=stopped))
-        self._yes.discard(prompt_id)
+        self._approved_prompts.discard(prompt_id)
         answer = Answer(self._session_id, "", error=error or AbortedError(), stopped_by="withdrawn")
         self._set_answer(prompt_id, answer)
         return True
@@ -327,22 +329,22 @@ class Runner:
         """
         try:
             return await self.compactions.run_wait(self._recovery().wait_seconds)
-        except Aborted as closed:
-            raise WaitAborted(str(closed)) from None
+        except Aborted as error:
+            raise WaitAborted(str(error)) from None
 
     async def _join_compaction(self) -> Answer:
         """Await the compaction that runs, and return its summary as the answer."""
-        first = self._log.state.seq
+        first_seq = self._log.state.seq
         marker_message = next(
             message for message in reversed(self._log.state.messages()) if marker(message)
         )
         problem: ErrorValue | None = None
         try:
             await self.compactions.wait_until_ended()
-        except Aborted as closed:
-            problem = AbortedError(message=str(closed))
+        except Aborted as error:
+            problem = AbortedError(message=str(error))
         run = Run()
-        run.first_seq = first
+        run.first_seq = first_seq
         answer = self._collect(run, marker_message.id, problem)
         summary = tuple(message for message in answer.messages if is_summary(message))[:1]
         if not summary or not isinstance(summary[0].info, AssistantMessage):
@@ -361,27 +363,27 @@ class Runner:
 
     def _answer_joined(self) -> None:
         """Give the final answer of the run to all callers that joined it."""
-        joined, self._joined_futures = self._joined_futures, []
-        if not joined:
+        joined_futures, self._joined_futures = self._joined_futures, []
+        if not joined_futures:
             return
         answer = self._collect(Run(), newest_turn(self._log.state.messages()), None)
-        for future in joined:
+        for future in joined_futures:
             if not future.done():
                 future.set_result(answer)
 
-    async def _run_prompts(self, start: Start | None = None, *, again: bool = False) -> None:
+    async def _run_prompts(self, start: Start | None = None, *, continues: bool = False) -> None:
         try:
             self._log.append(SessionStatus(status=Busy()))
             if start is not None:
-                await self._turn(start, again=again)
+                await self._turn(start, continues=continues)
             while self._log.state.inbox:
                 await self._turn()
-        except Exception as broken:  # noqa: BLE001  callers that wait must get an answer, whatever failed
+        except Exception as error:  # noqa: BLE001  callers that wait must get an answer, whatever failed
             for prompt_id in list(self._waiting_prompts):
-                problem = defect_error(broken)
-                by = stop_reason_of_error(problem)
+                problem = defect_error(error)
+                stopped_by = stop_reason_of_error(problem)
                 self._set_answer(
-                    prompt_id, Answer(self._session_id, "", error=problem, stopped_by=by)
+                    prompt_id, Answer(self._session_id, "", error=problem, stopped_by=stopped_by)
                 )
         finally:
             try:
@@ -389,13 +391,13 @@ class Runner:
             finally:
                 self._answer_joined()
 
-    async def _turn(self, start: Start | None = None, *, again: bool = False) -> None:
-        """Run what ``start`` starts, else the oldest waiting prompt; ``again`` retries a turn that failed."""
+    async def _turn(self, start: Start | None = None, *, continues: bool = False) -> None:
+        """Run what ``start`` starts, else the oldest waiting prompt; ``continues`` retries a turn that failed."""
         run = self.active_run = Run()
         run.first_seq = self._log.state.seq + 1
         problem: ErrorValue | None = None
         run_context: RunContext | None = None
-        watching = asyncio.get_running_loop().create_task(
+        time_limit_task = asyncio.get_running_loop().create_task(
             run_turn_time_limit(run.abort, self.compactions, self._recovery())
         )
         try:
@@ -405,37 +407,40 @@ class Runner:
             else:
                 start(run)
             if start is not None or run.delivered_prompts:
-                self._journal_end(run, await run_turn(run_context, continues=again))
+                self._journal_end(run, await run_turn(run_context, continues=continues))
         except asyncio.CancelledError:
             run.abort.set("The kernel ends.", "interrupted")
             problem = AbortedError(message="The kernel ends.")
             raise
-        except Exception as broken:  # noqa: BLE001  one broken turn must not end the session
-            problem = defect_error(broken)
-            if not ends_runner(broken):
+        except Exception as error:  # noqa: BLE001  one broken turn must not end the session
+            problem = defect_error(error)
+            if not ends_runner(error):
                 # Otherwise nothing is journaled: the next kernel reports that this one ended before the answer.
-                self._journal_defect(run, problem, begun=run_context is not None)
+                self._journal_defect(run, problem, has_begun=run_context is not None)
             if start is None and not run.delivered_prompts:
                 self.withdraw(next(iter(self._log.state.inbox), ""), problem)
         finally:
-            watching.cancel()
+            time_limit_task.cancel()
             self.active_run = None
             self.compactions.turn_ended()
-            unwritten = await self._log.wait_until_written()
+            write_problem = await self._log.wait_until_written()
             for prompt_id, message_id in run.delivered_prompts.items():
                 answer = self._collect(run, message_id, problem)
                 self._set_answer(
-                    prompt_id, _answer_not_written(answer, unwritten) if unwritten else answer
+                    prompt_id,
+                    _answer_not_written(answer, write_problem) if write_problem else answer,
                 )
         if run_context is not None and problem is None and not self._is_compaction(run):
             self._on_run_end(run_context)
 
     def _is_compaction(self, run: Run) -> bool:
         """Return whether a run only wrote a summary that was requested."""
-        delivered = (
+        delivered_messages = (
             self._log.state.message(message_id) for message_id in run.delivered_prompts.values()
         )
-        return any(message is not None and marker(message) is not None for message in delivered)
+        return any(
+            message is not None and marker(message) is not None for message in delivered_messages
+        )
 
     def _journal_end(self, run: Run, guard: StoppedBy | None) -> None:
         """Journal why the turn ended: the reason of the abort, unless the turn had ended before.
@@ -444,41 +449,41 @@ class Runner:
         were withdrawn are journaled with it.
         """
         answers = self._answers(run)
-        by = guard
-        if run.abort.is_set() and by is None:
+        stopped_by = guard
+        if run.abort.is_set() and stopped_by is None:
             # A summary answers no prompt: the synthetic message after it still waits for an answer.
             messages = self._log.state.messages()
-            waits = bool(messages) and isinstance(messages[-1].info, UserMessage)
-            info = answers[-1].info if answers and not waits else None
+            awaits_answer = bool(messages) and isinstance(messages[-1].info, UserMessage)
+            info = answers[-1].info if answers and not awaits_answer else None
             reason = stop_reason_of(info) if isinstance(info, AssistantMessage) else None
-            by = run.abort.stopped_by if reason in (None, "cancelled") else reason
-        if run.abort.is_set() and by == run.abort.stopped_by:
+            stopped_by = run.abort.stopped_by if reason in (None, "cancelled") else reason
+        if run.abort.is_set() and stopped_by == run.abort.stopped_by:
             write_stop_error(self._log, self._log.state.messages(), run.abort.reason)
             answers = self._answers(run)
         if answers:
-            journal_stop_reason(self._log, by, answers, withdrawn=run.withdrawn_prompts)
+            journal_stop_reason(self._log, stopped_by, answers, withdrawn=run.withdrawn_prompts)
 
     def _answers(self, run: Run) -> Messages:
         """Return the answers of the turn so far."""
-        first = next(iter(run.delivered_prompts.values()), "")
-        return answers_after(self._log.state.messages(), first)
+        first_prompt = next(iter(run.delivered_prompts.values()), "")
+        return answers_after(self._log.state.messages(), first_prompt)
 
-    def _journal_defect(self, run: Run, problem: ErrorValue, *, begun: bool) -> None:
+    def _journal_defect(self, run: Run, problem: ErrorValue, *, has_begun: bool) -> None:
         """Write an internal error as the answer to the newest message, where it is read."""
         user = newest_user(self._log.state.messages())
-        if user is None or not begun:
+        if user is None or not has_begun:
             self._log.append(SessionError(error=problem))
         else:
             write_refusal(self._log, user, problem)
-        if begun:
+        if has_begun:
             self._journal_end(run, "error")
 
     def deliver_steers(self, run: Run) -> bool:
         """Turn steered prompts into messages; called by the loop before each request."""
-        steers = [p for p in self._log.state.inbox.values() if p.delivery == "steer"]
-        for prompt in steers:
+        steer_prompts = [p for p in self._log.state.inbox.values() if p.delivery == "steer"]
+        for prompt in steer_prompts:
             self._deliver(run, prompt)
-        return bool(steers)
+        return bool(steer_prompts)
 
     def _deliver(self, run: Run, prompt: PromptAdmitted) -> None:
         try:
@@ -502,12 +507,12 @@ class Runner:
             max_steps=prompt.options.get("max_steps"),
             joins=True if run.delivered_prompts else None,
         )
-        new = partial(self._ids.part, self._session_id, message.id)
-        part = TextPart(**new(), text=prompt.text)
-        files = [FilePart(**new(), **file.model_dump()) for file in files_of(prompt.options)]
+        new_ids = partial(self._ids.part, self._session_id, message.id)
+        part = TextPart(**new_ids(), text=prompt.text)
+        files = [FilePart(**new_ids(), **file.model_dump()) for file in files_of(prompt.options)]
         run.delivered_prompts[prompt.prompt_id] = message.id
-        run.yes = run.yes or prompt.prompt_id in self._yes
-        self._yes.discard(prompt.prompt_id)
+        run.yes = run.yes or prompt.prompt_id in self._approved_prompts
+        self._approved_prompts.discard(prompt.prompt_id)
         self._log.append(
             PromptDelivered(prompt_id=prompt.prompt_id, message_id=message.id),
             MessageUpdated(info=message),
@@ -518,8 +523,12 @@ class Runner:
 
     def _format_of_turn(self, run: Run) -> dict[str, Any] | None:
         """Return the format of the turn's structured answer, which a prompt that joins the turn keeps."""
-        began = self._log.state.message(next(iter(run.delivered_prompts.values()), ""))
-        return began.info.format if began and isinstance(began.info, UserMessage) else None
+        first_message = self._log.state.message(next(iter(run.delivered_prompts.values()), ""))
+        return (
+            first_message.info.format
+            if first_message and isinstance(first_message.info, UserMessage)
+            else None
+        )
 
     def _set_answer(self, prompt_id: str, answer: Answer) -> None:
         future = self._waiting_prompts.pop(prompt_id, None)

@@ -108,7 +108,7 @@ class TitleWriter:
             hold = requests.request_hold()
             if hold is not None:
                 await hold.wait_for_next_release()
-            titled = await run_title(
+            title_answer = await run_title(
                 requests,
                 dataclasses.replace(setup, model=model, info=info),
                 agent.prompt if agent is not None else None,
@@ -118,18 +118,18 @@ class TitleWriter:
         except Exception:
             LOGGER.exception("No title for session %s", self._log.session_id)
         else:
-            self._set_title(titled, provisional_title)
+            self._set_title(title_answer, provisional_title)
 
-    def _set_title(self, titled: SideAnswer, provisional_title: str) -> None:
+    def _set_title(self, title_answer: SideAnswer, provisional_title: str) -> None:
         """Set the title, unless the user has changed it, and add the usage of its request."""
         session = self._log.state.session
         if session is None:
             return
-        changed = with_usage(session, usage_cost(titled.usage, titled.cost))
-        title = title_from(titled.text)
+        changed_fields = with_usage(session, usage_cost(title_answer.usage, title_answer.cost))
+        title = title_from(title_answer.text)
         if title and session.title == provisional_title:
-            changed["title"] = title
-        self._log.change_session(**changed)
+            changed_fields["title"] = title
+        self._log.change_session(**changed_fields)
 
 
 def default_title(now_ms: int, *, child: bool = False) -> str:

@@ -67,17 +67,19 @@ class ToolGate:
             permission: str,
             patterns: Sequence[str],
             *,
-            also: Mapping[str, Sequence[str]] | None = None,
+            other_patterns: Mapping[str, Sequence[str]] | None = None,
             **more: Any,
         ) -> None:
             session = self._log.state.session
             if session is not None and session.limits:
                 rules = self._services.rules
                 base = rules.effective_rules.rules_of(session, rules.base_rules, ())
-                for name, texts in {permission: patterns, **(also or {})}.items():
+                for name, texts in {permission: patterns, **(other_patterns or {})}.items():
                     refuse_beyond(session.limits, base, name, texts)
             more |= {"rules": self._rules(message_id), "abort": run.abort, "yes": run.yes}
-            await self._pending_asks.ask_permission(caller, permission, patterns, also=also, **more)
+            await self._pending_asks.ask_permission(
+                caller, permission, patterns, other_patterns=other_patterns, **more
+            )
 
         return ask
 
@@ -115,15 +117,15 @@ class ToolGate:
         async with self._guard_lock:
             if loop in self._allowed_loops:
                 return
-            words = "the same call" if len(loop) == 1 else f"the same {len(loop)} calls"
+            calls_text = "the same call" if len(loop) == 1 else f"the same {len(loop)} calls"
             if self._refused_loops.get(loop, message_id) != message_id:
-                raise _denied_at_end(words)
+                raise _denied_at_end(calls_text)
             ask = self.asker(run, message_id, call.id, call.tool)
             try:
                 await ask(
                     "doom_loop",
                     [call.tool],
-                    title=f"The model repeats {words}. Go on?",
+                    title=f"The model repeats {calls_text}. Go on?",
                     always=[call.tool],
                 )
             except PermissionDenied as denied:
@@ -131,29 +133,29 @@ class ToolGate:
                     raise
                 self._refused_loops[loop] = message_id
                 if len(self._refused_loops) > MAX_LOOPS:
-                    raise _denied_at_end(words) from None
+                    raise _denied_at_end(calls_text) from None
                 raise PermissionDenied(
-                    LOOP_REFUSED.format(words=words),
+                    LOOP_REFUSED.format(words=calls_text),
                     stops_turn=False,
                     denied_by="engine",
-                    reason=REPEATED.format(words),
+                    reason=REPEATED.format(calls_text),
                 ) from None
             self._allowed_loops.add(loop)
 
 
-def _denied_at_end(words: str) -> PermissionDenied:
+def _denied_at_end(reason: str) -> PermissionDenied:
     return PermissionDenied(
-        TURN_ENDED.format(words=words),
+        TURN_ENDED.format(words=reason),
         stops_turn=True,
         denied_by="engine",
-        reason=REPEATED.format(words),
+        reason=REPEATED.format(reason),
         guard="circle",
     )
 
 
 def newest_calls(messages: Messages, *, upto: str) -> list[str]:
     """Return the newest calls of a call's turn, up to it, oldest first: as many as a loop is recognised by."""
-    calls: list[str] = []
+    call_texts: list[str] = []
     is_reached = False
     for message in reversed(messages):
         for part in reversed(message.parts):
@@ -164,16 +166,16 @@ def newest_calls(messages: Messages, *, upto: str) -> list[str]:
             metadata = part.metadata or {}
             is_ours = not (metadata.get("failed_attempt") or metadata.get("provider_executed"))
             if is_reached and is_ours:
-                calls.append(call_fingerprint(part.tool, part.state.input))
-                if len(calls) == max(PERIODS) * ROUNDS:
-                    return calls[::-1]
+                call_texts.append(call_fingerprint(part.tool, part.state.input))
+                if len(call_texts) == max(PERIODS) * ROUNDS:
+                    return call_texts[::-1]
         if (
             is_reached
             and isinstance(message.info, UserMessage)
             and any(isinstance(part, TextPart) and not part.synthetic for part in message.parts)
         ):
             break
-    return calls[::-1]
+    return call_texts[::-1]
 
 
 def call_fingerprint(tool: str, tool_input: dict[str, Any]) -> str:

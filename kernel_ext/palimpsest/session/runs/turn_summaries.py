@@ -122,7 +122,7 @@ class TurnSummaries:
         session = self._log.state.session
         if session is None:
             return
-        changed = with_usage(session, usage_cost(side_answer.usage, side_answer.cost))
+        changed_fields = with_usage(session, usage_cost(side_answer.usage, side_answer.cost))
         events: list[Event] = []
         summary_text = read_turn_summary(side_answer.text)
         message = self._log.state.message(prompt_id)
@@ -134,9 +134,9 @@ class TurnSummaries:
                 events.append(MessageUpdated(info=info))
             if summary_text.session:
                 paragraph = {BODY: summary_text.session, LAST_TURN: prompt_id}
-                changed["summary"] = {**(session.summary or {}), **paragraph}
-        self._log.append(*events, SessionUpdated(session=session.model_copy(update=changed)))
-        if events or "summary" in changed:
+                changed_fields["summary"] = {**(session.summary or {}), **paragraph}
+        self._log.append(*events, SessionUpdated(session=session.model_copy(update=changed_fields)))
+        if events or "summary" in changed_fields:
             self._on_summary()
 
 

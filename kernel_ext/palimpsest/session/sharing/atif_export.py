@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from palimpsest import __version__
-from palimpsest.context.reduction.applied_decisions import CLEARED
+from palimpsest.context.reduction.applied_decisions import CLEARED_TEXT
 from palimpsest.context.reduction.truncation import apply_truncation
 from palimpsest.render.formats.atif import OutputShown, TrajectoryHead, atif_trajectory
 from palimpsest.session.sharing.visible_state import visible_session
@@ -135,7 +135,7 @@ def _placeholder(decision: Decision, output: str) -> str:
     if decision.action == "drop":
         return ""
     if decision.action == "clear":
-        return str(numbers.get("text", CLEARED))
+        return str(numbers.get("text", CLEARED_TEXT))
     return apply_truncation(output, numbers)
 
 

@@ -53,9 +53,9 @@ MAX_PATH_CHARS = 300
 """Maximum characters of a path in a sentence about it."""
 
 
-def form_of(word: str) -> Form | None:
+def form_of(format_name: str) -> Form | None:
     """Return the format that a word or a file suffix names; None for an unknown one."""
-    name = OTHER_NAMES.get(word.lower().lstrip("."), word.lower().lstrip("."))
+    name = OTHER_NAMES.get(format_name.lower().lstrip("."), format_name.lower().lstrip("."))
     return name if name in FORMS else None  # type: ignore[return-value]  # the names are the literals
 
 
@@ -67,13 +67,13 @@ def export_session(
     *,
     cwd: Path,
     environment: Mapping[str, str],
-    within: Path | None = None,
+    outer_folder: Path | None = None,
     prompts: Prompts = "markdown",
     density: Density = "quiet",
 ) -> Exported:
     """Write a session to a new file and return its path, format and size.
 
-    Without a path it is written to ``cwd`` and named after the session's title. ``within`` is the
+    Without a path it is written to ``cwd`` and named after the session's title. ``outer_folder`` is the
     folder that the file must be in, for requests that do not come from the user at this computer. Raises
     UserError with one sentence, also when the file exists.
     """
@@ -81,7 +81,7 @@ def export_session(
     _, session = readable_session(store, session_id)
     target = cwd if path is None else Path(path)  # also for the error message about an invalid path
     try:
-        target = _target_path(path, form_name, session, cwd, within)
+        target = _target_path(path, form_name, session, cwd, outer_folder)
         if form_name == "opencode":
             keys = scrubber(environment)
             export_storage(store, session_id, target, clean_json(keys))
@@ -101,7 +101,7 @@ def export_session(
 
 
 def _target_path(
-    path: str | Path | None, form: Form, session: SessionInfo, cwd: Path, within: Path | None
+    path: str | Path | None, form: Form, session: SessionInfo, cwd: Path, outer_folder: Path | None
 ) -> Path:
     if path is None:
         return _free_name(cwd, _file_name(session), ENDINGS[form])
@@ -111,12 +111,14 @@ def _target_path(
         raise UserError(
             f"{str(target)!r} lies in a folder that holds the record of the sessions, or git's own; name another place."
         )
-    real = target.resolve() if within is not None else target
-    if within is not None and within.resolve() not in (*real.parents, real):
+    real_path = target.resolve() if outer_folder is not None else target
+    if outer_folder is not None and outer_folder.resolve() not in (*real_path.parents, real_path):
         raise UserError(f"{str(target)!r} is outside the project; name a file inside it.")
     if target.is_dir() and form != "opencode":
         return _free_name(target, _file_name(session), ENDINGS[form])
-    if within is not None and protection_of(real.relative_to(within.resolve()).as_posix()):
+    if outer_folder is not None and protection_of(
+        real_path.relative_to(outer_folder.resolve()).as_posix()
+    ):
         raise UserError(f"{str(target)!r} is a protected file; name another.")
     if not target.parent.is_dir():
         raise UserError(
@@ -125,10 +127,10 @@ def _target_path(
     return target
 
 
-def _free_name(folder: Path, name: str, ending: str) -> Path:
+def _free_name(folder: Path, name: str, suffix: str) -> Path:
     """Return the first name that does not exist yet."""
     for number in itertools.count(1):
-        path = folder / native_name(f"{name}{'' if number == 1 else f'-{number}'}{ending}")
+        path = folder / native_name(f"{name}{'' if number == 1 else f'-{number}'}{suffix}")
         if not path.exists():
             return path
     raise AssertionError
@@ -211,19 +213,21 @@ def _markdown(
         yield f"- {escape_inline(key)}: {escape_inline(clean(value))}\n"
     notes = OutlineNotes(decisions=state.decisions, answers=state.replies)
     for turn in in_turns(messages_of(store, state), NOTEBOOK_CAPS):
-        attached: list[str] = []
-        messages = _collect_attachments(turn, attached)
-        lines = render_turn(messages, scrub=clean, notes=notes, density=density, whole=True)
+        attachment_names: list[str] = []
+        messages = _collect_attachments(turn, attachment_names)
+        lines = render_turn(messages, scrub=clean, notes=notes, density=density, is_whole=True)
         if lines:
             yield f"\n{lines}\n"
-        for name in attached:
+        for name in attachment_names:
             yield f"\n*▤ {escape_inline(clean(name))} is not in this file.*\n"
 
 
-def _collect_attachments(turn: Iterable[Numbered], attached: list[str]) -> Iterator[Numbered]:
-    """Yield a turn's messages, and add the names of their attachments to ``attached``."""
+def _collect_attachments(
+    turn: Iterable[Numbered], attachment_names: list[str]
+) -> Iterator[Numbered]:
+    """Yield a turn's messages, and add the names of their attachments to ``attachment_names``."""
     for numbered in turn:
-        attached += _attachment_names(numbered[0])
+        attachment_names += _attachment_names(numbered[0])
         yield numbered
 
 

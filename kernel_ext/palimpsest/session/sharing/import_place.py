@@ -23,17 +23,17 @@ class ImportPlace:
     """Imports the sessions at a path."""
 
     def import_from(
-        self, path: str | Path, control: ImportControl, *, inside: bool = False
+        self, path: str | Path, control: ImportControl, *, stays_inside: bool = False
     ) -> ImportReport:
         """Import the sessions at a path, of any agent whose recordings are known; nothing is run.
 
-        ``inside`` confines the path to the project, for requests that do not come from the user at this computer.
+        ``stays_inside`` confines the path to the project, for requests that do not come from the user at this computer.
         A stopped import ends after the value that is being read; values that were read stay imported.
         """
         target = self.cwd / home_path(path)
         if "\0" in str(path):
             raise NotFound(f"There is no {str(target)!r}.")
-        if inside and self.root.resolve() not in target.resolve().parents:
+        if stays_inside and self.root.resolve() not in target.resolve().parents:
             raise UserError(
                 f"{str(target)!r} is outside the project; %agent import reads it there."
             )
@@ -43,8 +43,8 @@ class ImportPlace:
     def _with_notes(self, target: Path, report: ImportReport) -> ImportReport:
         """Bring in the notes beside a recording on the sessions that were imported from it."""
         ids = [session.id for session in report.sessions]
-        beside = recording_notes(target).read(*ids)
+        note_lines = recording_notes(target).read(*ids)
         notes_here = store_notes(self.store)
-        can_be_kept = bool(beside.lines) and notes_here.can_write
-        added = notes_here.merge(beside, ids).added_count if can_be_kept else 0
-        return replace(report, problems=(*report.problems, *beside.problems), notes=added)
+        can_be_kept = bool(note_lines.lines) and notes_here.can_write
+        added = notes_here.merge(note_lines, ids).added_count if can_be_kept else 0
+        return replace(report, problems=(*report.problems, *note_lines.problems), notes=added)

@@ -38,7 +38,7 @@ from palimpsest.transcript.strings.disk_words import disk_reason
 from palimpsest.transcript.values import Density, Usage
 
 FOLDER = "share"
-NAME = re.compile(r"[A-Za-z0-9_-]{20,80}")
+PAGE_NAME = re.compile(r"[A-Za-z0-9_-]{20,80}")
 SECRET_BYTES = 16
 """Random bytes of a page's name: 128 bits cannot be guessed. They are written in hex, which has no meaning in Markdown."""
 MAX_ATTACHMENT_BYTES = 5_000_000
@@ -47,18 +47,20 @@ MAX_ATTACHMENTS_BYTES = 20_000_000
 """Maximum size of all attachments together, so that browsers can open the page."""
 TEXT_CHARS = 40_000
 PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml"})
-TEXTS = frozenset({"application/json", "application/xml", "application/x-ndjson", "image/svg+xml"})
+TEXT_TYPES = frozenset(
+    {"application/json", "application/xml", "application/x-ndjson", "image/svg+xml"}
+)
 
 DISABLED = "Sharing is switched off here: the setting share is 'disabled'."
 IN_MEMORY = (
     "This kernel keeps its sessions in memory only, so there is no folder for a page; "
     "%agent export html FILE writes it where you say."
 )
-ABOUT = (
+ABOUT_PAGE = (
     "A copy of one conversation with the Palimpsest agent, as it was on {made}. What was cleared or "
     "summarised for the model is marked, and can be opened here."
 )
-CLOSING = (
+CLOSING_TEXT = (
     "This page was made by Palimpsest {version} from session {id} on {made}. It is one file, loads nothing "
     "from anywhere and runs no script. What was said in the session since then is not on it."
 )
@@ -90,14 +92,16 @@ def clean_json(clean: Callable[[str], str]) -> Callable[[Any], Any]:
             case str():
                 return clean(value)
             case dict():
-                return {clean(name): clean_value(inner) for name, inner in value.items()}
+                return {
+                    clean(name): clean_value(inner_value) for name, inner_value in value.items()
+                }
             case list() if TEXTLESS_TYPES.issuperset(map(type, value)):
                 return value
-            case list() | tuple() if TEXT_TYPES.issuperset(map(type, value)):
+            case list() | tuple() if STRING_ONLY.issuperset(map(type, value)):
                 cleaned = {text: clean_value(text) for text in dict.fromkeys(value)}
                 return [cleaned[text] for text in value]
             case list() | tuple():
-                return [clean_value(inner) for inner in value]
+                return [clean_value(inner_value) for inner_value in value]
             case _:
                 return value
 
@@ -106,13 +110,13 @@ def clean_json(clean: Callable[[str], str]) -> Callable[[Any], Any]:
 
 TEXTLESS_TYPES = frozenset({int, float, bool, type(None)})
 """Types without text; a long session has millions of such values, in lists."""
-TEXT_TYPES = frozenset({str})
+STRING_ONLY = frozenset({str})
 """The type of texts; a list of only these often repeats a few, such as the states of items."""
 
 
 def _clean_url(url: str, clean: Callable[[str], str]) -> str:
     """Return a ``data:`` URL whose content is cleaned too."""
-    head, _, data = url.partition(",")
+    url_header, _, data = url.partition(",")
     try:
         content = base64.b64decode(data).decode("latin-1")
     except (binascii.Error, ValueError):
@@ -120,7 +124,7 @@ def _clean_url(url: str, clean: Callable[[str], str]) -> str:
     cleaned = clean(content)
     if cleaned == content:
         return url
-    return f"{head},{base64.b64encode(cleaned.encode('latin-1')).decode()}"
+    return f"{url_header},{base64.b64encode(cleaned.encode('latin-1')).decode()}"
 
 
 def share_folder(store: Store) -> Path:
@@ -146,7 +150,7 @@ def _secret(session: SessionInfo) -> str | None:
     """Return the secret name of a session's page; None where the record is of another session, as in a fork."""
     share = session.share or {}
     secret = share.get("secret")
-    is_valid = isinstance(secret, str) and NAME.fullmatch(secret) is not None
+    is_valid = isinstance(secret, str) and PAGE_NAME.fullmatch(secret) is not None
     return secret if is_valid and share.get("session") == session.id else None
 
 
@@ -187,15 +191,15 @@ def write_page(
     density: Density = "quiet",
 ) -> None:
     """Write the page to a file that only the user can read; readers see the old page or the new one."""
-    scratch = path.with_name(f".{secrets.token_hex(8)}.tmp")
-    fd = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    scratch_path = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    fd = os.open(scratch_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(fd, "w", encoding="utf-8", errors="replace") as file:
             for piece in page_html(store, session_id, environment, density):
                 file.write(piece)
-        scratch.replace(path)
+        scratch_path.replace(path)
     finally:
-        scratch.unlink(missing_ok=True)
+        scratch_path.unlink(missing_ok=True)
 
 
 def page_html(
@@ -212,7 +216,10 @@ def page_html(
     attachments = Attachments(store, clean)
 
     def closing() -> Sequence[str]:
-        sentences = [CLOSING.format(version=__version__, id=session.id, made=written_at), SCRUBBED]
+        sentences = [
+            CLOSING_TEXT.format(version=__version__, id=session.id, made=written_at),
+            SCRUBBED,
+        ]
         if attachments.left_out:
             sentences.append(f"Attachments that are not on this page: {attachments.left_out}.")
         return sentences
@@ -220,7 +227,7 @@ def page_html(
     return share_page(
         SharePageHead(
             title=session.title,
-            description=ABOUT.format(made=written_at),
+            description=ABOUT_PAGE.format(made=written_at),
             summary=session.about,
             facts=(*_facts(session, survey), ("This page", written_at)),
             todos=state.todos,
@@ -229,10 +236,10 @@ def page_html(
         messages_of(store, state),
         scrub=clean,
         embed=attachments.embed_file,
-        when=_date_and_time,
+        time_text=_date_and_time,
         notes=OutlineNotes(decisions=state.decisions, answers=state.replies),
         density=density,
-        closing=closing,
+        closing_lines=closing,
     )
 
 
@@ -268,7 +275,7 @@ def _survey(state: State) -> _Survey:
     return survey
 
 
-def _ignore_line(_line: bytes, _why: str) -> None:
+def _ignore_line(_line: bytes, _reason: str) -> None:
     """Ignore an unreadable line; the readable ones are shown."""
 
 
@@ -357,36 +364,43 @@ class Attachments:
     def embed_file(self, file: Attachment | FilePart) -> Embedded:
         """Return how an attachment is shown."""
         name = file.filename or _file_name(file.url)
-        embedded = Embedded("left-out", name, file.mime)
+        embedded_file = Embedded("left-out", name, file.mime)
         content = self._content(file.url)
         if content is None:
-            return self._omitted_file(embedded, self._reason_missing(file.url))
+            return self._omitted_file(embedded_file, self._reason_missing(file.url))
         if len(content) > MAX_ATTACHMENT_BYTES:
             return self._omitted_file(
-                embedded, f"{size_text(len(content))} are too many for this page"
+                embedded_file, f"{size_text(len(content))} are too many for this page"
             )
         if len(content) > self._bytes_left:
-            return self._omitted_file(embedded, "this page holds as many attachments as it can")
-        if file.mime.startswith("text/") or file.mime in TEXTS:
-            return self._embedded_text(embedded, content)
+            return self._omitted_file(
+                embedded_file, "this page holds as many attachments as it can"
+            )
+        if file.mime.startswith("text/") or file.mime in TEXT_TYPES:
+            return self._embedded_text(embedded_file, content)
         text = content.decode("latin-1")
         if self._clean(text) != text:
-            return self._omitted_file(embedded, "it holds what looks like a key or a home folder")
+            return self._omitted_file(
+                embedded_file, "it holds what looks like a key or a home folder"
+            )
         self._bytes_left -= len(content)
         kind: Literal["picture", "file"] = "picture" if file.mime in PICTURES else "file"
         return Embedded(kind, name, file.mime, _data_url(file.mime, content))
 
-    def _embedded_text(self, embedded: Embedded, content: bytes) -> Embedded:
+    def _embedded_text(self, embedded_file: Embedded, content: bytes) -> Embedded:
         text = self._clean(content.decode("utf-8", "replace"))
-        if embedded.mime in PICTURES:
+        if embedded_file.mime in PICTURES:
             self._bytes_left -= len(content)
             return Embedded(
-                "picture", embedded.name, embedded.mime, _data_url(embedded.mime, text.encode())
+                "picture",
+                embedded_file.name,
+                embedded_file.mime,
+                _data_url(embedded_file.mime, text.encode()),
             )
         self._bytes_left -= min(len(content), TEXT_CHARS)
         more = len(text) - TEXT_CHARS
         why = f"{count(more)} more characters are not on this page" if more > 0 else ""
-        return Embedded("text", embedded.name, embedded.mime, text[:TEXT_CHARS], why)
+        return Embedded("text", embedded_file.name, embedded_file.mime, text[:TEXT_CHARS], why)
 
     def _content(self, url: str) -> bytes | None:
         if url.startswith("blob:"):
@@ -408,9 +422,9 @@ class Attachments:
             return f"it was not kept with the session; it is at {self._clean(url)[:300]}"
         return "its content is gone"
 
-    def _omitted_file(self, embedded: Embedded, why: str) -> Embedded:
+    def _omitted_file(self, embedded_file: Embedded, reason: str) -> Embedded:
         self.left_out += 1
-        return Embedded("left-out", embedded.name, embedded.mime, omission_reason=why)
+        return Embedded("left-out", embedded_file.name, embedded_file.mime, omission_reason=reason)
 
 
 def _data_url(mime: str, content: bytes) -> str:

@@ -72,11 +72,11 @@ class SharingService:
         full_id = await self._flushed_id(session_id)
         session = await asyncio.to_thread(self._session, full_id)
         # Delete the page before its record, and again afterwards, since another kernel may write it meanwhile.
-        removed = await asyncio.to_thread(remove_page, services.store, session)
+        was_removed = await asyncio.to_thread(remove_page, services.store, session)
         record = SHARING_OPTED_OUT if services.sessions.share == "auto" else None
         if session.share != record:
             await self._set_share_record(full_id, record)
-        return await asyncio.to_thread(self._remove_all, session) or removed
+        return await asyncio.to_thread(self._remove_all, session) or was_removed
 
     def _remove_all(self, session: SessionInfo) -> bool:
         """Delete every page that the session's log names; returns False when there was none."""
@@ -100,11 +100,11 @@ class SharingService:
         path: str | Path | None = None,
         *,
         prompts: Prompts = "markdown",
-        inside: bool = False,
+        stays_inside: bool = False,
     ) -> Exported:
         """Write a session to a new file in another format.
 
-        ``inside`` confines it to the project, for requests that do not come from the user at this computer.
+        ``stays_inside`` confines it to the project, for requests that do not come from the user at this computer.
         """
         services = self._services
         full_id = await self._flushed_id(session_id)
@@ -116,7 +116,7 @@ class SharingService:
             path,
             cwd=services.cwd,
             environment=services.environment,
-            within=services.root if inside else None,
+            outer_folder=services.root if stays_inside else None,
             prompts=prompts,
             density=services.sessions.density,
         )

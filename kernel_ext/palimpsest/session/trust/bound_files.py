@@ -25,17 +25,19 @@ _BLOCK_BYTES = 1 << 20
 def bound_files(settings: Iterable[Any], bases: Iterable[Path], project: Path) -> dict[str, str]:
     """Return the files below the project that settings name: relative path to SHA-256."""
     root = Path(os.path.realpath(project))
-    folders = list(dict.fromkeys(Path(os.path.realpath(base)) for base in (root, *bases)))
+    folders = list(
+        dict.fromkeys(Path(os.path.realpath(base_folder)) for base_folder in (root, *bases))
+    )
     words = [word for value in settings for word in _words_in(value)]
     # A server's own folder is one of the words, and its other paths are relative to it.
-    candidates = (base / word for base in folders for word in words)
+    candidates = (base_folder / word for base_folder in folders for word in words)
     folders += [
         path for path in dict.fromkeys(candidates) if _is_below(path, root) and path.is_dir()
     ]
     files: dict[Path, None] = {}
-    for base in dict.fromkeys(folders):
+    for base_folder in dict.fromkeys(folders):
         for word in words:
-            for path in _named_files(word, base):
+            for path in _named_files(word, base_folder):
                 if _is_below(path, root):
                     files.update(dict.fromkeys(_with_neighbours(path)))
     return {str(path.relative_to(root)): _digest(path) for path in sorted(files)}
@@ -57,15 +59,15 @@ def _words_in(value: Any) -> Iterator[str]:
             return
 
 
-def _named_files(word: str, base: Path) -> Iterator[Path]:
+def _named_files(word: str, base_folder: Path) -> Iterator[Path]:
     """Yield the files and folders that a word may name: by path, or as a module."""
     if "\0" in word or len(word) > 4_000:
         return
-    yield Path(os.path.normpath(base / word))
+    yield Path(os.path.normpath(base_folder / word))
     for name in _MODULE.findall(word):
         steps = name.split(".")
         for depth in range(1, len(steps) + 1):
-            stem = base.joinpath(*steps[:depth])
+            stem = base_folder.joinpath(*steps[:depth])
             yield from (stem, *(stem.with_name(stem.name + suffix) for suffix in PROGRAMS))
 
 

@@ -85,12 +85,12 @@ class TrustStore:
             "files": list(files),
             "at": int(time.time()),
         }
-        added = dict.fromkeys(filter(None, digests), entry)
+        added_entries = dict.fromkeys(filter(None, digests), entry)
         try:
-            self._write(dict(list((self._read_file() | added).items())[-MAX_ANSWERS:]))
+            self._write(dict(list((self._read_file() | added_entries).items())[-MAX_ANSWERS:]))
             _UNWRITTEN.pop(entry["project"], None)
         except StorageFailed as refused:
-            _IN_MEMORY.update(added)
+            _IN_MEMORY.update(added_entries)
             _UNWRITTEN[entry["project"]] = UNWRITTEN.format(reason=refused)
 
     def unwritten(self, project: Path) -> str:
@@ -101,16 +101,16 @@ class TrustStore:
         """Remove all trust in a project; returns False when it had none."""
         real_path = os.path.realpath(project)
         _UNWRITTEN.pop(real_path, None)
-        stored = self._read_file()
-        remaining = {
-            key: entry for key, entry in stored.items() if entry.get("project") != real_path
+        entries = self._read_file()
+        remaining_entries = {
+            key: entry for key, entry in entries.items() if entry.get("project") != real_path
         }
         in_memory = [key for key, entry in _IN_MEMORY.items() if entry.get("project") == real_path]
         for key in in_memory:
             del _IN_MEMORY[key]
-        if len(remaining) < len(stored):
-            self._write(remaining)
-        return bool(in_memory) or len(remaining) < len(stored)
+        if len(remaining_entries) < len(entries):
+            self._write(remaining_entries)
+        return bool(in_memory) or len(remaining_entries) < len(entries)
 
     def _read_file(self) -> dict[str, Any]:
         path = self._path
@@ -129,12 +129,14 @@ class TrustStore:
             return {}
         return {key: entry for key, entry in trusted.items() if isinstance(entry, dict)}
 
-    def _write(self, stored: dict[str, Any]) -> None:
+    def _write(self, entries: dict[str, Any]) -> None:
         path = self._path
         if path is None or state_folder_problem(path.parent, self._project):
             raise StorageFailed("There is no folder of your own to keep this in.")
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_atomically(path, json.dumps({"version": 2, "trusted": stored}, indent=1).encode())
+            write_atomically(
+                path, json.dumps({"version": 2, "trusted": entries}, indent=1).encode()
+            )
         except OSError as error:
             raise StorageFailed(f"{disk_reason(error)}: {path} cannot be written.") from None

@@ -60,8 +60,8 @@ def _allow_any(_value: Any, _baseline: SettingsBaseline, _names: tuple[str, ...]
     return True
 
 
-def _allow_only(allowed: Any) -> Test:
-    return lambda value, _baseline, _names: value is allowed
+def _allow_only(allowed_values: Any) -> Test:
+    return lambda value, _baseline, _names: value is allowed_values
 
 
 def is_rehearsal_model(value: Any) -> bool:
@@ -73,8 +73,8 @@ def _is_rehearsal(value: Any, _baseline: SettingsBaseline, _names: tuple[str, ..
     return is_rehearsal_model(value)
 
 
-def _value_of(key: str, below: Config) -> Any:
-    return attrgetter(key)(below)
+def _value_of(key: str, outer_config: Config) -> Any:
+    return attrgetter(key)(outer_config)
 
 
 def _allow_smaller(key: str, *, built_in: float | None = None, minimum: float = 0) -> Test:
@@ -155,7 +155,7 @@ def _disables_known_server(value: Any, baseline: SettingsBaseline, names: tuple[
     return value is False and names[0] in baseline.config_below.mcp
 
 
-ALLOWED: Mapping[str, Test] = {
+SETTING_TESTS: Mapping[str, Test] = {
     "model": _is_rehearsal,
     "small_model": _is_rehearsal,
     "density": _allow_any,  # It hides nothing: what is folded can be opened.
@@ -214,7 +214,7 @@ INSTRUCTIONS = "instructions"
 
 def may_apply(path: tuple[str, ...], value: Any, baseline: SettingsBaseline) -> bool:
     """Return whether a setting of an untrusted project applies."""
-    for key, test in ALLOWED.items():
+    for key, test in SETTING_TESTS.items():
         names = _names(key.split("."), path)
         if names is not None:
             return test(value, baseline, names)
@@ -258,9 +258,9 @@ def _has_action(table: Any, action: str) -> bool:
             return bool(table == action)
 
 
-def is_outside(name: str, base: Path) -> bool:
+def is_outside(name: str, base_folder: Path) -> bool:
     """Return whether an instruction file lies outside of the folder that names it."""
     try:
-        return not (base / home_path(name)).resolve().is_relative_to(base.resolve())
+        return not (base_folder / home_path(name)).resolve().is_relative_to(base_folder.resolve())
     except (OSError, RuntimeError, ValueError):
         return True

@@ -34,60 +34,62 @@ def merge_untrusted(into: LayerMerge, layer: Layer, baseline: SettingsBaseline) 
     merge.locked_settings = into.locked_settings
     merge.add(layer)
     into.problems += merge.problems
-    applied: dict[str, Any] = {}
+    applied_values: dict[str, Any] = {}
     for key in merge.origins:
         path = tuple(split_name(key))
         value = _value_at(merge.data, path)
         if path[-1] == PERMISSION:
-            _rules(into, layer, path, value[0], applied)
+            _rules(into, layer, path, value[0], applied_values)
         elif path == (INSTRUCTIONS,):
             outside = [entry for entry in value if is_outside(entry, layer.folder)]
             if outside:
                 into.untrusted_settings.append(UntrustedSetting(layer.origin, key, outside))
-            put_at(applied, path, [entry for entry in value if entry not in outside])
+            put_at(applied_values, path, [entry for entry in value if entry not in outside])
         elif may_apply(path, value, baseline):
             into.limited_settings.add((key, 0))
-            put_at(applied, path, value)
+            put_at(applied_values, path, value)
         else:
             _hold_back(into, layer, path, value[0] if key == "hooks" else value)
-    into.add(dataclasses.replace(layer, data=applied))
+    into.add(dataclasses.replace(layer, data=applied_values))
 
 
-def _hold_back(into: LayerMerge, layer: Layer, path: Path, value: Any) -> None:
+def _hold_back(merge: LayerMerge, layer: Layer, path: Path, value: Any) -> None:
     """Record a held-back setting: one entry per table, but one per setting of an agent or a command."""
     width = len(path) if path[0] in ("agent", "command") else 1
     key = dotted_name(*path[:width])
     table: dict[str, Any] = {}
     put_at(table, ("", *path[width:]), value)
-    earlier = next(
+    earlier_setting = next(
         (
             held
-            for held in into.untrusted_settings
+            for held in merge.untrusted_settings
             if (held.origin, held.key) == (layer.origin, key)
         ),
         None,
     )
-    if earlier is None:
-        into.untrusted_settings.append(UntrustedSetting(layer.origin, key, table[""]))
+    if earlier_setting is None:
+        merge.untrusted_settings.append(UntrustedSetting(layer.origin, key, table[""]))
     else:
-        _merge_tables(earlier.value, table[""])
+        _merge_tables(earlier_setting.value, table[""])
 
 
-def _rules(into: LayerMerge, layer: Layer, path: Path, table: Any, applied: dict[str, Any]) -> None:
+def _rules(
+    merge: LayerMerge, layer: Layer, path: Path, table: Any, applied_values: dict[str, Any]
+) -> None:
     """Apply the entries of a permission table that deny or ask; hold the table back if it also loosens a rule.
 
     An entry that asks loosens a rule that denies.
     """
     tightening = tightening_entries(table)
-    agents = into.data.get("agent", {}).values()
-    is_anything_denied = has_denies(into.data.get(PERMISSION)) or has_denies(
+    agents = merge.data.get("agent", {}).values()
+    is_anything_denied = has_denies(merge.data.get(PERMISSION)) or has_denies(
         [agent.get(PERMISSION) for agent in agents]
     )
     if tightening != table or (is_anything_denied and asks_anything(table)):
-        into.untrusted_settings.append(UntrustedSetting(layer.origin, dotted_name(*path), table))
+        merge.untrusted_settings.append(UntrustedSetting(layer.origin, dotted_name(*path), table))
     if tightening:
-        into.limited_settings.add((dotted_name(*path), len(_value_at(into.data, path) or ())))
-        put_at(applied, path, tightening)
+        merge.limited_settings.add((dotted_name(*path), len(_value_at(merge.data, path) or ())))
+        put_at(applied_values, path, tightening)
 
 
 def _value_at(data: Mapping[str, Any], path: Path) -> Any:
@@ -98,8 +100,8 @@ def _value_at(data: Mapping[str, Any], path: Path) -> Any:
     return value
 
 
-def _merge_tables(table: dict[str, Any], more: Mapping[str, Any]) -> None:
-    for name, value in more.items():
+def _merge_tables(table: dict[str, Any], added_table: Mapping[str, Any]) -> None:
+    for name, value in added_table.items():
         if isinstance(value, Mapping) and isinstance(table.get(name), dict):
             _merge_tables(table[name], value)
         else:

@@ -47,16 +47,16 @@ from palimpsest.transcript.session_record.events import PartUpdated
 from palimpsest.transcript.session_record.sessions import SessionInfo
 
 
-def in_project(notebook: str | None, start: Path, project: Path) -> str | None:
+def in_project(notebook: str | None, start_folder: Path, project: Path) -> str | None:
     """Return the path of a notebook relative to the project, with forward slashes."""
     if notebook is None:
         return None
-    return os.path.relpath(start / notebook, project).replace(os.sep, "/")
+    return os.path.relpath(start_folder / notebook, project).replace(os.sep, "/")
 
 
-def from_start(notebook: str | None, start: Path, project: Path) -> str | None:
+def from_start(notebook: str | None, start_folder: Path, project: Path) -> str | None:
     """Return the path of a project's notebook relative to where its kernel started."""
-    return in_project(notebook, project, start)
+    return in_project(notebook, project, start_folder)
 
 
 INSTRUCTION_BYTES = 40_000
@@ -113,13 +113,13 @@ def read_files(
         path = Path(pattern)
         relative = path.relative_to(path.anchor)
         try:
-            matches = sorted(islice(Path(path.anchor).glob(str(relative)), MAX_FILES + 1))
+            matching_paths = sorted(islice(Path(path.anchor).glob(str(relative)), MAX_FILES + 1))
         except (OSError, RuntimeError) as error:
             problems.append(f"The instructions {pattern} are left out: {error}.")
             continue
-        if len(matches) > MAX_FILES:
+        if len(matching_paths) > MAX_FILES:
             problems.append(f"Of the instructions {pattern}, {MAX_FILES} files are read.")
-        paths.update(dict.fromkeys(matches[:MAX_FILES]))
+        paths.update(dict.fromkeys(matching_paths[:MAX_FILES]))
     files = [path for path in paths if path.is_file()]
     return _instruction_texts(files, lambda path: _confined_to(path, root), problems)
 
@@ -134,12 +134,12 @@ def _confined_to(path: Path, root: Path) -> Path | None:
 
 
 def _instruction_texts(
-    paths: Iterable[Path], within: Callable[[Path], Path | None], problems: list[str]
+    paths: Iterable[Path], checked_path: Callable[[Path], Path | None], problems: list[str]
 ) -> tuple[tuple[str, str], ...]:
     contents: list[tuple[str, str]] = []
     for path in paths:
         try:
-            data = read_for_prompt(path, within(path), INSTRUCTION_BYTES)
+            data = read_for_prompt(path, checked_path(path), INSTRUCTION_BYTES)
         except UnreadableForPrompt as reason:
             problems.append(f"The instructions {path} are left out: {reason}.")
         except OSError as error:
@@ -325,14 +325,14 @@ def _changed_variables(
     """Return the variables whose contents changed, by name; False where only the source of a cell shows it."""
     if kernel_state is None:
         return {}
-    changed: dict[str, bool] = {}
-    mutated = frozenset[str]().union(*map(mutated_names, sources))
+    changed_names: dict[str, bool] = {}
+    mutated_variables = frozenset[str]().union(*map(mutated_names, sources))
     for name, (fingerprint, is_complete) in kernel_state.fingerprints.items():
         before = known_fingerprints.get(name)
         if before is None:
             continue
         if fingerprint is not None and before[0] is not None and fingerprint != before[0]:
-            changed[name] = True
-        elif not is_complete and name in mutated:
-            changed[name] = False
-    return changed
+            changed_names[name] = True
+        elif not is_complete and name in mutated_variables:
+            changed_names[name] = False
+    return changed_names

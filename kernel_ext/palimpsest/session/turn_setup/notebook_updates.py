@@ -75,11 +75,11 @@ class NotebookUpdates:
         reader = self._services.kernel.notebook
         if reader is None:
             return ()
-        through = self._read_noted(reader.kernel).last_serial
+        through_serial = self._read_noted(reader.kernel).last_serial
         return tuple(
             run.source
             for run in reader.recorded_runs().runs
-            if run.serial > through and not run.by_agent
+            if run.serial > through_serial and not run.by_agent
         )
 
     async def journal_changes(self, user: UserMessage, policy: Policy, info: ModelInfo) -> None:
@@ -90,27 +90,28 @@ class NotebookUpdates:
         if user.joins or user.by_engine or not self._is_newest(user):
             return
         pages = await self._pages(user)
-        recorded = reader.recorded_runs().runs
-        noted = self._read_noted(reader.kernel)
+        recorded_cells = reader.recorded_runs().runs
+        noted_state = self._read_noted(reader.kernel)
         edits: Sequence[CellEdit] = ()
         if pages is not None:
-            edits = cell_edits(pages, recorded, noted.edits, self._source_hashes)
+            edits = cell_edits(pages, recorded_cells, noted_state.edits, self._source_hashes)
             self._source_hashes = source_hashes(pages)
-        new = [
+        new_runs = [
             run
-            for run in recorded
-            if run.serial > noted.last_serial
-            and run.serial not in noted.cells
+            for run in recorded_cells
+            if run.serial > noted_state.last_serial
+            and run.serial not in noted_state.cells
             and _has_ended(run, user)
         ]
-        later = [
+        later_runs = [
             run
-            for run in recorded
-            if run.serial in noted.cells and run.version > noted.cells[run.serial].version
+            for run in recorded_cells
+            if run.serial in noted_state.cells
+            and run.version > noted_state.cells[run.serial].version
         ]
         note = notebook_note(
-            new,
-            later,
+            new_runs,
+            later_runs,
             self._limits(info),
             self._services.models.count(policy.estimator),
             self._services.secrets.clean,
@@ -118,8 +119,8 @@ class NotebookUpdates:
             edits,
         )
         if note is not None:
-            hidden = sum(bool(run.hidden) for run in new)
-            through = max([noted.last_serial, *(run.serial for run in new)])
+            hidden = sum(bool(run.hidden) for run in new_runs)
+            through = max([noted_state.last_serial, *(run.serial for run in new_runs)])
             parts = self._parts(user, note, hidden, through, policy)
             self._log.append(*(PartUpdated(part=part) for part in parts))
 
@@ -144,18 +145,19 @@ class NotebookUpdates:
         )
 
     def _is_newest(self, user: UserMessage) -> bool:
-        newest = self._log.state.newest_message()
+        newest_message = self._log.state.newest_message()
         return (
-            newest is not None
-            and newest.id == user.id
+            newest_message is not None
+            and newest_message.id == user.id
             and not any(
-                isinstance(part, NotebookPart) and part.about == "runs" for part in newest.parts
+                isinstance(part, NotebookPart) and part.about == "runs"
+                for part in newest_message.parts
             )
         )
 
     def _read_noted(self, kernel: str) -> _NotedRuns:
-        through = 0
-        newest = self._log.state.newest_message()
+        through_serial = 0
+        newest_message = self._log.state.newest_message()
         cells: dict[int, NotedCell] = {}
         edits: dict[str, NotedEdit] = {}
         for message in self._log.state.messages_with_part("notebook"):
@@ -163,14 +165,19 @@ class NotebookUpdates:
                 if not isinstance(part, NotebookPart) or part.kernel != kernel:
                     continue
                 if part.about == "runs":
-                    through = max(through, part.through)
+                    through_serial = max(through_serial, part.through)
                     edits |= {edit.cell_id: edit for edit in part.edits}
-                if part.about == "runs" or message is newest:
+                if part.about == "runs" or message is newest_message:
                     cells |= {cell.serial: cell for cell in part.cells}
-        return _NotedRuns(through, cells, edits)
+        return _NotedRuns(through_serial, cells, edits)
 
     def _parts(
-        self, user: UserMessage, note: NotebookNote, hidden: int, through: int, policy: Policy
+        self,
+        user: UserMessage,
+        note: NotebookNote,
+        hidden_count: int,
+        through_serial: int,
+        policy: Policy,
     ) -> list[Part]:
         reader = self._services.kernel.notebook
         parts: list[Part] = [
@@ -181,8 +188,8 @@ class NotebookUpdates:
                 omitted=note.omitted_cells,
                 edits=note.edits,
                 kernel=reader.kernel if reader is not None else "",
-                through=through,
-                hidden=hidden,
+                through=through_serial,
+                hidden=hidden_count,
                 tokens=self._services.models.count(policy.estimator)(note.text),
             )
         ]

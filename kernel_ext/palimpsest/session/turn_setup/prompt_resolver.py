@@ -208,12 +208,12 @@ class PromptResolver:
             name = [name for name in tools if name != ALL_OTHERS]
             self._check_tools_exist(name, await servers.connect_for_tools(name))
 
-    def _check_tools_exist(self, tools: Iterable[str], why: str = "") -> None:
+    def _check_tools_exist(self, tools: Iterable[str], reason: str = "") -> None:
         names = self._services.agents.registry.names
         for tool in tools:
             if tool not in names and tool != ALL_OTHERS:
                 known = ", ".join(names)
-                raise ConfigError(f"There is no tool {tool!r}. Tools: {known}. {why}".rstrip())
+                raise ConfigError(f"There is no tool {tool!r}. Tools: {known}. {reason}".rstrip())
 
     async def setup(self, user: UserMessage) -> StepSetup:
         """Return the setup of a step for a user message; raises UserError or ModelFailed with a sentence."""
@@ -226,7 +226,7 @@ class PromptResolver:
         messages = state.messages()
         policy = policy_after_undo(messages, state.decisions, self.policy())
         policy = self._with_history_limit(policy, agent, messages)
-        offered, left_out = self._within_limits(self._offered_tools(agent, user), info)
+        offered_tools, left_out = self._within_limits(self._offered_tools(agent, user), info)
         if left_out and left_out not in self._reported_problems:
             self._reported_problems.add(left_out)
             self.extensions.hooks.notify(TOOLS, left_out)
@@ -235,10 +235,10 @@ class PromptResolver:
         session = self._log.state.session
         if session is not None and (session.agent, session.model) != (user.agent, user.model):
             self._log.change_session(agent=user.agent, model=user.model)
-        may_see_variables = any(tool.name == VARIABLES for tool in offered)
+        may_see_variables = any(tool.name == VARIABLES for tool in offered_tools)
         sources = self._notebook_updates.sources() if self._notebook_updates is not None else ()
         if self._notebook_updates is not None and any(
-            tool.name == NOTEBOOK_TOOL for tool in offered
+            tool.name == NOTEBOOK_TOOL for tool in offered_tools
         ):
             await self._notebook_updates.journal_changes(user, policy, info)
         await self._environment_updates.journal_changes(
@@ -249,7 +249,7 @@ class PromptResolver:
         )
         self._report_left_out_files()
         await self.extensions.journal_additions(policy, system)
-        specs = self._specs(offered, info)
+        specs = self._specs(offered_tools, info)
         if not any(spec.name == RECALL_NAME for spec in specs):
             policy = without_recall(policy)
         if not any(spec.name == TASK_NAME for spec in specs):
@@ -263,7 +263,7 @@ class PromptResolver:
             count=services.models.count(policy.estimator),
             system=system,
             specs=specs,
-            offer=self.extensions.offer(OfferedTools(services.agents.registry, offered)),
+            offer=self.extensions.offer(OfferedTools(services.agents.registry, offered_tools)),
             max_steps=services.rules.locked_settings.unless_locked("max_steps", user.max_steps)
             or self._steps(agent),
             summary_model=self._summary_model(
@@ -285,23 +285,23 @@ class PromptResolver:
         steps = self._services.agents.max_steps or agent.steps
         return min(steps, self._services.agents.most_steps or steps)
 
-    def next_inputs(self, *, running: bool) -> RequestInputs:
+    def next_inputs(self, *, is_running: bool) -> RequestInputs:
         """Return the inputs from which the next request would be made; nothing is sent or written."""
         services = self._services
-        all_messages, decisions, older, session = self._journal.read_state(
+        all_messages, decisions, older_count, session = self._journal.read_state(
             lambda state: (state.messages(), state.decisions, state.older_count, state.session)
         )
         messages = without_reverted(all_messages, standing_revert(session))
-        user = self._next_user(messages, running=running)
+        user = self._next_user(messages, is_running=is_running)
         agent = find_agent(self._agent_of(user.agent), services.agents.known_agents)
         info = self._info(user.model.id, user.model.variant)
         policy = self._with_history_limit(self.policy(), agent, messages)
-        offered, left_out = self._within_limits(self._offered_tools(agent, user), info)
+        offered_tools, left_out = self._within_limits(self._offered_tools(agent, user), info)
         return RequestInputs(
             session_id=self._journal.session_id,
             view=View.of(messages, decisions, services.store.get_blob),
             system=self._systems.prompt_now(agent, info, user),
-            tools=self._specs(offered, info),
+            tools=self._specs(offered_tools, info),
             tools_left_out=tuple(
                 filter(None, (left_out, refused_tools_sentence(info, self.refused_tools)))
             ),
@@ -315,11 +315,11 @@ class PromptResolver:
                 reserve=reserved_tokens(policy, info),
             ),
             count=services.models.count(policy.estimator),
-            unloaded_count=older,
+            unloaded_count=older_count,
         )
 
     def _within_limits(
-        self, offered: tuple[Tool, ...], info: ModelInfo
+        self, offered_tools: tuple[Tool, ...], info: ModelInfo
     ) -> tuple[tuple[Tool, ...], str]:
         """Return the tools that the model's provider accepts in a request, and a sentence about the others."""
         registry = self._services.agents.registry
@@ -332,11 +332,11 @@ class PromptResolver:
         known_limits = [number for number in counts if isinstance(number, int)]
         chars = limits_of(info).schema_chars
         if not known_limits and chars is None:
-            return offered, ""
+            return offered_tools, ""
         limits = ToolLimits(
             model=info.ref.id, tools=min(known_limits, default=None), schema_chars=chars
         )
-        return tools_within(offered, registry.spec, registry.positions_by_name, limits)
+        return tools_within(offered_tools, registry.spec, registry.positions_by_name, limits)
 
     def _report_left_out_files(self) -> None:
         """Queue one notice about files that were not read for the model, each file once."""
@@ -386,9 +386,9 @@ class PromptResolver:
             user=services.user,
         )
 
-    def _next_user(self, messages: Messages, *, running: bool) -> UserMessage:
+    def _next_user(self, messages: Messages, *, is_running: bool) -> UserMessage:
         """Return the user message that the next request answers: the running turn's, or one without options."""
-        if running:
+        if is_running:
             for message in reversed(messages):
                 if isinstance(message.info, UserMessage):
                     return message.info
@@ -442,18 +442,18 @@ class PromptResolver:
         rules = services.rules.effective_rules.rules_of(
             session, services.rules.base_rules, agent.rules
         )
-        offered = tuple(services.agents.registry.offered_tools(rules, user.tools))
+        offered_tools = tuple(services.agents.registry.offered_tools(rules, user.tools))
         if session is not None and session.limits:
             base = services.rules.effective_rules.rules_of(session, services.rules.base_rules, ())
-            permissions = {tool.name: tool.permission for tool in offered}
+            permissions = {tool.name: tool.permission for tool in offered_tools}
             hidden = tools_hidden_by_limits(session.limits, base, permissions)
-            offered = tuple(tool for tool in offered if tool.name not in hidden)
-        return (*offered, *_answer_tool(user))
+            offered_tools = tuple(tool for tool in offered_tools if tool.name not in hidden)
+        return (*offered_tools, *_answer_tool(user))
 
-    def _specs(self, offered: Sequence[Tool], info: ModelInfo) -> tuple[ToolSpec, ...]:
+    def _specs(self, offered_tools: Sequence[Tool], info: ModelInfo) -> tuple[ToolSpec, ...]:
         if not info.tools:
             return ()
-        specs = self._redacted_specs(self._services.agents.registry.specs(offered))
+        specs = self._redacted_specs(self._services.agents.registry.specs(offered_tools))
         return accepted_tools(specs, info, self.refused_tools) if self.refused_tools else specs
 
 

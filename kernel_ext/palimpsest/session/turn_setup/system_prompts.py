@@ -26,7 +26,7 @@ from palimpsest.transcript.session_record.events import MessageUpdated, StepRequ
 from palimpsest.transcript.values import ModelInfo
 
 SystemPromptExtender = Callable[..., Awaitable[tuple[str, ...]]]
-"""``(agent, model, texts, fixed=...)`` returns the texts of a new system prompt as hooks and MCP servers change it."""
+"""``(agent, model, texts, is_fixed=...)`` returns the texts of a new system prompt as hooks and MCP servers change it."""
 PromptKey = tuple[str, str, str | None]
 """Agent, model, and the text that the user's message adds to the system prompt."""
 SEARCHED_RECORDS = ("message.updated", "step.requested")
@@ -55,7 +55,7 @@ class SystemPrompts:
             prompt = self._recorded_prompt(key) or await off_loop(lambda: self._older_prompt(key))
         if prompt is None:
             new_texts = self._assemble_prompt(agent, info, user)
-            prompt = await extend(agent.name, info.ref.id, new_texts, fixed=self._is_fixed)
+            prompt = await extend(agent.name, info.ref.id, new_texts, is_fixed=self._is_fixed)
             prompt = self._without_secrets(prompt)
         return self._settled_prompts.setdefault(key, prompt)
 
@@ -138,7 +138,7 @@ class SystemPrompts:
             self.unread_file_notices,
         )
         note = SUBAGENT_NOTE if session and session.is_child else ""
-        extra = (
+        extra_texts = (
             services.agents.extra_system or "",
             agent.note or "",
             note,
@@ -147,7 +147,7 @@ class SystemPrompts:
         return system_prompt(
             surroundings,
             agent_prompt=agent.prompt,
-            extra=extra,
+            extra=extra_texts,
             skills=self._skills(agent),
             environment_name=self._policy().environment,
         )

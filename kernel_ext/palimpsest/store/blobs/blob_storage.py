@@ -55,28 +55,28 @@ def keep_output(store: Store, text: str) -> tuple[str, BlobRef | None]:
         ref = store.put_blob(content).model_copy(update={"chars": len(text)})
     except StorageFailed:  # the journal keeps it in memory until the disk works
         return text, None
-    head = content[:EDGE_BYTES].decode("utf-8", "ignore")
-    tail = content[-EDGE_BYTES:].decode("utf-8", "ignore")
-    left_out = len(text) - len(head) - len(tail)
+    first_text = content[:EDGE_BYTES].decode("utf-8", "ignore")
+    last_text = content[-EDGE_BYTES:].decode("utf-8", "ignore")
+    left_out = len(text) - len(first_text) - len(last_text)
     marker = (
         f"\n[... {left_out:,} of {len(text):,} characters left out here;"
         f" the whole output is kept as blob {ref.sha256[:12]} ...]\n"
     )
-    return head + marker + tail, ref
+    return first_text + marker + last_text, ref
 
 
 def keep_attachment(store: Store, url: str) -> str:
     """Return the url for the log: ``blob:<sha256>`` for a base64 ``data:`` url over the limit."""
-    head, comma, encoded = url.partition(",")
+    url_header, comma, encoded_data = url.partition(",")
     if (
         len(url) <= INLINE_BYTES
         or not comma
-        or not head.startswith("data:")
-        or "base64" not in head
+        or not url_header.startswith("data:")
+        or "base64" not in url_header
     ):
         return url
-    mime = head.removeprefix("data:").partition(";")[0]
-    return f"blob:{store.put_blob(base64.b64decode(encoded), mime).sha256}"
+    mime = url_header.removeprefix("data:").partition(";")[0]
+    return f"blob:{store.put_blob(base64.b64decode(encoded_data), mime).sha256}"
 
 
 class BlobFolder:
@@ -248,7 +248,9 @@ class PackedObjects:
 
     def _forget_pack(self, pack: str) -> None:
         self._packs.discard(pack)
-        self._pack_places = {key: at for key, at in self._pack_places.items() if at.pack != pack}
+        self._pack_places = {
+            key: index for key, index in self._pack_places.items() if index.pack != pack
+        }
 
 
 def write_pack(root: Path, contents: Mapping[str, bytes]) -> tuple[str, dict[str, PackPlace]]:
@@ -281,9 +283,12 @@ def places_of(path: Path) -> dict[str, PackPlace]:
     return {key: at for key, at in places.items() if _is_within(at, end - length)}
 
 
-def _is_within(place: PackPlace, end: int) -> bool:
+def _is_within(place: PackPlace, max_offset: int) -> bool:
     numbers = (place.offset, place.bytes)
-    return all(type(number) is int and number >= 0 for number in numbers) and sum(numbers) <= end
+    return (
+        all(type(number) is int and number >= 0 for number in numbers)
+        and sum(numbers) <= max_offset
+    )
 
 
 def read_place(root: Path, place: PackPlace) -> bytes:
@@ -294,9 +299,9 @@ def read_place(root: Path, place: PackPlace) -> bytes:
 
 
 def sweep_packs(
-    root: Path, needed: set[str], now: float, *, days: float, delete: bool
+    root: Path, needed_hashes: set[str], now: float, *, days: float, delete: bool
 ) -> PackCleanup:
-    """Find contents that are not in ``needed``, and with ``delete`` rewrite packs without them.
+    """Find contents that are not in ``needed_hashes``, and with ``delete`` rewrite packs without them.
 
     Packs that were used within ``days`` (an hour at least) are not rewritten, nor are packs with at most half of
     their bytes unused.
@@ -307,22 +312,28 @@ def sweep_packs(
         with suppress(FileNotFoundError):
             file_stat = path.stat()
             places = places_of(path)
-            unused = sum(place.bytes for key, place in places.items() if key not in needed)
+            unused_bytes = sum(
+                place.bytes for key, place in places.items() if key not in needed_hashes
+            )
             packs += 1
             bytes_ += file_stat.st_size
             if now - file_stat.st_mtime < age:
                 continue
-            unneeded += unused
-            if delete and unused > REWRITE_SHARE * sum(place.bytes for place in places.values()):
+            unneeded += unused_bytes
+            if delete and unused_bytes > REWRITE_SHARE * sum(
+                place.bytes for place in places.values()
+            ):
                 with ignore_full_disk():  # a pack that is only deleted needs no room
-                    _rewrite_pack(root, path, (key for key in places if key in needed), places)
+                    _rewrite_pack(
+                        root, path, (key for key in places if key in needed_hashes), places
+                    )
     return PackCleanup(packs, bytes_, unneeded)
 
 
 def _rewrite_pack(
-    root: Path, path: Path, keep: Iterable[str], places: Mapping[str, PackPlace]
+    root: Path, path: Path, kept_hashes: Iterable[str], places: Mapping[str, PackPlace]
 ) -> None:
-    contents = {key: read_place(root, places[key]) for key in keep}
+    contents = {key: read_place(root, places[key]) for key in kept_hashes}
     if contents:
         write_pack(root, contents)
     path.unlink()

@@ -64,7 +64,7 @@ def find_unneeded(layout: Layout, now: float, days: float) -> Sweep:
     """Search all logs for unused blobs, and record since when each is unused; nothing is deleted."""
     _restore_tombstones(layout)
     blobs = dict(_blobs(layout))
-    needed = named_hashes(layout.sessions) & blobs.keys()
+    needed_hashes = named_hashes(layout.sessions) & blobs.keys()
     notes = _read_notes(layout)
     unneeded = {
         sha256: UnneededBlob(
@@ -74,7 +74,7 @@ def find_unneeded(layout: Layout, now: float, days: float) -> Sweep:
             path.stat().st_mtime,
         )
         for sha256, path in blobs.items()
-        if sha256 not in needed
+        if sha256 not in needed_hashes
     }
     _write_notes(layout, {sha256: notes.get(sha256, now) for sha256 in unneeded})
     age = max(days * DAY_SECONDS, MIN_AGE_SECONDS)
@@ -82,11 +82,11 @@ def find_unneeded(layout: Layout, now: float, days: float) -> Sweep:
     return Sweep(
         due_blobs=tuple(blob for blob in ordered if now - blob.unneeded_since >= age),
         not_yet_due=tuple(blob for blob in ordered if now - blob.unneeded_since < age),
-        needed_count=len(needed),
+        needed_count=len(needed_hashes),
     )
 
 
-def delete_unneeded(layout: Layout, due: Iterable[UnneededBlob]) -> tuple[UnneededBlob, ...]:
+def delete_unneeded(layout: Layout, due_blobs: Iterable[UnneededBlob]) -> tuple[UnneededBlob, ...]:
     """Delete the blobs, except those stored again meanwhile; returns the deleted ones."""
     for tombstone in layout.sessions.glob(".*"):
         with suppress(FileNotFoundError):
@@ -94,7 +94,7 @@ def delete_unneeded(layout: Layout, due: Iterable[UnneededBlob]) -> tuple[Unneed
                 shutil.rmtree(tombstone, ignore_errors=True)
     return tuple(
         blob
-        for blob in due
+        for blob in due_blobs
         if _delete_unless_stored_again(layout.blobs / blob.sha256[:2] / blob.sha256, blob)
     )
 
@@ -139,12 +139,12 @@ def named_hashes(directory: Path) -> set[str]:
 
 
 def _hash_matches(path: Path) -> Iterator[bytes]:
-    rest = b""
+    carried_bytes = b""
     with suppress(FileNotFoundError), open_regular(path) as file:
         while chunk := file.read(CHUNK_BYTES):
-            text = rest + chunk
+            text = carried_bytes + chunk
             yield from HASH_IN_LOG.findall(text)
-            rest = text[-OVERLAP_BYTES:]
+            carried_bytes = text[-OVERLAP_BYTES:]
 
 
 def _blobs(layout: Layout) -> Iterator[tuple[str, Path]]:

@@ -89,29 +89,32 @@ def _clear_decision(part: Part) -> Decision:
     )
 
 
-def changed_events(state: State, new: tuple[Message, ...]) -> Iterator[Event]:
+def changed_events(state: State, new_messages: tuple[Message, ...]) -> Iterator[Event]:
     """Yield the events that turn the session's messages into the new ones, in their order."""
-    old = state.messages()
+    old_messages = state.messages()
     common_count = 0
-    while common_count < min(len(old), len(new)) and old[common_count].id == new[common_count].id:
+    while (
+        common_count < min(len(old_messages), len(new_messages))
+        and old_messages[common_count].id == new_messages[common_count].id
+    ):
         common_count += 1
-    for message in old[common_count:]:
+    for message in old_messages[common_count:]:
         yield MessageRemoved(message_id=message.id)
-    for before, after in zip(old[:common_count], new[:common_count], strict=True):
+    for before, after in zip(old_messages[:common_count], new_messages[:common_count], strict=True):
         yield from _updates_of_message(before, after)
-    for message in new[common_count:]:
+    for message in new_messages[common_count:]:
         yield from message_events(message)
 
 
-def _updates_of_message(before: Message, after: Message) -> Iterator[Event]:
-    if before.info != after.info:
-        yield MessageUpdated(info=after.info)
-    parts_before = {part.id: part for part in before.parts}
-    remaining = {part.id for part in after.parts}
+def _updates_of_message(old_message: Message, new_message: Message) -> Iterator[Event]:
+    if old_message.info != new_message.info:
+        yield MessageUpdated(info=new_message.info)
+    parts_before = {part.id: part for part in old_message.parts}
+    remaining = {part.id for part in new_message.parts}
     for part_id in parts_before:
         if part_id not in remaining:
-            yield PartRemoved(message_id=before.id, part_id=part_id)
-    for part in after.parts:
+            yield PartRemoved(message_id=old_message.id, part_id=part_id)
+    for part in new_message.parts:
         if parts_before.get(part.id) != part:
             yield PartUpdated(part=part)
             if _cleared_at(part) is not None and _cleared_at(parts_before.get(part.id)) is None:

@@ -64,9 +64,9 @@ class ImportFindings:
     old_format_message: str | None = None
     """The message about OpenCode's older format, if the source has it."""
 
-    def report(self, name: str, what: str) -> None:
+    def report(self, name: str, problem: str) -> None:
         """Add a problem: where it is and what is wrong."""
-        self.problems.append(Problem(name, what))
+        self.problems.append(Problem(name, problem))
 
 
 def sessions_at(path: Path, findings: ImportFindings) -> Iterator[SourceSession]:
@@ -228,11 +228,11 @@ def in_order(messages: list[tuple[Json, tuple[Json, ...]]]) -> list[tuple[Json, 
 def _place(part: Json, created: int) -> tuple[int, int, int, str]:
     """Return the sort key of a part in its message: its id's time relative to the message's, and ties."""
     name = str(part.get("id", ""))
-    began = _number(part.get("time"), "start") or _number(
+    began_ms = _number(part.get("time"), "start") or _number(
         (part.get("state") or {}).get("time") if isinstance(part.get("state"), dict) else None,
         "start",
     )
-    return _time_since(name, created), _RANKS.get(str(part.get("type")), 0), began, name
+    return _time_since(name, created), _RANKS.get(str(part.get("type")), 0), began_ms, name
 
 
 def _time_since(identifier: str, created: int) -> int:

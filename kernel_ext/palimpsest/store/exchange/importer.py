@@ -36,7 +36,7 @@ from palimpsest.store.exchange.json_export import (
 )
 from palimpsest.store.exchange.opencode_format import (
     SHARED_FIELDS,
-    UNREAD,
+    UNREAD_FIELD,
     NotOpenCodeValue,
     is_unread,
     read_info,
@@ -106,7 +106,7 @@ def import_sessions(
         try:
             is_first = source.id not in imported_ids
             imported.append(
-                _Import(store, source, fingerprint, clock(), findings).run(first=is_first)
+                _Import(store, source, fingerprint, clock(), findings).run(is_first=is_first)
             )
         except (NotOpenCodeValue, ValidationError) as error:
             findings.report(source.name, f"It is no session: {_reason(error)}.")
@@ -130,18 +130,18 @@ def content_fingerprint(source: SourceSession) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _is_equal_except_opening(before: SessionInfo | None, after: SessionInfo) -> bool:
+def _is_equal_except_opening(old_info: SessionInfo | None, new_info: SessionInfo) -> bool:
     """Return whether a session's info changed only in fields that opening it may set."""
-    if before is None:
+    if old_info is None:
         return False
     ignored_fields = dict.fromkeys(FIELDS_SET_BY_OPENING)
-    return before.model_copy(update=ignored_fields) == after.model_copy(update=ignored_fields)
+    return old_info.model_copy(update=ignored_fields) == new_info.model_copy(update=ignored_fields)
 
 
 def _reason(error: Exception) -> str:
     if isinstance(error, ValidationError):
-        first = error.errors()[0]
-        return f"{'.'.join(str(step) for step in first['loc']) or 'it'}: {first['msg'].lower()}"
+        first_error = error.errors()[0]
+        return f"{'.'.join(str(step) for step in first_error['loc']) or 'it'}: {first_error['msg'].lower()}"
     return str(error)
 
 
@@ -160,8 +160,8 @@ class _Import:
     _now_milliseconds: int
     _findings: ImportFindings
 
-    def run(self, *, first: bool) -> Imported:
-        """Import it; ``first`` is false for another session with the same id in one source."""
+    def run(self, *, is_first: bool) -> Imported:
+        """Import it; ``is_first`` is false for another session with the same id in one source."""
         source = self._source
         state = self._state(source.id)
         if state is None:
@@ -169,17 +169,20 @@ class _Import:
         import_note = _import_note(state)
         if import_note.get("fingerprint") == self._fingerprint or self._is_ours(source.id):
             return self._imported_session(source.id, state, "same")
-        missing = self._missing_records(source.id, "new")
-        if missing:
-            return self._begin_session(source.id, "new", missing)
-        if first and source.own_export is None and self._is_untouched(import_note):
+        missing_records = self._missing_records(source.id, "new")
+        if missing_records:
+            return self._begin_session(source.id, "new", missing_records)
+        if is_first and source.own_export is None and self._is_untouched(import_note):
             return self._update(state)
         copy_id = f"ses_{self._fingerprint[:26]}"
-        copied = self._state(copy_id)
-        if copied is not None and _import_note(copied).get("fingerprint") == self._fingerprint:
-            return self._imported_session(copy_id, copied, "same")
+        copy_state = self._state(copy_id)
+        if (
+            copy_state is not None
+            and _import_note(copy_state).get("fingerprint") == self._fingerprint
+        ):
+            return self._imported_session(copy_id, copy_state, "same")
         return self._begin_session(
-            copy_id, "copy", self._missing_records(copy_id, "copy") if copied else ()
+            copy_id, "copy", self._missing_records(copy_id, "copy") if copy_state else ()
         )
 
     def _state(self, session_id: str) -> State | None:
@@ -197,35 +200,35 @@ class _Import:
         """Return whether the session here is the exported one, perhaps continued."""
         if self._source.own_export is None:
             return False
-        stored = (
+        stored_info = (
             record.line() for record in self._store.read(session_id) if is_exported_event(record)
         )
         exported = (record.line() for record in self._records())
-        return all(next(stored, None) == line for line in exported)
+        return all(next(stored_info, None) == line for line in exported)
 
     def _is_untouched(self, import_note: Mapping[str, Any]) -> bool:
         """Return whether a session was imported from this source and only read since."""
         if import_note.get("id") != self._source.id:
             return False
         seq = int(import_note.get("seq", 0))
-        imported: SessionInfo | None = None
+        imported_info: SessionInfo | None = None
         for record in self._store.read(self._source.id):
             event = record.event
-            after = event.session if isinstance(event, SessionCreated | SessionUpdated) else None
+            new_info = event.session if isinstance(event, SessionCreated | SessionUpdated) else None
             if record.seq <= seq or event.type in IDLE_RECORDS:
-                imported = after or imported
-            elif after is None or not _is_equal_except_opening(imported, after):
+                imported_info = new_info or imported_info
+            elif new_info is None or not _is_equal_except_opening(imported_info, new_info):
                 return False
         return True
 
     def _begin_session(
-        self, session_id: str, outcome: Outcome, missing: Sequence[Record] = ()
+        self, session_id: str, outcome: Outcome, missing_records: Sequence[Record] = ()
     ) -> Imported:
         writer = self._store.acquire(session_id, this_owner(f"import-{uuid4().hex}"), create=True)
         try:
             records = self._numbered_records(session_id, outcome)
             state = apply_records(records)
-            writer.append(missing or records, sync=True)
+            writer.append(missing_records or records, sync=True)
             write_checkpoint(self._store, writer, state, self._now_milliseconds)
         finally:
             writer.close()
@@ -240,10 +243,12 @@ class _Import:
         findings, self._findings = self._findings, ImportFindings()
         records = self._numbered_records(session_id, outcome)
         self._findings = findings
-        stored = list(islice(self._store.read(session_id), len(records)))
-        begun = [(record.seq, record.event) for record in stored]
-        is_same = begun == [(record.seq, record.event) for record in records[: len(stored)]]
-        return records[len(stored) :] if is_same else ()
+        stored_records = list(islice(self._store.read(session_id), len(records)))
+        stored_events = [(record.seq, record.event) for record in stored_records]
+        is_same = stored_events == [
+            (record.seq, record.event) for record in records[: len(stored_records)]
+        ]
+        return records[len(stored_records) :] if is_same else ()
 
     def _numbered_records(self, session_id: str, outcome: Outcome) -> list[Record]:
         """Return all records of the session; the last one marks it as completely imported."""
@@ -268,13 +273,10 @@ class _Import:
             for message in self._messages(session):
                 events += message_events(message)
             events += self._remaining_events(State())
-            records = [
-                self._record(line_number, event)
-                for line_number, event in enumerate(events, start=1)
-            ]
+            records = [self._record(number, event) for number, event in enumerate(events, start=1)]
         seq = (records[-1].seq if records else 0) + 1
-        marked = self._marked_session(session, outcome, seq)
-        return [*records, self._record(seq, SessionUpdated(session=marked))]
+        marked_session = self._marked_session(session, outcome, seq)
+        return [*records, self._record(seq, SessionUpdated(session=marked_session))]
 
     def _record(self, seq: int, event: Event) -> Record:
         time = getattr(getattr(event, "info", None), "time", None)
@@ -293,10 +295,12 @@ class _Import:
         }
         if source.project is not None:
             note["project"] = source.project
-        before = (session.metadata or {}).get("imported") if source.own_export is not None else None
-        if isinstance(before, dict) and before.get("from") not in (None, "palimpsest"):
+        earlier_note = (
+            (session.metadata or {}).get("imported") if source.own_export is not None else None
+        )
+        if isinstance(earlier_note, dict) and earlier_note.get("from") not in (None, "palimpsest"):
             # A recording of another agent stays one, with its window, gaps and texts.
-            note = {**before, "session": session.id, EXPORTED: note}
+            note = {**earlier_note, "session": session.id, EXPORTED: note}
         metadata = {**(session.metadata or {}), "imported": note}
         return session.model_copy(update={"metadata": metadata, "title": title})
 
@@ -320,20 +324,24 @@ class _Import:
         answers = _answers(self._source)
         seen_ids: set[str] = set()
         for info, parts in self._source.messages:
-            where = f"{self._source.name}, {info['id']}"
+            location = f"{self._source.name}, {info['id']}"
             if info["id"] in seen_ids:
-                self._findings.report(where, "Another message has this id; the first one was kept.")
+                self._findings.report(
+                    location, "Another message has this id; the first one was kept."
+                )
                 continue
             seen_ids.add(info["id"])
             try:
                 message_info = read_info(info, session.id, answers.get(info["id"]))
             except NotOpenCodeValue as error:
-                self._findings.report(where, f"It is no message: {error}.")
+                self._findings.report(location, f"It is no message: {error}.")
                 continue
-            unread: list[Json] = []
-            message_parts = tuple(self._parts(parts, session.id, message_info.id, where, unread))
-            if unread:
-                message_info = message_info.model_copy(update={UNREAD: unread})
+            unread_parts: list[Json] = []
+            message_parts = tuple(
+                self._parts(parts, session.id, message_info.id, location, unread_parts)
+            )
+            if unread_parts:
+                message_info = message_info.model_copy(update={UNREAD_FIELD: unread_parts})
             yield Message(info=message_info, parts=message_parts)
 
     def _parts(
@@ -341,16 +349,16 @@ class _Import:
         parts: Iterable[Json],
         session_id: str,
         message_id: str,
-        where: str,
-        unread: list[Json],
+        location: str,
+        unread_parts: list[Json],
     ) -> Iterator[Part]:
-        """Yield the parts that can be read; those of a type unknown to this version go into ``unread``."""
+        """Yield the parts that can be read; those of a type unknown to this version go into ``unread_parts``."""
         seen_ids: set[str] = set()
-        for line_number, part_json in enumerate(parts):
-            name = f"{where}, {part_json.get('id') or part_json.get('type')}"
+        for index, part_json in enumerate(parts):
+            name = f"{location}, {part_json.get('id') or part_json.get('type')}"
             if is_unread(part_json):
                 self._findings.report(name, NEWER_PART.format(type=part_json["type"]))
-                unread.append({"at": line_number, "part": part_json})
+                unread_parts.append({"at": index, "part": part_json})
                 continue
             try:
                 part = read_part(part_json, session_id, message_id)
@@ -378,15 +386,14 @@ class _Import:
     def _update(self, state: State) -> Imported:
         """Update a session that was only read here to its changed source."""
         session = self._session(self._source.id)
-        new = tuple(self._messages(session))
-        events = [*changed_events(state, new), *self._remaining_events(state)]
+        new_messages = tuple(self._messages(session))
+        events = [*changed_events(state, new_messages), *self._remaining_events(state)]
         seq = state.seq + len(events) + 1
         events.append(SessionUpdated(session=self._marked_session(session, "updated", seq)))
         owner = this_owner(f"import-{uuid4().hex}")
         writer = self._store.acquire(self._source.id, owner)
         records = [
-            self._record(state.seq + line_number, event)
-            for line_number, event in enumerate(events, start=1)
+            self._record(state.seq + number, event) for number, event in enumerate(events, start=1)
         ]
         try:
             writer.append(records, sync=True)
@@ -395,55 +402,53 @@ class _Import:
             write_checkpoint(self._store, writer, state, self._now_milliseconds)
         finally:
             writer.close()
-        return Imported(session.id, session.title, "updated", len(new))
+        return Imported(session.id, session.title, "updated", len(new_messages))
 
     # Palimpsest's own export
 
     def _records(self) -> Iterator[Record]:
-        ours = self._source.own_export or {}
-        version = ours.get("v", 0)
+        own_export = self._source.own_export or {}
+        version = own_export.get("v", 0)
         if isinstance(version, int) and version > EXPORT_VERSION:
             raise UserError(
                 f"{self._source.name!r} was exported by a newer Palimpsest; update Palimpsest to import it."
             )
-        last = 0
-        for line_number, data in enumerate(ours.get("records") or ()):
+        last_seq = 0
+        for index, data in enumerate(own_export.get("records") or ()):
             try:
                 record = parse_record(data)
             except (ValidationError, KeyError, TypeError) as error:
-                self._report_record(line_number, data, error)
+                self._report_record(index, data, error)
                 continue
-            if record.seq > last and is_exported_event(record):
-                last = record.seq
+            if record.seq > last_seq and is_exported_event(record):
+                last_seq = record.seq
                 yield record.model_copy(update={"event": redacted_event(record.event, scrub)})
 
-    def _report_record(self, line_number: int, data: Any, error: Exception) -> None:
-        where = f"{self._source.name}, record {line_number + 1}"
+    def _report_record(self, index: int, data: Any, error: Exception) -> None:
+        location = f"{self._source.name}, record {index + 1}"
         if not isinstance(error, ValidationError):
-            self._findings.report(where, "It is no record of a session.")
+            self._findings.report(location, "It is no record of a session.")
         elif not is_unknown(error):
-            self._findings.report(where, f"It is no record of a session: {_reason(error)}.")
+            self._findings.report(location, f"It is no record of a session: {_reason(error)}.")
         elif not isinstance(
             data.get("part"), dict
         ):  # unknown parts are reported by _newer_part_events
-            self._findings.report(where, NEWER_RECORD)
+            self._findings.report(location, NEWER_RECORD)
 
     def _newer_part_events(self, state: State) -> Iterator[Event]:
         """Yield updates of messages that keep their parts of types unknown to this version."""
         for info_json, parts in self._source.messages:
-            unread: list[Json] = [
-                {"at": line_number, "part": part}
-                for line_number, part in enumerate(parts)
-                if is_unread(part)
+            unread_parts: list[Json] = [
+                {"at": index, "part": part} for index, part in enumerate(parts) if is_unread(part)
             ]
-            message = state.message(str(info_json.get("id"))) if unread else None
-            if message is None or getattr(message.info, UNREAD, None) == unread:
+            message = state.message(str(info_json.get("id"))) if unread_parts else None
+            if message is None or getattr(message.info, UNREAD_FIELD, None) == unread_parts:
                 continue
-            for entry in unread:
+            for entry in unread_parts:
                 part = entry["part"]
-                where = f"{self._source.name}, {message.info.id}, {part['id']}"
-                self._findings.report(where, NEWER_PART.format(type=part["type"]))
-            yield MessageUpdated(info=message.info.model_copy(update={UNREAD: unread}))
+                location = f"{self._source.name}, {message.info.id}, {part['id']}"
+                self._findings.report(location, NEWER_PART.format(type=part["type"]))
+            yield MessageUpdated(info=message.info.model_copy(update={UNREAD_FIELD: unread_parts}))
 
     def _take_blobs(self, blobs: Any) -> None:
         for name, content in (blobs if isinstance(blobs, dict) else {}).items():
@@ -473,10 +478,10 @@ def _with_session_id(record: Record, session_id: str, project_id: str) -> Record
         return record.model_copy(update={"event": event.model_copy(update={"part": part})})
     if not isinstance(event, SessionCreated | SessionUpdated):
         return record
-    dropped = SessionInfo.model_fields.keys() - SHARED_FIELDS - OWN_EXPORT_FIELDS
+    dropped_fields = SessionInfo.model_fields.keys() - SHARED_FIELDS - OWN_EXPORT_FIELDS
     changes: Json = {
         name: SessionInfo.model_fields[name].get_default(call_default_factory=True)
-        for name in dropped
+        for name in dropped_fields
     }
     changes |= {"id": session_id, "project_id": project_id}
     if event.session.revert is not None:
@@ -491,13 +496,15 @@ def _with_session_id(record: Record, session_id: str, project_id: str) -> Record
 def _answers(source: SourceSession) -> dict[str, tuple[str, Json]]:
     """Return the agent and model that answered each prompt, by message id; those of the first answer as default."""
     answers: dict[str, tuple[str, Json]] = {}
-    fallback: tuple[str, Json] | None = None
+    first_answer: tuple[str, Json] | None = None
     for info, _ in source.messages:
         if info.get("role") == "assistant":
             fields: Json = {name: info[name] for name in ("providerID", "modelID") if name in info}
             agent_and_fields = (str(info.get("agent") or info.get("mode") or "build"), fields)
-            fallback = fallback or agent_and_fields
+            first_answer = first_answer or agent_and_fields
             answers.setdefault(str(info.get("parentID")), agent_and_fields)
-    if fallback is None:
+    if first_answer is None:
         return {}
-    return {str(info["id"]): answers.get(str(info["id"]), fallback) for info, _ in source.messages}
+    return {
+        str(info["id"]): answers.get(str(info["id"]), first_answer) for info, _ in source.messages
+    }

@@ -60,14 +60,16 @@ def messages_json(store: Store, session_id: str) -> Iterator[tuple[Json, list[Js
     """
     state = store.load(session_id)
     effective = EffectiveDecisions(state.decisions)
-    cleared = cleared_moments(store, session_id)
+    cleared_times = cleared_moments(store, session_id)
     for slot in state.message_slots():
         message = state.message(slot.id)
         slot.built_message = None
         slot.parts.clear()
         if message is not None:
             info = info_json(message.info)
-            known_parts = [part_value(store, part, effective, cleared) for part in message.parts]
+            known_parts = [
+                part_value(store, part, effective, cleared_times) for part in message.parts
+            ]
             parts = with_unread(info, known_parts)
             if message.info.session_id != session_id:  # inherited by a fork from its parent's log
                 for value in (info, *parts):
@@ -87,7 +89,7 @@ def cleared_moments(store: Store, session_id: str) -> dict[str, int]:
 
 
 def part_value(
-    store: Store, part: Part, effective: EffectiveDecisions, cleared: Mapping[str, int]
+    store: Store, part: Part, effective: EffectiveDecisions, cleared_times: Mapping[str, int]
 ) -> Json:
     """Return a part as OpenCode's JSON, with long texts in full and the time at which it was cleared."""
     value = part_json(full_part(store, part))
@@ -97,7 +99,7 @@ def part_value(
         if reduction is None or reduction.action != "clear":
             time.pop("compacted", None)
         elif "compacted" not in time:
-            time["compacted"] = cleared.get(reduction.id, time.get("end", time["start"]))
+            time["compacted"] = cleared_times.get(reduction.id, time.get("end", time["start"]))
     return value
 
 
@@ -173,8 +175,8 @@ def export_json(store: Store, session_id: str, clean: Clean) -> Iterator[str]:
 
 def _comma_lines(pieces: Iterable[str]) -> Iterator[str]:
     """Yield texts on lines of their own, with commas between them."""
-    for at, piece in enumerate(pieces):
-        yield f"{',' if at else ''}\n{piece}"
+    for index, piece in enumerate(pieces):
+        yield f"{',' if index else ''}\n{piece}"
 
 
 def _blob(store: Store, name: str, clean: Clean) -> bytes | None:

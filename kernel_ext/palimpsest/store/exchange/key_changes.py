@@ -39,7 +39,7 @@ SESSION_COMMANDS = {
     "agent": "a prompt names its agent: session.prompt(..., agent=...)",
     "id": "session.fork() makes a session with another id",
 }
-REFUSED = "{name!r} of a session is not written by key: {why}."
+REFUSED_SENTENCE = "{name!r} of a session is not written by key: {why}."
 WRITTEN_BY_SESSION = "the session writes it itself"
 DIFF_READ_ONLY = (
     "What a session changed in files is not written by key, since it is compared from snapshots of the files: "
@@ -69,33 +69,37 @@ def plain_value(key: Key, value: Json) -> dict[str, Any]:
     return copied
 
 
-def changed_session(before: Json, value: Json) -> tuple[str | None, bool | None]:
+def changed_session(old_value: Json, value: Json) -> tuple[str | None, bool | None]:
     """Return a session's new title and whether it is archived, each None if unchanged.
 
     Fields that ``value`` omits are unchanged. Raises UserError for any other change.
     """
     title = archived = None
-    for name, new in value.items():
-        if new == before.get(name):
+    for name, new_value in value.items():
+        if new_value == old_value.get(name):
             continue
         if name == "title":
-            if not isinstance(new, str):
-                raise UserError(f"A title is a text, not {new!r:.60}.")
-            title = new
-        elif name == "time" and isinstance(new, dict) and _is_changeable_time(before["time"], new):
-            old_time, new_time = before["time"].get("archived"), new.get("archived")
+            if not isinstance(new_value, str):
+                raise UserError(f"A title is a text, not {new_value!r:.60}.")
+            title = new_value
+        elif (
+            name == "time"
+            and isinstance(new_value, dict)
+            and _is_changeable_time(old_value["time"], new_value)
+        ):
+            old_time, new_time = old_value["time"].get("archived"), new_value.get("archived")
             archived = bool(new_time) if bool(old_time) is not bool(new_time) else None
         else:
             why = SESSION_COMMANDS.get(name, WRITTEN_BY_SESSION)
-            raise UserError(REFUSED.format(name=name, why=why))
+            raise UserError(REFUSED_SENTENCE.format(name=name, why=why))
     return title, archived
 
 
-def _is_changeable_time(before: Json, new: Json) -> bool:
+def _is_changeable_time(old_value: Json, new_value: Json) -> bool:
     """Return whether the times differ only in fields that may change or may be out of date."""
     passing = {"archived", "updated", "compacting"}
-    return {k: v for k, v in before.items() if k not in passing} == {
-        k: v for k, v in new.items() if k not in passing
+    return {k: v for k, v in old_value.items() if k not in passing} == {
+        k: v for k, v in new_value.items() if k not in passing
     }
 
 
@@ -109,10 +113,10 @@ def message_change(key: Key, value: dict[str, Any]) -> Change:
 
     def change(state: State) -> Sequence[Event]:
         _check_not_reverted(state)
-        before = state.message(message_id)
-        if before is not None and before.info.role != message_json["role"]:
+        old_value = state.message(message_id)
+        if old_value is not None and old_value.info.role != message_json["role"]:
             raise UserError(
-                f"The message {message_id!r} has the role {before.info.role!r} for good."
+                f"The message {message_id!r} has the role {old_value.info.role!r} for good."
             )
         try:
             info = read_info(message_json, session_id, _newest_agent_and_model(state))
@@ -144,9 +148,9 @@ def part_change(store: Store, session_id: str, key: Key, value: dict[str, Any]) 
 
     def change(state: State) -> Sequence[Event]:
         _check_not_reverted(state)
-        before = state.part(message_id, part_id)
-        if before is not None and before.type != part.type:
-            raise UserError(f"The part {part_id!r} has the type {before.type!r} for good.")
+        old_value = state.part(message_id, part_id)
+        if old_value is not None and old_value.type != part.type:
+            raise UserError(f"The part {part_id!r} has the type {old_value.type!r} for good.")
         return [PartUpdated(part=part)]
 
     return change

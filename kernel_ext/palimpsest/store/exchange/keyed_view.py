@@ -27,14 +27,14 @@ Key = tuple[str, ...]
 Json = Any
 T = TypeVar("T")
 
-FORMS = {
+KEY_FORMS = {
     "session": "['session', project, session]",
     "message": "['message', session, message]",
     "part": "['part', message, part]",
     "session_diff": "['session_diff', session]",
     "share": "['share', session]",
 }
-LENGTHS = {kind: form.count(",") + 1 for kind, form in FORMS.items()}
+LENGTHS = {kind: form.count(",") + 1 for kind, form in KEY_FORMS.items()}
 NO_KEY = "{key} is no key. Keys are {forms}."
 NO_PREFIX = "There are no keys below {key}. Keys are {forms}."
 
@@ -204,7 +204,7 @@ def _key_texts(key: Any, sentence: str) -> Key:
 
 
 def _list_forms() -> str:
-    *forms, last = FORMS.values()
+    *forms, last = KEY_FORMS.values()
     return f"{', '.join(forms)} and {last}"
 
 

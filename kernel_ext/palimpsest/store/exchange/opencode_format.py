@@ -73,7 +73,7 @@ PART_TYPES = frozenset(
     for kind in (*get_args(FormedPart), *get_args(NotedPart))
 )
 
-UNREAD = "unread_parts"
+UNREAD_FIELD = "unread_parts"
 """Extra field of a message's info: unchanged parts of a type unknown to this version, with positions."""
 
 
@@ -205,11 +205,11 @@ def _tokens_json(tokens: Json) -> Json:
 
 
 def _error_json(error: Json) -> Json:
-    kind = error.pop("type")
+    error_type = error.pop("type")
     data = _rename_fields(error, ERROR_FIELDS)
     if data.get("compaction_failed") is False:
         del data["compaction_failed"]
-    return {"name": ERROR_NAMES.get(kind, "UnknownError"), "data": data}
+    return {"name": ERROR_NAMES.get(error_type, "UnknownError"), "data": data}
 
 
 # From OpenCode's JSON
@@ -256,7 +256,7 @@ def read_info(source: Json, session_id: str, prompt: tuple[str, Json] | None = N
         fields["model"] = _read_model(source.get("model") or model)
         if source.get("variant") and not fields["model"].get("variant"):
             fields["model"]["variant"] = fields.pop("variant")
-    return _read_lossless(INFO.validate_python, fields, source, info_json, own=("sessionID",))
+    return _read_lossless(INFO.validate_python, fields, source, info_json, own_names=("sessionID",))
 
 
 def is_unread(source: Json) -> bool:
@@ -267,7 +267,7 @@ def is_unread(source: Json) -> bool:
 
 def with_unread(info: Json, parts: list[Json]) -> list[Json]:
     """Return a message's parts with those of unknown types inserted, which are removed from ``info``."""
-    for entry in info.pop(UNREAD, ()):
+    for entry in info.pop(UNREAD_FIELD, ()):
         parts.insert(entry["at"], entry["part"])
     return parts
 
@@ -280,7 +280,7 @@ def read_part(source: Json, session_id: str, message_id: str) -> Part:
     if change is not None:
         change(fields)
     return _read_lossless(
-        PART.validate_python, fields, source, part_json, own=("sessionID", "messageID")
+        PART.validate_python, fields, source, part_json, own_names=("sessionID", "messageID")
     )
 
 
@@ -318,11 +318,11 @@ def _read_tokens(tokens: Json) -> Json:
 
 def _read_error(error: Json) -> Json:
     data = _rename_to_ours(error.get("data") or {}, ERROR_FIELDS)
-    kind = ERROR_TYPES.get(str(error.get("name")), "unknown")
-    filled = {"message": str(error.get("name") or "")} if kind != "output-length" else {}
-    if kind == "auth":
+    error_type = ERROR_TYPES.get(str(error.get("name")), "unknown")
+    filled = {"message": str(error.get("name") or "")} if error_type != "output-length" else {}
+    if error_type == "auth":
         filled["provider"] = ""
-    return {**filled, **data, "type": kind}
+    return {**filled, **data, "type": error_type}
 
 
 def _part_id(revert: Json) -> Json:
@@ -337,11 +337,11 @@ def _read_lossless(
     fields: Json,
     source: Json,
     write: Callable[[V], Json],
-    own: Sequence[str] = (),
+    own_names: Sequence[str] = (),
 ) -> V:
     """Read fields to a value, with ``DIFFERENCES``: the fields that writing the value would not reproduce.
 
-    A field with an invalid value is added to them too, unless it is required. ``own`` are the fields with ids
+    A field with an invalid value is added to them too, unless it is required. ``own_names`` are the fields with ids
     of session and message, which are not compared. Raises NotOpenCodeValue.
     """
     fields = {name: value for name, value in fields.items() if name != DIFFERENCES}
@@ -352,37 +352,43 @@ def _read_lossless(
             value = read_value(fields)
             break
         except ValidationError as error:
-            wrong = error.errors()[0]
-            places = [str(step) for step in wrong["loc"]]
+            first_error = error.errors()[0]
+            places = [str(step) for step in first_error["loc"]]
             removable = next((name for name in places if name in fields), None)
-            if removable is None or wrong["type"] == "missing":
+            if removable is None or first_error["type"] == "missing":
                 raise NotOpenCodeValue(
-                    f"{'.'.join(places) or 'it'}: {wrong['msg'].lower()}"
+                    f"{'.'.join(places) or 'it'}: {first_error['msg'].lower()}"
                 ) from None
             fields = {name: value for name, value in fields.items() if name != removable}
     else:
         raise NotOpenCodeValue("it is empty")
     rewritten = write(type(value).model_validate_json(value.model_dump_json(exclude_none=True)))
-    expected = {name: item for name, item in source.items() if name not in own}
-    differences = json_differences({k: v for k, v in rewritten.items() if k not in own}, expected)
+    expected = {name: item for name, item in source.items() if name not in own_names}
+    differences = json_differences(
+        {k: v for k, v in rewritten.items() if k not in own_names}, expected
+    )
     return value.model_copy(update={DIFFERENCES: differences}) if differences else value
 
 
-def json_differences(ours: Json, theirs: Json, path: tuple[str, ...] = ()) -> list[Json]:
+def json_differences(our_json: Json, their_json: Json, path: tuple[str, ...] = ()) -> list[Json]:
     """Return the differences of two objects: each a path, and the value of each side if it has one."""
     differences: list[Json] = []
-    for name in dict.fromkeys([*ours, *theirs]):
+    for name in dict.fromkeys([*our_json, *their_json]):
         inner_path = (*path, name)
-        if name in ours and name in theirs and _is_same_json(ours[name], theirs[name]):
+        if (
+            name in our_json
+            and name in their_json
+            and _is_same_json(our_json[name], their_json[name])
+        ):
             continue
-        if isinstance(ours.get(name), dict) and isinstance(theirs.get(name), dict):
-            differences += json_differences(ours[name], theirs[name], inner_path)
+        if isinstance(our_json.get(name), dict) and isinstance(their_json.get(name), dict):
+            differences += json_differences(our_json[name], their_json[name], inner_path)
             continue
         entry: Json = {"path": list(inner_path)}
-        if name in ours:
-            entry["ours"] = ours[name]
-        if name in theirs:
-            entry["theirs"] = theirs[name]
+        if name in our_json:
+            entry["ours"] = our_json[name]
+        if name in their_json:
+            entry["theirs"] = their_json[name]
         differences.append(entry)
     return differences
 

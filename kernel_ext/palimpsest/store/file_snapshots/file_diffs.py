@@ -28,20 +28,20 @@ HIDDEN_LINES = "it usually holds keys, so its lines are not shown"
 
 
 def snapshot_diffs(
-    snapshots: Snapshots, before: str, after: str, files: Iterable[str] | None = None
+    snapshots: Snapshots, old_snapshot: str, new_snapshot: str, files: Iterable[str] | None = None
 ) -> tuple[FileDiff, ...]:
     """Return the differences of files between two snapshots, by default of all that differ."""
-    older, newer = snapshots.snapshot_tree(before), snapshots.snapshot_tree(after)
-    paths = snapshots.changed_paths(before, after) if files is None else files
+    older, newer = snapshots.snapshot_tree(old_snapshot), snapshots.snapshot_tree(new_snapshot)
+    paths = snapshots.changed_paths(old_snapshot, new_snapshot) if files is None else files
     diffs = (file_diff(snapshots, path, older.get(path), newer.get(path)) for path in sorted(paths))
     return tuple(diff for diff in diffs if diff is not None)
 
 
 def file_diff(
-    snapshots: Snapshots, path: str, before: TreeEntry | None, after: TreeEntry | None
+    snapshots: Snapshots, path: str, old_entry: TreeEntry | None, new_entry: TreeEntry | None
 ) -> FileDiff | None:
     """Return the difference of one file; None when it is unchanged."""
-    older_entry, newer_entry = _without_folder(before), _without_folder(after)
+    older_entry, newer_entry = _without_folder(old_entry), _without_folder(new_entry)
     if older_entry == newer_entry:
         return None
     status: ChangeStatus = "modified"
@@ -62,13 +62,13 @@ def file_diff(
     if texts[0] is None or texts[1] is None:
         return diff.model_copy(update={"note": NOT_TEXT})
     try:
-        visible = _visible_text(texts[0], path), _visible_text(texts[1], path)
+        visible_texts = _visible_text(texts[0], path), _visible_text(texts[1], path)
     except BrokenNotebook:
         return diff.model_copy(update={"note": HIDDEN_CELLS})
-    if visible[0] == visible[1] and texts[0] != texts[1]:
+    if visible_texts[0] == visible_texts[1] and texts[0] != texts[1]:
         return diff.model_copy(update={"note": HIDDEN_CELLS})
-    fields = _compare(path, visible[0], visible[1], older_entry, newer_entry)
-    if visible != texts:
+    fields = _compare(path, visible_texts[0], visible_texts[1], older_entry, newer_entry)
+    if visible_texts != texts:
         fields.setdefault("note", SOME_HIDDEN_CELLS)
     if snapshots.hides_content(path):
         fields |= {"patch": None, "note": HIDDEN_LINES}
@@ -83,9 +83,11 @@ def entry_named(name: str | None) -> TreeEntry | None:
     return TreeEntry(kind, int(mode, 8), key)  # type: ignore[arg-type]  # as it was written
 
 
-def join_diffs(older: FileDiff, newer: FileDiff, snapshots: Snapshots) -> FileDiff | None:
+def join_diffs(older_diff: FileDiff, newer_diff: FileDiff, snapshots: Snapshots) -> FileDiff | None:
     """Return the combined difference of two successive changes of a file; None if they cancel out."""
-    return file_diff(snapshots, newer.file, entry_named(older.before), entry_named(newer.after))
+    return file_diff(
+        snapshots, newer_diff.file, entry_named(older_diff.before), entry_named(newer_diff.after)
+    )
 
 
 def _without_folder(entry: TreeEntry | None) -> TreeEntry | None:
@@ -115,27 +117,41 @@ def _visible_text(text: str, path: str) -> str:
 
 
 def _compare(
-    path: str, before: str, after: str, older_entry: TreeEntry | None, newer_entry: TreeEntry | None
+    path: str,
+    old_text: str,
+    new_text: str,
+    older_entry: TreeEntry | None,
+    newer_entry: TreeEntry | None,
 ) -> dict[str, object]:
-    old, new = before.splitlines(), after.splitlines()
-    if old == new:
+    old_lines, new_lines = old_text.splitlines(), new_text.splitlines()
+    if old_lines == new_lines:
         is_mode_changed = (
             older_entry is not None
             and newer_entry is not None
             and older_entry.mode != newer_entry.mode
         )
         return {"note": "only its permissions" if is_mode_changed else "only the ends of its lines"}
-    first = _common_length(old, new)
-    last = _common_length(old[first:][::-1], new[first:][::-1])
-    middle = (old[first : len(old) - last], new[first : len(new) - last])
-    if max(len(middle[0]), len(middle[1])) > MAX_LINES:
-        return {"additions": len(middle[1]), "deletions": len(middle[0]), "note": TOO_MANY_LINES}
-    context = (max(0, first - CONTEXT_LINES), min(CONTEXT_LINES, last))
-    head, tail = old[context[0] : first], old[len(old) - last : len(old) - last + context[1]]
+    common_start = _common_length(old_lines, new_lines)
+    common_end = _common_length(old_lines[common_start:][::-1], new_lines[common_start:][::-1])
+    changed_lines = (
+        old_lines[common_start : len(old_lines) - common_end],
+        new_lines[common_start : len(new_lines) - common_end],
+    )
+    if max(len(changed_lines[0]), len(changed_lines[1])) > MAX_LINES:
+        return {
+            "additions": len(changed_lines[1]),
+            "deletions": len(changed_lines[0]),
+            "note": TOO_MANY_LINES,
+        }
+    context = (max(0, common_start - CONTEXT_LINES), min(CONTEXT_LINES, common_end))
+    lines_before, lines_after = (
+        old_lines[context[0] : common_start],
+        old_lines[len(old_lines) - common_end : len(old_lines) - common_end + context[1]],
+    )
     lines = list(
         difflib.unified_diff(
-            head + middle[0] + tail,
-            head + middle[1] + tail,
+            lines_before + changed_lines[0] + lines_after,
+            lines_before + changed_lines[1] + lines_after,
             "/dev/null" if older_entry is None else f"a/{path}",
             "/dev/null" if newer_entry is None else f"b/{path}",
             lineterm="",
@@ -155,20 +171,20 @@ def _compare(
     return fields | {"patch": text}
 
 
-def _common_length(before: list[str], other: list[str]) -> int:
-    for at, (left, right) in enumerate(zip(before, other, strict=False)):
+def _common_length(lines: list[str], other_lines: list[str]) -> int:
+    for index, (left, right) in enumerate(zip(lines, other_lines, strict=False)):
         if left != right:
-            return at
-    return min(len(before), len(other))
+            return index
+    return min(len(lines), len(other_lines))
 
 
-def _shift_line_numbers(line: str, by: int) -> str:
-    """Return a patch line; in a hunk header, the line numbers are increased by ``by``."""
-    if by == 0 or not line.startswith("@@"):
+def _shift_line_numbers(line: str, offset: int) -> str:
+    """Return a patch line; in a hunk header, the line numbers are increased by ``offset``."""
+    if offset == 0 or not line.startswith("@@"):
         return line
-    pieces = line.split(" ")
-    for at in (1, 2):
-        sign, rest = pieces[at][0], pieces[at][1:]
+    header_parts = line.split(" ")
+    for index in (1, 2):
+        sign, rest = header_parts[index][0], header_parts[index][1:]
         start, comma, length = rest.partition(",")
-        pieces[at] = f"{sign}{int(start) + by}{comma}{length}"
-    return " ".join(pieces)
+        header_parts[index] = f"{sign}{int(start) + offset}{comma}{length}"
+    return " ".join(header_parts)

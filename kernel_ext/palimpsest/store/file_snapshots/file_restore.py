@@ -29,7 +29,9 @@ LEFT_OUT = "it was left out of the snapshot by an ignore rule"
 PERMISSION_BITS = 0o777
 """Permission bits that are restored; the setuid and setgid bits are not."""
 UNSAFE_PATH = "nothing is done with it: {problem}"
-PROTECTED = "it holds keys or says what runs, and another kernel kept it; name it to bring it back"
+PROTECTED_REASON = (
+    "it holds keys or says what runs, and another kernel kept it; name it to bring it back"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,47 +77,57 @@ class RestoreOutcome:
 
 
 def wanted_file(
-    path: str, tree: Tree, left: TreeEntry | None, *, disturbed: bool = False
+    path: str, tree: Tree, left_entry: TreeEntry | None, *, disturbed: bool = False
 ) -> WantedFile:
-    """Return a file's state in a snapshot as the wanted state; ``left`` is the state that the agent left."""
+    """Return a file's state in a snapshot as the wanted state; ``left_entry`` is the state that the agent left."""
     entry = tree.get(path)
-    unknown = entry is None and tree.left_out(path)
+    is_unknown = entry is None and tree.left_out(path)
     folders = (parent.as_posix() for parent in Path(path).parents)
-    floor = next((folder for folder in folders if tree.get(folder) is not None), "")
-    return WantedFile(path, entry, left, disturbed, unknown, floor, tree.id)
+    nearest_folder = next((folder for folder in folders if tree.get(folder) is not None), "")
+    return WantedFile(path, entry, left_entry, disturbed, is_unknown, nearest_folder, tree.id)
 
 
 def plan_restores(snapshots: Snapshots, files: Iterable[WantedFile]) -> tuple[FileRestore, ...]:
     """Return the planned action for each file; changes nothing."""
     ordered = sorted(files, key=lambda file: file.path)
-    to_delete = {file.path for file in ordered if file.entry is None or file.entry.kind == "folder"}
-    return tuple(_planned_restore(snapshots, file, to_delete) for file in ordered)
+    deleted_paths = {
+        file.path for file in ordered if file.entry is None or file.entry.kind == "folder"
+    }
+    return tuple(_planned_restore(snapshots, file, deleted_paths) for file in ordered)
 
 
 def _planned_restore(
-    snapshots: Snapshots, file: WantedFile, to_delete: Collection[str]
+    snapshots: Snapshots, file: WantedFile, deleted_paths: Collection[str]
 ) -> FileRestore:
     problem = path_problem(file.path, snapshots.excluded_folders)
     if problem:
         return FileRestore(
             file.path, "impossible", file.entry, None, UNSAFE_PATH.format(problem=problem)
         )
-    now = None if _below_link(snapshots.root, file.path) else snapshots.current_entry(file.path)
-    is_folder = now is not None and now.kind == "folder"
-    current = None if is_folder and file.entry is None else now
+    present_entry = (
+        None if _below_link(snapshots.root, file.path) else snapshots.current_entry(file.path)
+    )
+    is_folder = present_entry is not None and present_entry.kind == "folder"
+    current = None if is_folder and file.entry is None else present_entry
     if _is_same_entry(current, file.entry):
-        return FileRestore(file.path, "nothing", file.entry, now)
-    hindrance = _impossible_reason(snapshots, file, to_delete)
-    if hindrance:
-        return FileRestore(file.path, "impossible", file.entry, now, hindrance)
-    conflict = _conflict_reason(snapshots, file, now, to_delete)
+        return FileRestore(file.path, "nothing", file.entry, present_entry)
+    impossible_reason = _impossible_reason(snapshots, file, deleted_paths)
+    if impossible_reason:
+        return FileRestore(file.path, "impossible", file.entry, present_entry, impossible_reason)
+    conflict = _conflict_reason(snapshots, file, present_entry, deleted_paths)
     if conflict:
-        return FileRestore(file.path, "conflict", file.entry, now, conflict, file.nearest_folder)
+        return FileRestore(
+            file.path, "conflict", file.entry, present_entry, conflict, file.nearest_folder
+        )
     action: Action = "delete" if file.entry is None else "write"
-    return FileRestore(file.path, action, file.entry, now, nearest_folder=file.nearest_folder)
+    return FileRestore(
+        file.path, action, file.entry, present_entry, nearest_folder=file.nearest_folder
+    )
 
 
-def _impossible_reason(snapshots: Snapshots, file: WantedFile, to_delete: Collection[str]) -> str:
+def _impossible_reason(
+    snapshots: Snapshots, file: WantedFile, deleted_paths: Collection[str]
+) -> str:
     if file.is_unknown:
         return LEFT_OUT
     if file.entry is not None and file.entry.kind == "unkept":
@@ -125,25 +137,32 @@ def _impossible_reason(snapshots: Snapshots, file: WantedFile, to_delete: Collec
             snapshots.content(file.entry.key)
         except NotFound as problem:
             return str(problem)
-    return BELOW_LINK if _below_link(snapshots.root, file.path, to_delete) else ""
+    return BELOW_LINK if _below_link(snapshots.root, file.path, deleted_paths) else ""
 
 
 def _conflict_reason(
-    snapshots: Snapshots, file: WantedFile, now: TreeEntry | None, to_delete: Collection[str]
+    snapshots: Snapshots,
+    file: WantedFile,
+    present_entry: TreeEntry | None,
+    deleted_paths: Collection[str],
 ) -> str:
     if file.was_disturbed:
         return CHANGED_BETWEEN
     if snapshots.asks_before_restore(file.path, file.snapshot):
-        return PROTECTED
-    if now is not None and now.kind == "unkept" and is_work(now):
-        return NOT_KEPT.format(reason=reason_unkept(now))
-    if now is not None and now.kind == "folder":
+        return PROTECTED_REASON
+    if present_entry is not None and present_entry.kind == "unkept" and is_work(present_entry):
+        return NOT_KEPT.format(reason=reason_unkept(present_entry))
+    if present_entry is not None and present_entry.kind == "folder":
         was_folder = file.entry_after_turn is None or file.entry_after_turn.kind == "folder"
-        has_others = _has_other_files(snapshots.root, file.path, to_delete)
+        has_others = _has_other_files(snapshots.root, file.path, deleted_paths)
         return "" if was_folder and not has_others else FOLDER_WITH_FILES
-    if _is_same_entry(now, file.entry_after_turn):
+    if _is_same_entry(present_entry, file.entry_after_turn):
         return ""
-    if file.entry_after_turn is not None and file.entry_after_turn.kind == "folder" and now is None:
+    if (
+        file.entry_after_turn is not None
+        and file.entry_after_turn.kind == "folder"
+        and present_entry is None
+    ):
         return ""
     return CHANGED_SINCE
 
@@ -153,32 +172,34 @@ def perform_restores(
 ) -> RestoreOutcome:
     """Perform the planned actions; conflicts only where ``overwrite`` has the path."""
     restored_paths: list[str] = []
-    failed: list[tuple[str, str]] = []
+    failed_files: list[tuple[str, str]] = []
     kept_paths: list[str] = []
-    performed: list[FileRestore] = []
+    restores_to_do: list[FileRestore] = []
     for restore in restores:
         if restore.action == "conflict" and restore.path not in overwrite:
             kept_paths.append(restore.path)
         elif restore.action == "impossible":
-            failed.append((restore.path, restore.reason))
+            failed_files.append((restore.path, restore.reason))
         elif restore.action != "nothing":
-            performed.append(restore)
+            restores_to_do.append(restore)
     # Deletions first: a folder may have to be replaced by a file, or a file by a folder.
-    deletions = [restore for restore in reversed(performed) if restore.wanted_entry is None]
+    deletions = [restore for restore in reversed(restores_to_do) if restore.wanted_entry is None]
     for restore in deletions + [
-        restore for restore in performed if restore.wanted_entry is not None
+        restore for restore in restores_to_do if restore.wanted_entry is not None
     ]:
         try:
             _restore_file(snapshots, restore)
             restored_paths.append(restore.path)
         except (OSError, NotFound) as problem:
             reason = disk_reason(problem) if isinstance(problem, OSError) else str(problem)
-            failed.append((restore.path, reason))
-    return RestoreOutcome(tuple(sorted(restored_paths)), tuple(kept_paths), tuple(sorted(failed)))
+            failed_files.append((restore.path, reason))
+    return RestoreOutcome(
+        tuple(sorted(restored_paths)), tuple(kept_paths), tuple(sorted(failed_files))
+    )
 
 
 def _restore_file(snapshots: Snapshots, restore: FileRestore) -> None:
-    place = snapshots.root / disk_name(restore.path)
+    file_path = snapshots.root / disk_name(restore.path)
     problem = path_problem(restore.path, snapshots.excluded_folders)
     if problem:
         raise OSError(0, UNSAFE_PATH.format(problem=problem))
@@ -186,40 +207,40 @@ def _restore_file(snapshots: Snapshots, restore: FileRestore) -> None:
         raise OSError(0, BELOW_LINK)
     wanted_entry = restore.wanted_entry
     if wanted_entry is None:
-        if place.is_dir() and not place.is_symlink():
+        if file_path.is_dir() and not file_path.is_symlink():
             return  # the agent's file is gone already: somebody else made this folder
-        place.unlink(missing_ok=True)
-        _prune_folders(snapshots.root / disk_name(restore.nearest_folder), place.parent)
+        file_path.unlink(missing_ok=True)
+        _prune_folders(snapshots.root / disk_name(restore.nearest_folder), file_path.parent)
         return
     if wanted_entry.kind == "folder":
-        if place.is_symlink() or place.is_file():
-            place.unlink()
-        place.mkdir(parents=True, exist_ok=True)
+        if file_path.is_symlink() or file_path.is_file():
+            file_path.unlink()
+        file_path.mkdir(parents=True, exist_ok=True)
         return
-    if place.is_dir() and not place.is_symlink():
-        _remove_empty(place)
-    place.parent.mkdir(parents=True, exist_ok=True)
+    if file_path.is_dir() and not file_path.is_symlink():
+        _remove_empty(file_path)
+    file_path.parent.mkdir(parents=True, exist_ok=True)
     if wanted_entry.kind == "link":
-        _link(place, disk_name(wanted_entry.key))
+        _link(file_path, disk_name(wanted_entry.key))
         return
-    scratch = scratch_file(place.parent, snapshots.content(wanted_entry.key))
+    scratch_path = scratch_file(file_path.parent, snapshots.content(wanted_entry.key))
     try:
-        scratch.chmod(wanted_entry.mode & PERMISSION_BITS)
-        scratch.replace(place)
+        scratch_path.chmod(wanted_entry.mode & PERMISSION_BITS)
+        scratch_path.replace(file_path)
     except OSError:
-        scratch.unlink(missing_ok=True)
+        scratch_path.unlink(missing_ok=True)
         raise
 
 
-def _link(place: Path, target: str) -> None:
+def _link(file_path: Path, target: str) -> None:
     """Create a symbolic link atomically: beside its path, then renamed."""
-    scratch = scratch_file(place.parent, b"")
-    scratch.unlink()
-    scratch.symlink_to(target)
+    scratch_path = scratch_file(file_path.parent, b"")
+    scratch_path.unlink()
+    scratch_path.symlink_to(target)
     try:
-        scratch.replace(place)
+        scratch_path.replace(file_path)
     except OSError:
-        scratch.unlink(missing_ok=True)
+        scratch_path.unlink(missing_ok=True)
         raise
 
 
@@ -238,22 +259,23 @@ def _prune_folders(root: Path, folder: Path) -> None:
             folder = folder.parent
 
 
-def _below_link(root: Path, path: str, to_delete: Collection[str] = ()) -> bool:
+def _below_link(root: Path, path: str, deleted_paths: Collection[str] = ()) -> bool:
     """Return whether a folder above a path is a symbolic link, so that writing there leaves the project.
 
-    Links in ``to_delete``, which are about to be deleted, do not count.
+    Links in ``deleted_paths``, which are about to be deleted, do not count.
     """
     parents = [parent.as_posix() for parent in Path(path).parents][:-1]
     return any(
-        (root / disk_name(folder)).is_symlink() and folder not in to_delete for folder in parents
+        (root / disk_name(folder)).is_symlink() and folder not in deleted_paths
+        for folder in parents
     )
 
 
-def _has_other_files(root: Path, path: str, to_delete: Collection[str]) -> bool:
-    """Return whether a folder contains files that are not in ``to_delete``."""
+def _has_other_files(root: Path, path: str, deleted_paths: Collection[str]) -> bool:
+    """Return whether a folder contains files that are not in ``deleted_paths``."""
     for folder, _, names in os.walk(root / disk_name(path)):
-        below = recorded_name(Path(folder).relative_to(root).as_posix())
-        if any(f"{below}/{recorded_name(name)}" not in to_delete for name in names):
+        folder_name = recorded_name(Path(folder).relative_to(root).as_posix())
+        if any(f"{folder_name}/{recorded_name(name)}" not in deleted_paths for name in names):
             return True
     return False
 

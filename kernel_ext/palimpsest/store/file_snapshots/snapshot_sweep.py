@@ -15,8 +15,8 @@ def sweep_snapshots(layout: Layout, now: float, days: float, *, delete: bool) ->
     if not layout.snapshots.is_dir():
         return PackCleanup()
     objects = PackedObjects(layout.snapshots)
-    needed: set[str] = set()
+    needed_hashes: set[str] = set()
     for sha256 in named_hashes(layout.sessions):
         if objects.is_in_pack(sha256):
-            add_reachable(objects, sha256, needed)
-    return sweep_packs(layout.snapshots, needed, now, days=days, delete=delete)
+            add_reachable(objects, sha256, needed_hashes)
+    return sweep_packs(layout.snapshots, needed_hashes, now, days=days, delete=delete)

@@ -150,7 +150,7 @@ class Snapshots:
             try:
                 self.objects.begin_snapshot()
                 tree = self._store_folder(scan, "", None)
-                root = encode_root(tree, sorted(scan.ignored_paths), cut=scan.is_list_cut)
+                root = encode_root(tree, sorted(scan.ignored_paths), is_cut=scan.is_list_cut)
                 name = self.objects.put(root)
                 self.objects.commit()
                 self._own_snapshots.add(name)
@@ -183,26 +183,26 @@ class Snapshots:
         """Return whether a file usually contains keys, so that its lines are never shown."""
         return self._protection(path) == "key"
 
-    def changed_paths(self, before: str, after: str) -> tuple[str, ...]:
+    def changed_paths(self, old_snapshot: str, new_snapshot: str) -> tuple[str, ...]:
         """Return the paths that differ between two snapshots, sorted: files, and empty folders that are gone.
 
         Other folders are not included: they are created and deleted with their files.
         """
-        if before == after:
+        if old_snapshot == new_snapshot:
             return ()
-        older, newer = self.snapshot_tree(before), self.snapshot_tree(after)
-        paths = older.entries.keys() | newer.entries.keys()
-        changed = []
+        old_tree, new_tree = self.snapshot_tree(old_snapshot), self.snapshot_tree(new_snapshot)
+        paths = old_tree.entries.keys() | new_tree.entries.keys()
+        changed_list = []
         for path in paths:
-            was, now = older.get(path), newer.get(path)
+            was, now = old_tree.get(path), new_tree.get(path)
             kinds = {entry.kind for entry in (was, now) if entry is not None}
             if was == now or (
-                kinds == {"folder"} and (now is not None or path in older.filled_folders)
+                kinds == {"folder"} and (now is not None or path in old_tree.filled_folders)
             ):
                 continue
-            if not _is_unknown(path, older, newer):
-                changed.append(path)
-        return tuple(sorted(changed))
+            if not _is_unknown(path, old_tree, new_tree):
+                changed_list.append(path)
+        return tuple(sorted(changed_list))
 
     def content(self, sha256: str) -> bytes:
         """Return a file's content; raises NotFound."""
@@ -217,7 +217,9 @@ class Snapshots:
             with self._lock:
                 if stat.S_ISDIR(file_stat.st_mode):
                     return None
-                return self._entry(str(disk_path), path, file_stat, time.time_ns(), keep=True)
+                return self._entry(
+                    str(disk_path), path, file_stat, time.time_ns(), stores_content=True
+                )
         except OSError:
             return None
 
@@ -231,15 +233,17 @@ class Snapshots:
         with self._lock:
             if stat.S_ISDIR(file_stat.st_mode):
                 return TreeEntry("folder", 0, "")
-            return self._entry(str(disk_path), path, file_stat, time.time_ns(), keep=False)
+            return self._entry(
+                str(disk_path), path, file_stat, time.time_ns(), stores_content=False
+            )
 
     # The methods below are called with the lock held.
 
     def _check_size(self, leave_out: frozenset[str]) -> None:
         """Raise SnapshotsOff, before any file is read, if the project is or was recently found too large."""
         if self._too_large is not None:
-            at, rules, reason = self._too_large
-            if time.monotonic() - at < RECHECK_SECONDS and rules == self._rules_stamp():
+            index, rules, reason = self._too_large
+            if time.monotonic() - index < RECHECK_SECONDS and rules == self._rules_stamp():
                 raise SnapshotsOff(reason)
         if self._fits_limits:
             return
@@ -269,12 +273,12 @@ class Snapshots:
         folder_path = self.root / disk_name(prefix) if prefix else self.root
         try:
             with os.scandir(folder_path) as scanned:
-                listed = sorted(scanned, key=lambda listed_entry: listed_entry.name)
+                dir_entries = sorted(scanned, key=lambda listed_entry: listed_entry.name)
         except OSError:
-            listed = []
-        folder = self._folder(prefix, listed, parent)
+            dir_entries = []
+        folder = self._folder(prefix, dir_entries, parent)
         entries: dict[str, TreeEntry] = {}
-        for listed_entry in listed:
+        for listed_entry in dir_entries:
             name = recorded_name(listed_entry.name)
             if listed_entry.name in self.excluded_folders or f"{prefix}{name}" in scan.leave_out:
                 continue
@@ -320,7 +324,9 @@ class Snapshots:
             )
             entry = TreeEntry("file" if is_small else "unkept", 0, "", file_stat.st_size)
         else:
-            entry = self._entry(listed_entry.path, path, file_stat, scan.began_ns, keep=True)
+            entry = self._entry(
+                listed_entry.path, path, file_stat, scan.began_ns, stores_content=True
+            )
         scan.small_file_bytes += entry.size if entry.kind == "file" else 0
         if scan.small_file_bytes > self._limits.total_bytes:
             raise SnapshotsOff(
@@ -331,11 +337,11 @@ class Snapshots:
         return entry
 
     def _folder(
-        self, prefix: str, listed: "list[os.DirEntry[str]]", parent: _Folder | None
+        self, prefix: str, dir_entries: "list[os.DirEntry[str]]", parent: _Folder | None
     ) -> _Folder:
         """Return the rules that apply in a folder, cached while no rule file changed."""
         own_stamp: tuple[int, ...] | None = None
-        for entry in listed:
+        for entry in dir_entries:
             if entry.name == ".gitignore":
                 own_stamp = _file_stamp(entry.stat(follow_symlinks=False))
         above = parent.folder_stamp if parent is not None else ()
@@ -355,9 +361,15 @@ class Snapshots:
         return new_folder
 
     def _entry(
-        self, disk_path: str, path: str, file_stat: os.stat_result, now_ns: int, *, keep: bool
+        self,
+        disk_path: str,
+        path: str,
+        file_stat: os.stat_result,
+        now_ns: int,
+        *,
+        stores_content: bool,
     ) -> TreeEntry:
-        """Return the tree entry of a path that is no folder; with ``keep`` a file's content is stored."""
+        """Return the tree entry of a path that is no folder; with ``stores_content`` a file's content is stored."""
         mode = stat.S_IMODE(file_stat.st_mode)
         if stat.S_ISLNK(file_stat.st_mode):
             return TreeEntry("link", 0, recorded_name(str(Path(disk_path).readlink())))
@@ -366,13 +378,13 @@ class Snapshots:
         if file_stat.st_size > self._limits.file_bytes:
             return TreeEntry("unkept", mode, f"large:{file_stat.st_size}:{file_stat.st_mtime_ns}")
         stamp = _file_stamp(file_stat)
-        earlier = self._hashes.get(path)
+        cached_hash = self._hashes.get(path)
         if (
-            earlier is not None
-            and earlier[0] == stamp
-            and (not keep or self.objects.has_content(earlier[1]))
+            cached_hash is not None
+            and cached_hash[0] == stamp
+            and (not stores_content or self.objects.has_content(cached_hash[1]))
         ):
-            return TreeEntry("file", mode, earlier[1], file_stat.st_size)
+            return TreeEntry("file", mode, cached_hash[1], file_stat.st_size)
         try:
             content = _content(disk_path)
         except FileNotFoundError:
@@ -381,7 +393,9 @@ class Snapshots:
             return TreeEntry(
                 "unkept", mode, f"unreadable:{file_stat.st_size}:{file_stat.st_mtime_ns}"
             )
-        sha256 = self.objects.put(content) if keep else hashlib.sha256(content).hexdigest()
+        sha256 = (
+            self.objects.put(content) if stores_content else hashlib.sha256(content).hexdigest()
+        )
         if not _is_racy(stamp, now_ns) and len(content) == file_stat.st_size:
             self._hashes[path] = (stamp, sha256)
         else:
@@ -405,12 +419,12 @@ def is_work(entry: TreeEntry) -> bool:
     return entry.key.partition(":")[0] in ("large", "unreadable")
 
 
-def _is_unknown(path: str, older: Tree, newer: Tree) -> bool:
+def _is_unknown(path: str, old_tree: Tree, new_tree: Tree) -> bool:
     """Return whether an ignore rule left the path out of one snapshot, so that its state there is unknown."""
-    if older.ignored == newer.ignored and not older.ignored_cut:
+    if old_tree.ignored_paths == new_tree.ignored_paths and not old_tree.ignored_cut:
         return False
-    return (older.get(path) is None and older.left_out(path)) or (
-        newer.get(path) is None and newer.left_out(path)
+    return (old_tree.get(path) is None and old_tree.left_out(path)) or (
+        new_tree.get(path) is None and new_tree.left_out(path)
     )
 
 

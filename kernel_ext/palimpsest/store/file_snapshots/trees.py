@@ -50,7 +50,7 @@ class Tree:
     id: str
     entries: Mapping[str, TreeEntry]
     """By path relative to the project, including folders."""
-    ignored: tuple[str, ...] = ()
+    ignored_paths: tuple[str, ...] = ()
     """Paths that existed and were left out by an ignore rule."""
     ignored_cut: bool = False
     """Whether more paths were left out than are listed."""
@@ -76,7 +76,10 @@ class Tree:
         """
         if self.ignored_cut and path not in self.entries:
             return True
-        return any(path == ignored or path.startswith(f"{ignored}/") for ignored in self.ignored)
+        return any(
+            path == ignored_paths or path.startswith(f"{ignored_paths}/")
+            for ignored_paths in self.ignored_paths
+        )
 
 
 def encode_tree(entries: Mapping[str, TreeEntry]) -> bytes:
@@ -86,9 +89,9 @@ def encode_tree(entries: Mapping[str, TreeEntry]) -> bytes:
     )
 
 
-def encode_root(tree: str, ignored: list[str], *, cut: bool) -> bytes:
+def encode_root(tree: str, ignored_paths: list[str], *, is_cut: bool) -> bytes:
     """Return the bytes of a snapshot's root object, which names the tree of the project folder."""
-    fields = {"v": TREE_VERSION, "tree": tree, "ignored": ignored, "cut": cut}
+    fields = {"v": TREE_VERSION, "tree": tree, "ignored": ignored_paths, "cut": is_cut}
     return json.dumps(fields, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
@@ -101,11 +104,11 @@ def read_tree(objects: PackedObjects, snapshot: str, never: Collection[str] = ()
 
     ``never`` are file and folder names that no snapshot includes.
     """
-    tree, ignored, cut = _root(objects, snapshot)
+    tree, ignored_paths, is_cut = _root(objects, snapshot)
     entries: dict[str, TreeEntry] = {}
-    waiting = [("", tree)]
-    while waiting:
-        prefix, sha256 = waiting.pop()
+    unread_folders = [("", tree)]
+    while unread_folders:
+        prefix, sha256 = unread_folders.pop()
         for name, entry in _folder(objects, sha256).items():
             problem = None if _is_plain(name, never) else path_problem(name, never)
             if problem or "/" in name:
@@ -115,25 +118,25 @@ def read_tree(objects: PackedObjects, snapshot: str, never: Collection[str] = ()
                 )
             entries[prefix + name] = entry
             if entry.kind == "folder":
-                waiting.append((f"{prefix}{name}/", entry.key))
+                unread_folders.append((f"{prefix}{name}/", entry.key))
         if len(entries) > MAX_ENTRIES:
             raise UnsafeTree(
                 f"the snapshot {snapshot[:12]} is not used: it names more than {MAX_ENTRIES:,} files"
             )
-    return Tree(snapshot, entries, ignored, cut)
+    return Tree(snapshot, entries, ignored_paths, is_cut)
 
 
 def _root(objects: PackedObjects, snapshot: str) -> tuple[str, tuple[str, ...], bool]:
     """Return a snapshot's tree hash, the ignored paths, and whether that list is cut; raises NotFound."""
     fields = _table(objects, snapshot)
-    tree, ignored = fields.get("tree"), fields.get("ignored", [])
+    tree, ignored_paths = fields.get("tree"), fields.get("ignored", [])
     if (
         not isinstance(tree, str)
-        or not isinstance(ignored, list)
-        or not all(isinstance(ignored_path, str) for ignored_path in ignored)
+        or not isinstance(ignored_paths, list)
+        or not all(isinstance(ignored_path, str) for ignored_path in ignored_paths)
     ):
         raise UnsafeTree(NO_SNAPSHOT.format(name=snapshot[:12]))
-    return tree, tuple(ignored), bool(fields.get("cut"))
+    return tree, tuple(ignored_paths), bool(fields.get("cut"))
 
 
 def _folder(objects: PackedObjects, sha256: str) -> dict[str, TreeEntry]:
@@ -169,23 +172,23 @@ def _is_plain(name: str, never: Collection[str]) -> bool:
     return _SAFE_NAME.fullmatch(name) is not None and name not in never
 
 
-def add_reachable(objects: PackedObjects, snapshot: str, reached: set[str]) -> None:
-    """Add the hashes of all objects that a snapshot needs to ``reached``; missing objects are skipped."""
-    waiting = [(snapshot, True)]
-    while waiting:
-        sha256, is_root = waiting.pop()
-        if sha256 in reached:
+def add_reachable(objects: PackedObjects, snapshot: str, reached_hashes: set[str]) -> None:
+    """Add the hashes of all objects that a snapshot needs to ``reached_hashes``; missing objects are skipped."""
+    unread_folders = [(snapshot, True)]
+    while unread_folders:
+        sha256, is_root = unread_folders.pop()
+        if sha256 in reached_hashes:
             continue
-        reached.add(sha256)
+        reached_hashes.add(sha256)
         try:
             if is_root:
-                waiting.append((_root(objects, sha256)[0], False))
+                unread_folders.append((_root(objects, sha256)[0], False))
                 continue
             entries = _folder(objects, sha256).values()
         except NotFound:
             continue
         for entry in entries:
             if entry.kind == "folder":
-                waiting.append((entry.key, False))
+                unread_folders.append((entry.key, False))
             elif entry.kind == "file":
-                reached.add(entry.key)
+                reached_hashes.add(entry.key)

@@ -30,40 +30,46 @@ class Follower(RecordNumbering):
 
     def new_records(self) -> Sequence[Record]:
         """Return the records written since the last call."""
-        pieces = self._store.segments.segment_ranges(self.session_id)
-        unread = self._unread_pieces(pieces)
+        ranges = self._store.segments.segment_ranges(self.session_id)
+        unread = self._unread_pieces(ranges)
         records: list[Record] = []
-        for piece, start in unread:
+        for segment_range, start in unread:
             offset = start
-            requests = full_requests(piece)
-            for begin, line in lines_forward(piece, start):
+            requests = full_requests(segment_range)
+            for begin, line in lines_forward(segment_range, start):
                 offset = begin + len(line) + 1
                 record = readable_record(line, requests.filled_record)
                 if record is not None and self.is_new(record.seq):
                     records.append(record)
-            self._position = piece, offset
+            self._position = segment_range, offset
         return records
 
-    def _unread_pieces(self, pieces: Sequence[SegmentRange]) -> list[tuple[SegmentRange, int]]:
+    def _unread_pieces(self, ranges: Sequence[SegmentRange]) -> list[tuple[SegmentRange, int]]:
         """Return the pieces still to be read, each with the byte to begin at."""
         if self._position is None:
-            return self._from_seq(pieces)
+            return self._from_seq(ranges)
         last_piece, offset = self._position
-        paths = [piece.path for piece in pieces]
+        paths = [segment_range.path for segment_range in ranges]
         index = paths.index(last_piece.path) if last_piece.path in paths else None
-        end = None if index is None else pieces[index].end
+        end = None if index is None else ranges[index].end
         if index is None or (end is not None and end < offset):
             self.reset_count += 1
             self.seq, self._jumped = 0, (0, 0)
-            return [(piece, piece.start) for piece in pieces]
-        return [(pieces[index], offset), *((piece, piece.start) for piece in pieces[index + 1 :])]
+            return [(segment_range, segment_range.start) for segment_range in ranges]
+        return [
+            (ranges[index], offset),
+            *((segment_range, segment_range.start) for segment_range in ranges[index + 1 :]),
+        ]
 
-    def _from_seq(self, pieces: Sequence[SegmentRange]) -> list[tuple[SegmentRange, int]]:
-        place = locate_record(pieces, self.seq + 1) if self.seq else None
+    def _from_seq(self, ranges: Sequence[SegmentRange]) -> list[tuple[SegmentRange, int]]:
+        place = locate_record(ranges, self.seq + 1) if self.seq else None
         if place is None:
-            return [(piece, piece.start) for piece in pieces]
-        index = list(pieces).index(place[0])
-        return [place, *((piece, piece.start) for piece in pieces[index + 1 :])]
+            return [(segment_range, segment_range.start) for segment_range in ranges]
+        index = list(ranges).index(place[0])
+        return [
+            place,
+            *((segment_range, segment_range.start) for segment_range in ranges[index + 1 :]),
+        ]
 
     async def records(self, poll_seconds: float = POLL_SECONDS) -> AsyncIterator[Sequence[Record]]:
         """Yield new records as they are written, without end."""

@@ -147,7 +147,7 @@ class Journal:
                 raise StorageFailed("This session's journal is closed; open the session again.")
             self._take_deltas()
             for event in events:
-                self._number(self._redaction.event(event, self.state.part))
+                self._add_record(self._redaction.event(event, self.state.part))
                 if isinstance(event, SessionCompacted):
                     self._checkpoints.append(None)
             if sync:
@@ -166,8 +166,8 @@ class Journal:
             with self._wake_condition:
                 self._wake_condition.notify()
 
-    def _number(self, event: Event) -> None:
-        self._forget_reads()
+    def _add_record(self, event: Event) -> None:
+        self._clear_cached_reads()
         record = Record(seq=self.state.seq + 1, ts=self._clock(), event=event)
         self.state.apply(record)
         self._queue.append(record)
@@ -183,7 +183,7 @@ class Journal:
         for (message_id, part_id, field), texts in texts_by_field.items():
             delta = self._redaction.redacted_delta(message_id, part_id, field, "".join(texts))
             if delta:
-                self._number(
+                self._add_record(
                     PartDelta(message_id=message_id, part_id=part_id, field=field, delta=delta)
                 )
 
@@ -196,14 +196,14 @@ class Journal:
                 self._take_deltas()
             return value_of(self.state)
 
-    def load_whole(self, load: Callable[[], State]) -> None:
+    def load_whole(self, load_state: Callable[[], State]) -> None:
         """Replace the live-window state by that of the whole session; not on the engine's thread.
 
-        ``load`` reads it from the store; records that are appended meanwhile are included. Raises StorageFailed.
+        ``load_state`` reads it from the store; records that are appended meanwhile are included. Raises StorageFailed.
         """
         try:
             for _ in range(LOAD_TRIES):
-                if self._load_whole_state(load):
+                if self._load_whole_state(load_state):
                     return
         finally:
             self._appended_meanwhile = None
@@ -211,14 +211,14 @@ class Journal:
             f"Session {self.session_id!r} could not be read whole, since other kernels keep taking it over."
         )
 
-    def _load_whole_state(self, load: Callable[[], State]) -> bool:
+    def _load_whole_state(self, load_state: Callable[[], State]) -> bool:
         """Load the whole state and use it; False when another kernel took the session over meanwhile."""
         with self._wake_condition:
             self._take_deltas()
-            since = self._appended_meanwhile = []
+            appended_records = self._appended_meanwhile = []
             session_id = self.session_id
         self._flush_or_raise()
-        state = load()
+        state = load_state()
         with self._wake_condition:
             # A kernel that took over may have written already, and its records would be read as this kernel's.
             self._is_check_due = True
@@ -227,10 +227,10 @@ class Journal:
             self._take_deltas()
             if self.session_id != session_id:
                 return False
-            for record in since:
+            for record in appended_records:
                 state.apply(record)
             self.state = state
-            self._forget_reads()
+            self._clear_cached_reads()
             return True
 
     def _flush_or_raise(self) -> None:
@@ -266,7 +266,7 @@ class Journal:
         def done(is_written: bool) -> None:  # noqa: FBT001
             loop.call_soon_threadsafe(_set_result, future, is_written)
 
-        self._await(sync, done)
+        self._add_waiter(sync, done)
         return await future
 
     def flush_sync(self, timeout: float = 10.0, *, sync: bool = False) -> bool:
@@ -283,16 +283,16 @@ class Journal:
             answers.append(is_written)
             event.set()
 
-        self._await(sync, done)
+        self._add_waiter(sync, done)
         return event.wait(timeout) and answers[0]
 
-    def _await(self, sync: bool, done: Callable[[bool], None]) -> None:  # noqa: FBT001
+    def _add_waiter(self, sync: bool, on_done: Callable[[bool], None]) -> None:  # noqa: FBT001
         with self._wake_condition:
             if self._is_closed:
-                done(self.failure is None)
+                on_done(self.failure is None)
                 return
             self._take_deltas()
-            self._waiters.append(_Waiter(self.state.seq, sync, done))
+            self._waiters.append(_Waiter(self.state.seq, sync, on_done))
             self._is_urgent = True
             self._wake_condition.notify()
 
@@ -327,7 +327,7 @@ class Journal:
                 return
             self._take_deltas()
             for delta in self._redaction.unfinished_deltas():
-                self._number(delta)
+                self._add_record(delta)
             if self.state.seq > self._opened_seq:
                 self._checkpoints.append(None)
             self._is_closing = True
@@ -394,7 +394,7 @@ class Journal:
             self._notify_subscribers()
 
     def _try_to_write(self, *, sync: bool) -> None:
-        last = self._unwritten[-1].seq if self._unwritten else self._written_seq
+        last_seq = self._unwritten[-1].seq if self._unwritten else self._written_seq
         try:
             self._writer.append(self._unwritten, sync=sync)
         except TakenOver as takeover:
@@ -403,48 +403,48 @@ class Journal:
             for record in self._unwritten[: refused.written_records]:
                 self._written_seq = record.seq
             del self._unwritten[: refused.written_records]
-            self._fail(str(refused))
+            self._report_failure(str(refused))
         except (UserError, OSError) as refused:
-            self._fail(str(refused))
+            self._report_failure(str(refused))
         except Exception as error:
             # The thread must survive any error: everything stays in memory and is retried.
             LOG.exception("Records could not be written.")
-            self._fail(f"Records could not be written: {error}.")
+            self._report_failure(f"Records could not be written: {error}.")
         else:
             self._unwritten.clear()
-            self._written_seq = last
-            self._synced_seq = last if sync else self._synced_seq
+            self._written_seq = last_seq
+            self._synced_seq = last_seq if sync else self._synced_seq
             self.failure = self._takeover_sentence
-            self._set_refused("")
+            self._set_refusal("")
 
     def _continue_in_fork(self, takeover: TakenOver) -> None:
         with self.lock:
             self._takeover_sentence = str(takeover)
             self._writer = takeover.writer
             self.state.become_fork(takeover.fork, takeover.seq_shift)
-            self._forget_reads()
+            self._clear_cached_reads()
             self._queue = renumber_records(self._queue, takeover.seq_shift, takeover.fork)
             self._unannounced = renumber_records(
                 self._unannounced, takeover.seq_shift, takeover.fork
             )
-            last = self._unwritten[-1].seq if self._unwritten else self._written_seq
-            self._written_seq = self._synced_seq = last + takeover.seq_shift
+            last_seq = self._unwritten[-1].seq if self._unwritten else self._written_seq
+            self._written_seq = self._synced_seq = last_seq + takeover.seq_shift
             self._unwritten.clear()
             self.failure = None
-        self._fail(str(takeover))
+        self._report_failure(str(takeover))
         self.on_moved()
 
-    def _set_refused(self, sentence: str) -> None:
+    def _set_refusal(self, sentence: str) -> None:
         if sentence != self._refusal:
             self._refusal = sentence
             self.stall.notify()
 
-    def _fail(self, sentence: str) -> None:
-        self._set_refused(sentence if self._unwritten else "")
+    def _report_failure(self, sentence: str) -> None:
+        self._set_refusal(sentence if self._unwritten else "")
         if self.failure in {None, self._takeover_sentence} and sentence != self.failure:
             with self.lock:
                 self.failure = sentence
-                self._number(SessionError(error=UnknownError(message=sentence)))
+                self._add_record(SessionError(error=UnknownError(message=sentence)))
 
     def _notify_subscribers(self) -> None:
         records, self._unannounced = self._unannounced, []
@@ -479,10 +479,10 @@ class Journal:
             )
         except StorageFailed:
             return
-        self._number(window_checkpoint(self.state, window, place, self._writer.written_lines))
+        self._add_record(window_checkpoint(self.state, window, place, self._writer.written_lines))
         narrow_to_window(self.state, window)
 
-    def _forget_reads(self) -> None:
+    def _clear_cached_reads(self) -> None:
         for cache in self.cached_reads:
             cache.clear()
 

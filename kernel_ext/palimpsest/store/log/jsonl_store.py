@@ -151,7 +151,7 @@ class JsonlStore(BlobFolder):
                 file.unlock()
         if path is None:
             raise _held_error(session_id, file.current_lease())
-        lost = self._heartbeat.add(file, lease)
+        lost_event = self._heartbeat.add(file, lease)
         writer = JsonlWriter(
             session_id,
             epoch,
@@ -161,7 +161,7 @@ class JsonlStore(BlobFolder):
                 writer, owner, last, records
             ),
             on_close=self._release_lease,
-            is_lease_lost=lost.is_set,
+            is_lease_lost=lost_event.is_set,
             check_layout=self._layout_watch.check,
         )
         with self._lock:
@@ -200,10 +200,10 @@ class JsonlStore(BlobFolder):
             file.unlock()
 
     def _fork_refused(
-        self, writer: JsonlWriter, owner: Owner, last: int, records: Sequence[Record]
+        self, writer: JsonlWriter, owner: Owner, last_seq: int, records: Sequence[Record]
     ) -> TakenOver:
         """Save to a fork the records that a writer wrote after the cut, and those it still holds."""
-        place, session, late = late_records(self.segments, writer, last, records)
+        place, session, late_list = late_records(self.segments, writer, last_seq, records)
         if session is None:
             raise _held_error(writer.session_id, None)
         fork = fork_of(session)
@@ -211,14 +211,14 @@ class JsonlStore(BlobFolder):
         try:
             fork = self._write_fork(fork, place)
             fork_writer = self.acquire(fork.id, owner)
-            fork_writer.append(renumber_records(late, 1, fork), sync=True)
-        except (OSError, StorageFailed) as refused:
+            fork_writer.append(renumber_records(late_list, 1, fork), sync=True)
+        except (OSError, StorageFailed) as refusal:
             # Half a fork would be read as a whole one: it is deleted, and everything is retried later.
             if fork_writer is not None:
                 fork_writer.close()
             shutil.rmtree(self.layout.session(fork.id), ignore_errors=True)
-            why = disk_reason(refused) if isinstance(refused, OSError) else str(refused)
-            raise StorageFailed(why) from refused
+            why = disk_reason(refusal) if isinstance(refusal, OSError) else str(refusal)
+            raise StorageFailed(why) from refusal
         return TakenOver(
             takeover_refusal(writer.session_id, fork), fork=fork, writer=fork_writer, seq_shift=1
         )
@@ -230,25 +230,29 @@ class JsonlStore(BlobFolder):
             return self._write_fork(session, self._place(parent_id, seq))
 
     def _place(self, parent_id: str, seq: int | None) -> ForkedFrom:
-        pieces = self.segments.segment_ranges(parent_id)
-        if not pieces:
+        ranges = self.segments.segment_ranges(parent_id)
+        if not ranges:
             raise NotFound(f"There is no session {parent_id!r} in this project.")
         stop: tuple[SegmentRange, int] | None = None
         if seq is not None:
-            stop = locate_record(pieces, seq + 1)
+            stop = locate_record(ranges, seq + 1)
         if stop is None:
-            stop = pieces[-1], pieces[-1].end_offset()
+            stop = ranges[-1], ranges[-1].end_offset()
         last_piece, end = stop
-        earlier = pieces[: pieces.index(last_piece)]
+        earlier_ranges = ranges[: ranges.index(last_piece)]
         last = SegmentRange(
             last_piece.session_id, last_piece.segment, last_piece.path, last_piece.start, end
         )
-        for piece in reversed([*earlier, last]):
-            for offset, line in lines_backward(piece):
+        for segment_range in reversed([*earlier_ranges, last]):
+            for offset, line in lines_backward(segment_range):
                 number = seq_of(line)
                 if number is not None:
-                    is_foreign = piece.session_id != parent_id
-                    name = f"{piece.session_id}/{piece.segment}" if is_foreign else piece.segment
+                    is_foreign = segment_range.session_id != parent_id
+                    name = (
+                        f"{segment_range.session_id}/{segment_range.segment}"
+                        if is_foreign
+                        else segment_range.segment
+                    )
                     return ForkedFrom(
                         session_id=parent_id,
                         seq=number,
@@ -309,39 +313,39 @@ class JsonlStore(BlobFolder):
                 writer = self.acquire(session_id, this_owner(kernel_id))
                 state = self.open_live(session_id)
                 if not state.is_deleted:
-                    last = self._last_seq(writer.session_id)
+                    last_seq = self._last_seq(writer.session_id)
                     deleted = SessionDeleted(session_id=writer.session_id, session=state.session)
                     try:
                         ts = writer.path.stat().st_mtime_ns // 1_000_000
-                        writer.append([Record(seq=last + 1, ts=ts, event=deleted)], sync=True)
+                        writer.append([Record(seq=last_seq + 1, ts=ts, event=deleted)], sync=True)
                     finally:
                         writer.close()
                 else:
                     writer.close()
-            except StorageFailed as refused:
-                if not is_full(refused) or self._is_needed_by_fork(session_id):
+            except StorageFailed as refusal:
+                if not is_full(refusal) or self._is_needed_by_fork(session_id):
                     raise
-                self._remove_unwritten(session_id, refused)
+                self._remove_unwritten(session_id, refusal)
                 return
             if not self._is_needed_by_fork(session_id):
                 self._remove(session_id)
 
-    def _remove_unwritten(self, session_id: str, refused: StorageFailed) -> None:
-        """Remove a session where no lease can be written; raises ``refused`` while another kernel may write it."""
+    def _remove_unwritten(self, session_id: str, refusal: StorageFailed) -> None:
+        """Remove a session where no lease can be written; raises ``refusal`` while another kernel may write it."""
         file = LeaseFile(self.layout.session(session_id))
         lease = file.current_lease()
         if lease is not None and not is_dead(lease) and file.is_fresh(self._watch_seconds):
-            raise refused
+            raise refusal
         if not file.lock():
-            raise refused
+            raise refusal
         try:
             self._remove(session_id)
         finally:
             file.unlock()
 
     def _last_seq(self, session_id: str) -> int:
-        for piece in reversed(self.segments.segment_ranges(session_id)):
-            for _, line in lines_backward(piece):
+        for segment_range in reversed(self.segments.segment_ranges(session_id)):
+            for _, line in lines_backward(segment_range):
                 seq = seq_of(line)
                 if seq is not None:
                     return seq
@@ -379,19 +383,21 @@ class JsonlStore(BlobFolder):
 
     def read(self, session_id: str, after: int = 0, only: Collection[str] = ()) -> Iterator[Record]:
         """Yield the records after a sequence number."""
-        pieces = self.segments.segment_ranges(session_id)
-        place = locate_record(pieces, after + 1) if after > 0 else None
+        ranges = self.segments.segment_ranges(session_id)
+        place = locate_record(ranges, after + 1) if after > 0 else None
         if after > 0 and place is None:
             return iter(())
         start: int | None = None
         if place is not None:
-            pieces, start = pieces[pieces.index(place[0]) :], place[1]
-        return _records(pieces, start, after, only)
+            ranges, start = ranges[ranges.index(place[0]) :], place[1]
+        return _records(ranges, start, after, only)
 
     def stream(self, session_id: str) -> Iterator[Record]:
         """Yield the records newest first, reading the log lazily."""
-        pieces = self.segments.segment_ranges(session_id)
-        return chain.from_iterable(_records_backward(piece) for piece in reversed(pieces))
+        ranges = self.segments.segment_ranges(session_id)
+        return chain.from_iterable(
+            _records_backward(segment_range) for segment_range in reversed(ranges)
+        )
 
     def load(self, session_id: str) -> State:
         """Return the state after all records of the session."""
@@ -405,23 +411,23 @@ class JsonlStore(BlobFolder):
         """Return the state of the live window, built from all records; older messages are dropped on the way."""
         return window_state(self.segments.segment_ranges(session_id))
 
-    def open_messages(self, session_id: str, before: str = "", count: int = 0) -> State:
+    def open_messages(self, session_id: str, before_id: str = "", count: int = 0) -> State:
         """Return a state with all messages, or the requested ones; an index that is missing is stored."""
-        pieces, folder = self.segments.segment_ranges(session_id), self.layout.session(session_id)
+        ranges, folder = self.segments.segment_ranges(session_id), self.layout.session(session_id)
         with suppress(OSError):
-            state = indexed_messages(folder, pieces, before, count)
+            state = indexed_messages(folder, ranges, before_id, count)
             if state is not None:
                 return state
-        state = whole_state(pieces)
+        state = whole_state(ranges)
         with suppress(OSError):
-            keep_index(folder, pieces)
+            keep_index(folder, ranges)
         return state
 
     def keep_index(self, session_id: str, facts: MessageFacts) -> None:
         """Store an index of a long session's messages; ``facts`` are of the whole log."""
         with suppress(OSError):
-            pieces = self.segments.segment_ranges(session_id)
-            keep_index(self.layout.session(session_id), pieces, facts)
+            ranges = self.segments.segment_ranges(session_id)
+            keep_index(self.layout.session(session_id), ranges, facts)
 
     def _fork_from_index(self, shared_ranges: Sequence[SegmentRange]) -> State | None:
         """Return the state of a fork at its fork point, by the parent's index; None without an index.
@@ -440,8 +446,8 @@ class JsonlStore(BlobFolder):
         """Return whether any line of a session, its fork's parents included, contains any of these bytes."""
         return any(
             word in line
-            for piece in self.segments.segment_ranges(session_id)
-            for _, line in lines_forward(piece)
+            for segment_range in self.segments.segment_ranges(session_id)
+            for _, line in lines_forward(segment_range)
             for word in words
         )
 
@@ -451,14 +457,14 @@ class JsonlStore(BlobFolder):
 
     def recent_sessions(self, count: int) -> tuple[Sequence[SessionSummary], int]:
         """Return at least the newest sessions and how many are missing; a thread reads the missing ones meanwhile."""
-        summaries, missing = self._index.recent_summaries(count)
+        summaries, missing_count = self._index.recent_summaries(count)
         with self._lock:
-            if missing and (self._list_thread is None or not self._list_thread.is_alive()):
+            if missing_count and (self._list_thread is None or not self._list_thread.is_alive()):
                 self._list_thread = threading.Thread(
                     target=self._list_all, name="palimpsest-list", daemon=True
                 )
                 self._list_thread.start()
-        return _newest_first(summaries), missing
+        return _newest_first(summaries), missing_count
 
     def _list_all(self) -> None:
         try:
@@ -469,27 +475,30 @@ class JsonlStore(BlobFolder):
     def problems(self, session_id: str) -> Sequence[Problem]:
         """Read every record of a session and return the problems of its log."""
         problems = []
-        pieces = self.segments.segment_ranges(session_id)
+        ranges = self.segments.segment_ranges(session_id)
         numbers = RecordNumbering()
-        for piece in pieces:
-            where = f"{piece.session_id}/{piece.segment}"
-            header = self.segments.header(piece.path)
+        for segment_range in ranges:
+            location = f"{segment_range.session_id}/{segment_range.segment}"
+            header = self.segments.header(segment_range.path)
             if header is not None and header.is_damaged:
-                problems.append(Problem(f"{where}, byte 0", "The first line is no header."))
-            requests = full_requests(piece)
-            for offset, line in lines_forward(piece):
+                problems.append(Problem(f"{location}, byte 0", "The first line is no header."))
+            requests = full_requests(segment_range)
+            for offset, line in lines_forward(segment_range):
                 problem = _line_problem(line, requests, numbers)
                 if problem is not None:
-                    problems.append(Problem(f"{where}, byte {offset}", problem))
-            torn = unfinished_line_offset(piece)
-            if torn is not None and not self._has_writer(piece):
+                    problems.append(Problem(f"{location}, byte {offset}", problem))
+            torn = unfinished_line_offset(segment_range)
+            if torn is not None and not self._has_writer(segment_range):
                 problems.append(
-                    Problem(f"{where}, byte {torn}", "The last line was never finished.")
+                    Problem(f"{location}, byte {torn}", "The last line was never finished.")
                 )
         return problems
 
-    def _has_writer(self, piece: SegmentRange) -> bool:
-        return piece.end is None and LeaseFile(piece.path.parent).current_lease() is not None
+    def _has_writer(self, segment_range: SegmentRange) -> bool:
+        return (
+            segment_range.end is None
+            and LeaseFile(segment_range.path.parent).current_lease() is not None
+        )
 
 
 def _newest_first(summaries: Mapping[str, SessionSummary]) -> Sequence[SessionSummary]:
@@ -522,22 +531,22 @@ def _line_problem(line: bytes, requests: FullRequests, numbers: RecordNumbering)
     return None
 
 
-def _records_backward(piece: SegmentRange) -> Iterator[Record]:
-    requests = full_requests(piece)
-    for _, line in lines_backward(piece):
+def _records_backward(segment_range: SegmentRange) -> Iterator[Record]:
+    requests = full_requests(segment_range)
+    for _, line in lines_backward(segment_range):
         record = readable_record(line, requests.filled_record)
         if record is not None:
             yield record
 
 
 def _records(
-    pieces: Sequence[SegmentRange], start: int | None, after: int, only: Collection[str] = ()
+    ranges: Sequence[SegmentRange], start: int | None, after: int, only: Collection[str] = ()
 ) -> Iterator[Record]:
     numbers = RecordNumbering(after)
     types = frozenset(only)
-    for piece in pieces:
-        requests = full_requests(piece)
-        for _, line in lines_forward(piece, start):
+    for segment_range in ranges:
+        requests = full_requests(segment_range)
+        for _, line in lines_forward(segment_range, start):
             if types and type_of(line) not in types:
                 numbers.is_new(seq_of(line) or 0)
                 continue

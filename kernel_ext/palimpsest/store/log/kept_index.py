@@ -45,13 +45,13 @@ class KeptIndex(Value):
 
 
 def keep_index(
-    folder: Path, pieces: Sequence[SegmentRange], facts: MessageFacts | None = None
+    folder: Path, ranges: Sequence[SegmentRange], facts: MessageFacts | None = None
 ) -> None:
     """Write the index of a session's log, where it is long; raises OSError.
 
     With ``facts`` of all messages it marks those with unfinished work, which forks need to know.
     """
-    log = _Log(pieces)
+    log = _Log(ranges)
     if not log.is_finished:
         return
     places = LinePlaces()
@@ -66,39 +66,39 @@ def keep_index(
         MAX_UNINDEXED_BYTES if facts is None else 0
     ):
         return
-    before, window_index = index.part(slice(None))
-    stored = KeptIndex(
-        before=before,
-        index=window_index.model_copy(update={"crc": log.checksum(before, index.size)}),
+    before_id, window_index = index.part(slice(None))
+    stored_index = KeptIndex(
+        before=before_id,
+        index=window_index.model_copy(update={"crc": log.checksum(before_id, index.size)}),
         last=places.last_record_numbers,
         others=tuple(places.other_offsets),
     )
-    write_atomically(folder / INDEX_FILE, stored.model_dump_json(exclude_none=True).encode())
+    write_atomically(folder / INDEX_FILE, stored_index.model_dump_json(exclude_none=True).encode())
 
 
 def indexed_messages(
-    folder: Path, pieces: Sequence[SegmentRange], before: str = "", count: int = 0
+    folder: Path, ranges: Sequence[SegmentRange], before_id: str = "", count: int = 0
 ) -> State | None:
     """Return a state with the messages of a session, not parsed yet, and nothing else; None without a valid index.
 
-    With ``before`` it may have only that message and ``count`` before it. Raises OSError.
+    With ``before_id`` it may have only that message and ``count`` before it. Raises OSError.
     """
-    log, stored = _Log(pieces), _read_kept_index(folder)
+    log, stored_index = _Log(ranges), _read_kept_index(folder)
     if (
-        stored is None
-        or not log.matches_index(stored)
-        or log.total_bytes - stored.before - stored.index.size > MAX_UNINDEXED_BYTES
+        stored_index is None
+        or not log.matches_index(stored_index)
+        or log.total_bytes - stored_index.before - stored_index.index.size > MAX_UNINDEXED_BYTES
     ):
         return None
-    rest = log.read_range(stored.before + stored.index.size, log.total_bytes)
+    rest_bytes = log.read_range(stored_index.before + stored_index.index.size, log.total_bytes)
     # A message that was removed may have been added again at the end, so that its place in the index is wrong.
-    if before in stored.index.ids and b"message.removed" not in rest:
-        offset = stored.index.ids.index(before)
+    if before_id in stored_index.index.ids and b"message.removed" not in rest_bytes:
+        offset = stored_index.index.ids.index(before_id)
         page = slice(max(0, offset - 2 * count), offset + 1)
-        state = _state_of_index(stored, log, page, rest)
-        if page.start == 0 or len(state.page(count, before) or ()) == count:
+        state = _state_of_index(stored_index, log, page, rest_bytes)
+        if page.start == 0 or len(state.page(count, before_id) or ()) == count:
             return state
-    return _state_of_index(stored, log, slice(None), rest)
+    return _state_of_index(stored_index, log, slice(None), rest_bytes)
 
 
 def fork_state_from_index(
@@ -108,8 +108,12 @@ def fork_state_from_index(
 
     ``folder`` is the parent's, ``parent_ranges`` are its ranges, and ``shared_ranges`` those that the fork shares. Raises OSError.
     """
-    log, stored = _Log(shared_ranges), _read_kept_index(folder)
-    if stored is None or not stored.index.holders or log.total_bytes < stored.before:
+    log, stored_index = _Log(shared_ranges), _read_kept_index(folder)
+    if (
+        stored_index is None
+        or not stored_index.index.holders
+        or log.total_bytes < stored_index.before
+    ):
         return None
     # If another kernel cut the parent's log after the fork, the fork has records that the parent lacks.
     is_whole_parent = [(segment.path, segment.start) for segment in shared_ranges] == [
@@ -120,15 +124,15 @@ def fork_state_from_index(
         or log.total_bytes > parent_ranges[0].end_offset() - parent_ranges[0].start
     ):
         return None
-    if not log.is_finished or not _Log(parent_ranges).matches_index(stored):
+    if not log.is_finished or not _Log(parent_ranges).matches_index(stored_index):
         return None
-    start, index = stored.index.part(slice(None), log.total_bytes - stored.before)
+    start, index = stored_index.index.part(slice(None), log.total_bytes - stored_index.before)
     if start or not index.ids:
         return None
     content = log.read_range(0, log.total_bytes)
-    state, end = State(), stored.before + index.size
-    _open_messages(state, index, content[stored.before : end])
-    for offset in takewhile(lambda offset: offset < end, stored.others):
+    state, end = State(), stored_index.before + index.size
+    _open_messages(state, index, content[stored_index.before : end])
+    for offset in takewhile(lambda offset: offset < end, stored_index.others):
         state.apply_line(content[offset : content.find(b"\n", offset)])
     _apply_rest(state, _last_numbers(content[:end]), content[end:])
     return state
@@ -141,12 +145,12 @@ def _read_kept_index(folder: Path) -> KeptIndex | None:
         return None
 
 
-def _state_of_index(stored: KeptIndex, log: "_Log", page: slice, rest: bytes) -> State:
+def _state_of_index(stored_index: KeptIndex, log: "_Log", page: slice, rest_bytes: bytes) -> State:
     """Return a state with some messages of the index, and with the lines of the log after it applied."""
-    state, (start, index) = State(), stored.index.part(page)
-    start += stored.before
+    state, (start, index) = State(), stored_index.index.part(page)
+    start += stored_index.before
     _open_messages(state, index, log.read_range(start, start + index.size))
-    _apply_rest(state, stored.last, rest)
+    _apply_rest(state, stored_index.last, rest_bytes)
     return state
 
 
@@ -156,9 +160,9 @@ def _open_messages(state: State, index: MessageIndex, content: bytes) -> None:
         raise OSError("The log was shortened while it was read.")
 
 
-def _apply_rest(state: State, last: Sequence[int], content: bytes) -> None:
+def _apply_rest(state: State, last_numbers: Sequence[int], content: bytes) -> None:
     """Apply lines after those with the last two numbers, as if these had been applied."""
-    for number in last:
+    for number in last_numbers:
         state.is_new(number)
     state.apply_lines(content.split(b"\n"))
 
@@ -171,8 +175,11 @@ def _last_numbers(content: bytes) -> tuple[int, ...]:
 class _Log:
     """The bytes of a session's log, over all its segments."""
 
-    def __init__(self, pieces: Sequence[SegmentRange]) -> None:
-        self._sized_pieces = [(piece, max(0, piece.end_offset() - piece.start)) for piece in pieces]
+    def __init__(self, ranges: Sequence[SegmentRange]) -> None:
+        self._sized_pieces = [
+            (segment_range, max(0, segment_range.end_offset() - segment_range.start))
+            for segment_range in ranges
+        ]
         self.total_bytes = sum(size for _, size in self._sized_pieces)
 
     @property
@@ -184,19 +191,19 @@ class _Log:
             ends.append(self.read_range(offset - 1, offset) if size else b"\n")
         return all(end == b"\n" for end in ends)
 
-    def matches_index(self, stored: KeptIndex) -> bool:
+    def matches_index(self, stored_index: KeptIndex) -> bool:
         """Return whether an index was made from these bytes, and is undamaged."""
-        index = stored.index
-        end = stored.before + index.size
-        if not 0 <= stored.before < end <= self.total_bytes or not self.is_finished:
+        index = stored_index.index
+        end = stored_index.before + index.size
+        if not 0 <= stored_index.before < end <= self.total_bytes or not self.is_finished:
             return False
-        return index.is_whole and self.checksum(stored.before, end) == index.crc
+        return index.is_whole and self.checksum(stored_index.before, end) == index.crc
 
     def checksum(self, start: int, end: int) -> int:
         """Return the CRC-32 of bytes."""
         crc, memory = 0, memoryview(bytearray(BLOCK_BYTES))
-        for piece, first, stop in self._ranges(start, end):
-            with open_regular(piece.path) as file:
+        for segment_range, first, stop in self._ranges(start, end):
+            with open_regular(segment_range.path) as file:
                 file.seek(first)
                 while first < stop and (byte_count := file.readinto(memory[: stop - first])):
                     crc, first = crc32(memory[:byte_count], crc), first + byte_count
@@ -204,15 +211,15 @@ class _Log:
 
     def all_lines(self) -> Iterator[bytes]:
         """Yield the lines."""
-        for piece, size in self._sized_pieces:
-            for lines in line_blocks(replace(piece, end=piece.start + size)):
+        for segment_range, size in self._sized_pieces:
+            for lines in line_blocks(replace(segment_range, end=segment_range.start + size)):
                 yield from lines
 
     def read_range(self, start: int, end: int) -> bytes:
         """Return bytes; fewer where a file was shortened meanwhile."""
         pieces_read = []
-        for piece, first, stop in self._ranges(start, end):
-            with open_regular(piece.path) as file:
+        for segment_range, first, stop in self._ranges(start, end):
+            with open_regular(segment_range.path) as file:
                 file.seek(first)
                 pieces_read.append(file.read(stop - first))
         return b"".join(pieces_read)
@@ -220,8 +227,12 @@ class _Log:
     def _ranges(self, start: int, end: int) -> Iterator[tuple[SegmentRange, int, int]]:
         """Yield the pieces that hold bytes, and where these begin and end in their files."""
         offset = 0
-        for piece, size in self._sized_pieces:
+        for segment_range, size in self._sized_pieces:
             first, stop = max(start, offset), min(end, offset + size)
             if first < stop:
-                yield piece, piece.start + first - offset, piece.start + stop - offset
+                yield (
+                    segment_range,
+                    segment_range.start + first - offset,
+                    segment_range.start + stop - offset,
+                )
             offset += size

@@ -23,32 +23,36 @@ from palimpsest.transcript.session_record.sessions import ForkedFrom, SessionInf
 
 
 def late_records(
-    segments: Segments, writer: JsonlWriter, cut: int, records: Sequence[Record]
+    segments: Segments, writer: JsonlWriter, cut_offset: int, records: Sequence[Record]
 ) -> tuple[ForkedFrom, SessionInfo | None, list[Record]]:
     """Return the fork point, the session's info at it (None if unknown), and the records after it.
 
     ``records`` are those that the writer still holds; some of them may be in its segment already.
     """
-    place = ForkedFrom(session_id=writer.session_id, seq=0, segment=writer.path.name, offset=cut)
+    place = ForkedFrom(
+        session_id=writer.session_id, seq=0, segment=writer.path.name, offset=cut_offset
+    )
     state = State()
-    for piece in segments.parent_ranges(place):
-        for _, line in lines_forward(piece):
+    for segment_range in segments.parent_ranges(place):
+        for _, line in lines_forward(segment_range):
             state.apply_line(line)
-    late = [record for record in _records_after(writer, cut) if record.seq > state.seq]
-    newest = late[-1].seq if late else state.seq
-    late += [record for record in records if record.seq > newest]
-    session = state.session or apply_records(late).session
-    return place.model_copy(update={"seq": state.seq}), session, late
+    late_list = [record for record in _records_after(writer, cut_offset) if record.seq > state.seq]
+    newest = late_list[-1].seq if late_list else state.seq
+    late_list += [record for record in records if record.seq > newest]
+    session = state.session or apply_records(late_list).session
+    return place.model_copy(update={"seq": state.seq}), session, late_list
 
 
-def _records_after(writer: JsonlWriter, cut: int) -> list[Record]:
+def _records_after(writer: JsonlWriter, cut_offset: int) -> list[Record]:
     """Return the records of a writer's segment that extend beyond the cut."""
-    piece = writer.piece()
-    requests = full_requests(piece)
-    end = max(cut, piece.start)
-    unfinished_at = unfinished_line_offset(replace(piece, end=end))
+    segment_range = writer.piece()
+    requests = full_requests(segment_range)
+    end = max(cut_offset, segment_range.start)
+    unfinished_at = unfinished_line_offset(replace(segment_range, end=end))
     records: list[Record] = []
-    for _, line in lines_forward(piece, start=end if unfinished_at is None else unfinished_at):
+    for _, line in lines_forward(
+        segment_range, start=end if unfinished_at is None else unfinished_at
+    ):
         with suppress(UnreadableLine):
             record = record_of(line, requests.filled_record)
             if record is not None:

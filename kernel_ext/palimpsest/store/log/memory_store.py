@@ -130,7 +130,7 @@ class MemoryStore:
         """Return the same state as ``load``: in memory a checkpoint saves no time."""
         return self.load(session_id)
 
-    def open_messages(self, session_id: str, before: str = "", count: int = 0) -> State:  # noqa: ARG002
+    def open_messages(self, session_id: str, before_id: str = "", count: int = 0) -> State:  # noqa: ARG002
         """Return the state after all records: in memory reading fewer messages saves no time."""
         return self.load(session_id)
 

@@ -35,21 +35,21 @@ def begin_segment(segments: Segments, directory: Path, epoch: int, owner: Owner)
         return None
     try:
         # After the new segment exists: the writer of an earlier one looks for it after each write.
-        settle_segments(segments, directory, below=epoch)
+        settle_segments(segments, directory, below_epoch=epoch)
         write_fully(fd, _header(segments, directory, epoch, owner))
     finally:
         os.close(fd)
     return path
 
 
-def settle_segments(segments: Segments, directory: Path, *, below: int | None = None) -> None:
+def settle_segments(segments: Segments, directory: Path, *, below_epoch: int | None = None) -> None:
     """Wait until the newest segments (below an epoch) have headers, and write those that are missing.
 
     Raises NotFound when the session is gone. A file with half a header, as a full disk may leave it,
     is skipped: its writer gave up.
     """
     deadline = time.monotonic() + HEADER_WAIT_SECONDS
-    while missing := _epochs_without_header(segments, directory, below):
+    while missing := _epochs_without_header(segments, directory, below_epoch):
         if time.monotonic() > deadline:
             for epoch in missing:
                 _write_missing_header(segments, directory, epoch)
@@ -57,12 +57,14 @@ def settle_segments(segments: Segments, directory: Path, *, below: int | None = 
         time.sleep(POLL_SECONDS)
 
 
-def _epochs_without_header(segments: Segments, directory: Path, below: int | None) -> list[int]:
+def _epochs_without_header(
+    segments: Segments, directory: Path, below_epoch: int | None
+) -> list[int]:
     """Return the epochs without a header above the newest that has one, lowest first."""
     epochs: list[int] = []
     for epoch in segment_epochs(directory):
         path = directory / segment_name(epoch)
-        if (below is None or epoch < below) and is_regular(path):
+        if (below_epoch is None or epoch < below_epoch) and is_regular(path):
             if segments.header(path) is not None:
                 break
             epochs.append(epoch)
@@ -83,9 +85,11 @@ def _write_missing_header(segments: Segments, directory: Path, epoch: int) -> No
 
 
 def _header(segments: Segments, directory: Path, epoch: int, owner: Owner | None) -> bytes:
-    earlier = segments.own_ranges(directory.name, below=epoch)
-    previous, cut = (earlier[-1].segment, earlier[-1].end_offset()) if earlier else (None, None)
+    earlier = segments.own_ranges(directory.name, below_epoch=epoch)
+    previous_segment, cut_offset = (
+        (earlier[-1].segment, earlier[-1].end_offset()) if earlier else (None, None)
+    )
     writer = {"host": "", "pid": 0, "kernel_id": ""}
     if owner is not None:
         writer = {"host": owner.host, "pid": owner.pid, "kernel_id": owner.kernel_id}
-    return header_line(directory.name, epoch, previous, cut, writer)
+    return header_line(directory.name, epoch, previous_segment, cut_offset, writer)

@@ -33,7 +33,7 @@ from palimpsest.store.project_folder.layout import Layout
 from palimpsest.store.project_folder.layout_file import FILE as LAYOUT_FILE
 from palimpsest.store.project_folder.migration_run import being_migrated, refuse_newer
 from palimpsest.store.session_state.step_requests import REFRESH, shorten_request
-from palimpsest.transcript.context_values.decisions import BESIDE
+from palimpsest.transcript.context_values.decisions import BESIDE_PURPOSES
 from palimpsest.transcript.errors import NotFound, StorageFailed
 from palimpsest.transcript.session_record.events import Checkpoint, Record, StepRequested
 from palimpsest.transcript.strings.disk_words import disk_reason
@@ -122,19 +122,19 @@ class JsonlWriter:
             raise self._stop(records)
         self._check_place()
         for index, line in enumerate([record.encoded() for record in records]):
-            base = self._base_request
+            base_request = self._base_request
             if isinstance(records[index].event, Checkpoint | StepRequested):
-                line, base = self._shortened_line(records[index], line)
+                line, base_request = self._shortened_line(records[index], line)
             # A space before the newline: a torn line can never look like a complete line of this format.
             content = (b" \n" if self._is_torn else b"") + line
             try:
                 write_fully(self._fd, content)
             except OSError as error:
                 raise self._write_failed(error, index) from error
-            self._is_torn, self._base_request = False, base
+            self._is_torn, self._base_request = False, base_request
             self._written_bytes += len(content)
         if sync:
-            self._sync(written=len(records))
+            self._sync(written_bytes=len(records))
         if self._next_segment.exists() and self._cut() < os.fstat(self._fd).st_size:
             raise self._stop(())
 
@@ -192,19 +192,27 @@ class JsonlWriter:
 
         The first request after a checkpoint is written in full, since a reader may begin there.
         """
-        base = self._base_request
+        base_request = self._base_request
         if isinstance(record.event, Checkpoint):
             return checked_line(line[:-1]) + b"\n", None
-        if not isinstance(record.event, StepRequested) or record.event.request.purpose in BESIDE:
-            return line, base  # a request outside of the turns shares little with the agent's
+        if (
+            not isinstance(record.event, StepRequested)
+            or record.event.request.purpose in BESIDE_PURPOSES
+        ):
+            return (
+                line,
+                base_request,
+            )  # a request outside of the turns shares little with the agent's
         fields = load_line(line) or {}
         request = fields.get("request", {})
-        if base is not None and base.use_count < REFRESH:
-            short = shorten_request(request, base.request, base.seq)
+        if base_request is not None and base_request.use_count < REFRESH:
+            short = shorten_request(request, base_request.request, base_request.seq)
             if short is not None:
                 data = {**fields, "request": short}
                 text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-                return text.encode() + b"\n", replace(base, use_count=base.use_count + 1)
+                return text.encode() + b"\n", replace(
+                    base_request, use_count=base_request.use_count + 1
+                )
         return line, _BaseRequest(record.seq, request)
 
     def _write_failed(self, error: OSError, written_bytes: int) -> WriteFailed:
@@ -215,7 +223,7 @@ class JsonlWriter:
             self._written_bytes = size
         return WriteFailed(self._sentence(error), written_records=written_bytes)
 
-    def _sync(self, *, written: int) -> None:
+    def _sync(self, *, written_bytes: int) -> None:
         try:
             getattr(os, "fdatasync", os.fsync)(self._fd)
             if not self._is_folder_synced:
@@ -226,7 +234,7 @@ class JsonlWriter:
                     os.close(folder)
                 self._is_folder_synced = True
         except OSError as error:
-            raise WriteFailed(self._sentence(error), written_records=written) from error
+            raise WriteFailed(self._sentence(error), written_records=written_bytes) from error
 
     def _check_place(self) -> None:
         """Raise WriteFailed if the open file was deleted; reopen it if it was put back unchanged."""

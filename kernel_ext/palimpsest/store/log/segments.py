@@ -94,7 +94,11 @@ def segment_epochs(directory: Path) -> list[int]:
 
 
 def header_line(
-    session_id: str, epoch: int, previous: str | None, cut: int | None, writer: dict[str, Any]
+    session_id: str,
+    epoch: int,
+    previous_segment: str | None,
+    cut_offset: int | None,
+    writer: dict[str, Any],
 ) -> bytes:
     """Return the first line of a new segment."""
     header = {
@@ -102,8 +106,8 @@ def header_line(
         "type": "segment",
         "session_id": session_id,
         "epoch": epoch,
-        "previous": previous,
-        "cut": cut,
+        "previous": previous_segment,
+        "cut": cut_offset,
         "writer": writer,
     }
     return checked_line(json.dumps(header, separators=(",", ":")).encode()) + b"\n"
@@ -135,12 +139,12 @@ class Segments:
         if data is None or data.get("type") != "segment" or not is_intact(line):
             return _guess_header(path, 0 if data is not None and "seq" in data else len(line) + 1)
         with suppress(KeyError, TypeError, ValueError, OverflowError):
-            previous, cut = data.get("previous"), data.get("cut")
+            previous_segment, cut_offset = data.get("previous"), data.get("cut")
             header = Header(
                 session_id=str(data["session_id"]),
                 epoch=int(data["epoch"]),
-                previous_segment=None if previous is None else str(previous),
-                cut=None if cut is None else int(cut),
+                previous_segment=None if previous_segment is None else str(previous_segment),
+                cut=None if cut_offset is None else int(cut_offset),
                 line_bytes=len(line) + 1,
             )
             header = _checked_cut(path, header)
@@ -161,16 +165,16 @@ class Segments:
                 self.forget_session(session_id)
                 self._first_lines[session_id] = first
 
-    def own_ranges(self, session_id: str, *, below: int | None = None) -> list[SegmentRange]:
+    def own_ranges(self, session_id: str, *, below_epoch: int | None = None) -> list[SegmentRange]:
         """Return the segment ranges in the session's own directory, oldest first.
 
-        With ``below``, only segments of lower epochs are included.
+        With ``below_epoch``, only segments of lower epochs are included.
         """
         directory = self._layout.session(session_id)
         self._drop_if_replaced(session_id, directory)
         for epoch in segment_epochs(directory):
             name = segment_name(epoch)
-            if below is not None and epoch >= below:
+            if below_epoch is not None and epoch >= below_epoch:
                 continue
             if self.header(directory / name) is not None:
                 return self._ranges_back_from(session_id, name, None)
@@ -182,7 +186,7 @@ class Segments:
         place = self.forked_from(session_id, own_ranges)
         if place is None:
             return own_ranges
-        return [*self.parent_ranges(place, seen={session_id}), *own_ranges]
+        return [*self.parent_ranges(place, seen_ids={session_id}), *own_ranges]
 
     def forked_from(self, session_id: str, own_ranges: Sequence[SegmentRange]) -> ForkedFrom | None:
         """Return the fork point in a session's first record; None if it is not a fork."""
@@ -195,14 +199,16 @@ class Segments:
             self._forks[session_id] = _fork_place(line)
         return self._forks[session_id]
 
-    def parent_ranges(self, place: ForkedFrom, seen: Collection[str] = ()) -> list[SegmentRange]:
+    def parent_ranges(
+        self, place: ForkedFrom, seen_ids: Collection[str] = ()
+    ) -> list[SegmentRange]:
         """Return the segment ranges that a fork at ``place`` has from its parents, oldest first.
 
-        ``seen`` are session ids that are not followed again.
+        ``seen_ids`` are session ids that are not followed again.
         """
-        if place.session_id in seen:
+        if place.session_id in seen_ids:
             return []
-        seen = {*seen, place.session_id}
+        seen_ids = {*seen_ids, place.session_id}
         holder, _, name = place.segment.rpartition("/")
         parent_id = holder or place.session_id
         with suppress(NotFound):
@@ -213,7 +219,7 @@ class Segments:
             parent_place = self.forked_from(parent_id, parents)
             if parent_place is None:
                 return parents
-            return [*self.parent_ranges(parent_place, seen), *parents]
+            return [*self.parent_ranges(parent_place, seen_ids), *parents]
         return []
 
     def _ranges_back_from(self, session_id: str, name: str, end: int | None) -> list[SegmentRange]:
@@ -223,7 +229,7 @@ class Segments:
         current: str | None = name
         while current is not None and SEGMENT_NAME.fullmatch(current):
             header = self.header(directory / current)
-            if header is None or any(piece.segment == current for piece in ranges):
+            if header is None or any(segment_range.segment == current for segment_range in ranges):
                 break
             start = header.line_bytes
             stop = None if end is None else max(end, start)
@@ -232,26 +238,34 @@ class Segments:
         return ranges[::-1]
 
 
-def locate_record(pieces: Sequence[SegmentRange], seq: int) -> tuple[SegmentRange, int] | None:
+def locate_record(ranges: Sequence[SegmentRange], seq: int) -> tuple[SegmentRange, int] | None:
     """Return the range and byte offset of the first record numbered ``seq`` or more, or None."""
     best: tuple[SegmentRange, int] | None = None
-    for piece in reversed(pieces):
-        offset = find_record_offset(piece, seq)
+    for segment_range in reversed(ranges):
+        offset = find_record_offset(segment_range, seq)
         if offset is not None:
-            best = piece, offset
-        first = next(_record_offsets(piece, piece.start, None), None)
+            best = segment_range, offset
+        first = next(_record_offsets(segment_range, segment_range.start, None), None)
         if first is not None and first[1] <= seq:
             break
     return best
 
 
-def full_requests(piece: SegmentRange) -> FullRequests:
+def full_requests(segment_range: SegmentRange) -> FullRequests:
     """Return a reader that restores the shortened requests of a segment to full ones."""
-    segment = SegmentRange(piece.session_id, piece.segment, piece.path, piece.start, None)
+    segment = SegmentRange(
+        segment_range.session_id,
+        segment_range.segment,
+        segment_range.path,
+        segment_range.start,
+        None,
+    )
 
     def find(seq: int) -> dict[str, Any] | None:
         offset = find_record_offset(segment, seq)
-        line = None if offset is None else read_line(piece.path, offset, segment.end_offset())
+        line = (
+            None if offset is None else read_line(segment_range.path, offset, segment.end_offset())
+        )
         data = None if line is None else load_line(line)
         return data if data is not None and data.get("seq") == seq else None
 
@@ -277,24 +291,24 @@ def _guess_header(path: Path, length: int) -> Header | None:
     if match is None:
         return None
     epoch = int(match[1])
-    below = (
+    earlier_segments = (
         path.parent / segment_name(number)
         for number in segment_epochs(path.parent)
         if number < epoch
     )
-    previous = next((segment for segment in below if is_regular(segment)), None)
-    if previous is None:
-        cut = None
+    previous_segment = next((segment for segment in earlier_segments if is_regular(segment)), None)
+    if previous_segment is None:
+        cut_offset = None
     else:
-        cut = _find_cut(previous, SegmentRange("", path.name, path, length, None))
-    name = None if previous is None else previous.name
-    return Header(path.parent.name, epoch, name, cut, length, is_damaged=True)
+        cut_offset = _find_cut(previous_segment, SegmentRange("", path.name, path, length, None))
+    name = None if previous_segment is None else previous_segment.name
+    return Header(path.parent.name, epoch, name, cut_offset, length, is_damaged=True)
 
 
-def _find_cut(previous: Path, next_segment: SegmentRange) -> int:
+def _find_cut(previous_segment: Path, next_segment: SegmentRange) -> int:
     """Return the byte offset at which a segment's record numbers reach those of the one after it."""
     first = next(_record_offsets(next_segment, next_segment.start, None), None)
-    previous_range = SegmentRange("", previous.name, previous, 0, None)
+    previous_range = SegmentRange("", previous_segment.name, previous_segment, 0, None)
     offset = None if first is None else find_record_offset(previous_range, first[1])
     return previous_range.end_offset() if offset is None else offset
 
@@ -363,17 +377,17 @@ def read_line(path: Path, start: int, end: int) -> bytes | None:
     return None
 
 
-def line_blocks(piece: SegmentRange, start: int | None = None) -> Iterator[list[bytes]]:
+def line_blocks(segment_range: SegmentRange, start: int | None = None) -> Iterator[list[bytes]]:
     """Yield the finished lines in large lists, oldest first; the fastest way to read everything.
 
     Empty lines are included, so that offsets can be counted.
     """
-    position = piece.start if start is None else start
-    end = piece.end_offset()
-    rest: list[bytes] = []
+    position = segment_range.start if start is None else start
+    end = segment_range.end_offset()
+    unfinished: list[bytes] = []
     """Pieces of the line that is not finished yet; joined only once, since it may have 100 MB."""
     try:
-        file = open_regular(piece.path)
+        file = open_regular(segment_range.path)
     except FileNotFoundError:
         return
     with file:
@@ -384,65 +398,67 @@ def line_blocks(piece: SegmentRange, start: int | None = None) -> Iterator[list[
                 break
             position += len(chunk)
             lines = chunk.split(b"\n")
-            if len(lines) > 1 and rest:
-                lines[0] = b"".join([*rest, lines[0]])
-                rest = []
-            rest.append(lines.pop())
+            if len(lines) > 1 and unfinished:
+                lines[0] = b"".join([*unfinished, lines[0]])
+                unfinished = []
+            unfinished.append(lines.pop())
             yield lines
 
 
-def lines_forward(piece: SegmentRange, start: int | None = None) -> Iterator[tuple[int, bytes]]:
+def lines_forward(
+    segment_range: SegmentRange, start: int | None = None
+) -> Iterator[tuple[int, bytes]]:
     """Yield byte offset and content of the finished lines, oldest first."""
-    offset = piece.start if start is None else start
-    for lines in line_blocks(piece, start):
+    offset = segment_range.start if start is None else start
+    for lines in line_blocks(segment_range, start):
         for line in lines:
             if line:
                 yield offset, line
             offset += len(line) + 1
 
 
-def unfinished_line_offset(piece: SegmentRange) -> int | None:
+def unfinished_line_offset(segment_range: SegmentRange) -> int | None:
     """Return the byte offset of a last line without a newline, or None."""
-    end = piece.end_offset()
+    end = segment_range.end_offset()
     position, line_start = end, 0
-    if not piece.path.exists():
+    if not segment_range.path.exists():
         return None
-    with open_regular(piece.path) as file:
-        while position > piece.start:
-            size = min(SCAN_BYTES, position - piece.start)
+    with open_regular(segment_range.path) as file:
+        while position > segment_range.start:
+            size = min(SCAN_BYTES, position - segment_range.start)
             position -= size
             file.seek(position)
             newline = file.read(size).rfind(b"\n")
             if newline >= 0:
                 line_start = position + newline + 1
                 return None if line_start == end else line_start
-    return None if end <= piece.start else piece.start
+    return None if end <= segment_range.start else segment_range.start
 
 
-def lines_backward(piece: SegmentRange) -> Iterator[tuple[int, bytes]]:
+def lines_backward(segment_range: SegmentRange) -> Iterator[tuple[int, bytes]]:
     """Yield byte offset and content of the finished lines, newest first, reading the file lazily."""
     try:
-        file = open_regular(piece.path)
+        file = open_regular(segment_range.path)
     except FileNotFoundError:
         return
     with file:
-        position, block = piece.end_offset(), SCAN_BYTES
-        carry: list[bytes] = []
+        position, block = segment_range.end_offset(), SCAN_BYTES
+        unfinished: list[bytes] = []
         """Later pieces of the line whose beginning was not read yet, last one first."""
-        while position > piece.start:
-            size = min(block, position - piece.start)
+        while position > segment_range.start:
+            size = min(block, position - segment_range.start)
             position, block = position - size, min(block * 2, CHUNK_BYTES)
             file.seek(position)
             data = file.read(size)
-            if b"\n" not in data and position > piece.start:
-                carry.append(data)
+            if b"\n" not in data and position > segment_range.start:
+                unfinished.append(data)
                 continue
-            *lines, _unfinished = b"".join([data, *reversed(carry)]).split(b"\n")
+            *lines, _unfinished = b"".join([data, *reversed(unfinished)]).split(b"\n")
             offset = position
-            if position > piece.start:
+            if position > segment_range.start:
                 # The first line may lack its beginning, which is in the next block.
-                carry = [lines.pop(0) + b"\n"]
-                offset += len(carry[0])
+                unfinished = [lines.pop(0) + b"\n"]
+                offset += len(unfinished[0])
             yield from reversed([entry for entry in _with_offsets(offset, lines) if entry[1]])
 
 
@@ -452,23 +468,23 @@ def _with_offsets(offset: int, lines: Sequence[bytes]) -> Iterator[tuple[int, by
         offset += len(line) + 1
 
 
-def find_record_offset(piece: SegmentRange, seq: int) -> int | None:
+def find_record_offset(segment_range: SegmentRange, seq: int) -> int | None:
     """Return the byte offset of the first record numbered ``seq`` or more, or None.
 
     A single wrong number does not mislead the search: it compares the median of three. It begins near the end, since
     followers of a session read there.
     """
-    low, high = piece.start, piece.end_offset()
+    low_offset, high_offset = segment_range.start, segment_range.end_offset()
     from_end = TAIL_SEARCH_BYTES
-    while high - low > SCAN_BYTES:
-        middle = max((low + high) // 2, high - from_end)
-        probes = list(islice(_record_offsets(piece, middle, high), PROBED_RECORDS))
+    while high_offset - low_offset > SCAN_BYTES:
+        middle = max((low_offset + high_offset) // 2, high_offset - from_end)
+        probes = list(islice(_record_offsets(segment_range, middle, high_offset), PROBED_RECORDS))
         if not probes or sorted(number for _, number in probes)[len(probes) // 2] >= seq:
-            high, from_end = middle, from_end * 16
+            high_offset, from_end = middle, from_end * 16
         else:
-            low, from_end = probes[0][0], high
+            low_offset, from_end = probes[0][0], high_offset
     offset_found: int | None = None
-    for offset, number in _record_offsets(piece, low, None):
+    for offset, number in _record_offsets(segment_range, low_offset, None):
         if number < seq:
             offset_found = None
         elif offset_found is not None:
@@ -478,14 +494,16 @@ def find_record_offset(piece: SegmentRange, seq: int) -> int | None:
     return offset_found
 
 
-def _record_offsets(piece: SegmentRange, start: int, end: int | None) -> Iterator[tuple[int, int]]:
+def _record_offsets(
+    segment_range: SegmentRange, start: int, end: int | None
+) -> Iterator[tuple[int, int]]:
     """Yield byte offset and sequence number of the records that begin at or after a byte."""
-    stop = piece.end_offset()
+    stop = segment_range.end_offset()
     stop_before = stop if end is None else end
-    with BufferedReader(open_regular(piece.path), SCAN_BYTES) as file:
+    with BufferedReader(open_regular(segment_range.path), SCAN_BYTES) as file:
         # A record begins where the line that holds the byte before it has ended.
-        position = max(start - 1, piece.start)
-        is_record = start <= piece.start
+        position = max(start - 1, segment_range.start)
+        is_record = start <= segment_range.start
         file.seek(position)
         while position < stop_before or not is_record:
             line = file.readline()

@@ -180,17 +180,17 @@ class Index:
 
     def _summarise(self, session_id: str) -> SessionSummary | None:
         ranges = self._segments.own_ranges(session_id)
-        tail = _Tail()
-        budget = tail.read_backwards(ranges, TAIL_BYTES)
-        session, deleted = tail.session or _first_session(ranges), tail.is_deleted
+        log_tail = _Tail()
+        budget = log_tail.read_backwards(ranges, TAIL_BYTES)
+        session, is_deleted = log_tail.session or _first_session(ranges), log_tail.is_deleted
         if session is None:
             return None
-        if session.forked_from is not None and not tail.is_done:
-            tail.read_backwards(
+        if session.forked_from is not None and not log_tail.is_done:
+            log_tail.read_backwards(
                 self._segments.parent_ranges(session.forked_from, {session_id}), budget
             )
-        messages = tail.messages + len(tail.written_ids)
-        return SessionSummary.of(session_id, session, messages=messages, deleted=deleted)
+        messages = log_tail.messages + len(log_tail.written_ids)
+        return SessionSummary.of(session_id, session, messages=messages, deleted=is_deleted)
 
 
 def _entries(content: bytes) -> dict[str, IndexEntry]:
@@ -224,9 +224,9 @@ class _Tail:
         self._written_messages: set[bytes] = set()
         """Ids of the messages in ``_removed_messages`` that were written after the checkpoint."""
 
-    def read_backwards(self, pieces: Sequence[SegmentRange], budget: int) -> int:
+    def read_backwards(self, ranges: Sequence[SegmentRange], budget: int) -> int:
         """Process lines backwards until done or the budget in bytes is spent; returns the budget left."""
-        for piece in reversed(pieces):
+        for piece in reversed(ranges):
             if self.is_done or budget < 0:
                 break
             for _, line in lines_backward(piece):
@@ -238,19 +238,19 @@ class _Tail:
     def process_line(self, line: bytes) -> bool:
         """Process one line; returns whether no older line is needed."""
         head = head_of(line)
-        kind = b"" if head is None else head[OTHER]
+        record_kind = b"" if head is None else head[OTHER]
         if head is not None and head.lastindex == INFO:
             (
                 self._written_messages if head[INFO] in self._removed_messages else self.written_ids
             ).add(head[INFO])
-        elif kind == b"message.removed":
+        elif record_kind == b"message.removed":
             removed = str((load_line(line) or {}).get("message_id")).encode()
             self._removed_messages |= {removed} - self.written_ids
-        elif kind == b"session.deleted":
+        elif record_kind == b"session.deleted":
             self.is_deleted = True
-        elif kind in {b"session.updated", b"session.created"} and self.session is None:
+        elif record_kind in {b"session.updated", b"session.created"} and self.session is None:
             self.session = _session((load_line(line) or {}).get("session"))
-        elif kind == b"session.checkpoint" and is_intact(line):
+        elif record_kind == b"session.checkpoint" and is_intact(line):
             self._take_checkpoint(line)
         return self.is_done
 

@@ -33,51 +33,51 @@ ForkState = Callable[[Sequence[SegmentRange]], State | None]
 
 @collection_paused()
 def live_state(
-    pieces: Sequence[SegmentRange], fork_state: ForkState = lambda _pieces: None
+    ranges: Sequence[SegmentRange], fork_state: ForkState = lambda _pieces: None
 ) -> State:
     """Return the state built from the last checkpoint's window and later lines; from all lines without one.
 
     Where a fork has no checkpoint of its own, ``fork_state`` may return its state at the end of its parent's ranges.
     """
     later_lines: list[bytes] = []
-    session_id = pieces[-1].session_id if pieces else ""
-    for index in range(len(pieces) - 1, -1, -1):
-        if pieces[index].session_id != session_id:
-            session_id = pieces[index].session_id
-            state = fork_state(pieces[: index + 1])
+    session_id = ranges[-1].session_id if ranges else ""
+    for index in range(len(ranges) - 1, -1, -1):
+        if ranges[index].session_id != session_id:
+            session_id = ranges[index].session_id
+            state = fork_state(ranges[: index + 1])
             if state is not None:
                 state.apply_lines(reversed(later_lines))
                 return state
-        for offset, line in lines_backward(pieces[index]):
+        for offset, line in lines_backward(ranges[index]):
             head = head_of(line)
             if head is not None and head[OTHER] == b"session.checkpoint" and is_intact(line):
-                state = _state_at_checkpoint(pieces, (index, offset), line, later_lines[::-1])
+                state = _state_at_checkpoint(ranges, (index, offset), line, later_lines[::-1])
                 if state is not None:
-                    return whole_state(pieces) if is_too_short(state) else state
+                    return whole_state(ranges) if is_too_short(state) else state
             later_lines.append(line)
     return _fold_lines(reversed(later_lines))
 
 
 @collection_paused()
-def whole_state(pieces: Sequence[SegmentRange]) -> State:
+def whole_state(ranges: Sequence[SegmentRange]) -> State:
     """Return the state built from all records."""
     state = State()
-    for piece in pieces:
-        for lines in line_blocks(piece):
+    for segment_range in ranges:
+        for lines in line_blocks(segment_range):
             state.apply_lines(lines)
     return state
 
 
 @collection_paused()
-def window_state(pieces: Sequence[SegmentRange]) -> State:
+def window_state(ranges: Sequence[SegmentRange]) -> State:
     """Return the state of the live window, built from all records; older messages are dropped on the way."""
     state = State()
-    for piece in pieces:
-        for lines in line_blocks(piece):
+    for segment_range in ranges:
+        for lines in line_blocks(segment_range):
             state.apply_lines(lines)
             if is_wide(state):
                 narrow_to_window(state, live_window(state))
-    return whole_state(pieces) if is_too_short(state) else state
+    return whole_state(ranges) if is_too_short(state) else state
 
 
 def _fold_lines(lines: Iterable[bytes]) -> State:
@@ -88,7 +88,7 @@ def _fold_lines(lines: Iterable[bytes]) -> State:
 
 
 def _state_at_checkpoint(
-    pieces: Sequence[SegmentRange], place: Place, line: bytes, later: Sequence[bytes]
+    ranges: Sequence[SegmentRange], place: Place, line: bytes, later_lines: Sequence[bytes]
 ) -> State | None:
     """Build the state at a checkpoint and apply later lines; None if the checkpoint cannot be used."""
     try:
@@ -97,68 +97,74 @@ def _state_at_checkpoint(
         summary = CheckpointState.model_validate(checkpoint.state)
     except ValidationError:
         return None
-    begin = _window_begin(pieces, checkpoint, pieces[place[0]].session_id)
-    if begin is None:
+    window_begin = _window_begin(ranges, checkpoint, ranges[place[0]].session_id)
+    if window_begin is None:
         return None
     state = State()
     state.restore_summary(summary)
     state.seq = max(summary.seq, seq_of(line) or 0)
-    lines_begin = _apply_index(state, pieces, begin, place, checkpoint.window_seq, summary.index)
-    _read_window(state, pieces, lines_begin, place, checkpoint.window_seq)
+    lines_begin = _apply_index(
+        state, ranges, window_begin, place, checkpoint.window_seq, summary.index
+    )
+    _read_window(state, ranges, lines_begin, place, checkpoint.window_seq)
     window = summary.window
     window_ids = {slot.id for slot in state.message_slots()}
     if window is not None:
         read_ids, window_ids = window_ids, {*window.ids, *(message.id for message in window.kept)}
         state.forget_messages(read_ids - window_ids)
-    for later_line in later:
+    for later_line in later_lines:
         state.apply_line(later_line)
     if window is not None:
         added_ids = [slot.id for slot in state.message_slots() if slot.id not in window_ids]
-        state.forget_messages(_older_messages(state, added_ids, pieces, begin))
+        state.forget_messages(_older_messages(state, added_ids, ranges, window_begin))
     return state
 
 
 def _window_begin(
-    pieces: Sequence[SegmentRange], checkpoint: Checkpoint, session_id: str
+    ranges: Sequence[SegmentRange], checkpoint: Checkpoint, session_id: str
 ) -> Place | None:
     """Return the place at which a checkpoint's window begins; None where its segment is not among the pieces."""
     window_session, _, segment = checkpoint.window_segment.rpartition("/")
     window_place = (window_session or session_id, segment)
-    for index, piece in enumerate(pieces):
-        if (piece.session_id, piece.segment) == window_place:
-            offset = recorded_offset(piece.path, checkpoint.window_offset, checkpoint.window_seq)
-            return index, max(offset, piece.start)
+    for index, segment_range in enumerate(ranges):
+        if (segment_range.session_id, segment_range.segment) == window_place:
+            offset = recorded_offset(
+                segment_range.path, checkpoint.window_offset, checkpoint.window_seq
+            )
+            return index, max(offset, segment_range.start)
     return None
 
 
 def _apply_index(
     state: State,
-    pieces: Sequence[SegmentRange],
-    begin: Place,
+    ranges: Sequence[SegmentRange],
+    window_begin: Place,
     end: Place,
     window_seq: int,
     index: MessageIndex | None,
 ) -> Place:
-    """Begin the window with the messages of an index; returns where the other lines begin, ``begin`` if it is unusable."""
-    piece = pieces[begin[0]]
-    end_offset = end[1] if begin[0] == end[0] else piece.end_offset()
-    if index is None or begin[1] + index.size > end_offset:
-        return begin
-    with open_regular(piece.path) as file:
-        file.seek(begin[1])
+    """Begin the window with the messages of an index; returns where the other lines begin, ``window_begin`` if it is unusable."""
+    segment_range = ranges[window_begin[0]]
+    end_offset = end[1] if window_begin[0] == end[0] else segment_range.end_offset()
+    if index is None or window_begin[1] + index.size > end_offset:
+        return window_begin
+    with open_regular(segment_range.path) as file:
+        file.seek(window_begin[1])
         content = file.read(index.size)
     is_used = state.open_with(index, content, window_seq)
-    return (begin[0], begin[1] + index.size) if is_used else begin
+    return (window_begin[0], window_begin[1] + index.size) if is_used else window_begin
 
 
 def _read_window(
-    state: State, pieces: Sequence[SegmentRange], begin: Place, end: Place, window_seq: int
+    state: State, ranges: Sequence[SegmentRange], window_begin: Place, end: Place, window_seq: int
 ) -> None:
-    for index in range(begin[0], end[0] + 1):
-        piece = pieces[index]
+    for index in range(window_begin[0], end[0] + 1):
+        segment_range = ranges[index]
         if index == end[0]:
-            piece = replace(piece, end=end[1])
-        for lines in line_blocks(piece, begin[1] if index == begin[0] else None):
+            segment_range = replace(segment_range, end=end[1])
+        for lines in line_blocks(
+            segment_range, window_begin[1] if index == window_begin[0] else None
+        ):
             for line in lines:
                 head = head_of(line)
                 if head is not None and int(head[1]) >= window_seq:
@@ -166,7 +172,7 @@ def _read_window(
 
 
 def _older_messages(
-    state: State, message_ids: Iterable[str], pieces: Sequence[SegmentRange], begin: Place
+    state: State, message_ids: Iterable[str], ranges: Sequence[SegmentRange], window_begin: Place
 ) -> set[str]:
     """Return the messages that appeared before the window; searches the log only if times are ambiguous."""
     newest_before_window = state.older_created or 0
@@ -174,13 +180,17 @@ def _older_messages(
     ambiguous = {
         m.id for m in messages if m is not None and m.info.time.created <= newest_before_window
     }
-    older: set[str] = set()
-    for index, piece in enumerate(pieces[: begin[0] + 1]):
-        earlier = replace(piece, end=begin[1]) if index == begin[0] else piece
+    older_ids: set[str] = set()
+    for index, segment_range in enumerate(ranges[: window_begin[0] + 1]):
+        earlier = (
+            replace(segment_range, end=window_begin[1])
+            if index == window_begin[0]
+            else segment_range
+        )
         for lines in line_blocks(earlier) if ambiguous else ():
             heads = (head_of(line) for line in lines)
             ids_with_info = {
                 head[INFO].decode() for head in heads if head and head.lastindex == INFO
             }
-            older |= ambiguous & ids_with_info
-    return older
+            older_ids |= ambiguous & ids_with_info
+    return older_ids

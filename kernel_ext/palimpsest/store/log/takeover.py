@@ -46,14 +46,14 @@ def late_fork_session(
     return session.model_copy(update={"forked_from": place})
 
 
-def renumber_records(records: Sequence[Record], shift: int, fork: SessionInfo) -> list[Record]:
+def renumber_records(records: Sequence[Record], seq_shift: int, fork: SessionInfo) -> list[Record]:
     """Return the records as the fork's: sequence numbers shifted, and session records with its id.
 
     Checkpoints are omitted, since they name places in the parent's log.
     """
     return [
         record.model_copy(
-            update={"seq": record.seq + shift, "event": _fork_event(record.event, fork)}
+            update={"seq": record.seq + seq_shift, "event": _fork_event(record.event, fork)}
         )
         for record in records
         if not isinstance(record.event, Checkpoint)

@@ -86,23 +86,23 @@ class Layout:
         return directory
 
 
-def find_project(start: Path) -> Path:
-    """Return the nearest directory upwards that has a ``.palimpsest`` folder, else ``start``.
+def find_project(start_folder: Path) -> Path:
+    """Return the nearest directory upwards that has a ``.palimpsest`` folder, else ``start_folder``.
 
     The search ends at the root of a git repository and below the home directory, so that one
     notebook opened in the home directory does not make everything under it one project.
     """
-    start = start.resolve()
-    for directory in (start, *start.parents):
-        if directory != start and directory in {Path.home(), Path(directory.anchor)}:
+    start_folder = start_folder.resolve()
+    for directory in (start_folder, *start_folder.parents):
+        if directory != start_folder and directory in {Path.home(), Path(directory.anchor)}:
             break
         if (directory / FOLDER).is_dir() and (
-            directory == start or not foreign_folder_reason(directory)
+            directory == start_folder or not foreign_folder_reason(directory)
         ):
             return directory
         if (directory / ".git").exists():
             break
-    return start
+    return start_folder
 
 
 def open_project_folder(project: Path, steps: Sequence[LayoutStep] = STEPS) -> Layout:
@@ -165,17 +165,17 @@ def foreign_folder_reason(project: Path) -> str | None:
     return None
 
 
-def _is_own(owner: int, project: Path) -> bool:
+def _is_own(owner_id: int, project: Path) -> bool:
     """Return whether files of an owner are this user's: by user id, or if this process's new files get that owner."""
-    if not hasattr(os, "getuid") or os.getuid() in (0, owner):
+    if not hasattr(os, "getuid") or os.getuid() in (0, owner_id):
         return True
     try:  # on a mounted disk all files may have the same owner
-        scratch = scratch_file(project, b"")
-        made_by = scratch.lstat().st_uid
-        scratch.unlink()
+        scratch_path = scratch_file(project, b"")
+        made_by = scratch_path.lstat().st_uid
+        scratch_path.unlink()
     except OSError:
         return False
-    return made_by == owner
+    return made_by == owner_id
 
 
 def _holds_sessions(root: Path) -> bool:
@@ -208,13 +208,13 @@ def _create_folder(root: Path, version: int, project_id: str = "") -> None:
     if os.path.lexists(target):  # it is damaged
         write_layout(root, layout)
         return
-    scratch = scratch_file(root, layout_content(layout))
+    scratch_path = scratch_file(root, layout_content(layout))
     try:
         with suppress(FileExistsError):
-            os.link(scratch, target)
+            os.link(scratch_path, target)
     except OSError:  # a file system without hard links
-        scratch.replace(target)
-    scratch.unlink(missing_ok=True)
+        scratch_path.replace(target)
+    scratch_path.unlink(missing_ok=True)
 
 
 def _check_writable(root: Path) -> None:
@@ -245,12 +245,12 @@ class ProjectNumber:
         """Return the number, creating it if there is none; raises OSError."""
         if not self.known_number():
             content = json.dumps({"version": 1, "number": uuid4().hex}) + "\n"
-            scratch = scratch_file(self._path.parent, content.encode())
+            scratch_path = scratch_file(self._path.parent, content.encode())
             with suppress(OSError):  # another kernel was faster, or there are no hard links
-                os.link(scratch, self._path)
+                os.link(scratch_path, self._path)
             if not self.known_number():  # the file there has no valid number
-                scratch.replace(self._path)
-            scratch.unlink(missing_ok=True)
+                scratch_path.replace(self._path)
+            scratch_path.unlink(missing_ok=True)
             if not self.known_number():
                 raise OSError(0, f"{self._path} cannot be written")
         return self._known_number

@@ -66,7 +66,7 @@ def read_layout(root: Path) -> LayoutFile:
 
 def write_layout(root: Path, layout: LayoutFile) -> None:
     """Write the file atomically and sync it to the disk; raises OSError."""
-    write_atomically(root / FILE, layout_content(layout), durable=True)
+    write_atomically(root / FILE, layout_content(layout), is_durable=True)
 
 
 def layout_content(layout: LayoutFile) -> bytes:
@@ -93,9 +93,16 @@ def entry_names(names: Iterable[Any]) -> tuple[str, ...]:
 def _progress(data: Any) -> MigrationProgress | None:
     if not isinstance(data, dict):
         return None
-    to, stage, copy, entries = (data.get(name) for name in ("to", "stage", "copy", "entries"))
+    target_version, stage, copy, entries = (
+        data.get(name) for name in ("to", "stage", "copy", "entries")
+    )
     stages = [name for name in STAGES if name == stage]
     is_valid = isinstance(copy, str) and _COPY_NAME.fullmatch(copy) is not None
-    if type(to) is not int or not stages or not is_valid or not isinstance(entries, list):
+    if (
+        type(target_version) is not int
+        or not stages
+        or not is_valid
+        or not isinstance(entries, list)
+    ):
         return None
-    return MigrationProgress(to, stages[0], str(copy), entry_names(entries))
+    return MigrationProgress(target_version, stages[0], str(copy), entry_names(entries))

@@ -125,15 +125,15 @@ class LeaseFile:
 
     def create(self, lease: Lease) -> bool:
         """Create the lease of a free session; False when another process created it first."""
-        scratch = scratch_file(self.path.parent, _content(lease))
+        scratch_path = scratch_file(self.path.parent, _content(lease))
         try:
-            os.link(scratch, self.path)
+            os.link(scratch_path, self.path)
         except FileExistsError:
             return False
         except OSError:  # a file system without hard links
             return self._create(lease)
         finally:
-            scratch.unlink(missing_ok=True)
+            scratch_path.unlink(missing_ok=True)
         return True
 
     def _create(self, lease: Lease) -> bool:
@@ -167,14 +167,14 @@ class LeaseFile:
 
     def is_fresh(self, watch_seconds: float) -> bool:
         """Watch the lease: True as soon as it changes, False when it is removed or the time is over."""
-        before = self.current_lease()
+        lease_before = self.current_lease()
         deadline = time.monotonic() + watch_seconds
         while time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)
             now = self.current_lease()
             if now is None:
                 return False
-            if before is None or now != before:
+            if lease_before is None or now != lease_before:
                 return True
         return False
 
@@ -220,15 +220,15 @@ class Heartbeat:
     def add(self, file: LeaseFile, lease: Lease) -> threading.Event:
         """Keep a lease fresh; returns an event that is set once another kernel holds it, or it was removed."""
         with self._lock:
-            lost = threading.Event()
-            self._leases[file] = lease, lost
+            lost_event = threading.Event()
+            self._leases[file] = lease, lost_event
             self._wake_event.clear()
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._run, name="palimpsest-lease", daemon=True
                 )
                 self._thread.start()
-            return lost
+            return lost_event
 
     def remove(self, file: LeaseFile) -> None:
         """Stop keeping a lease fresh; the thread ends with the last one."""

@@ -55,7 +55,7 @@ from palimpsest.transcript.strings.disk_words import disk_reason
 WAIT_SECONDS = 30.0
 """How long a kernel waits for another that migrates; copying a gigabyte of logs takes ten seconds."""
 
-DONE = "The sessions of this project were brought to a newer layout ({said})."
+DONE_SENTENCE = "The sessions of this project were brought to a newer layout ({said})."
 COPY_KEPT = " What was changed is kept as it was in {copies}: delete it when all is well."
 BEING_MIGRATED = (
     "{root!r} is being brought to another layout by process {pid} on {host}; start this kernel again when "
@@ -65,10 +65,10 @@ SESSION_OPEN = (
     "{root!r} has layout {old} and cannot be brought to layout {new} while process {pid} on {host} writes a "
     "session in it; close that kernel, and start this one again"
 )
-FAILED = "{root!r} has layout {old} and could not be brought to layout {new}: {why}"
-UNCHANGED = "; nothing was changed; {advice}"
+FAILED_SENTENCE = "{root!r} has layout {old} and could not be brought to layout {new}: {why}"
+UNCHANGED_CLAUSE = "; nothing was changed; {advice}"
 HALF_MOVED = "; what it held is whole, in it and in {copy!r}; {advice}"
-ADVICE = "mend that, and start the kernel again, which goes on with it"
+RETRY_ADVICE = "mend that, and start the kernel again, which goes on with it"
 TOO_NEW = (
     "{root!r} was written by a newer Palimpsest (layout {found}, this one knows {known}); update Palimpsest to "
     "open it."
@@ -82,11 +82,13 @@ class LayoutNotReady(OSError):
     """The folder has an older layout and cannot be migrated now; the message says what to do."""
 
 
-def refuse_newer(root: Path, newest: int) -> LayoutFile:
-    """Return a folder's layout; raises LayoutTooNew if its version is above ``newest``."""
+def refuse_newer(root: Path, supported_version: int) -> LayoutFile:
+    """Return a folder's layout; raises LayoutTooNew if its version is above ``supported_version``."""
     layout = read_layout(root)
-    if layout.version > newest:
-        raise LayoutTooNew(TOO_NEW.format(root=str(root), found=layout.version, known=newest))
+    if layout.version > supported_version:
+        raise LayoutTooNew(
+            TOO_NEW.format(root=str(root), found=layout.version, known=supported_version)
+        )
     return layout
 
 
@@ -95,7 +97,7 @@ def migrate(root: Path, steps: Sequence[LayoutStep]) -> str:
 
     Raises LayoutTooNew, and LayoutNotReady when it fails or another kernel is in the way.
     """
-    old = refuse_newer(root, newest_version(steps)).version
+    old_version = refuse_newer(root, newest_version(steps)).version
     try:
         with _folder_lock(root):
             return _Migration(root, steps).run()
@@ -103,7 +105,7 @@ def migrate(root: Path, steps: Sequence[LayoutStep]) -> str:
         raise
     except OSError as error:
         raise LayoutNotReady(
-            _failure_message(root, old, newest_version(steps), disk_reason(error))
+            _failure_message(root, old_version, newest_version(steps), disk_reason(error))
         ) from error
 
 
@@ -136,11 +138,11 @@ class _Migration:
                 self._run_step(step, layout)
         layout = read_layout(self._root)
         if layout.migration is not None:  # a newer version was interrupted while copying
-            interrupted = layout.migration
+            unfinished = layout.migration
             self._restore_folder(
                 without_migration(layout),
-                _work_folder(self._root, interrupted.to),
-                interrupted.copy,
+                _work_folder(self._root, unfinished.to),
+                unfinished.copy,
             )
         if not layout.project_id:
             with_id = replace(without_migration(layout), project_id=find_project_id(self._root))
@@ -148,24 +150,26 @@ class _Migration:
         if not self._sentences:
             return ""
         copies = " and ".join(repr(str(self._root / copy)) for copy in self._copies)
-        notice = DONE.format(said="; ".join(self._sentences))
+        notice = DONE_SENTENCE.format(said="; ".join(self._sentences))
         return notice + (COPY_KEPT.format(copies=copies) if copies else "")
 
     def _run_step(self, step: LayoutStep, layout: LayoutFile) -> None:
         """Run one step: copy the files and change the copies, which can still be aborted, then swap old and new."""
         root = self._root
-        old = without_migration(layout)
-        earlier = layout.migration
-        is_same_step = earlier is not None and earlier.to == step.number
+        old_layout = without_migration(layout)
+        earlier_progress = layout.migration
+        is_same_step = earlier_progress is not None and earlier_progress.to == step.number
         copy = (
-            earlier.copy if earlier and is_same_step else _free_name(root, f"{COPY}{step.number}")
+            earlier_progress.copy
+            if earlier_progress and is_same_step
+            else _free_name(root, f"{COPY}{step.number}")
         )
         progress = MigrationProgress(step.number, "copying", copy)
         work_folder = _work_folder(root, step.number)
         try:
-            write_layout(root, replace(old, migration=progress))
+            write_layout(root, replace(old_layout, migration=progress))
             if step.needs_no_writers:
-                self._refuse_writers(old.version, step)
+                self._refuse_writers(old_layout.version, step)
             entries = entry_names(step.entries(root))
             if work_folder.is_symlink() or work_folder.is_file():
                 work_folder.unlink()
@@ -180,21 +184,21 @@ class _Migration:
             )
             _sync_all(work_folder)
             folder = _make_folder(self._root / copy)
-            if old != LayoutFile():
-                write_atomically(folder / FILE, layout_content(old), durable=True)
-            project_id = old.project_id or find_project_id(root)
+            if old_layout != LayoutFile():
+                write_atomically(folder / FILE, layout_content(old_layout), is_durable=True)
+            project_id = old_layout.project_id or find_project_id(root)
         except Exception as error:
-            self._restore_folder(old, work_folder, copy)
+            self._restore_folder(old_layout, work_folder, copy)
             if isinstance(error, LayoutNotReady):
                 raise
             raise LayoutNotReady(
-                _failure_message(root, old.version, step.number, _error_text(error))
+                _failure_message(root, old_layout.version, step.number, _error_text(error))
             ) from error
         progress = replace(progress, stage="moving out", entries=entries)
         # From here on an older program refuses the folder, and the next opening continues the migration.
-        moving = LayoutFile(step.number, project_id, progress)
-        write_layout(root, moving)
-        self._move_files(moving, progress)
+        moving_layout = LayoutFile(step.number, project_id, progress)
+        write_layout(root, moving_layout)
+        self._move_files(moving_layout, progress)
 
     def _move_files(self, layout: LayoutFile, progress: MigrationProgress) -> None:
         """Move the old files into ``copy`` and the new ones to their places, from the recorded stage on."""
@@ -218,11 +222,11 @@ class _Migration:
             write_layout(root, without_migration(layout))
         except OSError as error:
             old = f"{progress.to - 1}"
-            failure = FAILED.format(
+            failure = FAILED_SENTENCE.format(
                 root=str(root), old=old, new=progress.to, why=disk_reason(error)
             )
-            half = HALF_MOVED.format(copy=str(root / progress.copy), advice=ADVICE)
-            raise LayoutNotReady(failure + half) from error
+            half_moved = HALF_MOVED.format(copy=str(root / progress.copy), advice=RETRY_ADVICE)
+            raise LayoutNotReady(failure + half_moved) from error
         self._report_step(progress)
 
     def _report_step(self, progress: MigrationProgress) -> None:
@@ -238,7 +242,7 @@ class _Migration:
         if copy.exists():
             self._copies.append(progress.copy)
 
-    def _restore_folder(self, old: LayoutFile, work_folder: Path, copy: str) -> None:
+    def _restore_folder(self, old_layout: LayoutFile, work_folder: Path, copy: str) -> None:
         """Restore the folder as it was, as far as a failing disk allows."""
         shutil.rmtree(work_folder, ignore_errors=True)
         with suppress(OSError):
@@ -246,24 +250,24 @@ class _Migration:
                 (self._root / copy / FILE).unlink()
             (self._root / copy).rmdir()
         with suppress(OSError):
-            if old == LayoutFile():
+            if old_layout == LayoutFile():
                 (self._root / FILE).unlink()
             else:
-                write_layout(self._root, old)
+                write_layout(self._root, old_layout)
 
-    def _refuse_writers(self, old: int, step: LayoutStep) -> None:
+    def _refuse_writers(self, old_version: int, step: LayoutStep) -> None:
         """Raise LayoutNotReady while a kernel writes a session; a new writer checks ``layout`` first."""
         holder = _lease_of_writer(self._root)
         if holder is not None:
             sentence = SESSION_OPEN.format(
-                root=str(self._root), old=old, new=step.number, **_holder_fields(holder)
+                root=str(self._root), old=old_version, new=step.number, **_holder_fields(holder)
             )
             raise LayoutNotReady(sentence)
 
 
-def _failure_message(root: Path, old: int, new: int, why: str) -> str:
-    failure = FAILED.format(root=str(root), old=old, new=new, why=why)
-    return failure + UNCHANGED.format(advice=ADVICE)
+def _failure_message(root: Path, old_version: int, new_version: int, reason: str) -> str:
+    failure = FAILED_SENTENCE.format(root=str(root), old=old_version, new=new_version, why=reason)
+    return failure + UNCHANGED_CLAUSE.format(advice=RETRY_ADVICE)
 
 
 def _error_text(error: Exception) -> str:
@@ -299,12 +303,12 @@ def _folder_lock(root: Path) -> Iterator[None]:
                     file.write(lease)
                     break
                 _wait_for_lease(root, file, deadline)
-            beat = Heartbeat(HEARTBEAT_SECONDS)
-            beat.add(file, lease)
+            heartbeat = Heartbeat(HEARTBEAT_SECONDS)
+            heartbeat.add(file, lease)
             try:
                 yield
             finally:
-                beat.remove(file)
+                heartbeat.remove(file)
                 file.remove(lease)
         finally:
             file.unlock()
@@ -323,7 +327,7 @@ def _wait_for_lease(root: Path, file: LeaseFile, deadline: float) -> None:
 
 def _lease_of_writer(root: Path) -> Lease | None:
     """Return the lease of a kernel that writes a session, or None; watches leases that may be stale."""
-    uncertain: dict[LeaseFile, Lease] = {}
+    uncertain_leases: dict[LeaseFile, Lease] = {}
     for directory in _folders(root / SESSIONS):
         file = LeaseFile(directory)
         lease = file.current_lease()
@@ -331,13 +335,13 @@ def _lease_of_writer(root: Path) -> Lease | None:
             continue
         if is_running(lease):
             return lease
-        uncertain[file] = lease
+        uncertain_leases[file] = lease
     deadline = time.monotonic() + WATCH_SECONDS
-    while uncertain and time.monotonic() < deadline:
+    while uncertain_leases and time.monotonic() < deadline:
         time.sleep(POLL_SECONDS)
-        for file, before in uncertain.items():
-            if (now := file.current_lease()) not in (None, before):
-                return now
+        for file, old_lease in uncertain_leases.items():
+            if (new_lease := file.current_lease()) not in (None, old_lease):
+                return new_lease
     return None
 
 
@@ -360,11 +364,11 @@ def _work_folder(root: Path, number: int) -> Path:
 def _free_name(root: Path, name: str) -> str:
     """Return the name, numbered if it is taken: after a return to an older layout a migration runs again."""
     number = 1
-    free = name
-    while os.path.lexists(root / free):
+    free_name = name
+    while os.path.lexists(root / free_name):
         number += 1
-        free = f"{name}-{number}"
-    return free
+        free_name = f"{name}-{number}"
+    return free_name
 
 
 def _make_folder(path: Path) -> Path:
@@ -397,8 +401,8 @@ def _copy(source: Path, target: Path) -> None:
             _copy(entry, target / entry.name)
     elif stat.S_ISREG(file_stat.st_mode):
         fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open_regular(source) as read, open(fd, "wb") as write:  # noqa: PTH123  a descriptor has no path
-            shutil.copyfileobj(read, write, 1 << 20)
+        with open_regular(source) as source_file, open(fd, "wb") as target_file:  # noqa: PTH123  a descriptor has no path
+            shutil.copyfileobj(source_file, target_file, 1 << 20)
     else:
         return
     os.utime(target, ns=(file_stat.st_atime_ns, file_stat.st_mtime_ns))
@@ -406,7 +410,7 @@ def _copy(source: Path, target: Path) -> None:
 
 def _sync_all(folder: Path) -> None:
     """Sync everything below a folder to the disk."""
-    for place, _, names in os.walk(folder):
+    for folder_path, _, names in os.walk(folder):
         for name in names:
-            sync_to_disk(Path(place, name))
-        sync_to_disk(Path(place))
+            sync_to_disk(Path(folder_path, name))
+        sync_to_disk(Path(folder_path))

@@ -59,16 +59,16 @@ MAX_LEFT_CALLS = 3
 """Maximum number of the newest calls that left something running, which the sentence names."""
 
 
-def close_interrupted(state: State, now_ms: int, *, ended: bool = True) -> list[Event]:
+def close_interrupted(state: State, now_ms: int, *, has_ended: bool = True) -> list[Event]:
     """Return the events that close the work a dead writer left open; empty when nothing was open.
 
-    ``ended`` is False for a new fork, whose parent's kernel may go on.
+    ``has_ended`` is False for a new fork, whose parent's kernel may go on.
     """
     events: list[Event] = []
     for message in state.unsettled_messages():
         if isinstance(message.info, AssistantMessage):
             events.extend(
-                _close_message(message, message.info, now_ms, _waiting_calls(state), ended)
+                _close_message(message, message.info, now_ms, _waiting_calls(state), has_ended)
             )
     for ask_id in state.asks_by_id:
         reply = Reply(answer="reject", by="restart")
@@ -91,7 +91,7 @@ def is_settled_info(info: MessageInfo) -> bool:
 
 def is_settled_part(part: Part) -> bool:
     """Return whether the work in a part has ended, so that ``close_interrupted`` does not change it."""
-    return _close_part(part, 0, ran=True, ended=True) is part
+    return _close_part(part, 0, has_run=True, has_ended=True) is part
 
 
 def code_at_the_end(state: State) -> str:
@@ -135,13 +135,13 @@ def _waiting_calls(state: State) -> frozenset[str | None]:
     return frozenset(ask.call_id for ask in state.asks_by_id.values())
 
 
-def _ran_python(part: Part, waiting: frozenset[str | None]) -> TypeGuard[ToolPart]:
+def _ran_python(part: Part, waiting_calls: frozenset[str | None]) -> TypeGuard[ToolPart]:
     return (
         isinstance(part, ToolPart)
         and part.tool == "python"
         and isinstance(part.state, ToolRunning)
-        and part.call_id not in waiting
-        and None not in waiting  # a question that names no call may be this one's
+        and part.call_id not in waiting_calls
+        and None not in waiting_calls  # a question that names no call may be this one's
     )
 
 
@@ -149,11 +149,13 @@ def _close_message(
     message: Message,
     info: AssistantMessage,
     now_ms: int,
-    waiting: frozenset[str | None],
-    ended: bool,  # noqa: FBT001  # passed on
+    waiting_calls: frozenset[str | None],
+    has_ended: bool,  # noqa: FBT001  # passed on
 ) -> Iterator[Event]:
     for part in message.parts:
-        closed = _close_part(part, now_ms, ran=_ran_python(part, waiting), ended=ended)
+        closed = _close_part(
+            part, now_ms, has_run=_ran_python(part, waiting_calls), has_ended=has_ended
+        )
         if closed is not part:
             yield PartUpdated(part=closed)
     if info.time.completed is None:
@@ -163,30 +165,32 @@ def _close_message(
         yield MessageUpdated(info=info.model_copy(update=update))
 
 
-def _end_turn(newest: Message | None) -> Iterator[Event]:
+def _end_turn(newest_message: Message | None) -> Iterator[Event]:
     """Mark a turn that was interrupted between two steps as interrupted."""
-    info = newest.info if newest is not None else None
+    info = newest_message.info if newest_message is not None else None
     if isinstance(info, AssistantMessage) and info.time.completed and stop_reason_of(info) is None:
         yield MessageUpdated(info=info.model_copy(update={"stopped_by": "interrupted"}))
 
 
-def _close_part(part: Part, now_ms: int, *, ran: bool, ended: bool) -> Part:
+def _close_part(part: Part, now_ms: int, *, has_run: bool, has_ended: bool) -> Part:
     match part:
-        case ToolPart(state=ToolRunning()) if ran and ended:
-            failed = _aborted_state(part.state, now_ms)
-            printed = failed.metadata.get("output")
+        case ToolPart(state=ToolRunning()) if has_run and has_ended:
+            failed_state = _aborted_state(part.state, now_ms)
+            printed = failed_state.metadata.get("output")
             # The model is shown the printed output of an interrupted call.
             output_note = {"output": f"{printed}\n\n[interrupted]\n{CALL_ENDED}"} if printed else {}
-            metadata = {**failed.metadata, **output_note}
+            metadata = {**failed_state.metadata, **output_note}
             return part.model_copy(
                 update={
-                    "state": failed.model_copy(update={"error": CALL_ENDED, "metadata": metadata})
+                    "state": failed_state.model_copy(
+                        update={"error": CALL_ENDED, "metadata": metadata}
+                    )
                 }
             )
         case ToolPart(state=ToolPending() | ToolRunning()):
             return part.model_copy(update={"state": _aborted_state(part.state, now_ms)})
         case ToolPart() if names := left_running(part):
-            metadata = {RUNNING_AT_THE_END: list(names)} if ended else {}
+            metadata = {RUNNING_AT_THE_END: list(names)} if has_ended else {}
             return without_left_running(part, **metadata)
         case TextPart() | ReasoningPart() if part.time is not None and part.time.end is None:
             time = part.time.model_copy(update={"end": now_ms})

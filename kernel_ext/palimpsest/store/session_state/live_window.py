@@ -11,7 +11,7 @@ from typing import Any
 
 from palimpsest.store.session_state.message_facts import MessageFacts, message_index
 from palimpsest.store.session_state.message_index import INDEXED_MESSAGES
-from palimpsest.store.session_state.message_list import RESTORED, MessageSlot
+from palimpsest.store.session_state.message_list import RESTORED_SEQ, MessageSlot
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import undone_compactions
 from palimpsest.transcript.messages import AssistantMessage, Message
@@ -40,31 +40,31 @@ def live_window(state: State, first_message_id: str | None = None) -> LiveWindow
     Decisions about messages before it are not included, like these messages.
     """
     slots = state.message_slots()
-    inside = [slot for slot in slots if slot.first_seq != RESTORED]
+    inside = [slot for slot in slots if slot.first_seq != RESTORED_SEQ]
     start = _start(state, inside, first_message_id)
-    before = inside[:start]
+    older_messages = inside[:start]
     window = inside[start:]
     seq = window[0].first_seq if window else state.seq + 1
     index = state.index
-    extra: dict[str, Any] = {}
+    extra_fields: dict[str, Any] = {}
     if index is not None and index.seqs[0] == seq:  # still of the same bytes
-        extra["index"] = index.model_dump(mode="json", exclude_none=True)
-    if not before and not state.is_partial:
-        return LiveWindow(seq, len(window), {"messages": len(slots), **extra})
-    created = [message.info.time.created for message in _read_slots(state, before)]
-    pinned = _pinned_parts(state)
-    kept_slots = [slot for slot in slots if slot.first_seq == RESTORED] + before
-    older = state.older_count + len(before)
+        extra_fields["index"] = index.model_dump(mode="json", exclude_none=True)
+    if not older_messages and not state.is_partial:
+        return LiveWindow(seq, len(window), {"messages": len(slots), **extra_fields})
+    created = [message.info.time.created for message in _read_slots(state, older_messages)]
+    pinned_ids = _pinned_parts(state)
+    kept_slots = [slot for slot in slots if slot.first_seq == RESTORED_SEQ] + older_messages
+    older_count = state.older_count + len(older_messages)
     fields: dict[str, Any] = {
         "ids": [slot.id for slot in window],
-        "older": older,
+        "older": older_count,
         "older_created": max([*created, state.older_created or 0]),
         "kept": [
             message.model_dump(mode="json", exclude_none=True)
             for message in _read_slots(
-                state, [slot for slot in kept_slots if _may_be_pinned(slot, pinned)]
+                state, [slot for slot in kept_slots if _may_be_pinned(slot, pinned_ids)]
             )
-            if _is_pinned(message, pinned)
+            if _is_pinned(message, pinned_ids)
         ],
     }
     ids = {
@@ -80,7 +80,12 @@ def live_window(state: State, first_message_id: str | None = None) -> LiveWindow
     return LiveWindow(
         seq,
         len(window),
-        {"decisions": decisions, "window": fields, "messages": older + len(window), **extra},
+        {
+            "decisions": decisions,
+            "window": fields,
+            "messages": older_count + len(window),
+            **extra_fields,
+        },
     )
 
 
@@ -118,7 +123,7 @@ def is_wide(state: State) -> bool:
     session = state.session
     if session is not None and session.revert is not None:
         return False
-    inside = [slot for slot in state.message_slots() if slot.first_seq != RESTORED]
+    inside = [slot for slot in state.message_slots() if slot.first_seq != RESTORED_SEQ]
     return _start(state, inside, None) > MAX_EARLIER_MESSAGES
 
 
@@ -130,21 +135,23 @@ def narrow_to_window(state: State, window: LiveWindow) -> None:
     fields, session = window.checkpoint_fields.get("window"), state.session
     if fields is None or (session is not None and session.revert is not None):
         return
-    inside = set(fields["ids"])
-    before = [
+    window_ids = set(fields["ids"])
+    earlier_messages = [
         earlier
         for earlier in state.message_slots()
-        if earlier.id not in inside and earlier.first_seq != RESTORED
+        if earlier.id not in window_ids and earlier.first_seq != RESTORED_SEQ
     ]
-    dropped = before[: max(0, len(before) - MAX_EARLIER_MESSAGES)]
+    dropped_messages = earlier_messages[: max(0, len(earlier_messages) - MAX_EARLIER_MESSAGES)]
     kept_ids = {message["info"]["id"] for message in fields["kept"]}
-    created = [message.info.time.created for message in _read_slots(state, dropped)]
-    for slot in dropped:
+    created = [message.info.time.created for message in _read_slots(state, dropped_messages)]
+    for slot in dropped_messages:
         if slot.id in kept_ids:
-            slot.first_seq = RESTORED
-    if dropped:
+            slot.first_seq = RESTORED_SEQ
+    if dropped_messages:
         state.drop_messages(
-            {slot.id for slot in dropped} - kept_ids, len(dropped), max(created, default=0)
+            {slot.id for slot in dropped_messages} - kept_ids,
+            len(dropped_messages),
+            max(created, default=0),
         )
 
 
@@ -172,8 +179,8 @@ def is_too_short(state: State) -> bool:
     was_removed = (
         state.last_compacted_id is not None and state.message(state.last_compacted_id) is None
     )
-    dropped = was_removed or bool(undone_compactions(state.decisions))
-    return dropped and _window_start(state, state.message_slots()) is None
+    dropped_ids = was_removed or bool(undone_compactions(state.decisions))
+    return dropped_ids and _window_start(state, state.message_slots()) is None
 
 
 def _window_start(state: State, slots: Sequence[MessageSlot]) -> int | None:
@@ -182,25 +189,25 @@ def _window_start(state: State, slots: Sequence[MessageSlot]) -> int | None:
     if not markers:
         return None
     places = {slot.id: index for index, slot in enumerate(slots)}
-    dropped = undone_compactions(state.decisions)
+    dropped_ids = undone_compactions(state.decisions)
     for index in sorted((places[slot.id] for slot in markers if slot.id in places), reverse=True):
         message = state.message(slots[index].id)
         parts = () if message is None else message.parts
         marker = next((part for part in parts if isinstance(part, CompactionPart)), None)
-        if marker is not None and _is_completed(state, slots, index, dropped):
+        if marker is not None and _is_completed(state, slots, index, dropped_ids):
             return min(index, places.get(marker.tail_start_id or "", index))
     return None
 
 
 def _is_completed(
-    state: State, slots: Sequence[MessageSlot], marker: int, dropped: frozenset[str]
+    state: State, slots: Sequence[MessageSlot], marker: int, dropped_ids: frozenset[str]
 ) -> bool:
     for slot in slots[marker + 1 :]:
         message = state.message(slot.id)
         info = None if message is None else message.info
         if isinstance(info, AssistantMessage) and info.parent_id == slots[marker].id:
             is_done = info.summary and info.error is None and info.time.completed is not None
-            return is_done and info.id not in dropped
+            return is_done and info.id not in dropped_ids
     return False
 
 
@@ -212,13 +219,13 @@ def _pinned_parts(state: State) -> set[str]:
     }
 
 
-def _may_be_pinned(slot: MessageSlot, pinned: set[str]) -> bool:
-    if slot.id in pinned or not pinned.isdisjoint(slot.parts):
+def _may_be_pinned(slot: MessageSlot, pinned_ids: set[str]) -> bool:
+    if slot.id in pinned_ids or not pinned_ids.isdisjoint(slot.parts):
         return True
     return any(part.may_hold(b'"pinned":true') for part in slot.parts.values())
 
 
-def _is_pinned(message: Message, pinned: set[str]) -> bool:
-    if message.id in pinned:
+def _is_pinned(message: Message, pinned_ids: set[str]) -> bool:
+    if message.id in pinned_ids:
         return True
-    return any(part.id in pinned or getattr(part, "pinned", False) for part in message.parts)
+    return any(part.id in pinned_ids or getattr(part, "pinned", False) for part in message.parts)

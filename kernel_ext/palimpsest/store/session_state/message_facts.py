@@ -95,14 +95,14 @@ class MessageFacts:
         """Return the index of lines with these facts; None where it has other messages."""
         if not all(hash(name) in self._is_counted for name in index.ids):
             return None
-        unsettled = self._running_messages | self._open_parts.keys()
-        kinds = {name: set(parts.values()) for name, parts in self._part_kinds.items()}
+        unsettled_ids = self._running_messages | self._open_parts.keys()
+        ids_by_kind = {name: set(parts.values()) for name, parts in self._part_kinds.items()}
         is_all = len(index.ids) == self.messages
         return index.model_copy(
             update={
-                "unsettled": tuple(name for name in index.ids if name in unsettled),
+                "unsettled": tuple(name for name in index.ids if name in unsettled_ids),
                 "holders": {
-                    kind: tuple(name for name in index.ids if kind in kinds.get(name, ()))
+                    kind: tuple(name for name in index.ids if kind in ids_by_kind.get(name, ()))
                     for kind in INDEXED_PART_TYPES
                 },
                 "spent": self._all_spent() if is_all else None,
@@ -143,13 +143,13 @@ class MessageFacts:
         if part.type in INDEXED_PART_TYPES:
             self._part_kinds.setdefault(message, {})[part.id] = part.type
 
-    def _forget_part(self, message: str, part: str) -> None:
+    def _forget_part(self, message: str, part_id: str) -> None:
         if message in self._open_parts:
-            self._open_parts[message].discard(part)
+            self._open_parts[message].discard(part_id)
             if not self._open_parts[message]:
                 del self._open_parts[message]
         if message in self._part_kinds:
-            self._part_kinds[message].pop(part, None)
+            self._part_kinds[message].pop(part_id, None)
 
 
 def message_index(

@@ -56,33 +56,41 @@ class MessageIndex(Value):
         """Return whether the index was made from these bytes and is complete."""
         return self.is_whole and len(content) == self.size and crc32(content) == self.crc
 
-    def part(self, only: slice, end: int | None = None) -> "tuple[int, MessageIndex]":
+    def part(self, message_range: slice, end: int | None = None) -> "tuple[int, MessageIndex]":
         """Return where the lines of some messages begin, and the index of these lines, up to a byte.
 
         Messages whose lines are mixed with theirs are included; the spending of their answers is not counted.
         """
-        first, last, _ = only.indices(len(self.ids))
+        first_index, last_index, _ = message_range.indices(len(self.ids))
         starts = [*self.starts, self.size]
         if end is not None:
-            last = bisect_left(starts, starts[bisect_right(starts, max(0, end)) - 1])
-        while first > 0 and starts[first - 1] == starts[first]:
-            first -= 1
-        while last < len(self.ids) and first < last and starts[last - 1] == starts[last]:
-            last += 1
+            last_index = bisect_left(starts, starts[bisect_right(starts, max(0, end)) - 1])
+        while first_index > 0 and starts[first_index - 1] == starts[first_index]:
+            first_index -= 1
+        while (
+            last_index < len(self.ids)
+            and first_index < last_index
+            and starts[last_index - 1] == starts[last_index]
+        ):
+            last_index += 1
         update = {
-            "size": starts[last] - starts[first],
-            "ids": self.ids[first:last],
-            "seqs": self.seqs[first:last],
-            "starts": tuple(start - starts[first] for start in starts[first:last]),
+            "size": starts[last_index] - starts[first_index],
+            "ids": self.ids[first_index:last_index],
+            "seqs": self.seqs[first_index:last_index],
+            "starts": tuple(
+                start - starts[first_index] for start in starts[first_index:last_index]
+            ),
             "spent": None,
         }
         part_index = self.model_copy(update=update)
-        return starts[first], part_index
+        return starts[first_index], part_index
 
     def blocks(self) -> list[tuple[int, int, int]]:
         """Return for each block of lines: index of its first message, index after its last message, and its end byte."""
         block_firsts = [
-            at for at, start in enumerate(self.starts) if not at or start != self.starts[at - 1]
+            index
+            for index, start in enumerate(self.starts)
+            if not index or start != self.starts[index - 1]
         ]
         ends = [*block_firsts[1:], len(self.ids)]
         return [
@@ -134,14 +142,14 @@ class LinePlaces:
         head = head_of(line)
         if head is None or int(head[1]) <= self._seq:
             return False
-        kind = head.lastindex or 0
-        if kind == OTHER and head[OTHER].startswith(b"message."):
+        kind_code = head.lastindex or 0
+        if kind_code == OTHER and head[OTHER].startswith(b"message."):
             return False
         self._seq = int(head[1])
-        if kind == OTHER:
+        if kind_code == OTHER:
             self.other_offsets.append(self.offset)
-        elif kind in _MESSAGE_GROUP and self._seq >= self._window_seq:
-            self._note_message(head[_MESSAGE_GROUP[kind]].decode(), kind)
+        elif kind_code in _MESSAGE_GROUP and self._seq >= self._window_seq:
+            self._note_message(head[_MESSAGE_GROUP[kind_code]].decode(), kind_code)
         self.offset += len(line) + 1
         self.last_record_numbers = *self.last_record_numbers[-1:], self._seq
         self._crc = crc32(b"\n", crc32(line, self._crc))
@@ -161,7 +169,7 @@ class LinePlaces:
             unsettled=ids,
         )
 
-    def _note_message(self, name: str, kind: int) -> None:
+    def _note_message(self, name: str, kind_code: int) -> None:
         place = self._message_places.setdefault(name, len(self._message_places))
         if place == len(self._seqs):
             self._seqs.append(self._seq)
@@ -169,7 +177,7 @@ class LinePlaces:
             self._lasts.append(self.offset)
             self._nameless.add(name)
         self._lasts[place] = self.offset
-        if kind == INFO:
+        if kind_code == INFO:
             self._nameless.discard(name)
 
     def _block_starts(self) -> Iterator[int]:

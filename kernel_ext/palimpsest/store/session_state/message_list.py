@@ -44,7 +44,7 @@ from palimpsest.transcript.session_record.sessions import Spent
 Report = Callable[[bytes, str], None]
 T = TypeVar("T")
 
-RESTORED = 0
+RESTORED_SEQ = 0
 """``first_seq`` of a message before the window that was restored from a checkpoint."""
 
 
@@ -62,9 +62,9 @@ class LatestValue(Generic[T]):
 
     __slots__ = ("_pick_latest", "lines", "value")
 
-    def __init__(self, value: T, pick: Callable[[Event], T | None]) -> None:
+    def __init__(self, value: T, pick_value: Callable[[Event], T | None]) -> None:
         self.value = value
-        self._pick_latest = pick
+        self._pick_latest = pick_value
         self.lines: list[bytes] | None = None
         """Lines of newer versions that were not parsed yet; None while ``value`` is the newest version."""
 
@@ -181,21 +181,21 @@ def append_text(value: Part, path: list[str], text: str) -> Part:
 
 
 def _append_at(value: Any, path: list[str], text: str) -> Any:
-    name, rest = path[0], path[1:]
-    inner = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
-    if rest:
-        if not isinstance(inner, BaseModel | dict):
+    name, inner_path = path[0], path[1:]
+    inner_value = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
+    if inner_path:
+        if not isinstance(inner_value, BaseModel | dict):
             return value
-        changed = _append_at(inner, rest, text)
-        if changed is inner:
+        changed_value = _append_at(inner_value, inner_path, text)
+        if changed_value is inner_value:
             return value
-    elif inner is None or isinstance(inner, str):
-        changed = (inner or "") + text
+    elif inner_value is None or isinstance(inner_value, str):
+        changed_value = (inner_value or "") + text
     else:
         return value
     if isinstance(value, BaseModel):
-        return value.model_copy(update={name: changed})
-    return {**value, name: changed}
+        return value.model_copy(update={name: changed_value})
+    return {**value, name: changed_value}
 
 
 def _pick_info(event: Event) -> MessageInfo | None:
@@ -248,21 +248,21 @@ class MessageSlot:
         """Return whether it holds a part of a type, parsed or not."""
         return any(part.kind == kind for part in self.parts.values())
 
-    def place_line(self, line: bytes, head: Head) -> None:
+    def place_line(self, line: bytes, head_match: Head) -> None:
         """Assign one of its lines to its info or to a part."""
-        if head.lastindex == INFO:
+        if head_match.lastindex == INFO:
             self.info.put_line(line)
             return
         parts = self.parts
-        part_id = head[2 if head.lastindex == PART else 6].decode()
+        part_id = head_match[2 if head_match.lastindex == PART else 6].decode()
         part = parts.get(part_id)
-        if head.lastindex == DELTA:
+        if head_match.lastindex == DELTA:
             if part is not None:
                 part.add_line(line)
             return
         if part is None:
             part = parts[part_id] = PartSlot("")
-        part.put_line(head[4].decode(), line)
+        part.put_line(head_match[4].decode(), line)
 
     def current_message(self, report: Report) -> Message | None:
         """Return the message as it is now; None while it has no info."""
@@ -370,21 +370,21 @@ class MessageList(RecordNumbering):
         )
         return next((message for message in messages if message is not None), None)
 
-    def page(self, count: int, before: str = "") -> Messages | None:
-        """Return ``count`` messages before ``before``, or the newest, in order, without reading others.
+    def page(self, count: int, before_id: str = "") -> Messages | None:
+        """Return ``count`` messages before ``before_id``, or the newest, in order, without reading others.
 
         Messages from before the live window do not count, since some between them are missing. None where messages
         are needed that only the log has.
         """
         names = reversed(self._slots_by_id)
-        if before:
-            if self.message(before) is None:
+        if before_id:
+            if self.message(before_id) is None:
                 return None if self.is_partial else ()
-            next(name for name in names if name == before)
+            next(name for name in names if name == before_id)
         newest_first: list[Message] = []
         for name in names:
             slot = self._slots_by_id[name]
-            if len(newest_first) >= count or slot.first_seq == RESTORED:
+            if len(newest_first) >= count or slot.first_seq == RESTORED_SEQ:
                 break
             message = slot.current_message(self._report)
             if message is not None:
@@ -455,15 +455,15 @@ class MessageList(RecordNumbering):
             slot = self._slots_by_id.get(name)
             if slot is not None and slot.block is block:
                 slot.block, slots[name] = None, slot
-        for name, line, head in block.message_lines():
+        for name, line, head_match in block.message_lines():
             if name in slots:
-                slots[name].place_line(line, head)
+                slots[name].place_line(line, head_match)
 
     def keep_message(self, message: Message) -> None:
         """Add a whole message from before the live window, such as a pinned one."""
-        self.on_message(MessageUpdated(info=message.info), RESTORED)
+        self.on_message(MessageUpdated(info=message.info), RESTORED_SEQ)
         for part in message.parts:
-            self.on_part(PartUpdated(part=part), RESTORED)
+            self.on_part(PartUpdated(part=part), RESTORED_SEQ)
 
     def forget_messages(self, message_ids: set[str]) -> None:
         """Remove messages that are before the live window, without a record."""
@@ -533,19 +533,19 @@ class MessageList(RecordNumbering):
     # Lines whose head names message and part; without shared helpers for speed,
     # since a long session has a hundred thousand of them
 
-    def info_line(self, line: bytes, head: Head) -> None:
+    def info_line(self, line: bytes, head_match: Head) -> None:
         """Apply the line of a message's info."""
-        message_id = head[7].decode()
-        slot = self._slots_by_id.get(message_id) or self._slot_for(message_id, int(head[1]))
+        message_id = head_match[7].decode()
+        slot = self._slots_by_id.get(message_id) or self._slot_for(message_id, int(head_match[1]))
         slot.info.put_line(line)
         self._discard_spending(slot)
         self._mark_changed(slot)
 
-    def part_line(self, line: bytes, head: Head) -> None:
+    def part_line(self, line: bytes, head_match: Head) -> None:
         """Apply the line of a whole part."""
-        part_name, message_name, kind = head.group(2, 3, 4)
+        part_name, message_name, kind = head_match.group(2, 3, 4)
         message_id, part_id = message_name.decode(), part_name.decode()
-        slot = self._slots_by_id.get(message_id) or self._slot_for(message_id, int(head[1]))
+        slot = self._slots_by_id.get(message_id) or self._slot_for(message_id, int(head_match[1]))
         part = slot.parts.get(part_id)
         if part is None:
             part = slot.parts[part_id] = PartSlot("")
@@ -559,16 +559,16 @@ class MessageList(RecordNumbering):
         if not self._is_reordered:
             self._changed_ids.add(message_id)
 
-    def delta_line(self, line: bytes, head: Head) -> None:
+    def delta_line(self, line: bytes, head_match: Head) -> None:
         """Apply the line of a delta."""
-        slot = self._slots_by_id.get(head[5].decode())
-        part = None if slot is None else slot.parts.get(head[6].decode())
+        slot = self._slots_by_id.get(head_match[5].decode())
+        part = None if slot is None else slot.parts.get(head_match[6].decode())
         if slot is not None and part is not None:
             part.add_line(line)
             self._mark_changed(slot)
 
-    def _report(self, line: bytes, what: str) -> None:
-        self.unreadable_records.append((seq_of(line), what))
+    def _report(self, line: bytes, problem: str) -> None:
+        self.unreadable_records.append((seq_of(line), problem))
 
     # Slots
 

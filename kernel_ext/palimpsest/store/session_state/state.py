@@ -107,14 +107,14 @@ class State(MessageList):
     def decisions(self) -> tuple[Decision, ...]:
         """All decisions, in the order in which they were made."""
         if self._parsed_decisions is None:
-            decided: list[Decision] = []
+            decision_list: list[Decision] = []
             for entry in self._decisions:
                 event = event_of(entry, self._report) if isinstance(entry, bytes) else entry
                 if isinstance(event, DecisionMade):
-                    decided.append(event.decision)
+                    decision_list.append(event.decision)
                 elif isinstance(event, Decision):
-                    decided.append(event)
-            self._decisions, self._parsed_decisions = list(decided), tuple(decided)
+                    decision_list.append(event)
+            self._decisions, self._parsed_decisions = list(decision_list), tuple(decision_list)
         return self._parsed_decisions
 
     @property
@@ -167,10 +167,10 @@ class State(MessageList):
             for message in fields.window.kept:
                 self.keep_message(message)
 
-    def become_fork(self, fork: SessionInfo, shift: int) -> None:
-        """Become the state of a fork, whose sequence numbers are higher by ``shift``."""
+    def become_fork(self, fork: SessionInfo, seq_shift: int) -> None:
+        """Become the state of a fork, whose sequence numbers are higher by ``seq_shift``."""
         self._session.put(fork)
-        self.seq += shift
+        self.seq += seq_shift
         self._jumped = 0, 0
 
     def drop_messages(self, message_ids: set[str], count: int, created: int) -> None:
@@ -191,41 +191,41 @@ class State(MessageList):
 
     def apply_line(self, line: bytes) -> None:
         """Apply one line of the log, parsing only its head if that is enough."""
-        head = HEAD.match(line)
-        if head is None or line[-1:] != b"}":
+        head_match = HEAD.match(line)
+        if head_match is None or line[-1:] != b"}":
             self._apply_parsed(line)
             return
-        if self.is_new(int(head[1])):
-            self._read_line(line, head)
+        if self.is_new(int(head_match[1])):
+            self._read_line(line, head_match)
 
     def apply_lines(self, lines: Iterable[bytes]) -> None:
         """Apply many lines, faster than by ``apply_line``."""
         match, part_line, seq = HEAD.match, self.part_line, self.seq
         for line in lines:
-            head = match(line)
-            if head is None or head.lastindex != PART or line[-1:] != b"}":
+            head_match = match(line)
+            if head_match is None or head_match.lastindex != PART or line[-1:] != b"}":
                 self.apply_line(line)
                 seq = self.seq
-            elif (number := int(head[1])) == seq + 1:
+            elif (number := int(head_match[1])) == seq + 1:
                 self.seq = seq = number
-                part_line(line, head)
+                part_line(line, head_match)
             elif self.is_new(number):
                 seq = number
-                part_line(line, head)
+                part_line(line, head_match)
 
-    def apply_window_line(self, line: bytes, head: Head) -> None:
+    def apply_window_line(self, line: bytes, head_match: Head) -> None:
         """Apply a line from before the checkpoint of this state; only records of messages are applied."""
-        if head.lastindex != OTHER or head[OTHER].startswith(b"message."):
-            self._read_line(line, head)
+        if head_match.lastindex != OTHER or head_match[OTHER].startswith(b"message."):
+            self._read_line(line, head_match)
 
-    def _read_line(self, line: bytes, head: Head) -> None:
-        if head.lastindex == PART:
-            self.part_line(line, head)
-        elif head.lastindex == DELTA:
-            self.delta_line(line, head)
-        elif head.lastindex == INFO:
-            self.info_line(line, head)
-        elif (reader := self._readers.get(head[OTHER])) is not None:
+    def _read_line(self, line: bytes, head_match: Head) -> None:
+        if head_match.lastindex == PART:
+            self.part_line(line, head_match)
+        elif head_match.lastindex == DELTA:
+            self.delta_line(line, head_match)
+        elif head_match.lastindex == INFO:
+            self.info_line(line, head_match)
+        elif (reader := self._readers.get(head_match[OTHER])) is not None:
             reader(line)
         else:
             self._parse_line(line, is_numbered=True)

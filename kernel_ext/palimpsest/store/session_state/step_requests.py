@@ -18,11 +18,11 @@ from typing import Any
 
 from palimpsest.store.log_lines import load_line, seq_of
 from palimpsest.store.session_state.message_list import Report, event_of
-from palimpsest.transcript.context_values.decisions import BESIDE, ContextItem, StepRequest
+from palimpsest.transcript.context_values.decisions import BESIDE_PURPOSES, ContextItem, StepRequest
 from palimpsest.transcript.session_record.events import StepRequested
 
-LIKE = "like"
-SHORTENED_MARK = f'"type":"step.requested","request":{{"{LIKE}":'.encode()
+LIKE_KEY = "like"
+SHORTENED_MARK = f'"type":"step.requested","request":{{"{LIKE_KEY}":'.encode()
 """These bytes are in every shortened line, and in no other."""
 REFRESH = 100
 """Number of shortened requests after which a request is written in full, to limit the loss by a damaged line."""
@@ -39,70 +39,76 @@ NEWEST_MARKS = 2
 
 Json = dict[str, Any]
 
-SIDE_PURPOSES = tuple(f'"purpose":"{name}"'.encode() for name in sorted(BESIDE))
+SIDE_PURPOSES = tuple(f'"purpose":"{name}"'.encode() for name in sorted(BESIDE_PURPOSES))
 PURPOSE_BYTES = 200
 """The purpose is within this many bytes of a line's beginning: it is the second field of a request."""
 
 
-def shorten_request(request: Json, base: Json, number: int) -> Json | None:
-    """Return a request shortened to its differences from ``base``, or None where that would lose information.
+def shorten_request(request: Json, base_request: Json, number: int) -> Json | None:
+    """Return a request shortened to its differences from ``base_request``, or None where that would lose information.
 
-    ``number`` is the sequence number of ``base``, an earlier request.
+    ``number`` is the sequence number of ``base_request``, an earlier request.
     """
-    if LIKE in request or any(name in base and name not in request for name in SHARED_FIELDS):
+    if LIKE_KEY in request or any(
+        name in base_request and name not in request for name in SHARED_FIELDS
+    ):
         return None
     try:
-        short = {LIKE: number} | _shortened_request(request, base)
-        return short if expand_request(short, base) == request else None
+        short_request = {LIKE_KEY: number} | _shortened_request(request, base_request)
+        return short_request if expand_request(short_request, base_request) == request else None
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
 
 
-def _shortened_request(request: Json, base: Json) -> Json:
-    short = {
+def _shortened_request(request: Json, base_request: Json) -> Json:
+    short_request = {
         name: value
         for name, value in request.items()
-        if name not in SHARED_FIELDS or base.get(name) != value
+        if name not in SHARED_FIELDS or base_request.get(name) != value
     }
     facts = {
         name: value
         for name, value in request["facts"].items()
-        if name not in SHARED_FACTS or base["facts"].get(name) != value
+        if name not in SHARED_FACTS or base_request["facts"].get(name) != value
     }
     if facts.get("used_tokens") == request["tokens"]:
         del facts["used_tokens"]
     else:
         facts.setdefault("used_tokens", None)
-    short["facts"] = facts
+    short_request["facts"] = facts
     if request["tokens"] == sum(request["kinds"].values()):
-        del short["tokens"]
-    if _from_end(request) == _from_end(base):
-        del short["marks"]
-    short["items"] = _item_rows(request["items"])
-    short["sha256"] = _short_hash(request["sha256"])
-    return short
+        del short_request["tokens"]
+    if _from_end(request) == _from_end(base_request):
+        del short_request["marks"]
+    short_request["items"] = _item_rows(request["items"])
+    short_request["sha256"] = _short_hash(request["sha256"])
+    return short_request
 
 
-def expand_request(short: Json, base: Json) -> Json:
+def expand_request(short_request: Json, base_request: Json) -> Json:
     """Return the full request of a shortened one; raises ValueError if it is malformed."""
     try:
-        return _filled_request(short, base)
+        return _filled_request(short_request, base_request)
     except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
         raise ValueError(f"It is not written as requests are: {error!r}.") from error
 
 
-def _filled_request(short: Json, base: Json) -> Json:
-    request = {name: base[name] for name in SHARED_FIELDS if name in base} | short
-    del request[LIKE]
-    request["items"] = _item_objects(short["items"])
-    request["sha256"] = _long_hash(short["sha256"])
-    if "tokens" not in short:
+def _filled_request(short_request: Json, base_request: Json) -> Json:
+    request = {
+        name: base_request[name] for name in SHARED_FIELDS if name in base_request
+    } | short_request
+    del request[LIKE_KEY]
+    request["items"] = _item_objects(short_request["items"])
+    request["sha256"] = _long_hash(short_request["sha256"])
+    if "tokens" not in short_request:
         request["tokens"] = sum(request["kinds"].values())
-    if "marks" not in short:
+    if "marks" not in short_request:
         total = _total(request)
-        request["marks"] = [mark if mark >= 0 else total + mark for mark in _from_end(base)]
-    facts = {name: base["facts"][name] for name in SHARED_FACTS if name in base["facts"]}
-    facts |= {"used_tokens": request["tokens"]} | short["facts"]
+        request["marks"] = [mark if mark >= 0 else total + mark for mark in _from_end(base_request)]
+    facts = {
+        name: base_request["facts"][name] for name in SHARED_FACTS if name in base_request["facts"]
+    }
+    facts |= {"used_tokens": request["tokens"]} | short_request["facts"]
     request["facts"] = {name: value for name, value in facts.items() if value is not None}
     return request
 
@@ -158,13 +164,13 @@ def _short_hash(sha256: str) -> str:
         return sha256
 
 
-def _long_hash(short: str) -> str:
-    if len(short) != HASH_SHORT:
-        return short
+def _long_hash(short_hash: str) -> str:
+    if len(short_hash) != HASH_SHORT:
+        return short_hash
     try:
-        return base64.urlsafe_b64decode(short + "=").hex()
+        return base64.urlsafe_b64decode(short_hash + "=").hex()
     except binascii.Error:
-        return short
+        return short_hash
 
 
 class FullRequests:
@@ -180,20 +186,20 @@ class FullRequests:
         request = data.get("request")
         if not isinstance(request, dict):
             return data
-        base_seq = request.get(LIKE)
+        base_seq = request.get(LIKE_KEY)
         if base_seq is None:
             number = data.get("seq")
             self._bases = {number: request} if isinstance(number, int) else {}
             return data
         if not isinstance(base_seq, int) or base_seq not in self._bases:
-            base = (
+            base_request = (
                 (self._find_base(base_seq) or {}).get("request")
                 if isinstance(base_seq, int)
                 else None
             )
-            if not isinstance(base, dict) or LIKE in base:
+            if not isinstance(base_request, dict) or LIKE_KEY in base_request:
                 raise ValueError(f"It is like request {base_seq!r:.20}, which cannot be read.")
-            self._bases = {base_seq: base}
+            self._bases = {base_seq: base_request}
         return {**data, "request": expand_request(request, self._bases[base_seq])}
 
 
@@ -211,7 +217,7 @@ class Requests:
 
     def put(self, request: StepRequest) -> None:
         """Add a request."""
-        if request.purpose not in BESIDE:
+        if request.purpose not in BESIDE_PURPOSES:
             self._unread_requests.append(request)
 
     def put_line(self, line: bytes) -> None:
@@ -251,7 +257,7 @@ class Requests:
         return None if newest is None else newest.model_copy(update={"same": 0, "items": items})
 
     def _items_of_newest(self) -> tuple[ContextItem, ...]:
-        pieces: list[tuple[ContextItem, ...]] = []
+        item_lists: list[tuple[ContextItem, ...]] = []
         shared: int | None = None
         for index in range(len(self._unread_requests) - 1, -1, -1):
             request = self._parse_pending(index)
@@ -260,13 +266,13 @@ class Requests:
             own_items = (
                 request.items if shared is None else request.items[: max(0, shared - request.same)]
             )
-            pieces.append(own_items)
+            item_lists.append(own_items)
             shared = request.same if shared is None else min(shared, request.same)
             if shared == 0:
                 break
         if shared:
-            pieces.append(self._newest_items[:shared])
-        return tuple(item for piece in reversed(pieces) for item in piece)
+            item_lists.append(self._newest_items[:shared])
+        return tuple(item for piece in reversed(item_lists) for item in piece)
 
     def _parse_pending(self, index: int) -> StepRequest | None:
         entry = self._unread_requests[index]

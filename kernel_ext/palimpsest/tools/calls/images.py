@@ -85,12 +85,12 @@ def fit_image(data: bytes, name: str) -> FittedImage:
             f"{name} has {len(data):,} bytes; at most {MAX_IMAGE_BYTES:,} can be attached. "
             "Make a smaller copy with the python tool."
         )
-    kind, small, before, after = shrunk
+    mime_type, small_bytes, size_before, size_after = shrunk
     note = (
-        f"It was shrunk from {before[0]} x {before[1]} to {after[0]} x {after[1]} pixels to be sent; "
+        f"It was shrunk from {size_before[0]} x {size_before[1]} to {size_after[0]} x {size_after[1]} pixels to be sent; "
         "cut out a piece with the python tool to see more of it."
     )
-    return FittedImage(kind, small, note)
+    return FittedImage(mime_type, small_bytes, note)
 
 
 def fit_attachment(data: bytes, mime: str, name: str, claim: str) -> FittedImage:
@@ -103,17 +103,17 @@ def fit_attachment(data: bytes, mime: str, name: str, claim: str) -> FittedImage
 
 
 def smaller_image(
-    data: bytes, side: int, max_bytes: int | None = None
+    data: bytes, max_side: int, max_bytes: int | None = None
 ) -> tuple[str, bytes, tuple[int, int]] | None:
     """Return MIME type, bytes and size of an image that is smaller; None without Pillow, or where it cannot be created.
 
-    ``side`` is the most pixels of its longer side, ``max_bytes`` the most bytes, None without a limit.
+    ``max_side`` is the most pixels of its longer side, ``max_bytes`` the most bytes, None without a limit.
     """
     if image_type(data) == "image/jpeg":
         # A photo as PNG would be larger than before.
         max_bytes = len(data) if max_bytes is None else min(max_bytes, len(data))
     try:
-        for longest in (side, side * 3 // 4, side // 2, side // 4):
+        for longest in (max_side, max_side * 3 // 4, max_side // 2, max_side // 4):
             mime, small, _, size = _shrink_image(data, max(1, longest), max_bytes)
             if max_bytes is None or len(small) <= max_bytes:
                 return mime, small, size
@@ -134,24 +134,24 @@ def _image_size(data: bytes) -> tuple[int, int]:
 
 
 def _shrink_image(
-    data: bytes, side: int = SHRUNK_SIDE_PIXELS, max_bytes: int | None = MAX_IMAGE_BYTES
+    data: bytes, max_side: int = SHRUNK_SIDE_PIXELS, max_bytes: int | None = MAX_IMAGE_BYTES
 ) -> tuple[str, bytes, tuple[int, int], tuple[int, int]]:
     from PIL import Image  # noqa: PLC0415 - its home; not every kernel has it
 
     with Image.open(io.BytesIO(data)) as picture:
-        before = picture.size
-        picture.draft("RGB", (side, side))
+        size_before = picture.size
+        picture.draft("RGB", (max_side, max_side))
         image: Any = picture.convert("RGBA" if _has_alpha(picture) else "RGB")
-    image.thumbnail((side, side))
-    out = io.BytesIO()
-    image.save(out, "PNG")
-    if max_bytes is None or out.tell() <= max_bytes:
-        return "image/png", out.getvalue(), before, image.size
+    image.thumbnail((max_side, max_side))
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG")
+    if max_bytes is None or buffer.tell() <= max_bytes:
+        return "image/png", buffer.getvalue(), size_before, image.size
     plain = Image.new("RGB", image.size, "white")
     plain.paste(image, mask=image if image.mode == "RGBA" else None)
-    out = io.BytesIO()
-    plain.save(out, "JPEG", quality=JPEG_QUALITY)
-    return "image/jpeg", out.getvalue(), before, image.size
+    buffer = io.BytesIO()
+    plain.save(buffer, "JPEG", quality=JPEG_QUALITY)
+    return "image/jpeg", buffer.getvalue(), size_before, image.size
 
 
 def _has_alpha(picture: Any) -> bool:

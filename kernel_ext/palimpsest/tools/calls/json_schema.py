@@ -92,20 +92,20 @@ class _SchemaCleaner:
             schema = _without_null(schema)
         if isinstance(schema.get("$ref"), str):
             return self._inline_reference(schema)
-        cleaned: dict[str, Any] = {}
+        cleaned_object: dict[str, Any] = {}
         for key, value in schema.items():
             self._char_count += len(key)
             if key == "properties" and isinstance(value, dict):
                 # Names of properties are data; one may well be called "title".
                 self._char_count += sum(map(len, value))
-                cleaned[key] = {name: self.clean(child) for name, child in value.items()}
+                cleaned_object[key] = {name: self.clean(child) for name, child in value.items()}
             elif key in ("default", "enum", "const", "examples"):
                 if key != "default" or value is not None:
-                    cleaned[key] = value
+                    cleaned_object[key] = value
                     self._count_all(value)
             elif key not in DROPPED_KEYS:
-                cleaned[key] = self.clean(value)
-        return cleaned
+                cleaned_object[key] = self.clean(value)
+        return cleaned_object
 
     def _ends_recursion(self, choices: list[Any]) -> bool:
         """Return whether null ends a recursive type here, so that the union with null must stay."""
@@ -218,12 +218,12 @@ def _reference_target(root: Mapping[str, Any], reference: str) -> Any:
     if target is None or not reference.startswith(ROOT_REFERENCE):
         name = reference.rpartition("/")[2]
         places = (root.get(place) for place in ("$defs", "definitions"))
-        matching = (
+        matching_schemas = (
             definitions[name]
             for definitions in places
             if isinstance(definitions, dict) and name in definitions
         )
-        target = next(matching, None)
+        target = next(matching_schemas, None)
     if target is None:
         raise KeyError(reference.rpartition("/")[2])
     return target

@@ -58,27 +58,27 @@ def pattern_weight(pattern: str) -> int:
     if "(?" in pattern and re.search(r"\(\?[a-zA-Z-]*x", pattern):
         # In verbose patterns, blanks and comments do not count.
         return _verbose_pattern_weight(pattern)
-    sums, last_weight, position = [0], 0, 0
+    group_weights, last_weight, position = [0], 0, 0
     while position < len(pattern):
         character = pattern[position]
         repetition = _REPETITION.match(pattern, position) if character == "{" else None
         if repetition is not None:
-            sums[-1] += last_weight * (_repeat_limit(repetition) - 1)
+            group_weights[-1] += last_weight * (_repeat_limit(repetition) - 1)
             last_weight *= _repeat_limit(repetition)
             position = repetition.end()
             continue
-        end = _atom_end(pattern, position)
+        atom_end = _atom_end(pattern, position)
         if character == "(":
-            sums.append(0)
+            group_weights.append(0)
             last_weight = 0
-        elif character == ")" and len(sums) > 1:
-            last_weight = sums.pop() + 1
-            sums[-1] += last_weight
+        elif character == ")" and len(group_weights) > 1:
+            last_weight = group_weights.pop() + 1
+            group_weights[-1] += last_weight
         elif character not in "*+?|^$":
-            last_weight = 1 if end == position + 1 and character != "." else CLASS_WEIGHT
-            sums[-1] += last_weight
-        position = end
-    return sum(sums) + 1
+            last_weight = 1 if atom_end == position + 1 and character != "." else CLASS_WEIGHT
+            group_weights[-1] += last_weight
+        position = atom_end
+    return sum(group_weights) + 1
 
 
 def _atom_end(pattern: str, position: int) -> int:

@@ -137,7 +137,7 @@ def schema_problem(schema: Mapping[str, Any]) -> str:
     from jsonschema.exceptions import SchemaError
 
     try:
-        cleaned = cleaned_schema(schema)
+        plain_schema = cleaned_schema(schema)
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
         return _error_text(error)
@@ -147,10 +147,10 @@ def schema_problem(schema: Mapping[str, Any]) -> str:
         return f"it refers to {error}, which is not in it"
     except (TypeError, ValueError, AttributeError, RecursionError, OverflowError) as error:
         return str(error)[:MAX_PROBLEM_CHARS] or type(error).__name__
-    keys = frozenset(_all_keys(cleaned))
+    keys = frozenset(_all_keys(plain_schema))
     if "$dynamicRef" in keys or not keys.isdisjoint(_unchecked_keywords(keys)):
         return "it has $dynamicRef, or unevaluatedProperties beside patternProperties, which cannot be checked"
-    for pattern in _patterns(cleaned):
+    for pattern in _patterns(plain_schema):
         if reason := pattern_problem(pattern):
             return (
                 f"the pattern {pattern!r:.80} cannot be checked in bounded time, because {reason}"
@@ -195,7 +195,7 @@ def _all_keys(schema: Any) -> Iterator[str]:
 
 
 @lru_cache(maxsize=4)
-def _checked_keywords(unchecked: frozenset[str]) -> Any:
+def _checked_keywords(unchecked_names: frozenset[str]) -> Any:
     """Return the validator class of the newest draft with bounded keywords."""
     from jsonschema import Draft202012Validator, validators
 
@@ -207,7 +207,7 @@ def _checked_keywords(unchecked: frozenset[str]) -> Any:
         "$ref": _check_reference,
         "$dynamicRef": _no_errors,
     }
-    bounded |= dict.fromkeys(unchecked, _no_errors)
+    bounded |= dict.fromkeys(unchecked_names, _no_errors)
     keywords = {**Draft202012Validator.VALIDATORS, **bounded}
     counted = {name: _counting_keyword(keyword) for name, keyword in keywords.items()}
     return validators.extend(Draft202012Validator, counted)
@@ -266,12 +266,12 @@ def _check_additional_properties(
 ) -> Iterator[Any]:
     if not isinstance(instance, dict):
         return
-    known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+    known_properties, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
     additional = [
         name
         for name in instance
         # A name counts as known where a pattern cannot be matched.
-        if name not in known
+        if name not in known_properties
         and all(_STATE.is_match(pattern, name) is False for pattern in patterns)
     ]
     if isinstance(value, dict):
@@ -285,14 +285,14 @@ def _check_additional_properties(
 def _check_unique_items(_validator: Any, value: Any, instance: Any, _schema: Any) -> Iterator[Any]:
     if not value or not isinstance(instance, list):
         return
-    seen: set[str] = set()
+    seen_items: set[str] = set()
     for item in instance:
         text = json.dumps(_with_plain_numbers(item), sort_keys=True)
         _STATE.count_steps(1 + len(text) // 100)
-        if text in seen:
+        if text in seen_items:
             yield _validation_error(f"{repr(instance)[:200]} has non-unique elements")
             return
-        seen.add(text)
+        seen_items.add(text)
 
 
 def _with_plain_numbers(value: Any) -> Any:

@@ -97,7 +97,7 @@ class BashTool:
 
         environment = child_environment(context.environment)
         try:
-            running = ShellCommand(
+            shell_command = ShellCommand(
                 command,
                 shell=shell,
                 cwd=folder.path,
@@ -107,11 +107,11 @@ class BashTool:
         except OSError as error:
             raise UserError(f"The command could not be started: {error}.") from error
         try:
-            result = await running.run(context.abort, arguments.timeout_seconds)
+            result = await shell_command.run(context.abort, arguments.timeout_seconds)
         finally:
             progress.close()
-            if not running.close_if_ended():
-                self._background.append(running)
+            if not shell_command.close_if_ended():
+                self._background.append(shell_command)
         text = await asyncio.to_thread(
             lambda: scrub(without_control_characters(output.kept_text()))
         )
@@ -143,8 +143,8 @@ async def _ask_for_files(context: ToolContext, command: str, folder: Path, title
         await context.ask(permission, [path], title=f"{verb} {path} by a command: {title}")
 
 
-def _metadata(result: CommandResult, output: HeadAndTail, coloured: str) -> dict[str, Any]:
-    metadata: dict[str, Any] = {"output": coloured, "exit_code": result.exit_code}
+def _metadata(result: CommandResult, output: HeadAndTail, coloured_output: str) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"output": coloured_output, "exit_code": result.exit_code}
     if result.ended_by == "timeout":
         metadata["timed_out"] = True
     if result.exit_code != 0:

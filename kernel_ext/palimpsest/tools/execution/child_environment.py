@@ -29,7 +29,7 @@ UNSAFE_VARIABLES = frozenset(
 def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment for a child process, without variables whose name or value shows a secret."""
     values = secret_values(environment)
-    safe = {
+    safe_variables = {
         name: value
         for name, value in environment.items()
         if name not in UNSAFE_VARIABLES
@@ -37,4 +37,4 @@ def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
         and not contains_secret(value)
         and not any(secret in value for secret in values)
     }
-    return safe | NON_INTERACTIVE_VARIABLES
+    return safe_variables | NON_INTERACTIVE_VARIABLES

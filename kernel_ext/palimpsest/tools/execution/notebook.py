@@ -70,18 +70,18 @@ class NotebookTool:
         if context.notebook is None:
             raise UserError("There is no kernel here, so there is no notebook to read.")
         reader = context.notebook
-        known = await _known_cells(reader, context)
+        known_cells = await _known_cells(reader, context)
         scrub = context.scrubber()
         cell_name = (arguments.cell or "").strip()
         if not cell_name:
-            title = _count_text(len(known.cells), "cell")
-            return ToolOutcome(title, scrub(_outline(known, reader.recorded_runs())))
-        cell = _find_cell(known, cell_name)
+            title = _count_text(len(known_cells.cells), "cell")
+            return ToolOutcome(title, scrub(_outline(known_cells, reader.recorded_runs())))
+        cell = _find_cell(known_cells, cell_name)
         if arguments.outputs and cell.is_on_page and not cell.recorded:
             cell = await _with_outputs(cell, reader)
         return ToolOutcome(
             _cell_title(cell),
-            scrub(_cell_text(cell, known.saved_at, outputs=arguments.outputs)),
+            scrub(_cell_text(cell, known_cells.saved_at, outputs=arguments.outputs)),
             {"cell_id": cell.run.cell_id},
             _output_images(cell) if arguments.outputs else (),
         )
@@ -92,10 +92,10 @@ async def _known_cells(reader: NotebookReader, context: ToolContext) -> KnownCel
     notebook_file = context.extra_values.get("notebook_file")
     file = notebook_file if isinstance(notebook_file, Path) else None
     pages = await reader.page(CellsWanted(output_chars=OUTLINE_CHARS), PAGE_SECONDS)
-    recorded = reader.recorded_runs()
+    recorded_runs = reader.recorded_runs()
     if pages:
-        return cells_of_pages(pages, recorded, file)
-    return await asyncio.to_thread(cells_of_file, file, recorded)
+        return cells_of_pages(pages, recorded_runs, file)
+    return await asyncio.to_thread(cells_of_file, file, recorded_runs)
 
 
 async def _with_outputs(cell: KnownCell, reader: NotebookReader) -> KnownCell:
@@ -109,33 +109,37 @@ async def _with_outputs(cell: KnownCell, reader: NotebookReader) -> KnownCell:
     return cell
 
 
-def _outline(known: KnownCells, recorded: NotebookRuns) -> str:
-    if not known.cells and known.origin == "record":
+def _outline(known_cells: KnownCells, recorded_runs: NotebookRuns) -> str:
+    if not known_cells.cells and known_cells.origin == "record":
         return "No cell ran in this kernel yet, and there is no saved notebook."
-    lines = [_introduction(known)]
-    has_several_notebooks = len({entry.notebook for entry in known.cells if entry.is_on_page}) > 1
+    lines = [_introduction(known_cells)]
+    has_several_notebooks = (
+        len({entry.notebook for entry in known_cells.cells if entry.is_on_page}) > 1
+    )
     last_heading = ""
-    for cell in known.cells[:MAX_CELLS]:
+    for cell in known_cells.cells[:MAX_CELLS]:
         heading = ""
-        if known.origin == "page":
+        if known_cells.origin == "page":
             heading = _notebook_heading(cell, is_needed=has_several_notebooks)
         if heading != last_heading:
             lines.append(heading)
             last_heading = heading
         lines.append(_cell_line(cell))
-    if len(known.cells) > MAX_CELLS:
-        lines.append(f"({len(known.cells) - MAX_CELLS} more cells are not listed.)")
-    if known.deleted_runs:
+    if len(known_cells.cells) > MAX_CELLS:
+        lines.append(f"({len(known_cells.cells) - MAX_CELLS} more cells are not listed.)")
+    if known_cells.deleted_runs:
         deleted = ", ".join(
-            f"[{run.number or ' '}] {_first_line(run.source)}" for run in known.deleted_runs
+            f"[{run.number or ' '}] {_first_line(run.source)}" for run in known_cells.deleted_runs
         )
         lines.append(f"Deleted from the notebook since they ran: {deleted}")
-    if known.hidden_count:
-        lines.append(f"({_count_text(known.hidden_count, 'cell')} kept from you by the user.)")
-    if recorded.earlier_runs and known.origin == "record":
-        lines += _earlier_cells(recorded.earlier_runs)
-    if recorded.forgotten:
-        lines.append(f"({_count_text(recorded.forgotten, 'older run')} not kept.)")
+    if known_cells.hidden_count:
+        lines.append(
+            f"({_count_text(known_cells.hidden_count, 'cell')} kept from you by the user.)"
+        )
+    if recorded_runs.earlier_runs and known_cells.origin == "record":
+        lines += _earlier_cells(recorded_runs.earlier_runs)
+    if recorded_runs.forgotten:
+        lines.append(f"({_count_text(recorded_runs.forgotten, 'older run')} not kept.)")
     return "\n".join(lines)
 
 
@@ -161,19 +165,19 @@ def _notebook_heading(cell: KnownCell, *, is_needed: bool) -> str:
     return f"In {cell.notebook}:" if is_needed else ""
 
 
-def _introduction(known: KnownCells) -> str:
-    cells = known.cells
-    if known.origin == "page":
+def _introduction(known_cells: KnownCells) -> str:
+    cells = known_cells.cells
+    if known_cells.origin == "page":
         return (
             "As the live page shows the notebook now, in its order. Cells marked * ran in this kernel as they "
             "are; ~ were edited since they ran, so their outputs belong to an earlier source; the others did "
             "not run in this kernel:"
         )
-    if known.origin == "record":
+    if known_cells.origin == "record":
         return "As this kernel recorded them; no page answers, and the notebook is not saved where it can be read:"
     run_here = sum(entry.recorded for entry in cells)
     return (
-        f"No page answers; in the order of the file saved at {_time_text(known.saved_at)}. Cells marked * are as "
+        f"No page answers; in the order of the file saved at {_time_text(known_cells.saved_at)}. Cells marked * are as "
         f"they ran in this kernel ({run_here} of {len(cells)}), the others as saved:"
     )
 
@@ -223,8 +227,8 @@ def _first_line(text: str) -> str:
     return line if len(line) <= MAX_LINE_CHARS else line[: MAX_LINE_CHARS - 3] + "..."
 
 
-def _find_cell(known: KnownCells, cell_name: str) -> KnownCell:
-    cells = known.cells
+def _find_cell(known_cells: KnownCells, cell_name: str) -> KnownCell:
+    cells = known_cells.cells
     number_or_id = cell_name.strip("[]# ").removeprefix("cell ").strip()
     if number_or_id.isdecimal():
         # The newest of several with the same number: a restarted kernel counts from 1 again.
@@ -234,7 +238,7 @@ def _find_cell(known: KnownCells, cell_name: str) -> KnownCell:
     for cell in cells:
         if cell.run.cell_id == number_or_id:
             return cell
-    if any(number_or_id in (str(run.number), run.cell_id) for run in known.deleted_runs):
+    if any(number_or_id in (str(run.number), run.cell_id) for run in known_cells.deleted_runs):
         raise NotFound(f"The user deleted cell {cell_name!r} from the notebook since it ran.")
     numbers = [entry.run.number for entry in cells if entry.run.number is not None]
     hint = f" Cells that ran: {', '.join(map(str, sorted(set(numbers))))}." if numbers else ""
@@ -287,17 +291,17 @@ def _output_section(output: RecordedOutput) -> str:
 
 
 def _output_images(cell: KnownCell) -> tuple[Attachment, ...]:
-    found: list[Attachment] = []
+    attachments: list[Attachment] = []
     for output in cell.run.outputs:
-        if output.image is None or len(found) == MAX_IMAGES:
+        if output.image is None or len(attachments) == MAX_IMAGES:
             continue
         try:
             fitted = fit_image(output.image[1], "The picture")
         except UserError:
             continue
-        found.append(Attachment(mime=fitted.mime, url=fitted.url))
-    return tuple(found)
+        attachments.append(Attachment(mime=fitted.mime, url=fitted.url))
+    return tuple(attachments)
 
 
-def _count_text(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"
+def _count_text(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

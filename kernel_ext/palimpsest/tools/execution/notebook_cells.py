@@ -73,54 +73,58 @@ class KnownCells:
 
 
 def cells_of_pages(
-    pages: Sequence[PageNotebook], recorded: NotebookRuns, own: Path | None
+    pages: Sequence[PageNotebook], recorded_runs: NotebookRuns, own_path: Path | None
 ) -> KnownCells:
-    """Return the cells of live pages with their recorded runs; ``own`` is the session's notebook."""
-    newest, without_id = _newest_runs(recorded)
+    """Return the cells of live pages with their recorded runs; ``own_path`` is the session's notebook."""
+    newest_runs, without_id = _newest_runs(recorded_runs)
     cells: list[KnownCell] = []
-    hidden = 0
-    present: set[str] = set()
-    for page in sorted(pages, key=lambda notebook: not _is_own(notebook, own)):
+    hidden_count = 0
+    present_ids: set[str] = set()
+    for page in sorted(pages, key=lambda notebook: not _is_own(notebook, own_path)):
         for cell in page.cells:
-            run = newest.get(cell.id)
-            present.add(cell.id)
+            run = newest_runs.get(cell.id)
+            present_ids.add(cell.id)
             if cell.hidden or (run is not None and run.hidden):
-                hidden += 1
+                hidden_count += 1
                 continue
             cells.append(_live_cell(cell, run, page.path))
-    deleted_ids = recorded.deleted_cells.union(*(page.deleted for page in pages)) - present
-    not_in_pages = [run for cell_id, run in newest.items() if cell_id not in present | deleted_ids]
+    deleted_ids = recorded_runs.deleted_cells.union(*(page.deleted for page in pages)) - present_ids
+    not_in_pages = [
+        run for cell_id, run in newest_runs.items() if cell_id not in present_ids | deleted_ids
+    ]
     recorded_only = _only_recorded([*not_in_pages, *without_id])
     deleted = sorted(
-        (run for cell_id, run in newest.items() if cell_id in deleted_ids and not run.hidden),
+        (run for cell_id, run in newest_runs.items() if cell_id in deleted_ids and not run.hidden),
         key=lambda run: run.serial,
     )
-    visible = [known for known in recorded_only if not known.run.hidden]
+    visible_cells = [known_cell for known_cell in recorded_only if not known_cell.run.hidden]
     return KnownCells(
         "page",
-        (*cells, *visible),
-        hidden_count=hidden + len(recorded_only) - len(visible),
+        (*cells, *visible_cells),
+        hidden_count=hidden_count + len(recorded_only) - len(visible_cells),
         deleted_runs=tuple(deleted),
     )
 
 
-def cells_of_file(file: Path | None, recorded: NotebookRuns) -> KnownCells:
+def cells_of_file(file: Path | None, recorded_runs: NotebookRuns) -> KnownCells:
     """Return the cells in the order of the saved file, then those that are only recorded."""
-    saved, saved_at = _saved_cells(file, hidden_runs(recorded))
-    newest, without_id = _newest_runs(recorded)
+    saved, saved_at = _saved_cells(file, hidden_runs(recorded_runs))
+    newest_runs, without_id = _newest_runs(recorded_runs)
     cells: list[KnownCell] = []
     for cell in saved:
-        if cell.run.cell_id in recorded.deleted_cells:
+        if cell.run.cell_id in recorded_runs.deleted_cells:
             continue
-        run = newest.pop(cell.run.cell_id or "", None)
+        run = newest_runs.pop(cell.run.cell_id or "", None)
         cells.append(cell if run is None else replace(cell, run=run, recorded=True))
-    not_in_file = [run for cell_id, run in newest.items() if cell_id not in recorded.deleted_cells]
+    not_in_file = [
+        run for cell_id, run in newest_runs.items() if cell_id not in recorded_runs.deleted_cells
+    ]
     cells += _only_recorded([*not_in_file, *without_id])
-    visible = tuple(known for known in cells if not known.run.hidden)
+    visible_cells = tuple(known_cell for known_cell in cells if not known_cell.run.hidden)
     return KnownCells(
         "record" if saved_at is None else "file",
-        visible,
-        hidden_count=len(cells) - len(visible),
+        visible_cells,
+        hidden_count=len(cells) - len(visible_cells),
         saved_at=saved_at,
     )
 
@@ -130,26 +134,26 @@ def outputs_of(cell: PageCell) -> tuple[RecordedOutput, ...]:
     return tuple(_saved_output(output) for output in cell.outputs)
 
 
-def _is_own(page: PageNotebook, own: Path | None) -> bool:
+def _is_own(page: PageNotebook, own_path: Path | None) -> bool:
     """Return whether a page shows the session's notebook; a server's paths may begin at another folder."""
-    return own is not None and f"/{own.as_posix()}".endswith(f"/{page.path}")
+    return own_path is not None and f"/{own_path.as_posix()}".endswith(f"/{page.path}")
 
 
-def _newest_runs(recorded: NotebookRuns) -> tuple[dict[str, CellRun], list[CellRun]]:
-    newest: dict[str, CellRun] = {}
+def _newest_runs(recorded_runs: NotebookRuns) -> tuple[dict[str, CellRun], list[CellRun]]:
+    newest_runs: dict[str, CellRun] = {}
     without_id: list[CellRun] = []
-    for run in recorded.runs:
+    for run in recorded_runs.runs:
         if run.cell_id is not None:
-            newest[run.cell_id] = run
+            newest_runs[run.cell_id] = run
         else:
             without_id.append(run)
-    return newest, without_id
+    return newest_runs, without_id
 
 
 def _only_recorded(runs: Iterable[CellRun]) -> list[KnownCell]:
     return [
         KnownCell("code", run, recorded=True)
-        for run in sorted(runs, key=lambda recorded: recorded.serial)
+        for run in sorted(runs, key=lambda recorded_runs: recorded_runs.serial)
     ]
 
 
@@ -174,7 +178,9 @@ def _live_cell(cell: PageCell, run: CellRun | None, notebook: str) -> KnownCell:
     )
 
 
-def _saved_cells(file: Path | None, hidden: HiddenRuns) -> tuple[list[KnownCell], float | None]:
+def _saved_cells(
+    file: Path | None, hidden_runs: HiddenRuns
+) -> tuple[list[KnownCell], float | None]:
     """Return the cells of a saved notebook and the time of saving; no cells and None where it cannot be read."""
     if file is None:
         return [], None
@@ -189,10 +195,10 @@ def _saved_cells(file: Path | None, hidden: HiddenRuns) -> tuple[list[KnownCell]
     cells = document.get("cells") if isinstance(document, dict) else None
     if not isinstance(cells, list):
         return [], None
-    return [_saved_cell(cell, hidden) for cell in cells if isinstance(cell, dict)], saved_at
+    return [_saved_cell(cell, hidden_runs) for cell in cells if isinstance(cell, dict)], saved_at
 
 
-def _saved_cell(cell: dict[str, Any], hidden: HiddenRuns) -> KnownCell:
+def _saved_cell(cell: dict[str, Any], hidden_runs: HiddenRuns) -> KnownCell:
     hidden_by: HiddenBy = "tag" if has_hidden_tag(cell.get("metadata")) else "private"
     number, cell_id = cell.get("execution_count"), cell.get("id")
     outputs = [
@@ -205,18 +211,18 @@ def _saved_cell(cell: dict[str, Any], hidden: HiddenRuns) -> KnownCell:
         cell_id=cell_id if isinstance(cell_id, str) else None,
         number=number if isinstance(number, int) else None,
         status="error" if any(output.kind == "error" for output in outputs) else "ok",
-        hidden=hidden_by if is_hidden_cell(cell, hidden) else "",
+        hidden=hidden_by if is_hidden_cell(cell, hidden_runs) else "",
         outputs=tuple(outputs),
     )
     return KnownCell(str(cell.get("cell_type", "code")), run, recorded=False)
 
 
 def _saved_output(output: dict[str, Any]) -> RecordedOutput:
-    kind = output.get("output_type")
-    if kind == "stream":
+    output_type = output.get("output_type")
+    if output_type == "stream":
         is_stderr = output.get("name") == "stderr"
         return RecordedOutput("stderr" if is_stderr else "stdout", _joined_text(output.get("text")))
-    if kind == "error":
+    if output_type == "error":
         lines = output.get("traceback")
         text = "\n".join(map(str, lines)) if isinstance(lines, list) else ""
         error = (str(output.get("ename", "")), str(output.get("evalue", "")))
@@ -224,7 +230,7 @@ def _saved_output(output: dict[str, Any]) -> RecordedOutput:
     data = output.get("data")
     bundle = data if isinstance(data, dict) else {}
     return RecordedOutput(
-        _OUTPUT_KINDS.get(str(kind), "display"),
+        _OUTPUT_KINDS.get(str(output_type), "display"),
         _joined_text(bundle.get("text/plain")),
         markup="" if bundle.get("text/plain") else _joined_text(bundle.get("text/markdown")),
         mimes=tuple(str(mime)[:100] for mime in bundle if mime != "text/plain"),

@@ -59,20 +59,20 @@ class HeadAndTail:
 
     def kept_text(self) -> str:
         """Return the kept bytes as text, with a note about the dropped ones."""
-        head = self._head_bytes.decode("utf-8", "replace")
+        first_text = self._head_bytes.decode("utf-8", "replace")
         tail = b"".join(self._tail_pieces).decode("utf-8", "replace")
         if not self.dropped_bytes:
             return (self._head_bytes + b"".join(self._tail_pieces)).decode("utf-8", "replace")
-        return f"{head}\n[... {self.dropped_bytes:,} bytes in the middle were not kept ...]\n{tail}"
+        return f"{first_text}\n[... {self.dropped_bytes:,} bytes in the middle were not kept ...]\n{tail}"
 
     def newest_text(self, size: int) -> str:
         """Return the newest ``size`` bytes as text."""
-        data, missing = b"", size
+        data, missing_bytes = b"", size
         for chunk in reversed(self._tail_pieces):
-            data, missing = chunk[-missing:] + data, missing - len(chunk)
-            if missing <= 0:
+            data, missing_bytes = chunk[-missing_bytes:] + data, missing_bytes - len(chunk)
+            if missing_bytes <= 0:
                 return data.decode("utf-8", "replace")
-        return (bytes(self._head_bytes[-missing:]) + data).decode("utf-8", "replace")
+        return (bytes(self._head_bytes[-missing_bytes:]) + data).decode("utf-8", "replace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +104,12 @@ class ShellCommand:
         self._exited: asyncio.Future[None] = self._loop.create_future()
         self._output_closed: asyncio.Future[None] = self._loop.create_future()
         # As UTF-8 bytes, also where the locale has another encoding, since files are UTF-8.
-        encoded = command.encode("utf-8", "surrogateescape")
+        encoded_command = command.encode("utf-8", "surrogateescape")
         self._output, outlet = os.pipe()
         self._reports, report = os.pipe()
         try:
             self.runner = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(RUNNER_FILE), str(report), str(self._output), shell, encoded],
+                [sys.executable, "-I", "-S", str(RUNNER_FILE), str(report), str(self._output), shell, encoded_command],
                 bufsize=0, stdin=subprocess.PIPE, stdout=outlet, stderr=outlet, cwd=cwd,
                 env=dict(environment), pass_fds=(report, self._output), start_new_session=True,
             )  # fmt: skip
@@ -205,11 +205,11 @@ class ShellCommand:
         except BlockingIOError:
             return None
 
-    def _send_word(self, word: bytes) -> None:
+    def _send_word(self, word_bytes: bytes) -> None:
         stdin = self.runner.stdin
         with suppress(OSError, ValueError):
             if stdin is not None:
-                stdin.write(word)
+                stdin.write(word_bytes)
 
     def _close_stdin(self) -> None:
         if self.runner.stdin is not None:

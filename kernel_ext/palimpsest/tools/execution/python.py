@@ -123,13 +123,13 @@ def first_line(code: str) -> str:
 
 def outcome_text(outcome: PythonOutcome) -> str:
     """Return an outcome as text in labelled sections, without empty ones."""
-    shown = [mime for mime in outcome.rich if not mime.startswith("text/plain")]
+    shown_types = [mime for mime in outcome.rich if not mime.startswith("text/plain")]
     sections = [
         ("stdout", outcome.stdout),
         ("stderr", outcome.stderr),
         ("result", outcome.result_text or ""),
         ("images", _image_count_text(len(outcome.images)) if outcome.images else ""),
-        ("shown to the user", ", ".join(shown)),
+        ("shown to the user", ", ".join(shown_types)),
         ("error", outcome.error or ""),
         ("left behind", "\n".join(outcome.notes)),
         ("interrupted", "Stopped before it finished." if outcome.was_interrupted else ""),

@@ -62,4 +62,4 @@ class VariablesTool:
 def _variable_line(variable: VariableInfo) -> str:
     description = variable.summary if variable.value is None else variable.value
     name = f"{variable.name}: {variable.kind}" if variable.kind else variable.name
-    return " - ".join(word for word in (name, description) if word)
+    return " - ".join(text for text in (name, description) if text)

@@ -45,22 +45,22 @@ class UnreadableForPrompt(Exception):
 
 
 @contextmanager
-def folder_of(real: Path, *, make: bool = False) -> Iterator[int | None]:
+def folder_of(real_path: Path, *, makes_folders: bool = False) -> Iterator[int | None]:
     """Yield a descriptor of a resolved path's folder, opened without following links; raises OSError.
 
     Yields None if the system cannot open files relative to a folder; the path is then compared instead.
     """
     if os.open not in os.supports_dir_fd or not hasattr(os, "O_NOFOLLOW"):
-        if make:
-            real.parent.mkdir(parents=True, exist_ok=True)
-        if real.parent.resolve() != real.parent:
+        if makes_folders:
+            real_path.parent.mkdir(parents=True, exist_ok=True)
+        if real_path.parent.resolve() != real_path.parent:
             raise OSError(errno.ELOOP, PATH_WAS_REPLACED)
         yield None
         return
-    descriptor = os.open(real.anchor, _FOLDER_FLAGS)
+    descriptor = os.open(real_path.anchor, _FOLDER_FLAGS)
     try:
-        for name in real.parent.parts[1:]:
-            next_descriptor = _open_folder(name, descriptor, make=make)
+        for name in real_path.parent.parts[1:]:
+            next_descriptor = _open_folder(name, descriptor, makes_folders=makes_folders)
             os.close(descriptor)
             descriptor = next_descriptor
         yield descriptor
@@ -68,11 +68,11 @@ def folder_of(real: Path, *, make: bool = False) -> Iterator[int | None]:
         os.close(descriptor)
 
 
-def _open_folder(name: str, folder: int, *, make: bool) -> int:
+def _open_folder(name: str, folder: int, *, makes_folders: bool) -> int:
     try:
         return os.open(name, _FOLDER_FLAGS, dir_fd=folder)
     except FileNotFoundError:
-        if not make:
+        if not makes_folders:
             raise
         os.mkdir(name, dir_fd=folder)
         return os.open(name, _FOLDER_FLAGS, dir_fd=folder)
@@ -83,10 +83,10 @@ def _open_folder(name: str, folder: int, *, make: bool) -> int:
         raise
 
 
-def read_real(real: Path, max_bytes: int | None = None) -> bytes:
+def read_real(real_path: Path, max_bytes: int | None = None) -> bytes:
     """Return a file's content, at most ``max_bytes`` bytes; raises OSError if it is not a regular file."""
-    with folder_of(real) as folder:
-        name = real.name if folder is not None else str(real)
+    with folder_of(real_path) as folder:
+        name = real_path.name if folder is not None else str(real_path)
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.ELOOP, PATH_WAS_REPLACED)
@@ -96,14 +96,18 @@ def read_real(real: Path, max_bytes: int | None = None) -> bytes:
             return file.read() if max_bytes is None else file.read(max_bytes)
 
 
-def replace_real(real: Path, data: bytes) -> None:
+def replace_real(real_path: Path, data: bytes) -> None:
     """Replace a file atomically, keeping its mode; missing folders are created. Raises OSError."""
-    with folder_of(real, make=True) as folder:
-        name = real.name if folder is not None else str(real)
-        temporary = f".{real.name[:60]}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
-        temporary = temporary if folder is not None else str(real.with_name(temporary))
+    with folder_of(real_path, makes_folders=True) as folder:
+        name = real_path.name if folder is not None else str(real_path)
+        temporary_name = f".{real_path.name[:60]}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
+        temporary_name = (
+            temporary_name if folder is not None else str(real_path.with_name(temporary_name))
+        )
         try:
-            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=folder)
+            handle = os.open(
+                temporary_name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=folder
+            )
         except PermissionError:
             # In a folder that allows no new files, an existing one may still be writable.
             _overwrite(name, data, folder)
@@ -113,11 +117,11 @@ def replace_real(real: Path, data: bytes) -> None:
                 file.write(data)
                 mode = _file_mode(name, folder)
                 if mode is not None:
-                    _set_mode(file.fileno(), temporary, mode)
-            os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+                    _set_mode(file.fileno(), temporary_name, mode)
+            os.replace(temporary_name, name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
             with suppress(OSError):
-                os.unlink(temporary, dir_fd=folder)
+                os.unlink(temporary_name, dir_fd=folder)
             raise
 
 
@@ -143,24 +147,26 @@ def _overwrite(name: str, data: bytes, folder: int | None) -> None:
         file.write(data)
 
 
-def read_for_prompt(path: Path, within: Path | None, max_bytes: int) -> bytes:
+def read_for_prompt(path: Path, outer_folder: Path | None, max_bytes: int) -> bytes:
     """Return at most ``max_bytes`` bytes of a file that is included in a request without asking.
 
-    ``within`` is the folder that must contain its real path; None for a file that the user named in
+    ``outer_folder`` is the folder that must contain its real path; None for a file that the user named in
     their own settings. Raises UnreadableForPrompt with the reason, and OSError.
     """
-    real = _resolved_path(path)
-    is_inside = within is not None and real.is_relative_to(_resolved_path(within))
-    if within is not None and not is_inside:
+    real_path = _resolved_path(path)
+    is_inside = outer_folder is not None and real_path.is_relative_to(_resolved_path(outer_folder))
+    if outer_folder is not None and not is_inside:
         raise UnreadableForPrompt(OUTSIDE_PROJECT)
     relative = (
-        real.relative_to(_resolved_path(within)) if within is not None and is_inside else real
+        real_path.relative_to(_resolved_path(outer_folder))
+        if outer_folder is not None and is_inside
+        else real_path
     )
     if is_key_file(path.name) or is_key_file(str(relative)):
         raise UnreadableForPrompt("it usually holds keys")
-    if not stat.S_ISREG(real.lstat().st_mode):
+    if not stat.S_ISREG(real_path.lstat().st_mode):
         raise UnreadableForPrompt("it is no file")
-    return read_real(real, max_bytes)
+    return read_real(real_path, max_bytes)
 
 
 def _resolved_path(path: Path) -> Path:
@@ -229,10 +235,16 @@ class TextFile:
 
     def with_spans(self, spans: list[tuple[int, int, str]]) -> "TextFile":
         r"""Replace spans (start and end in ``text``, new text), and leave every other byte unchanged."""
-        removed = [m.start() - n for n, m in enumerate(re.finditer("\r\n", self.raw_text))]
-        newline, raw = self.newline, self.raw_text
+        removed_positions = [
+            m.start() - n for n, m in enumerate(re.finditer("\r\n", self.raw_text))
+        ]
+        newline, raw_text = self.newline, self.raw_text
         for start, end, new in sorted(spans, reverse=True):
-            first = start + bisect_left(removed, start)
-            last = end + bisect_right(removed, end - 1) if end > start else first
-            raw = raw[:first] + new.replace("\r\n", "\n").replace("\n", newline) + raw[last:]
-        return replace(self, raw_text=raw)
+            first = start + bisect_left(removed_positions, start)
+            last = end + bisect_right(removed_positions, end - 1) if end > start else first
+            raw_text = (
+                raw_text[:first]
+                + new.replace("\r\n", "\n").replace("\n", newline)
+                + raw_text[last:]
+            )
+        return replace(self, raw_text=raw_text)

@@ -109,22 +109,22 @@ def folder_entries(
             ]
     except OSError:
         return []
-    included = []
+    included_entries = []
     for entry in scanned:
         is_ignored = rules.is_ignored(entry.path, is_dir=entry.is_dir)
         if not is_ignored or include_ignored:
-            included.append(WalkEntry(entry.path, entry.is_dir, entry.is_link, is_ignored))
-    return sorted(included, key=lambda entry: (not entry.is_dir, entry.path.name))
+            included_entries.append(WalkEntry(entry.path, entry.is_dir, entry.is_link, is_ignored))
+    return sorted(included_entries, key=lambda entry: (not entry.is_dir, entry.path.name))
 
 
 def walk_files(root: Path, folder: Path, *, include_ignored: bool = False) -> Iterator[WalkEntry]:
     """Yield all files below a folder, in a stable order."""
-    waiting = [(folder, GitignoreRules.rules_at(root, folder))]
-    while waiting:
-        current, rules = waiting.pop()
+    folders_left = [(folder, GitignoreRules.rules_at(root, folder))]
+    while folders_left:
+        current, rules = folders_left.pop()
         entries = folder_entries(current, rules, include_ignored=include_ignored)
         yield from (entry for entry in entries if not entry.is_dir)
-        waiting += [
+        folders_left += [
             (entry.path, rules.rules_below(entry.path))
             for entry in reversed(entries)
             if entry.is_dir

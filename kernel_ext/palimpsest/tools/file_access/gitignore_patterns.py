@@ -78,12 +78,12 @@ class GitignorePatterns:
     def verdict(self, path: bytes, *, is_dir: bool) -> bool | None:
         """Return whether a path, relative to the file's folder, is ignored; None where no pattern matches it."""
         name = path.rpartition(b"/")[2]
-        end = FOLDER_MARK if is_dir else b""
-        for run in self._rule_runs:
-            if run.names is not None and run.names.fullmatch(name + end):
-                return run.is_ignoring
-            if run.paths is not None and run.paths.fullmatch(path + end):
-                return run.is_ignoring
+        path_end = FOLDER_MARK if is_dir else b""
+        for rule_run in self._rule_runs:
+            if rule_run.names is not None and rule_run.names.fullmatch(name + path_end):
+                return rule_run.is_ignoring
+            if rule_run.paths is not None and rule_run.paths.fullmatch(path + path_end):
+                return rule_run.is_ignoring
         return None
 
 
@@ -166,16 +166,16 @@ def _tokens(pattern: bytes, *, by_name: bool) -> list[Token] | None:
 
 def _star_token(pattern: bytes, position: int, *, by_name: bool) -> tuple[Token, int]:
     """Return the token for the stars at a position, and the position after them."""
-    end = position
-    while pattern[end : end + 1] == b"*":
-        end += 1
-    rest = pattern[end : end + 2]
+    stars_end = position
+    while pattern[stars_end : stars_end + 1] == b"*":
+        stars_end += 1
+    next_chars = pattern[stars_end : stars_end + 2]
     is_whole_name = position == 0 or pattern[position - 1 : position] == b"/"
-    if by_name or end - position == 1 or not is_whole_name:
-        return "star", end
-    if rest.startswith(b"/"):
-        return "any folders", end + 1
-    return ("anything" if not rest or rest == b"\\/" else "star"), end
+    if by_name or stars_end - position == 1 or not is_whole_name:
+        return "star", stars_end
+    if next_chars.startswith(b"/"):
+        return "any folders", stars_end + 1
+    return ("anything" if not next_chars or next_chars == b"\\/" else "star"), stars_end
 
 
 def _character_class(pattern: bytes, position: int) -> tuple[bytes, int] | None:
@@ -188,14 +188,16 @@ def _character_class(pattern: bytes, position: int) -> tuple[bytes, int] | None:
         member = CLASS_MEMBER.match(pattern, position)
         if member is None:
             return None
-        name, low, high = member.group("name", "low", "high")
+        name, first_char, last_char = member.group("name", "low", "high")
         if name is not None and name not in NAMED_CLASSES:
             return None
         if name is not None:
             members.update(b"".join(re.findall(b"[" + NAMED_CLASSES[name] + b"]", ALL_BYTES)))
         else:
             # A range that runs backwards has only its first byte.
-            members.update([low[-1]], range(low[-1], (high or low)[-1] + 1))
+            members.update(
+                [first_char[-1]], range(first_char[-1], (last_char or first_char)[-1] + 1)
+            )
         position = member.end()
     if is_negated:
         members = set(ALL_BYTES) - members
@@ -219,28 +221,28 @@ def _regex(tokens: list[Token]) -> bytes:
     good as any other, so no other is tried (an atomic group), except at the end.
     """
     heads: list[bytes] = [b""]
-    parts: list[list[Token]] = [[]]
+    branches: list[list[Token]] = [[]]
     for token in tokens:
         if token == "any folders" or token == "anything":
             heads.append(rb"(?:[^\0]*?/)??" if token == "any folders" else rb"[^\0]*?")
-            parts.append([])
+            branches.append([])
         else:
-            parts[-1].append(token)
-    pieces = [head + _between_folders(part) for head, part in zip(heads, parts, strict=True)]
+            branches[-1].append(token)
+    pieces = [head + _between_folders(part) for head, part in zip(heads, branches, strict=True)]
     return _atomic_groups(pieces)
 
 
 def _between_folders(tokens: list[Token]) -> bytes:
-    pieces = [b""]
+    regex_pieces = [b""]
     for token in tokens:
         if isinstance(token, bytes):
-            pieces[-1] += token
+            regex_pieces[-1] += token
         else:
-            pieces.append(rb"[^/\0]*?")
-    return _atomic_groups(pieces)
+            regex_pieces.append(rb"[^/\0]*?")
+    return _atomic_groups(regex_pieces)
 
 
-def _atomic_groups(pieces: list[bytes]) -> bytes:
-    first, *rest = pieces
+def _atomic_groups(regex_pieces: list[bytes]) -> bytes:
+    first, *rest = regex_pieces
     middle = b"".join(b"(?>" + group + b")" for group in rest[:-1])
     return first + middle + (rest[-1] if rest else b"")

@@ -13,16 +13,16 @@ WILDCARD = re.compile(r"[*?\[{]")
 
 def split_base(pattern: str) -> tuple[str, str]:
     """Return the leading folders of a pattern without wildcards, where a walk can begin, and the rest."""
-    parts = pattern.split("/")
+    path_parts = pattern.split("/")
     literal_count = 0
-    while literal_count < len(parts) - 1 and not WILDCARD.search(parts[literal_count]):
+    while literal_count < len(path_parts) - 1 and not WILDCARD.search(path_parts[literal_count]):
         literal_count += 1
-    base = "/".join(parts[:literal_count])
-    if literal_count and not base:
-        base = "/"
-    rest = "/".join(parts[literal_count:])
+    base_folder = "/".join(path_parts[:literal_count])
+    if literal_count and not base_folder:
+        base_folder = "/"
+    rest = "/".join(path_parts[literal_count:])
     # With a folder in the pattern, the name is matched in that folder and not below it.
-    return base or ".", f"/{rest}" if literal_count and "/" not in rest else rest
+    return base_folder or ".", f"/{rest}" if literal_count and "/" not in rest else rest
 
 
 @lru_cache(maxsize=512)

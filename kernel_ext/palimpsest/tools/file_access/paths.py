@@ -177,24 +177,26 @@ def resolve_path(path: str, root: Path, cwd: Path) -> ResolvedPath:
     name_on_disk = _as_on_disk(path, cwd)
     path_on_disk = home_path(name_on_disk) if name_on_disk.startswith("~") else Path(name_on_disk)
     try:
-        real = (cwd / path_on_disk).resolve()
+        real_path = (cwd / path_on_disk).resolve()
         real_root = root.resolve()
-        _check_readable(real)
+        _check_readable(real_path)
     except OSError as error:
         raise UserError(
             f"The path {_short_path(path)!r} cannot be followed: {error.strerror or error}."
         ) from error
     except RuntimeError as error:
         raise UserError(f"The path {_short_path(path)!r} cannot be followed: {error}.") from error
-    is_inside = real == real_root or real_root in real.parents
-    shown = recorded_name(real.relative_to(real_root).as_posix() if is_inside else str(real))
-    return ResolvedPath(path=real, display_path=shown, is_inside=is_inside)
+    is_inside = real_path == real_root or real_root in real_path.parents
+    shown = recorded_name(
+        real_path.relative_to(real_root).as_posix() if is_inside else str(real_path)
+    )
+    return ResolvedPath(path=real_path, display_path=shown, is_inside=is_inside)
 
 
-def _check_readable(real: Path) -> None:
+def _check_readable(real_path: Path) -> None:
     """Raise OSError if it cannot be determined whether a path exists: too long, or no permission."""
     with suppress(FileNotFoundError, NotADirectoryError):
-        real.lstat()
+        real_path.lstat()
 
 
 def _is_encodable(path: str) -> bool:
@@ -215,15 +217,15 @@ def native_name(path: str) -> str:
 
 def _as_on_disk(path: str, cwd: Path) -> str:
     """Return a path with the file name on the disk, as a listing showed it or as it was given."""
-    native = native_name(path)
-    for candidate in dict.fromkeys((native, disk_name(path), path)):
+    native_path = native_name(path)
+    for candidate in dict.fromkeys((native_path, disk_name(path), path)):
         with suppress(UnicodeEncodeError, OSError):
             if os.path.lexists(cwd / candidate):
                 return candidate
     with suppress(UnicodeEncodeError, OSError):  # a new file in a folder that a listing showed
-        folders_exist = [(cwd / name).parent.exists() for name in (native, disk_name(path))]
-        return disk_name(path) if folders_exist == [False, True] else native
-    return native
+        folders_exist = [(cwd / name).parent.exists() for name in (native_path, disk_name(path))]
+        return disk_name(path) if folders_exist == [False, True] else native_path
+    return native_path
 
 
 def _short_path(path: str) -> str:
@@ -265,15 +267,16 @@ def missing_path_error(place: ResolvedPath) -> NotFound:
         return NotFound(f"There is no {place.display_path}: its folder does not exist either.")
     missing_name = recorded_name(place.path.name).lower()
     by_lower = {name.lower(): name for name in map(recorded_name, reversed(names))}
-    similar = difflib.get_close_matches(missing_name, list(by_lower), n=3, cutoff=0.5)
-    similar += [
-        low
-        for low in by_lower
-        if low not in similar and (missing_name in low or low in missing_name)
+    similar_names = difflib.get_close_matches(missing_name, list(by_lower), n=3, cutoff=0.5)
+    similar_names += [
+        lower_name
+        for lower_name in by_lower
+        if lower_name not in similar_names
+        and (missing_name in lower_name or lower_name in missing_name)
     ]
-    if not similar:
+    if not similar_names:
         return NotFound(f"There is no {place.display_path}. Use list or glob to see what is there.")
-    hints = ", ".join(f"'{by_lower[low]}'" for low in similar[:3])
+    hints = ", ".join(f"'{by_lower[lower_name]}'" for lower_name in similar_names[:3])
     return NotFound(f"There is no {place.display_path}. Close names in that folder: {hints}.")
 
 
@@ -329,18 +332,18 @@ def _matches_place(path: str, names: Iterable[str], places: "re.Pattern[str]") -
 
 def _without_backup(name: str) -> list[str]:
     """Return a name, and the names of which it may be a backup: ``.env`` for ``.env~``, ``id_rsa`` for ``.id_rsa.swp``."""
-    forms = [name, *(name.removeprefix(start) for start in BACKUP_PREFIXES)]
-    forms = [form for form in dict.fromkeys(forms) if form]
-    for form in list(forms):
+    name_forms = [name, *(name.removeprefix(start) for start in BACKUP_PREFIXES)]
+    name_forms = [name_form for name_form in dict.fromkeys(name_forms) if name_form]
+    for name_form in list(name_forms):
         for _ in range(MAX_BACKUP_SUFFIXES):
-            shorter = BACKUP_SUFFIXES.sub("", form)
-            if shorter in ("", form):
+            shorter_name = BACKUP_SUFFIXES.sub("", name_form)
+            if shorter_name in ("", name_form):
                 break
-            forms.append(shorter)
-            if form.endswith((".swp", ".swo", ".swn", ".swx")):
-                forms.append(shorter.removeprefix("."))
-            form = shorter
-    return forms
+            name_forms.append(shorter_name)
+            if name_form.endswith((".swp", ".swo", ".swn", ".swx")):
+                name_forms.append(shorter_name.removeprefix("."))
+            name_form = shorter_name
+    return name_forms
 
 
 @cache

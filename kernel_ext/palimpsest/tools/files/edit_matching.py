@@ -45,10 +45,10 @@ class _Line:
 Finder = Callable[[str, str, str], Iterator[SpanEdit]]
 
 
-def find_edit(text: str, old: str, new: str) -> EditMatch:
-    """Return every match of ``old``, by the strictest comparison that finds any."""
+def find_edit(text: str, old_text: str, new_text: str) -> EditMatch:
+    """Return every match of ``old_text``, by the strictest comparison that finds any."""
     for tolerance, finder in FINDERS:
-        spans = _disjoint_edits(finder(text, old, new))
+        spans = _disjoint_edits(finder(text, old_text, new_text))
         if spans:
             return EditMatch(spans, tolerance)
     return EditMatch((), "nowhere")
@@ -67,23 +67,25 @@ def line_of(text: str, position: int) -> int:
     return text.count("\n", 0, position) + 1
 
 
-def closest_line(text: str, old: str) -> tuple[int, str] | None:
-    """Return number and text of the line most similar to the first non-empty line of ``old``, or None."""
-    first_line = next((line.strip() for line in old.splitlines() if line.strip()), "")
+def closest_line(text: str, old_text: str) -> tuple[int, str] | None:
+    """Return number and text of the line most similar to the first non-empty line of ``old_text``, or None."""
+    first_line = next((line.strip() for line in old_text.splitlines() if line.strip()), "")
     lines = text.splitlines()[:20_000]
-    matches = difflib.get_close_matches(
+    close_matches = difflib.get_close_matches(
         first_line, {line.strip() for line in lines}, n=1, cutoff=0.6
     )
-    if not matches:
+    if not close_matches:
         return None
-    return next((n, line.strip()) for n, line in enumerate(lines, 1) if line.strip() == matches[0])
+    return next(
+        (n, line.strip()) for n, line in enumerate(lines, 1) if line.strip() == close_matches[0]
+    )
 
 
-def _match_exactly(text: str, old: str, new: str) -> Iterator[SpanEdit]:
-    position = text.find(old)
+def _match_exactly(text: str, old_text: str, new_text: str) -> Iterator[SpanEdit]:
+    position = text.find(old_text)
     while position >= 0:
-        yield SpanEdit(position, position + len(old), new)
-        position = text.find(old, position + len(old))
+        yield SpanEdit(position, position + len(old_text), new_text)
+        position = text.find(old_text, position + len(old_text))
 
 
 def _split_lines(text: str) -> list[_Line]:
@@ -94,44 +96,44 @@ def _split_lines(text: str) -> list[_Line]:
     return lines
 
 
-def _line_windows(text: str, old: str) -> Iterator[tuple[list[_Line], list[str]]]:
-    old_lines = old.strip("\n").split("\n")
+def _line_windows(text: str, old_text: str) -> Iterator[tuple[list[_Line], list[str]]]:
+    old_lines = old_text.strip("\n").split("\n")
     lines = _split_lines(text)
     for first in range(len(lines) - len(old_lines) + 1):
         yield lines[first : first + len(old_lines)], old_lines
 
 
-def _window_edit(window: list[_Line], old: str, new: str) -> SpanEdit:
-    """Return a span of whole lines; line breaks around ``old`` are also removed from ``new``."""
-    if old.startswith("\n") and new.startswith("\n"):
-        new = new[1:]
-    if old.endswith("\n"):
-        new = new.removesuffix("\n")
-    return SpanEdit(window[0].start, window[-1].end_index, new)
+def _window_edit(window: list[_Line], old_text: str, new_text: str) -> SpanEdit:
+    """Return a span of whole lines; line breaks around ``old_text`` are also removed from ``new_text``."""
+    if old_text.startswith("\n") and new_text.startswith("\n"):
+        new_text = new_text[1:]
+    if old_text.endswith("\n"):
+        new_text = new_text.removesuffix("\n")
+    return SpanEdit(window[0].start, window[-1].end_index, new_text)
 
 
-def _match_without_trailing_space(text: str, old: str, new: str) -> Iterator[SpanEdit]:
-    if not old.strip():
+def _match_without_trailing_space(text: str, old_text: str, new_text: str) -> Iterator[SpanEdit]:
+    if not old_text.strip():
         return
-    for window, old_lines in _line_windows(text, old):
+    for window, old_lines in _line_windows(text, old_text):
         if all(
             line.text.rstrip() == old_line.rstrip()
             for line, old_line in zip(window, old_lines, strict=True)
         ):
-            yield _window_edit(window, old, new)
+            yield _window_edit(window, old_text, new_text)
 
 
-def _match_other_indentation(text: str, old: str, new: str) -> Iterator[SpanEdit]:
-    if not old.strip():
+def _match_other_indentation(text: str, old_text: str, new_text: str) -> Iterator[SpanEdit]:
+    if not old_text.strip():
         return
-    old_lines = [line.rstrip() for line in textwrap.dedent(old.strip("\n")).split("\n")]
-    for window, _ in _line_windows(text, old):
+    old_lines = [line.rstrip() for line in textwrap.dedent(old_text.strip("\n")).split("\n")]
+    for window, _ in _line_windows(text, old_text):
         window_text = textwrap.dedent(_window_text(window))
         if [line.rstrip() for line in window_text.split("\n")] == old_lines:
             shifted = _reindent(
-                new, _least_indent(old.strip("\n")), _least_indent(_window_text(window))
+                new_text, _least_indent(old_text.strip("\n")), _least_indent(_window_text(window))
             )
-            yield _window_edit(window, old, shifted)
+            yield _window_edit(window, old_text, shifted)
 
 
 def _window_text(window: list[_Line]) -> str:
@@ -143,11 +145,11 @@ def _least_indent(block: str) -> str:
     return min((line[: len(line) - len(line.lstrip())] for line in lines), key=len, default="")
 
 
-def _reindent(new: str, old_indent: str, new_indent: str) -> str:
+def _reindent(new_text: str, old_indent: str, new_indent: str) -> str:
     """Replace the indentation of each line."""
     return "\n".join(
         new_indent + line.removeprefix(old_indent) if line.strip() else line
-        for line in new.split("\n")
+        for line in new_text.split("\n")
     )
 
 
@@ -166,26 +168,26 @@ def _unescaped(text: str) -> str:
     return re.sub(r"\\[ntr\"'\\`]", lambda match: ESCAPE_CHARACTERS[match[0]], text)
 
 
-def _match_unescaped(text: str, old: str, new: str) -> Iterator[SpanEdit]:
-    unescaped = _unescaped(old)
-    if unescaped != old and unescaped:
-        yield from _match_exactly(text, unescaped, _unescaped(new))
+def _match_unescaped(text: str, old_text: str, new_text: str) -> Iterator[SpanEdit]:
+    unescaped = _unescaped(old_text)
+    if unescaped != old_text and unescaped:
+        yield from _match_exactly(text, unescaped, _unescaped(new_text))
 
 
-def _match_first_and_last(text: str, old: str, new: str) -> Iterator[SpanEdit]:
+def _match_first_and_last(text: str, old_text: str, new_text: str) -> Iterator[SpanEdit]:
     """Match blocks of three or more lines by their first and last lines and a similar middle."""
-    old_lines = [line.strip() for line in old.strip("\n").split("\n")]
+    old_lines = [line.strip() for line in old_text.strip("\n").split("\n")]
     if not 3 <= len(old_lines) <= MAX_ANCHORED_LINES or not old_lines[0] or not old_lines[-1]:
         return
     lines = _split_lines(text)
     size_difference = max(1, len(old_lines) // 5)
-    for first, line in enumerate(lines):
+    for first_index, line in enumerate(lines):
         if line.text.strip() != old_lines[0]:
             continue
         for size in range(
             max(3, len(old_lines) - size_difference), len(old_lines) + size_difference + 1
         ):
-            window = lines[first : first + size]
+            window = lines[first_index : first_index + size]
             if (
                 len(window) == size
                 and window[-1].text.strip() == old_lines[-1]
@@ -193,7 +195,9 @@ def _match_first_and_last(text: str, old: str, new: str) -> Iterator[SpanEdit]:
             ):
                 indent = _least_indent(_window_text(window))
                 yield _window_edit(
-                    window, old, _reindent(new, _least_indent(old.strip("\n")), indent)
+                    window,
+                    old_text,
+                    _reindent(new_text, _least_indent(old_text.strip("\n")), indent),
                 )
                 break
 

@@ -58,18 +58,18 @@ def entry_name(entry: WalkEntry) -> str:
 
 def _folder_tree(root: Path, folder: Path, abort: Abort) -> list[str]:
     contents: dict[Path, tuple[list[WalkEntry], int]] = {}
-    waiting = deque([(folder, GitignoreRules.rules_at(root, folder))])
+    folders_left = deque([(folder, GitignoreRules.rules_at(root, folder))])
     entries = 0
-    while waiting and entries < MAX_ENTRIES and len(contents) < MAX_FOLDERS_READ:
+    while folders_left and entries < MAX_ENTRIES and len(contents) < MAX_FOLDERS_READ:
         if abort.is_set():
             break
-        current, ignore = waiting.popleft()
+        current, ignore = folders_left.popleft()
         scanned = folder_entries(current, ignore)
-        listed = scanned[: min(MAX_ENTRIES_PER_FOLDER, MAX_ENTRIES - entries)]
-        contents[current] = (listed, len(scanned) - len(listed))
-        entries += len(listed)
-        waiting += [
-            (entry.path, ignore.rules_below(entry.path)) for entry in listed if entry.is_dir
+        listed_entries = scanned[: min(MAX_ENTRIES_PER_FOLDER, MAX_ENTRIES - entries)]
+        contents[current] = (listed_entries, len(scanned) - len(listed_entries))
+        entries += len(listed_entries)
+        folders_left += [
+            (entry.path, ignore.rules_below(entry.path)) for entry in listed_entries if entry.is_dir
         ]
     return _tree_lines(folder, contents, "  ")
 
@@ -77,13 +77,13 @@ def _folder_tree(root: Path, folder: Path, abort: Abort) -> list[str]:
 def _tree_lines(
     folder: Path, contents: dict[Path, tuple[list[WalkEntry], int]], indent: str
 ) -> list[str]:
-    entries, unlisted = contents[folder]
+    entries, unlisted_count = contents[folder]
     lines: list[str] = []
     for entry in entries:
         is_unread = entry.is_dir and entry.path not in contents
         lines.append(f"{indent}{entry_name(entry)}{' ...' if is_unread else ''}")
         if entry.is_dir and not is_unread:
             lines += _tree_lines(entry.path, contents, indent + "  ")
-    if unlisted:
-        lines.append(f"{indent}({unlisted} more)")
+    if unlisted_count:
+        lines.append(f"{indent}({unlisted_count} more)")
     return lines

@@ -111,9 +111,9 @@ class ReadTool:
         scrub = context.scrubber()
         try:
             root = context.root.resolve()
-            hidden = context.hidden_runs()
+            hidden_runs = context.hidden_runs()
             outcome = await run_in_thread(
-                context.abort, lambda: _show_path(place, arguments, root, hidden)
+                context.abort, lambda: _show_path(place, arguments, root, hidden_runs)
             )
             instructions = self._instructions.claim_new(
                 instruction_files_between(place.path, root, context.cwd), context
@@ -125,7 +125,7 @@ class ReadTool:
 
 
 def _show_path(
-    place: ResolvedPath, arguments: ReadArguments, root: Path, hidden: HiddenRuns
+    place: ResolvedPath, arguments: ReadArguments, root: Path, hidden_runs: HiddenRuns
 ) -> ToolOutcome:
     path = place.path
     if path.is_dir():
@@ -150,9 +150,9 @@ def _show_path(
         )
     text = TextFile.from_bytes(data).text
     if path.suffix.lower() == ".ipynb":
-        text = notebook_text(text, place.display_path, hidden)
+        text = notebook_text(text, place.display_path, hidden_runs)
     else:
-        text = without_hidden_cells(text, place.display_path, hidden).text
+        text = without_hidden_cells(text, place.display_path, hidden_runs).text
     return _numbered_lines(place, text, arguments.offset or 1, arguments.limit or MAX_LINES)
 
 
@@ -188,24 +188,33 @@ def _numbered_lines(place: ResolvedPath, text: str, offset: int, limit: int) -> 
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
-    total = len(lines)
-    if not total:
+    line_count = len(lines)
+    if not line_count:
         return ToolOutcome(place.display_path, f"{place.display_path} is empty.", {"lines": 0})
-    if offset > total:
-        raise UserError(f"{place.display_path} ends at line {total}, so there is no line {offset}.")
-    numbered: list[str] = []
+    if offset > line_count:
+        raise UserError(
+            f"{place.display_path} ends at line {line_count}, so there is no line {offset}."
+        )
+    numbered_lines: list[str] = []
     used_bytes = 0
     for number, line in enumerate(lines[offset - 1 : offset - 1 + limit], offset):
         entry = f"{number}: {_cut_line(line)}"
         used_bytes += len(entry.encode()) + 1
-        if numbered and (used_bytes > MAX_OUTPUT_BYTES or len(numbered) >= MAX_LINES):
+        if numbered_lines and (used_bytes > MAX_OUTPUT_BYTES or len(numbered_lines) >= MAX_LINES):
             break
-        numbered.append(entry)
-    last = offset + len(numbered) - 1
-    if last < total:
-        numbered.append(f"(Lines {last + 1} to {total} follow; read on with offset={last + 1}.)")
-    metadata = {"lines": total, "first": offset, "last": last, "truncated": last < total}
-    return ToolOutcome(place.display_path, "\n".join(numbered), metadata)
+        numbered_lines.append(entry)
+    last_line = offset + len(numbered_lines) - 1
+    if last_line < line_count:
+        numbered_lines.append(
+            f"(Lines {last_line + 1} to {line_count} follow; read on with offset={last_line + 1}.)"
+        )
+    metadata = {
+        "lines": line_count,
+        "first": offset,
+        "last": last_line,
+        "truncated": last_line < line_count,
+    }
+    return ToolOutcome(place.display_path, "\n".join(numbered_lines), metadata)
 
 
 def _cut_line(line: str) -> str:
@@ -214,19 +223,21 @@ def _cut_line(line: str) -> str:
     return f"{line[:MAX_LINE_CHARS]}... ({len(line) - MAX_LINE_CHARS} more characters in this line)"
 
 
-def notebook_text(text: str, name: str = "n.ipynb", hidden: HiddenRuns = NONE_HIDDEN) -> str:
+def notebook_text(text: str, name: str = "n.ipynb", hidden_runs: HiddenRuns = NONE_HIDDEN) -> str:
     """Return a notebook's JSON as text: its cells with ids, and the beginnings of their text outputs.
 
     Cells that are hidden from the agent are only counted, at the end. Raises BrokenNotebook.
     """
-    visible = without_hidden_cells(text, name, hidden)
+    visible_text = without_hidden_cells(text, name, hidden_runs)
     try:
         cells = json.loads(text)["cells"]
-        numbered = [pair for pair in enumerate(cells, 1) if not is_hidden_cell(pair[1], hidden)]
+        numbered = [
+            pair for pair in enumerate(cells, 1) if not is_hidden_cell(pair[1], hidden_runs)
+        ]
         cell_texts = [_cell_text(number, cell) for number, cell in numbered]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         # No notebook, a broken one, or one of an older format: return its text unchanged.
-        return visible.text
+        return visible_text.text
     hidden_count = len(cells) - len(cell_texts)
     if hidden_count:
         cell_texts.append(f"({_cell_count_text(hidden_count)} kept from you by the user.)")
@@ -238,10 +249,10 @@ def _cell_count_text(number: int) -> str:
 
 
 def _cell_text(number: int, cell: dict[str, Any]) -> str:
-    head = f"--- cell {number} ({cell['cell_type']}, id {cell.get('id', 'none')})"
+    heading = f"--- cell {number} ({cell['cell_type']}, id {cell.get('id', 'none')})"
     outputs = [text for output in cell.get("outputs", []) if (text := _output_text(output))]
     output_sections = [f"--- output\n{text}" for text in outputs]
-    return "\n".join([head, _source_text(cell["source"]).rstrip("\n"), *output_sections])
+    return "\n".join([heading, _source_text(cell["source"]).rstrip("\n"), *output_sections])
 
 
 def _output_text(output: dict[str, Any]) -> str:
@@ -262,8 +273,10 @@ def _source_text(source: str | list[str]) -> str:
 def instruction_files_between(path: Path, root: Path, cwd: Path) -> tuple[Path, ...]:
     """Return the instruction files of the folders above ``path`` and below ``cwd``, outermost first."""
     root, cwd = root.resolve(), cwd.resolve()
-    known = {cwd, *cwd.parents}
-    folders = [folder for folder in path.parents if root in folder.parents and folder not in known]
+    known_folders = {cwd, *cwd.parents}
+    folders = [
+        folder for folder in path.parents if root in folder.parents and folder not in known_folders
+    ]
     files = (_first_instruction_file(folder) for folder in reversed(folders))
     return tuple(file for file in files if file is not None and file != path)
 
@@ -285,14 +298,14 @@ class ShownInstructions:
         """Return the paths that were not shown yet, and count them as shown."""
         if not paths:
             return ()
-        message_id, claimed = self._shown_paths.get(context.session_id, ("", set()))
+        message_id, claimed_paths = self._shown_paths.get(context.session_id, ("", set()))
         if message_id != context.message_id:
-            claimed = set()
-        self._shown_paths[context.session_id] = (context.message_id, claimed)
-        shown = claimed | set(_shown_instructions(context.messages))
-        new = tuple(path for path in paths if str(path) not in shown)
-        claimed.update(map(str, new))
-        return new
+            claimed_paths = set()
+        self._shown_paths[context.session_id] = (context.message_id, claimed_paths)
+        shown_paths = claimed_paths | set(_shown_instructions(context.messages))
+        new_paths = tuple(path for path in paths if str(path) not in shown_paths)
+        claimed_paths.update(map(str, new_paths))
+        return new_paths
 
 
 def _shown_instructions(messages: Messages) -> Iterator[str]:
@@ -303,8 +316,10 @@ def _shown_instructions(messages: Messages) -> Iterator[str]:
             return
         for part in message.parts:
             if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
-                shown = part.state.metadata.get(INSTRUCTIONS_KEY)
-                yield from (str(path) for path in shown) if isinstance(shown, list) else ()
+                shown_paths = part.state.metadata.get(INSTRUCTIONS_KEY)
+                yield from (
+                    (str(path) for path in shown_paths) if isinstance(shown_paths, list) else ()
+                )
 
 
 def with_instructions(outcome: ToolOutcome, paths: Sequence[Path], root: Path) -> ToolOutcome:
@@ -320,14 +335,14 @@ def with_instructions(outcome: ToolOutcome, paths: Sequence[Path], root: Path) -
 
 
 def _instructions_text(path: Path, root: Path) -> str:
-    shown = recorded_name(path.relative_to(root).as_posix())
+    shown_name = recorded_name(path.relative_to(root).as_posix())
     try:
         data = read_for_prompt(path, root, MAX_INSTRUCTION_BYTES + 1)
     except UnreadableForPrompt as reason:
-        return INSTRUCTIONS_LEFT_OUT.format(path=shown, reason=reason)
+        return INSTRUCTIONS_LEFT_OUT.format(path=shown_name, reason=reason)
     except OSError:
         return ""
     text = data[:MAX_INSTRUCTION_BYTES].decode("utf-8", "replace").strip()
     if len(data) > MAX_INSTRUCTION_BYTES:
-        text = f"{text}\n{INSTRUCTIONS_CUT.format(path=shown)}"
-    return INSTRUCTIONS_SHOWN.format(path=shown, text=text) if text else ""
+        text = f"{text}\n{INSTRUCTIONS_CUT.format(path=shown_name)}"
+    return INSTRUCTIONS_SHOWN.format(path=shown_name, text=text) if text else ""

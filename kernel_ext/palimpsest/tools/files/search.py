@@ -68,8 +68,8 @@ class GlobTool:
         """Ask for permission and return the files that match, newest first."""
         base, pattern = split_base(arguments.pattern)
         name_pattern = compile_glob(pattern)
-        start = base if base.startswith(("/", "~")) else f"{arguments.path}/{base}"
-        place = await resolve_permitted_folder(context, start)
+        start_path = base if base.startswith(("/", "~")) else f"{arguments.path}/{base}"
+        place = await resolve_permitted_folder(context, start_path)
         await context.ask(
             self.permission, [arguments.pattern], title=f"Find {arguments.pattern}", always=["*"]
         )
@@ -101,7 +101,7 @@ class _NameSearch:
 
     def _matching_names(self, *, include_ignored: bool) -> list[Path]:
         deadline = time.monotonic() + MAX_SEARCH_SECONDS
-        matches: list[tuple[float, str, Path]] = []
+        dated_matches: list[tuple[float, str, Path]] = []
         for entry in walk_files(self.root, self.folder, include_ignored=include_ignored):
             if self.abort.is_set():
                 raise Aborted(self.abort.reason)
@@ -111,8 +111,8 @@ class _NameSearch:
             if self.name_pattern.match(
                 recorded_name(entry.path.relative_to(self.folder).as_posix())
             ):
-                matches.append((-_modified_time(entry.path), str(entry.path), entry.path))
-        return [path for _, _, path in sorted(matches)]
+                dated_matches.append((-_modified_time(entry.path), str(entry.path), entry.path))
+        return [path for _, _, path in sorted(dated_matches)]
 
 
 def _modified_time(path: Path) -> float:
@@ -184,13 +184,15 @@ def compile_regex(pattern: str) -> "regex.Pattern[str]":
         ) from error
 
 
-def first_match(pattern: "regex.Pattern[str]", line: str, where: str) -> "regex.Match[str] | None":
+def first_match(
+    pattern: "regex.Pattern[str]", line: str, location: str
+) -> "regex.Match[str] | None":
     """Return the first match in a line; raises UserError where that takes too long."""
     try:
         return pattern.search(line, timeout=MAX_MATCH_SECONDS, concurrent=True)
     except TimeoutError as error:
         raise UserError(
-            f"{pattern.pattern!r} takes too long on {where}: nested repeats make the search grow without end. Write it "
+            f"{pattern.pattern!r} takes too long on {location}: nested repeats make the search grow without end. Write it "
             "without a repeat inside a repeat."
         ) from error
 
@@ -209,7 +211,7 @@ def required_bytes(pattern: str) -> bytes | None:
         return None
     bracket = GROUPING.search(pattern)
     head = pattern[: bracket.start()] if bracket else pattern
-    longest = ""
+    longest_literal = ""
     for match in LITERAL_RUN.finditer(head):
         token = match[0]
         if token == "\\":
@@ -219,8 +221,8 @@ def required_bytes(pattern: str) -> bytes | None:
             continue
         # A repeat or an option applies to the last character before it.
         run = token[:-1] if pattern[match.end() : match.end() + 1] in set("*?{") else token
-        longest = max(longest, run, key=len)
-    return longest.encode() if len(longest) >= MIN_PREFILTER_CHARS else None
+        longest_literal = max(longest_literal, run, key=len)
+    return longest_literal.encode() if len(longest_literal) >= MIN_PREFILTER_CHARS else None
 
 
 @dataclass
@@ -231,15 +233,15 @@ class _LineSearch:
     literal_bytes: bytes | None
     abort: Abort
     root: Path
-    hidden: HiddenRuns = NONE_HIDDEN
+    hidden_runs: HiddenRuns = NONE_HIDDEN
     hits_by_file: dict[str, list[str]] = field(default_factory=dict)
     count: int = 0
     notes: list[str] = field(default_factory=list)
 
-    def run(self, start: Path, include: re.Pattern[str] | None) -> None:
+    def run(self, start_path: Path, include: re.Pattern[str] | None) -> None:
         """Search a file or folder until it is done or a limit of lines or time is reached; raises Aborted."""
         deadline = time.monotonic() + MAX_SEARCH_SECONDS
-        for path in self._files(start, include):
+        for path in self._files(start_path, include):
             if self.abort.is_set():
                 raise Aborted(self.abort.reason)
             if self.count >= MAX_HITS:
@@ -253,13 +255,13 @@ class _LineSearch:
                 )
                 return
 
-    def _files(self, start: Path, include: re.Pattern[str] | None) -> Iterator[Path]:
-        if start.is_file():
-            yield start
+    def _files(self, start_path: Path, include: re.Pattern[str] | None) -> Iterator[Path]:
+        if start_path.is_file():
+            yield start_path
             return
-        for entry in walk_files(self.root, start):
+        for entry in walk_files(self.root, start_path):
             if include and not include.match(
-                recorded_name(entry.path.relative_to(start).as_posix())
+                recorded_name(entry.path.relative_to(start_path).as_posix())
             ):
                 continue
             if not entry.is_link and not is_key_file(_shown_name(entry.path, self.root)):
@@ -277,7 +279,7 @@ class _LineSearch:
             return
         try:
             text = without_hidden_cells(
-                TextFile.from_bytes(data).text, shown_name, self.hidden
+                TextFile.from_bytes(data).text, shown_name, self.hidden_runs
             ).text
         except BrokenNotebook:
             self.notes.append(
@@ -307,10 +309,10 @@ class _LineSearch:
         self.notes.append(f"({shown_name} was not searched: it has {size:,} bytes.)")
         return b""
 
-    def as_text(self, pattern: str, where: str) -> str:
+    def as_text(self, pattern: str, location: str) -> str:
         """Return the matches as text, file by file."""
         lines = [line for shown, matches in self.hits_by_file.items() for line in (shown, *matches)]
-        return "\n".join((lines or [f"No line matches {pattern!r} in {where}."]) + self.notes)
+        return "\n".join((lines or [f"No line matches {pattern!r} in {location}."]) + self.notes)
 
 
 def _shown_name(path: Path, root: Path) -> str:

@@ -85,20 +85,20 @@ class WriteTool:
         """Show the diff, ask for permission, and write the file."""
         place = await resolve_permitted(context, arguments.path, writing=True)
         _refuse_notebook(place, context)
-        before = await _current_bytes(place)
-        file = TextFile(arguments.content) if before is None else _decode_file(before, place)
-        _refuse_hidden_cells(file.text if before is not None else "", place, context)
-        if before is not None:
+        old_bytes = await _current_bytes(place)
+        file = TextFile(arguments.content) if old_bytes is None else _decode_file(old_bytes, place)
+        _refuse_hidden_cells(file.text if old_bytes is not None else "", place, context)
+        if old_bytes is not None:
             _refuse_placeholder(file.text, arguments.content, place)
-        after = file.with_text(arguments.content)
-        after, data = _encode_replaced(after, place)
-        old = file.text if before is not None else ""
-        diff = await asyncio.to_thread(unified_difference, old, after.text, place.display_path)
-        verb = "Create" if before is None else "Replace"
+        new_bytes = file.with_text(arguments.content)
+        new_bytes, data = _encode_replaced(new_bytes, place)
+        old = file.text if old_bytes is not None else ""
+        diff = await asyncio.to_thread(unified_difference, old, new_bytes.text, place.display_path)
+        verb = "Create" if old_bytes is None else "Replace"
         await _ask_permission(context, self.permission, place, f"{verb} {place.display_path}", diff)
-        await _write_if_unchanged(place, before, data)
-        lines = len(after.text.splitlines())
-        verb_past = "Created" if before is None else "Replaced"
+        await _write_if_unchanged(place, old_bytes, data)
+        lines = len(new_bytes.text.splitlines())
+        verb_past = "Created" if old_bytes is None else "Replaced"
         line_count = "1 line" if lines == 1 else f"{lines} lines"
         output = f"{verb_past} {place.display_path} ({line_count})."
         return ToolOutcome(
@@ -125,10 +125,10 @@ class EditTool:
         """Find the places, show the diff, ask for permission, and write the file."""
         place = await resolve_permitted(context, arguments.path, writing=True)
         _refuse_notebook(place, context)
-        before = await _current_bytes(place)
-        if before is None:
+        old_bytes = await _current_bytes(place)
+        if old_bytes is None:
             raise missing_path_error(place)
-        file = _decode_file(before, place)
+        file = _decode_file(old_bytes, place)
         _refuse_hidden_cells(file.text, place, context)
         edited, notes = await asyncio.to_thread(
             _apply_edits, file, arguments.edits, place.display_path
@@ -138,16 +138,16 @@ class EditTool:
             unified_difference, file.text, edited.text, place.display_path
         )
         await _ask_permission(context, self.permission, place, f"Edit {place.display_path}", diff)
-        await _write_if_unchanged(place, before, data)
+        await _write_if_unchanged(place, old_bytes, data)
         output = "\n".join([f"Edited {place.display_path}.", *notes])
         return ToolOutcome(
             place.display_path, output, {"diff": limited_diff(context.scrubber()(diff))}
         )
 
 
-def _refuse_placeholder(old: str, new: str, place: ResolvedPath) -> None:
+def _refuse_placeholder(old_text: str, new_text: str, place: ResolvedPath) -> None:
     """Raise UserError if the new content would overwrite a secret with its redaction placeholder."""
-    if REDACTED in new and REDACTED not in old and scrub(old) != old:
+    if REDACTED in new_text and REDACTED not in old_text and scrub(old_text) != old_text:
         raise UserError(
             f"The content has {REDACTED}, which stands for a secret in {place.display_path} that you were not shown: "
             "written, the secret would be lost. Change the other lines with edit."
@@ -247,14 +247,16 @@ def _escaped_surrogate(letter: str) -> str:
     return f"The new text holds {letter!r}, which is half of a character. Write it whole."
 
 
-async def _write_if_unchanged(place: ResolvedPath, before: bytes | None, after: bytes) -> None:
+async def _write_if_unchanged(
+    place: ResolvedPath, old_bytes: bytes | None, new_bytes: bytes
+) -> None:
     now = await _current_bytes(place)
-    if now != before:
+    if now != old_bytes:
         raise UserError(
             f"{place.display_path} changed while the question was open, so nothing was written. Read it again."
         )
     try:
-        await asyncio.to_thread(replace_real, place.path, after)
+        await asyncio.to_thread(replace_real, place.path, new_bytes)
     except OSError as error:
         raise UserError(f"{disk_reason(error)}: {place.display_path} cannot be written.") from error
 
@@ -273,18 +275,18 @@ def _apply_edits(file: TextFile, edits: list[Replacement], name: str) -> tuple[T
 
 
 def _find_match(text: str, edit: Replacement, name: str, prefix: str) -> EditMatch:
-    old, new = edit.old.replace("\r\n", "\n"), edit.new.replace("\r\n", "\n")
-    if not old:
+    old_text, new_text = edit.old.replace("\r\n", "\n"), edit.new.replace("\r\n", "\n")
+    if not old_text:
         raise UserError(
             f"{prefix}old is empty. Use write to create a file, or name the text to replace."
         )
-    if old == new:
+    if old_text == new_text:
         raise UserError(
             f"{prefix}old and new are the same, so there is nothing to change in {name}."
         )
-    match = find_edit(text, old, new)
+    match = find_edit(text, old_text, new_text)
     if not match.spans:
-        raise UserError(prefix + _not_found_text(text, old, name))
+        raise UserError(prefix + _not_found_text(text, old_text, name))
     if len(match.spans) > 1 and not edit.replace_all:
         lines = [line_of(text, span.start) for span in match.spans]
         line_numbers = ", ".join(str(line) for line in lines[:MAX_NAMED_PLACES])
@@ -296,8 +298,8 @@ def _find_match(text: str, edit: Replacement, name: str, prefix: str) -> EditMat
     return match
 
 
-def _not_found_text(text: str, old: str, name: str) -> str:
-    closest = closest_line(text, old)
+def _not_found_text(text: str, old_text: str, name: str) -> str:
+    closest = closest_line(text, old_text)
     if closest is None:
         return (
             f"old does not occur in {name}, nor anything like its first line. Read the file again."
@@ -322,14 +324,12 @@ def _line_range_text(text: str, span: SpanEdit) -> str:
     return str(first) if first == last else f"{first} to {last}"
 
 
-def unified_difference(before: str, after: str, name: str) -> str:
+def unified_difference(old_text: str, new_text: str, name: str) -> str:
     """Return the unified diff that the user is asked about."""
-    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    if len(old) + len(new) > MAX_DIFF_LINES:
-        return (
-            f"--- {name}\n+++ {name}\n(too long to compare: {len(old)} lines become {len(new)})\n"
-        )
-    lines = difflib.unified_diff(old, new, f"a/{name}", f"b/{name}")
+    old_lines, new_lines = old_text.splitlines(keepends=True), new_text.splitlines(keepends=True)
+    if len(old_lines) + len(new_lines) > MAX_DIFF_LINES:
+        return f"--- {name}\n+++ {name}\n(too long to compare: {len(old_lines)} lines become {len(new_lines)})\n"
+    lines = difflib.unified_diff(old_lines, new_lines, f"a/{name}", f"b/{name}")
     return "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
     )

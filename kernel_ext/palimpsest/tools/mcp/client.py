@@ -276,11 +276,11 @@ def _transport(
 def _connection_failure(
     name: str, error: Exception, broken_bounds: Sequence[str], stderr_text: str
 ) -> ServerFailed:
-    first = _first_error(error)
+    first_error = _first_error(error)
     if broken_bounds:
         return ServerFailed(stopped_text(name, broken_bounds[0]), is_lost=True)
-    if isinstance(first, ServerFailed):
-        return first
+    if isinstance(first_error, ServerFailed):
+        return first_error
     return ServerFailed(
         f"The MCP server {name!r} cannot be used: {_error_line(error)}{stderr_text}.", is_lost=True
     )
@@ -313,12 +313,12 @@ def _remote_tool(tool: Any) -> RemoteTool:
 def _repair_tool_lists(session: Any) -> None:
     """Make the package's session repair lists of tools before it validates them, if its version allows that."""
     dispatcher: Any = getattr(session, "_dispatcher", None)
-    send = getattr(dispatcher, "send_raw_request", None)
-    if send is None:
+    send_request = getattr(dispatcher, "send_raw_request", None)
+    if send_request is None:
         return
 
     async def send_and_repair(method: str, *arguments: Any, **options: Any) -> Any:
-        result = await send(method, *arguments, **options)
+        result = await send_request(method, *arguments, **options)
         return with_readable_tools(result) if method == "tools/list" else result
 
     with suppress(AttributeError):

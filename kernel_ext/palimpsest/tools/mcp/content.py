@@ -33,7 +33,7 @@ def call_outcome(title: str, result: RemoteResult, scrub: Callable[[str], str]) 
     """Return the outcome of a call's result; raises UserError if the server reports a failure."""
     texts, attachments = _texts_and_attachments(result.contents)
     structured = _structured_json(result)
-    if structured and not any(piece.kind == "text" for piece in result.contents):
+    if structured and not any(content.kind == "text" for content in result.contents):
         texts.insert(0, structured)
     text = scrub(_shortened_text("\n\n".join(text for text in texts if text), MAX_TEXT_CHARS))
     if result.is_error:
@@ -48,10 +48,10 @@ def call_outcome(title: str, result: RemoteResult, scrub: Callable[[str], str]) 
 
 
 def resource_outcome(
-    server: str, uri: str, pieces: Sequence[McpContent], scrub: Callable[[str], str]
+    server: str, uri: str, contents: Sequence[McpContent], scrub: Callable[[str], str]
 ) -> ToolOutcome:
     """Return the outcome of reading a resource; its attachments have the resource as source."""
-    result = call_outcome(uri, RemoteResult(tuple(pieces)), scrub)
+    result = call_outcome(uri, RemoteResult(tuple(contents)), scrub)
     source = ResourceSource(type="resource", client_name=server, uri=scrub(uri))
     attachments = (
         attachment.model_copy(update={"source": source}) for attachment in result.attachments
@@ -83,38 +83,40 @@ def _quoted_instructions(text: str) -> str:
     )
 
 
-def _texts_and_attachments(pieces: Sequence[McpContent]) -> tuple[list[str], list[Attachment]]:
+def _texts_and_attachments(contents: Sequence[McpContent]) -> tuple[list[str], list[Attachment]]:
     texts: list[str] = []
     attachments: list[Attachment] = []
-    for piece in pieces:
-        if piece.kind != "blob":
-            texts.append(piece.text)
+    for content in contents:
+        if content.kind != "blob":
+            texts.append(content.text)
             continue
         try:
-            file = _attached_file(piece)
+            file = _attached_file(content)
         except UserError as problem:
             sentence = str(problem).rstrip(".")
-            texts.append(f"[{piece.name or 'A file'} ({piece.mime}) was left out: {sentence}.]")
+            texts.append(f"[{content.name or 'A file'} ({content.mime}) was left out: {sentence}.]")
         else:
-            name = piece.name or None
+            name = content.name or None
             attachments.append(Attachment(mime=file.mime, filename=name, url=file.url))
     return texts, attachments
 
 
-def _attached_file(piece: McpContent) -> FittedImage:
+def _attached_file(content: McpContent) -> FittedImage:
     """Return a file that can be attached; raises UserError for others."""
-    if piece.mime not in SIGNATURES:
+    if content.mime not in SIGNATURES:
         raise UserError("no model can read this kind of file")
-    if len(piece.data) * 3 // 4 > MAX_BLOB_BYTES:
+    if len(content.data) * 3 // 4 > MAX_BLOB_BYTES:
         raise UserError(f"it is larger than {MAX_BLOB_BYTES // 1_000_000} MB")
     try:
-        data = base64.b64decode(piece.data, validate=True)
+        data = base64.b64decode(content.data, validate=True)
     except (binascii.Error, ValueError) as error:
         raise UserError("it is not valid base64") from error
-    if not SIGNATURES[piece.mime](data):
+    if not SIGNATURES[content.mime](data):
         raise UserError("it is not what it is said to be")
     return (
-        fit_image(data, "it") if piece.mime.startswith("image/") else FittedImage(piece.mime, data)
+        fit_image(data, "it")
+        if content.mime.startswith("image/")
+        else FittedImage(content.mime, data)
     )
 
 

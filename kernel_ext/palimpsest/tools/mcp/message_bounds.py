@@ -32,21 +32,23 @@ class MessageSplitter:
     Contract: holds at most ``MESSAGE_BYTES`` and one piece; takes time in proportion to the bytes.
     """
 
-    def __init__(self, end: "re.Pattern[bytes] | None") -> None:
-        self._end = end
+    def __init__(self, end_pattern: "re.Pattern[bytes] | None") -> None:
+        self._end = end_pattern
         """Matches the end of a message; None where all bytes are one message."""
         self._incomplete_message = bytearray()
 
-    def complete_messages(self, piece: bytes) -> Iterator[bytes]:
+    def complete_messages(self, chunk: bytes) -> Iterator[bytes]:
         """Yield each message that ends in this piece; raises MessageTooLarge."""
         search_start = max(0, len(self._incomplete_message) - MAX_END_BYTES)
-        self._incomplete_message += piece
-        start = 0
+        self._incomplete_message += chunk
+        message_start = 0
         if self._end is not None:
             for match in self._end.finditer(self._incomplete_message, search_start):
-                yield self._checked_message(bytes(self._incomplete_message[start : match.end()]))
-                start = match.end()
-            del self._incomplete_message[:start]
+                yield self._checked_message(
+                    bytes(self._incomplete_message[message_start : match.end()])
+                )
+                message_start = match.end()
+            del self._incomplete_message[:message_start]
         _check_length(len(self._incomplete_message))
 
     def remaining_bytes(self) -> bytes:

@@ -29,16 +29,16 @@ def with_readable_tools(result: Any) -> Any:
 
 def _repaired_tool(tool: Any) -> dict[str, Any]:
     fields = tool if isinstance(tool, dict) else {}
-    repaired: dict[str, Any] = {
+    repaired_fields: dict[str, Any] = {
         "name": _text_or_empty(fields.get("name")),
         "inputSchema": _repaired_schema(fields),
     }
     for key in ("title", "description"):
         if _text_or_empty(fields.get(key)):
-            repaired[key] = fields[key]
+            repaired_fields[key] = fields[key]
     annotations = fields.get("annotations")
     if isinstance(annotations, dict):
-        repaired["annotations"] = {
+        repaired_fields["annotations"] = {
             key: value
             for key, value in annotations.items()
             if (
@@ -47,7 +47,7 @@ def _repaired_tool(tool: Any) -> dict[str, Any]:
                 else key != "title" or _text_or_empty(value)
             )
         }
-    return repaired
+    return repaired_fields
 
 
 def _repaired_schema(tool: Mapping[str, Any]) -> dict[str, Any]:
@@ -55,15 +55,17 @@ def _repaired_schema(tool: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(schema, dict):
         return dict(ANY_INPUT)
     # The protocol requires ``type``; adding it does not change the meaning.
-    repaired = {**schema, "type": "object"}
-    if not isinstance(repaired.get("$schema", ""), str):
-        del repaired["$schema"]
-    if "properties" in repaired:
-        repaired["properties"] = _repaired_properties(repaired["properties"])
-    if "required" in repaired:
-        required = repaired["required"] if isinstance(repaired["required"], list) else []
-        repaired["required"] = [name for name in required if isinstance(name, str)]
-    return repaired
+    repaired_fields = {**schema, "type": "object"}
+    if not isinstance(repaired_fields.get("$schema", ""), str):
+        del repaired_fields["$schema"]
+    if "properties" in repaired_fields:
+        repaired_fields["properties"] = _repaired_properties(repaired_fields["properties"])
+    if "required" in repaired_fields:
+        required = (
+            repaired_fields["required"] if isinstance(repaired_fields["required"], list) else []
+        )
+        repaired_fields["required"] = [name for name in required if isinstance(name, str)]
+    return repaired_fields
 
 
 def _repaired_properties(value: Any) -> dict[str, Any]:

@@ -43,11 +43,11 @@ class McpTool:
 
     concurrent = True
 
-    def __init__(self, server: McpServer, offered: OfferedTool) -> None:
-        tool = offered.remote
+    def __init__(self, server: McpServer, offered_tool: OfferedTool) -> None:
+        tool = offered_tool.remote
         self.server = server
-        self.offered_tool = offered
-        self.name, self.permission = offered.name, offered.permission
+        self.offered_tool = offered_tool
+        self.name, self.permission = offered_tool.name, offered_tool.permission
         self.description = tool.description[:MAX_DESCRIPTION_CHARS] or f"The tool {tool.name}."
         self.arguments = schema_arguments(self.name, tool.schema)
         self.approved_as = approval_text(server.name, server.address, tool)
@@ -96,27 +96,27 @@ class ListResources:
 
     async def run(self, arguments: _ServerArgument, context: ToolContext) -> ToolOutcome:
         """Ask for permission, and list the resources or templates of the named server or of all."""
-        chosen = (
+        chosen_servers = (
             [_find_server(self._servers(), arguments.server)]
             if arguments.server
             else self._servers()
         )
-        patterns = [f"mcp:{server.name}:*" for server in chosen]
+        patterns = [f"mcp:{server.name}:*" for server in chosen_servers]
         await context.ask("read", patterns, title=self.name, always=patterns)
-        blocks = [await self._block(server, context) for server in chosen]
+        blocks = [await self._block(server, context) for server in chosen_servers]
         text = "\n\n".join(blocks) or "No server that is connected has resources."
-        title = arguments.server or f"{len(chosen)} servers"
+        title = arguments.server or f"{len(chosen_servers)} servers"
         return ToolOutcome(title, context.scrubber()(text))
 
     async def _block(self, server: McpServer, context: ToolContext) -> str:
         try:
             work = server.resources(templates=self._lists_templates)
-            listed = await run_until_abort(context.abort, work)
+            listed_items = await run_until_abort(context.abort, work)
         except ServerFailed as problem:
             return str(problem)
-        lines = [_resource_line(resource) for resource in listed[:MAX_LISTED_RESOURCES]]
-        if len(listed) > MAX_LISTED_RESOURCES:
-            lines.append(f"({len(listed) - MAX_LISTED_RESOURCES} more are not listed.)")
+        lines = [_resource_line(resource) for resource in listed_items[:MAX_LISTED_RESOURCES]]
+        if len(listed_items) > MAX_LISTED_RESOURCES:
+            lines.append(f"({len(listed_items) - MAX_LISTED_RESOURCES} more are not listed.)")
         return "\n".join([f"{server.name}:", *(lines or ["(none)"])])
 
 

@@ -174,49 +174,49 @@ class McpServer:
 
     # The connection's own task
 
-    async def _keep_connection(self, end: asyncio.Event) -> None:
+    async def _keep_connection(self, end_event: asyncio.Event) -> None:
         loop = asyncio.get_running_loop()
         seconds = client.CONNECT_SECONDS
         timeout_sentence = f"The MCP server {self.name!r} was silent for {seconds:g} seconds."
         # Report the timeout separately, since ending a process that does not react takes longer.
         timeout_failure = ServerFailed(timeout_sentence, is_slow=True)
         timeout_handle = loop.call_later(
-            seconds + GRACE_SECONDS, self._on_connect_failed, end, timeout_failure
+            seconds + GRACE_SECONDS, self._on_connect_failed, end_event, timeout_failure
         )
         try:
             await asyncio.to_thread(client.import_package)
-            if end.is_set():
+            if end_event.is_set():
                 return
             async with client.connect(
                 self.spec,
                 self._environment,
                 root=self._root,
                 on_change=self._on_list_changed,
-                on_lost=lambda why: self._on_connection_lost(end, why),
-                on_begin=lambda abort: self._on_begin(end, abort),
+                on_lost=lambda why: self._on_connection_lost(end_event, why),
+                on_begin=lambda abort: self._on_begin(end_event, abort),
             ) as connection:
-                await self._hold_connection(connection, end, timeout_handle)
+                await self._hold_connection(connection, end_event, timeout_handle)
         except ServerFailed as problem:
-            self._on_connect_failed(end, problem)
+            self._on_connect_failed(end_event, problem)
         except Exception as error:  # noqa: BLE001  a server's error must not reach the engine
             description = f"{type(error).__name__}: {error}"
-            self._record_failure(end, f"The MCP server {self.name!r} failed: {description}.")
+            self._record_failure(end_event, f"The MCP server {self.name!r} failed: {description}.")
         finally:
             timeout_handle.cancel()
-            self._on_end(end)
+            self._on_end(end_event)
 
-    def _on_begin(self, end: asyncio.Event, abort: Callable[[], None]) -> None:
+    def _on_begin(self, end_event: asyncio.Event, abort: Callable[[], None]) -> None:
         """Store the function that aborts the connection, or call it if the connection was ended already."""
-        if end.is_set():
+        if end_event.is_set():
             abort()
-        elif end is self._end_event:
+        elif end_event is self._end_event:
             self._abort_connecting = abort
 
     async def _hold_connection(
-        self, connection: client.Connection, end: asyncio.Event, watch: asyncio.TimerHandle
+        self, connection: client.Connection, end_event: asyncio.Event, watch: asyncio.TimerHandle
     ) -> None:
         listing = await self._list_tools(connection)
-        if end.is_set():
+        if end_event.is_set():
             return
         watch.cancel()
         self.listing = listing
@@ -228,7 +228,7 @@ class McpServer:
         self._settled_event.set()
         listening = asyncio.ensure_future(self._listen_for_changes(connection))
         try:
-            await end.wait()
+            await end_event.wait()
         finally:
             listening.cancel()
             with suppress(asyncio.CancelledError):
@@ -242,31 +242,31 @@ class McpServer:
     def _on_list_changed(self) -> None:
         self._is_list_outdated = True
 
-    def _on_connection_lost(self, end: asyncio.Event, reason: str) -> None:
+    def _on_connection_lost(self, end_event: asyncio.Event, reason: str) -> None:
         if reason:
-            self._record_failure(end, client.stopped_text(self.name, reason))
-        elif self.state == "connected" and not end.is_set():
-            self._record_failure(end, f"The MCP server {self.name!r} ended.")
+            self._record_failure(end_event, client.stopped_text(self.name, reason))
+        elif self.state == "connected" and not end_event.is_set():
+            self._record_failure(end_event, f"The MCP server {self.name!r} ended.")
 
-    def _on_connect_failed(self, end: asyncio.Event, problem: ServerFailed) -> None:
+    def _on_connect_failed(self, end_event: asyncio.Event, problem: ServerFailed) -> None:
         """Record the failure of an attempt to connect."""
-        if end is self._end_event and not end.is_set():
+        if end_event is self._end_event and not end_event.is_set():
             self.is_slow = problem.is_slow
-        self._record_failure(end, str(problem))
+        self._record_failure(end_event, str(problem))
 
-    def _record_failure(self, end: asyncio.Event, sentence: str) -> None:
+    def _record_failure(self, end_event: asyncio.Event, sentence: str) -> None:
         """Record the failure of a connection, unless another one has replaced it."""
-        if end is not self._end_event or end.is_set():
+        if end_event is not self._end_event or end_event.is_set():
             return
         self._connection = None
         self.is_awaited = self.state == "connected"
         self.failures += 1
         self.state, self.problem = "failed", sentence
-        end.set()
+        end_event.set()
         self._settled_event.set()
 
-    def _on_end(self, end: asyncio.Event) -> None:
-        if end is not self._end_event:
+    def _on_end(self, end_event: asyncio.Event) -> None:
+        if end_event is not self._end_event:
             return
         self._connection = self._abort_connecting = None
         if self.state != "failed":

@@ -113,16 +113,16 @@ class McpServers:
         A server that was connecting at the step before is offered now, or tried again if it did not answer in time.
         Waits for no server.
         """
-        settled = [server for server in self._late_servers if server.state != "connecting"]
-        for server in settled:
+        settled_servers = [server for server in self._late_servers if server.state != "connecting"]
+        for server in settled_servers:
             if server.state == "failed" and server.is_slow and not self._is_closed:
                 self._connect(server)
         changed = await asyncio.gather(*(server.refresh_tools() for server in self._servers))
         self._late_servers = [server for server in self._servers if server.state == "connecting"]
-        if not settled and not any(changed):
+        if not settled_servers and not any(changed):
             return ()
         news = self._new_problems(self._update_offered_tools())
-        connected = [server for server in settled if server.state == "connected"]
+        connected = [server for server in settled_servers if server.state == "connected"]
         return (*(_ready_sentence(server) for server in connected), *news)
 
     async def connect_for_tools(self, tools: Sequence[str]) -> str:
@@ -210,12 +210,12 @@ class McpServers:
 
     def _new_problems(self, clashes: Sequence[str]) -> list[str]:
         problems = [self._problem_of(server) for server in self._servers if server.spec.enabled]
-        late = [
+        late_servers = [
             server for server in self._servers if server.state == "connecting" and server.is_awaited
         ]
         problems += [
             f"The MCP server {server.name!r} is not ready yet; its tools come with a later step or prompt."
-            for server in late
+            for server in late_servers
         ]
         current = [sentence for sentence in dict.fromkeys((*problems, *clashes)) if sentence]
         new = [sentence for sentence in current if sentence not in self._reported_names]
@@ -226,7 +226,7 @@ class McpServers:
     def _update_offered_tools(self) -> list[str]:
         """Update the registry to the connected servers' tools; returns sentences about tools left out."""
         clashes: list[str] = []
-        offered: dict[str, tuple[McpServer, OfferedTool]] = {}
+        offered_tools: dict[str, tuple[McpServer, OfferedTool]] = {}
         names = {
             name.casefold(): name for name in self._registry.names if not self._is_of_server(name)
         }
@@ -239,10 +239,10 @@ class McpServers:
                 if conflict:
                     problems.append((tool.remote.name, conflict))
                 else:
-                    offered[tool.name] = (server, tool)
+                    offered_tools[tool.name] = (server, tool)
                     names[tool.name.casefold()] = tool.name
             clashes += [*server.listing.left_out, *left_out_texts(server.name, problems)]
-        self._update_registry(offered)
+        self._update_registry(offered_tools)
         self._update_resource_tools()
         return clashes
 
@@ -263,21 +263,25 @@ class McpServers:
         return f"there is another tool {other!r}" if other is not None else ""
 
     def _update_registry(self, tools: Mapping[str, tuple[McpServer, OfferedTool]]) -> None:
-        offered: dict[str, McpTool] = {}
+        offered_tools: dict[str, McpTool] = {}
         for key, (server, tool) in tools.items():
-            earlier = self._offered_tools.get(key)
+            earlier_tool = self._offered_tools.get(key)
             # An unchanged tool is not replaced, so that the request's prefix stays cached.
             is_same = (
-                earlier is not None and earlier.server is server and earlier.offered_tool == tool
+                earlier_tool is not None
+                and earlier_tool.server is server
+                and earlier_tool.offered_tool == tool
             )
-            offered[key] = earlier if earlier is not None and is_same else McpTool(server, tool)
-        for key in self._offered_tools.keys() - offered.keys():
+            offered_tools[key] = (
+                earlier_tool if earlier_tool is not None and is_same else McpTool(server, tool)
+            )
+        for key in self._offered_tools.keys() - offered_tools.keys():
             if self._is_of_server(key):
                 self._registry.remove(key)
-        for key, changed in offered.items():
+        for key, changed in offered_tools.items():
             if self._registry.resolve(key) is not changed:
                 self._registry.register(changed)
-        self._offered_tools = offered
+        self._offered_tools = offered_tools
 
     def _update_resource_tools(self) -> None:
         has_resources = bool(self._with_resources())

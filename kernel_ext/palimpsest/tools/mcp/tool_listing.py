@@ -48,35 +48,36 @@ class ToolListing:
 def list_offered_tools(server: str, tools: Sequence[RemoteTool]) -> ToolListing:
     """Return the offered tools of a server in the order of their names, and sentences about the others."""
     problems: list[tuple[str, str]] = []
-    known: dict[str, RemoteTool] = {}
+    known_tools: dict[str, RemoteTool] = {}
     remaining_chars = MAX_SCHEMA_CHARS
     for tool in tools[:MAX_TOOLS]:
-        reason, chars = _refusal_reason(tool, known, remaining_chars)
+        reason, chars = _refusal_reason(tool, known_tools, remaining_chars)
         remaining_chars -= chars
         if reason:
             problems.append((tool.name, reason))
         else:
-            known[tool.name] = tool
-    names, taken = offered_names(server, list(known))
+            known_tools[tool.name] = tool
+    names, taken = offered_names(server, list(known_tools))
     problems += [(name, f"its name would be that of {_shown_name(other)}") for name, other in taken]
-    offered = [
-        OfferedTool(names[name], tool_name(server, name), known[name]) for name in sorted(names)
+    offered_tools = [
+        OfferedTool(names[name], tool_name(server, name), known_tools[name])
+        for name in sorted(names)
     ]
     left_out = left_out_texts(server, problems)
     if len(tools) > MAX_TOOLS:
         left_out += (
             f"The MCP server {server!r} lists {len(tools):,} tools; those after the first {MAX_TOOLS} are left out.",
         )
-    return ToolListing(tuple(offered), left_out)
+    return ToolListing(tuple(offered_tools), left_out)
 
 
 def _refusal_reason(
-    tool: RemoteTool, known: Mapping[str, RemoteTool], remaining_chars: int
+    tool: RemoteTool, known_tools: Mapping[str, RemoteTool], remaining_chars: int
 ) -> tuple[str, int]:
     """Return the reason why a tool cannot be offered (empty if it can), and the size of its schema."""
     if not tool.name:
         return "it has no name", 0
-    if tool.name in known:
+    if tool.name in known_tools:
         return "the list has two tools of this name", 0
     if remaining_chars <= 0:
         return f"the schemas of the server have more than {MAX_SCHEMA_CHARS:,} characters", 0
@@ -135,14 +136,14 @@ def offered_names(
     ]
     names: dict[str, str] = {}
     owners: dict[str, str] = {}
-    taken: list[tuple[str, str]] = []
+    taken_names: list[tuple[str, str]] = []
     for _, tool, name in sorted(candidates):
-        owner = owners.setdefault(name.casefold(), tool)
-        if owner == tool:
+        owner_tool = owners.setdefault(name.casefold(), tool)
+        if owner_tool == tool:
             names[tool] = name
         else:
-            taken.append((tool, owner))
-    return names, tuple(taken)
+            taken_names.append((tool, owner_tool))
+    return names, tuple(taken_names)
 
 
 def approval_text(server: str, address: str, tool: RemoteTool) -> str:

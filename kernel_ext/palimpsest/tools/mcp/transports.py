@@ -53,14 +53,14 @@ async def pipe_streams(
     process = await _start_process(command, environment, cwd, stderr)
     # No await before the task group, since a cancellation here would leave the process running.
     stderr.close_write_end()
-    sending, reading = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    send_stream, receive_stream = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     writing, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     has_written = anyio.Event()
 
     async def read() -> None:
-        async with sending:
+        async with send_stream:
             try:
-                await _forward_messages(process.stdout, sending)
+                await _forward_messages(process.stdout, send_stream)
             except MessageTooLarge as problem:
                 on_end(str(problem))
                 with anyio.CancelScope(shield=True):
@@ -74,7 +74,7 @@ async def pipe_streams(
                     text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                     await process.stdin.send(f"{text}\n".encode("utf-8", "replace"))
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
-            await sending.aclose()
+            await send_stream.aclose()
         finally:
             has_written.set()
 
@@ -83,10 +83,10 @@ async def pipe_streams(
         tasks.start_soon(write)
         try:
             on_start()
-            yield reading, writing
+            yield receive_stream, writing
         finally:
             with anyio.CancelScope(shield=True):
-                reading.close()
+                receive_stream.close()
                 writing.close()
                 with anyio.move_on_after(FLUSH_SECONDS):
                     await has_written.wait()
@@ -122,7 +122,7 @@ async def _start_process(
     )
 
 
-async def _forward_messages(stdout: Any, sending: Any) -> None:
+async def _forward_messages(stdout: Any, send_stream: Any) -> None:
     """Forward each line as a message; lines that arrive after the listener has gone are read and dropped."""
     import anyio
     import mcp_types
@@ -143,7 +143,7 @@ async def _forward_messages(stdout: Any, sending: Any) -> None:
                     message = problem
                 try:
                     if has_listener:
-                        await sending.send(message)
+                        await send_stream.send(message)
                 except (anyio.ClosedResourceError, anyio.BrokenResourceError):
                     has_listener = False
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.redaction.held_secrets import HELD, hold_settings
+from palimpsest.transcript.redaction.held_secrets import HELD_SECRETS, hold_settings
 from palimpsest.transcript.redaction.secret_removal import scrub_output
 
 TIMEOUT_SECONDS = 60.0
@@ -139,7 +139,7 @@ def untrusted_line(text: str, max_chars: int = 200) -> str:
 
     Keys are removed before the text is cut, since a part of a key would not be recognised.
     """
-    text = scrub_output(text, tuple(HELD))
+    text = scrub_output(text, tuple(HELD_SECRETS))
     printable = "".join(
         character if character.isprintable() else " " for character in text[: max_chars * 8]
     )

@@ -53,43 +53,59 @@ def stored_description(description: str) -> str:
     return f"{beginning}\n(and {left_out:,} more characters: {bound_pattern(description)})"
 
 
-def description_change(before: str, now: str) -> str:
+def description_change(old_description: str, new_description: str) -> str:
     """Return the unified diff between a stored description and the present one, in linear time."""
-    old, new = stored_description(before).splitlines(), stored_description(now).splitlines()
-    start = _common_lines(old, new)
-    end = _common_lines(old[start:][::-1], new[start:][::-1])
-    removed, added = old[start : len(old) - end], new[start : len(new) - end]
-    first = max(0, start - CONTEXT_LINES)
-    after = old[len(old) - end :][:CONTEXT_LINES]
-    changed: list[str] = []
+    old_lines, new_lines = (
+        stored_description(old_description).splitlines(),
+        stored_description(new_description).splitlines(),
+    )
+    common_start = _common_lines(old_lines, new_lines)
+    end = _common_lines(old_lines[common_start:][::-1], new_lines[common_start:][::-1])
+    removed, added = (
+        old_lines[common_start : len(old_lines) - end],
+        new_lines[common_start : len(new_lines) - end],
+    )
+    first_shown = max(0, common_start - CONTEXT_LINES)
+    lines_after = old_lines[len(old_lines) - end :][:CONTEXT_LINES]
+    changed_lines: list[str] = []
     for equal_lines, removed_lines, added_lines in _changed_stretches(removed, added):
-        changed += [f" {line}" for line in equal_lines]
-        changed += [*(f"-{line}" for line in removed_lines), *(f"+{line}" for line in added_lines)]
-    sizes = (start - first + len(removed) + len(after), start - first + len(added) + len(after))
+        changed_lines += [f" {line}" for line in equal_lines]
+        changed_lines += [
+            *(f"-{line}" for line in removed_lines),
+            *(f"+{line}" for line in added_lines),
+        ]
+    sizes = (
+        common_start - first_shown + len(removed) + len(lines_after),
+        common_start - first_shown + len(added) + len(lines_after),
+    )
     return "\n".join(
         [
             "--- as you allowed it",
             "+++ as it is now",
-            f"@@ -{first + 1},{sizes[0]} +{first + 1},{sizes[1]} @@",
-            *(f" {line}" for line in old[first:start]),
-            *changed,
-            *(f" {line}" for line in after),
+            f"@@ -{first_shown + 1},{sizes[0]} +{first_shown + 1},{sizes[1]} @@",
+            *(f" {line}" for line in old_lines[first_shown:common_start]),
+            *changed_lines,
+            *(f" {line}" for line in lines_after),
         ]
     )
 
 
-def _changed_stretches(old: list[str], new: list[str]) -> Iterator[tuple[list[str], ...]]:
+def _changed_stretches(
+    old_lines: list[str], new_lines: list[str]
+) -> Iterator[tuple[list[str], ...]]:
     """Yield the lines that are equal, that are only in the old text, and that are only in the new one."""
-    if len(old) + len(new) > MAX_COMPARED_LINES:
-        yield [], old, new
+    if len(old_lines) + len(new_lines) > MAX_COMPARED_LINES:
+        yield [], old_lines, new_lines
         return
-    for kind, i, j, k, m in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        yield (old[i:j], [], []) if kind == "equal" else ([], old[i:j], new[k:m])
+    for kind, i, j, k, m in difflib.SequenceMatcher(
+        None, old_lines, new_lines, autojunk=False
+    ).get_opcodes():
+        yield (old_lines[i:j], [], []) if kind == "equal" else ([], old_lines[i:j], new_lines[k:m])
 
 
-def _common_lines(old: list[str], new: list[str]) -> int:
+def _common_lines(old_lines: list[str], new_lines: list[str]) -> int:
     """Return the number of equal lines at the beginning of two lists."""
     count = 0
-    while count < min(len(old), len(new)) and old[count] == new[count]:
+    while count < min(len(old_lines), len(new_lines)) and old_lines[count] == new_lines[count]:
         count += 1
     return count

@@ -186,9 +186,9 @@ def _is_harmless(word: str, options: HarmlessOptions) -> bool:
     )
 
 
-def _flags_before_value(letters: str, valued: str) -> Iterator[str]:
+def _flags_before_value(letters: str, value_flags: str) -> Iterator[str]:
     """Yield the option letters before the first one that takes a value."""
     for letter in letters:
-        if letter in valued:
+        if letter in value_flags:
             return
         yield letter

@@ -31,10 +31,10 @@ MODE_APPROVALS: dict[Mode, Rules] = {
 """The rules that a mode approves, as after an "always" of the user."""
 
 
-def mode_of(word: str) -> Mode:
+def mode_of(mode_name: str) -> Mode:
     """Return the mode of a name; raises ConfigError that lists the modes for an unknown one."""
-    normalized = word.strip().lower().replace("_", "-").replace(" ", "-")
+    normalized = mode_name.strip().lower().replace("_", "-").replace(" ", "-")
     for mode in MODES:
         if mode == normalized:
             return mode
-    raise ConfigError(f"There is no permission mode {word!r}. Modes: {', '.join(MODES)}.")
+    raise ConfigError(f"There is no permission mode {mode_name!r}. Modes: {', '.join(MODES)}.")

@@ -300,58 +300,62 @@ def decide_call(
     permission: str,
     patterns: Sequence[str],
     rules: Iterable[Rule],
-    approved: Iterable[Rule] = (),
+    approved_rules: Iterable[Rule] = (),
 ) -> Verdict:
     """Decide a call: denied if one pattern is denied, allowed if all patterns are allowed, otherwise the user is asked.
 
-    ``approved`` are the rules of a mode and of earlier "always" answers; they answer questions but do
+    ``approved_rules`` are the rules of a mode and of earlier "always" answers; they answer questions but do
     not override a deny. Limits and locks are decided separately, and the strictest verdict applies.
     """
     plain, limits, locked_rules = _split_layers(rules)
-    approved = tuple(approved)
-    verdicts = [_decide_layer(permission, patterns, plain, approved)]
+    approved_rules = tuple(approved_rules)
+    verdicts = [_decide_layer(permission, patterns, plain, approved_rules)]
     if not limits and not locked_rules:
         return verdicts[0]
     if limits:
-        verdicts.append(_decide_layer(permission, patterns, limits, approved))
-    locked: Verdict = (
+        verdicts.append(_decide_layer(permission, patterns, limits, approved_rules))
+    lock_verdict: Verdict = (
         _decide_layer(permission, patterns, locked_rules, ()) if locked_rules else Allowed()
     )
-    denied = next((verdict for verdict in (*verdicts, locked) if isinstance(verdict, Denied)), None)
+    denied = next(
+        (verdict for verdict in (*verdicts, lock_verdict) if isinstance(verdict, Denied)), None
+    )
     if denied is not None:
         return denied
-    questions = [verdict for verdict in (*verdicts, locked) if isinstance(verdict, MustAsk)]
+    questions = [verdict for verdict in (*verdicts, lock_verdict) if isinstance(verdict, MustAsk)]
     if not questions:
         return Allowed()
     unanswered = dict.fromkeys(pattern for verdict in questions for pattern in verdict.patterns)
-    return MustAsk(tuple(unanswered), locked=isinstance(locked, MustAsk))
+    return MustAsk(tuple(unanswered), locked=isinstance(lock_verdict, MustAsk))
 
 
 def _decide_layer(
-    permission: str, patterns: Sequence[str], rules: Rules, approved: Rules
+    permission: str, patterns: Sequence[str], rules: Rules, approved_rules: Rules
 ) -> Verdict:
     decide = _decide_shell_text if permission == SHELL_PERMISSION else _decide_pattern
-    unanswered: list[str] = []
+    unanswered_patterns: list[str] = []
     for pattern in patterns:
-        verdict = decide(permission, pattern, rules, approved)
+        verdict = decide(permission, pattern, rules, approved_rules)
         if isinstance(verdict, Denied):
             return verdict
         if isinstance(verdict, MustAsk):
-            unanswered.append(pattern)
-    return MustAsk(tuple(unanswered)) if unanswered else Allowed()
+            unanswered_patterns.append(pattern)
+    return MustAsk(tuple(unanswered_patterns)) if unanswered_patterns else Allowed()
 
 
-def _decide_pattern(permission: str, pattern: str, rules: Rules, approved: Rules) -> Verdict:
+def _decide_pattern(permission: str, pattern: str, rules: Rules, approved_rules: Rules) -> Verdict:
     names = _with_parent(permission)
     applies = _applies_to_code if permission == CODE_PERMISSION else _always_applies
     rule = _last_match(names, pattern, rules, applies)
     if rule.action == "deny":
         return Denied(permission=permission, pattern=pattern, rule=rule)
-    is_allowed = (_approving_rule(names, pattern, approved, applies) or rule).action == "allow"
+    is_allowed = (
+        _approving_rule(names, pattern, approved_rules, applies) or rule
+    ).action == "allow"
     return Allowed() if is_allowed else MustAsk((pattern,))
 
 
-def _decide_shell_text(permission: str, text: str, rules: Rules, approved: Rules) -> Verdict:
+def _decide_shell_text(permission: str, text: str, rules: Rules, approved_rules: Rules) -> Verdict:
     """Decide a shell text: each of its commands separately, unless the exact text is allowed."""
     names = (permission,)
     is_allowed = True
@@ -362,14 +366,14 @@ def _decide_shell_text(permission: str, text: str, rules: Rules, approved: Rules
         if rule.action == "deny":
             return Denied(permission=permission, pattern=command, rule=rule)
         answer = _newest_match(
-            names, command, approved, shell_rules.approved_rule_applies(command, text)
+            names, command, approved_rules, shell_rules.approved_rule_applies(command, text)
         )
         is_allowed = is_allowed and (answer or rule).action == "allow"
     if is_allowed:
         return Allowed()
     stored = shell_rules.stored_text(text)
     exact = shell_rules.exact_rule_applies(stored)
-    exact_rule = _newest_match(names, stored, approved, exact) or _newest_match(
+    exact_rule = _newest_match(names, stored, approved_rules, exact) or _newest_match(
         names, stored, rules, exact
     )
     return (
@@ -380,15 +384,15 @@ def _decide_shell_text(permission: str, text: str, rules: Rules, approved: Rules
 def _approving_rule(
     names: tuple[str, ...],
     pattern: str,
-    approved: Rules,
+    approved_rules: Rules,
     applies: Callable[[Rule], bool] = _always_applies,
 ) -> Rule | None:
     """Return the rule of a mode or "always" that answers; for a protected file, only mode bypass does."""
     if is_protected(names[0], pattern):
-        return next((rule for rule in approved if is_total(rule)), None)
+        return next((rule for rule in approved_rules if is_total(rule)), None)
     if pattern.startswith(DIGEST_PREFIX) and is_bound_pattern(pattern):
         applies = can_approve_bound
-    return _newest_match(names, pattern, approved, applies)
+    return _newest_match(names, pattern, approved_rules, applies)
 
 
 def hidden_tools(permissions: Mapping[str, str], rules: Iterable[Rule]) -> frozenset[str]:

@@ -121,14 +121,14 @@ class _PlainParser:
         return True
 
 
-def _is_program(raw: str) -> bool:
-    return _PROGRAM.fullmatch(raw) is not None and raw not in KEYWORDS
+def _is_program(word_text: str) -> bool:
+    return _PROGRAM.fullmatch(word_text) is not None and word_text not in KEYWORDS
 
 
-def _unquoted_text(quoted: str) -> str:
-    if quoted[0] == "'":
-        return quoted[1:-1]
-    return re.sub(r"\\([\\\"$`])", r"\1", quoted[1:-1])
+def _unquoted_text(quoted_text: str) -> str:
+    if quoted_text[0] == "'":
+        return quoted_text[1:-1]
+    return re.sub(r"\\([\\\"$`])", r"\1", quoted_text[1:-1])
 
 
 def _is_same_in_all_encodings(text: str) -> bool:

@@ -42,31 +42,31 @@ def simple_commands(command: str) -> tuple[str, ...]:
     """
     commands: dict[str, None] = {}
     try:
-        for piece in split_commands(command):
-            commands |= dict.fromkeys(_assignments_and_command(piece))
+        for simple_command in split_commands(command):
+            commands |= dict.fromkeys(_assignments_and_command(simple_command))
     except RecursionError as error:
         raise UserError("The command is nested too deeply. Write it as a script.") from error
     return tuple(commands) or (command.strip(),)
 
 
-def _assignments_and_command(piece: str) -> Iterator[str]:
+def _assignments_and_command(simple_command: str) -> Iterator[str]:
     """Yield the variable assignments before a command, and the command without them and keywords.
 
     An assignment may also run a program, such as a pager, or load a library.
     """
-    rest = piece.strip()
-    while rest:
-        word = rest.split(None, 1)[0]
-        if match := ASSIGNMENT.match(rest):
+    command_text = simple_command.strip()
+    while command_text:
+        word = command_text.split(None, 1)[0]
+        if match := ASSIGNMENT.match(command_text):
             yield match[0]
-            rest = rest[match.end() :].strip()
+            command_text = command_text[match.end() :].strip()
         elif word in KEYWORDS:
-            rest = rest[len(word) :].strip()
+            command_text = command_text[len(word) :].strip()
         else:
             break
-    if rest:
-        yield rest
-        program, *arguments = rest.split(None, 1)
+    if command_text:
+        yield command_text
+        program, *arguments = command_text.split(None, 1)
         unquoted = re.sub(r"[\\\"']", "", program)
         if unquoted and unquoted != program:
             # A rule against a program also applies if its name is quoted.
@@ -82,24 +82,24 @@ def hidden_commands(commands: Iterable[str]) -> Iterator[str]:
     for command in islice(commands, MAX_SEARCHED):
         tails = (command[match.end() :] for match in _COMMAND_START.finditer(command))
         for text in (command, *islice(tails, MAX_SEARCHED)):
-            rest = _LEADING_REDIRECTIONS.sub("", text)
-            if rest != command:
-                yield from _assignments_and_command(rest)
-            if match := _PROGRAM_BEFORE_SPECIAL.match(rest):
-                yield f"{match[1]} {rest[match.end() :]}".strip()
+            text_left = _LEADING_REDIRECTIONS.sub("", text)
+            if text_left != command:
+                yield from _assignments_and_command(text_left)
+            if match := _PROGRAM_BEFORE_SPECIAL.match(text_left):
+                yield f"{match[1]} {text_left[match.end() :]}".strip()
 
 
 def paths_touched(command: str) -> tuple[str, ...]:
     """Return the paths that the commands change to, modify, or write to."""
     paths: dict[str, None] = {}
-    for piece in simple_commands(command):
+    for simple_command in simple_commands(command):
         targets: list[str] = []
-        words = words_of(piece)
-        if piece.startswith("> "):
-            targets = [piece[2:]]
+        words = words_of(simple_command)
+        if simple_command.startswith("> "):
+            targets = [simple_command[2:]]
         elif words and words[0] in FILE_PROGRAMS:
             targets = [word for word in words[1:] if not word.startswith("-")]
-        is_plain = plain_commands(piece) is not None
+        is_plain = plain_commands(simple_command) is not None
         paths |= {t: None for t in targets if t and not _cannot_be_checked(t, is_plain=is_plain)}
     return tuple(paths)
 
@@ -110,13 +110,13 @@ def _cannot_be_checked(target: str, *, is_plain: bool) -> bool:
     return is_unknown or DEVICE.fullmatch(target) is not None
 
 
-def words_of(piece: str) -> list[str]:
+def words_of(simple_command: str) -> list[str]:
     """Return the words of a simple command without quotes; for a plain command exactly as bash reads them."""
-    plain = plain_commands(piece)
+    plain = plain_commands(simple_command)
     if plain is not None and len(plain) == 1:
         # A quoted tilde is the beginning of a file name and not a home folder.
         return [f"./{word}" if word.startswith("~") else word for word in plain[0].words]
     try:
-        return shlex.split(piece)
+        return shlex.split(simple_command)
     except ValueError:
-        return piece.split()
+        return simple_command.split()

@@ -65,14 +65,15 @@ MAX_LINKS = 40
 def protected_files(text: str, folder: Path, root: Path) -> list[tuple[str, str]]:
     """Return ``(permission, path)`` for each protected file that a text visibly reads or writes."""
     commands = [
-        (piece, words_of(piece)) for piece in simple_commands(_with_folders_expanded(text, folder))
+        (simple_command, words_of(simple_command))
+        for simple_command in simple_commands(_with_folders_expanded(text, folder))
     ]
     names: dict[tuple[str, str], None] = {}
-    for piece, words in commands:
-        names |= dict.fromkeys(("write", word) for word in _written_files(piece, words))
+    for simple_command, words in commands:
+        names |= dict.fromkeys(("write", word) for word in _written_files(simple_command, words))
         if words and not _reads_no_content(words):
             names |= dict.fromkeys(
-                ("read", word) for word in (*words, *_possible_names(piece, words))
+                ("read", word) for word in (*words, *_possible_names(simple_command, words))
             )
     folders = _reached_folders(folder, (words for _, words in commands))
     globs = ShellGlobs()
@@ -116,14 +117,14 @@ def outside_files(text: str, folder: Path, root: Path) -> list[str]:
     Only arguments of ``READING_PROGRAMS`` are checked; the user is already asked about the paths of ``paths_touched``.
     """
     paths: dict[str, None] = {}
-    for piece in simple_commands(_with_folders_expanded(text, folder)):
-        words = words_of(piece)
+    for simple_command in simple_commands(_with_folders_expanded(text, folder)):
+        words = words_of(simple_command)
         if words and words[0] in READING_PROGRAMS:
             # For these programs a single slash is usually a column separator.
             arguments = [
                 word for word in words[1:] if word != "/" or words[0] not in COLUMN_PROGRAMS
             ]
-            is_plain = plain_commands(piece) is not None
+            is_plain = plain_commands(simple_command) is not None
             paths |= dict.fromkeys(_outside_paths(arguments, folder, root, is_plain=is_plain))
     return list(paths)
 
@@ -147,8 +148,8 @@ def process_dependent_paths(text: str, folder: Path) -> list[str]:
     A program finds other files there than this process, so they cannot be checked.
     """
     paths: dict[str, None] = {}
-    for piece in simple_commands(_with_folders_expanded(text, folder)):
-        words = words_of(piece)
+    for simple_command in simple_commands(_with_folders_expanded(text, folder)):
+        words = words_of(simple_command)
         for word in words[1:MAX_NAMES] if words and not _reads_no_content(words) else ():
             path = os.path.join(folder, os.path.expanduser(word))  # noqa: PTH111, PTH118 - any text
             if DEVICE.fullmatch(word) or len(path) > MAX_NAME_CHARS:
@@ -179,18 +180,18 @@ def _entry_to_system(path: str) -> str | None:
     return None
 
 
-def _possible_names(piece: str, words: list[str]) -> Iterator[str]:
+def _possible_names(simple_command: str, words: list[str]) -> Iterator[str]:
     for word in words:
         if word.startswith("-"):
             yield word[2:]
         yield from _NON_NAME_CHARACTERS.split(word)
         yield from word.rpartition("@")[2:]
-    yield from _NON_NAME_CHARACTERS.split(piece)
+    yield from _NON_NAME_CHARACTERS.split(simple_command)
 
 
-def _written_files(piece: str, words: list[str]) -> list[str]:
-    if piece.startswith("> "):
-        return [piece[2:]]
+def _written_files(simple_command: str, words: list[str]) -> list[str]:
+    if simple_command.startswith("> "):
+        return [simple_command[2:]]
     if not words:
         return []
     program, arguments = words[0], [word for word in words[1:] if not word.startswith("-")]
@@ -200,7 +201,7 @@ def _written_files(piece: str, words: list[str]) -> list[str]:
         named_targets = [
             word.partition("=")[2] for word in words if word.startswith("--target-directory=")
         ]
-        short_targets = [words[at + 1] for at, word in enumerate(words[:-1]) if word == "-t"]
+        short_targets = [words[index + 1] for index, word in enumerate(words[:-1]) if word == "-t"]
         return _targets_with_files(arguments, [*named_targets, *short_targets] or arguments[-1:])
     if program == "dd":
         return [word.removeprefix("of=") for word in words if word.startswith("of=")]
@@ -216,25 +217,29 @@ def _targets_with_files(files: list[str], targets: list[str]) -> list[str]:
 
 
 def _protected_paths(
-    name: str, base: Path, root: Path, globs: ShellGlobs, *, must_exist: bool
+    name: str, base_folder: Path, root: Path, globs: ShellGlobs, *, must_exist: bool
 ) -> Iterator[str]:
     if not name or name in (".", "..") or len(name) > MAX_NAME_CHARS:
         return
     # A quoted name may have the characters of a pattern.
     paths = [name]
     if any(character in name for character in WILDCARDS):
-        paths += globs.matching_paths(name, base)
+        paths += globs.matching_paths(name, base_folder)
     for path in paths:
-        if must_exist and not path.startswith("~") and not _is_kind(Path.is_file, base / path):
+        if (
+            must_exist
+            and not path.startswith("~")
+            and not _is_kind(Path.is_file, base_folder / path)
+        ):
             continue
         with suppress(UserError, OSError):
-            place = resolve_path(path, root, base)
+            place = resolve_path(path, root, base_folder)
             if not must_exist or place.path.is_file():
                 yield place.display_path
 
 
-def _is_kind(kind: Callable[[Path], bool], path: Path) -> bool:
+def _is_kind(is_of_kind: Callable[[Path], bool], path: Path) -> bool:
     """Return whether a path is of a kind; False for an inaccessible one."""
     with suppress(OSError, ValueError):
-        return kind(path)
+        return is_of_kind(path)
     return False

@@ -32,14 +32,14 @@ class ShellGlobs:
         self.is_exhausted = False
         """Whether a pattern was not expanded because of a bound."""
 
-    def matching_paths(self, pattern: str, base: Path) -> list[str]:
-        """Return the paths that a pattern matches; a relative pattern starts at ``base``."""
+    def matching_paths(self, pattern: str, base_folder: Path) -> list[str]:
+        """Return the paths that a pattern matches; a relative pattern starts at ``base_folder``."""
         self._patterns -= 1
         if self._patterns < 0:
             self.is_exhausted = True
             return []
         expanded = os.path.expanduser(pattern)  # noqa: PTH111 - Path.expanduser raises for unknown users
-        start = "/" if expanded.startswith("/") else str(base)
+        start = "/" if expanded.startswith("/") else str(base_folder)
         parts = [part for part in expanded.split("/") if part not in ("", ".")]
         folders = [start]
         for number, part in enumerate(parts):
@@ -49,14 +49,14 @@ class ShellGlobs:
             ]
         return folders if parts else []
 
-    def _step(self, folder: str, part: str, *, is_last: bool) -> Iterator[str]:
-        if not any(character in part for character in WILDCARDS):
-            path = f"{folder.rstrip('/')}/{part}"
+    def _step(self, folder: str, path_part: str, *, is_last: bool) -> Iterator[str]:
+        if not any(character in path_part for character in WILDCARDS):
+            path = f"{folder.rstrip('/')}/{path_part}"
             if os.path.lexists(path):
                 yield path
             return
-        includes_hidden = part.startswith((".", "["))
-        name_pattern = _compiled(part)
+        includes_hidden = path_part.startswith((".", "["))
+        name_pattern = _compiled(path_part)
         for name, is_folder in self._names(folder).items():
             self._compared -= 1
             if self._compared < 0:
@@ -86,6 +86,6 @@ class ShellGlobs:
 
 
 @lru_cache(maxsize=1_024)
-def _compiled(part: str) -> "re.Pattern[str]":
+def _compiled(path_part: str) -> "re.Pattern[str]":
     # Shells may match without regard to case, and write "[^a]" for "[!a]".
-    return re.compile(translate(part.replace("[^", "[!")), re.IGNORECASE)
+    return re.compile(translate(path_part.replace("[^", "[!")), re.IGNORECASE)

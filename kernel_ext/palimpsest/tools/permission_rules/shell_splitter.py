@@ -79,14 +79,14 @@ class ShellSplitter:
             yield from self._flush_command()
             self._position += 3
         elif opener := self._opener():
-            inner, end = substituted_text(text, position + len(opener), opener)
-            if "<<" in inner.replace("<<<", ""):
+            inner_text, inner_end = substituted_text(text, position + len(opener), opener)
+            if "<<" in inner_text.replace("<<<", ""):
                 # A bracket in a heredoc inside it does not end the substitution.
-                inner, end = text[position + len(opener) :], len(text)
-            for reading in _possible_texts(inner, opener):
+                inner_text, inner_end = text[position + len(opener) :], len(text)
+            for reading in _possible_texts(inner_text, opener):
                 yield from ShellSplitter(reading, escapes=self._escapes).commands_and_files()
-            self._piece += opener + inner + ("`" if opener == "`" else ")")
-            self._position, self._is_word_start = end, opener == "(" and not self._quote
+            self._piece += opener + inner_text + ("`" if opener == "`" else ")")
+            self._position, self._is_word_start = inner_end, opener == "(" and not self._quote
         elif self._quote:
             self._in_quotes(char)
         else:
@@ -230,12 +230,12 @@ def _is_redirection(text: str, position: int) -> bool:
     return text[position - 1 : position] in (">", "<") or text[position + 1 : position + 2] == ">"
 
 
-def substituted_text(text: str, start: int, opener: str) -> tuple[str, int]:
+def substituted_text(text: str, start_index: int, opener: str) -> tuple[str, int]:
     """Return the text between an opener and its end, and the position after it."""
     if opener == "`":
-        end = _BACKTICK_END.match(text, start)
-        return (text[start:], len(text)) if end is None else (end[1], end.end())
-    depth, position, quote = 1, start, ""
+        end = _BACKTICK_END.match(text, start_index)
+        return (text[start_index:], len(text)) if end is None else (end[1], end.end())
+    depth, position, quote = 1, start_index, ""
     while position < len(text):
         char = text[position]
         if char == "\\" and quote != "'":
@@ -247,16 +247,16 @@ def substituted_text(text: str, start: int, opener: str) -> tuple[str, int]:
         else:
             depth += (char == "(") - (char == ")")
             if depth == 0:
-                return text[start:position], position + 1
+                return text[start_index:position], position + 1
         position += 1
-    return text[start:], len(text)
+    return text[start_index:], len(text)
 
 
-def _possible_texts(inner: str, opener: str) -> tuple[str, ...]:
+def _possible_texts(inner_text: str, opener: str) -> tuple[str, ...]:
     """Return the possible texts that a substitution runs: in backticks, backslashes escape one more level."""
-    if opener != "`" or "\\" not in inner:
-        return (inner,)
-    return tuple(dict.fromkeys(re.sub(hides, r"\1", inner) for hides in _BACKTICK_ESCAPES))
+    if opener != "`" or "\\" not in inner_text:
+        return (inner_text,)
+    return tuple(dict.fromkeys(re.sub(hides, r"\1", inner_text) for hides in _BACKTICK_ESCAPES))
 
 
 def _unquoted_word(word: str) -> str:

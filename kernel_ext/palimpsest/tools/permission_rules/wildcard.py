@@ -11,11 +11,11 @@ from functools import lru_cache
 @lru_cache(maxsize=4096)
 def compile_wildcard(pattern: str) -> re.Pattern[str]:
     """Compile a pattern to a regular expression for a complete text with slashes in place of backslashes."""
-    escaped = re.escape(pattern.replace("\\", "/")).replace(r"\*", ".*").replace(r"\?", ".")
+    escaped_pattern = re.escape(pattern.replace("\\", "/")).replace(r"\*", ".*").replace(r"\?", ".")
     # "git *" also covers "git" without arguments.
-    if escaped.endswith(r"\ .*"):
-        escaped = escaped.removesuffix(r"\ .*") + r"(?:\ .*)?"
-    return re.compile(escaped, re.DOTALL)
+    if escaped_pattern.endswith(r"\ .*"):
+        escaped_pattern = escaped_pattern.removesuffix(r"\ .*") + r"(?:\ .*)?"
+    return re.compile(escaped_pattern, re.DOTALL)
 
 
 def matches_pattern(text: str, pattern: str) -> bool:

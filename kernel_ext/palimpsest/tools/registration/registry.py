@@ -65,22 +65,24 @@ class Registry:
         ``switched`` is the user's choice for one turn; its key ``ALL_OTHERS`` is for all tools it does not name.
         """
         choice = switched or {}
-        hidden = hidden_tools({name: tool.permission for name, tool in self._tools.items()}, rules)
+        hidden_names = hidden_tools(
+            {name: tool.permission for name, tool in self._tools.items()}, rules
+        )
         return tuple(
             self._tools[name]
             for name in self.names
-            if name not in hidden and choice.get(name, choice.get(ALL_OTHERS, True))
+            if name not in hidden_names and choice.get(name, choice.get(ALL_OTHERS, True))
         )
 
     def specs(self, tools: Sequence[Tool]) -> list[ToolSpec]:
         """Return the specs of tools for the model; they are cached and stay the same, so that the prompt stays cached."""
-        missing = [
+        missing_names = [
             tool
             for tool in tools
             if tool.name not in self._specs or self._tools.get(tool.name) is not tool
         ]
-        schemas = clean_schemas([tool.arguments for tool in missing]) if missing else []
-        for tool, schema in zip(missing, schemas, strict=True):
+        schemas = clean_schemas([tool.arguments for tool in missing_names]) if missing_names else []
+        for tool, schema in zip(missing_names, schemas, strict=True):
             self._specs[tool.name] = ToolSpec(
                 name=tool.name, description=tool.description, parameters=schema
             )
@@ -90,16 +92,18 @@ class Registry:
         """Return the spec of one tool."""
         return self.specs([tool])[0]
 
-    def resolve(self, name: str, offered: Iterable[Tool] | None = None) -> Tool | str:
+    def resolve(self, name: str, offered_tools: Iterable[Tool] | None = None) -> Tool | str:
         """Return the offered tool of a name, ignoring case, or a sentence that lists the known tools."""
-        tools = self._tools if offered is None else {tool.name: tool for tool in offered}
+        tools = (
+            self._tools if offered_tools is None else {tool.name: tool for tool in offered_tools}
+        )
         requested = name.strip().removeprefix("functions.")
-        by_lower = {known.lower(): tool for known, tool in tools.items()}
+        by_lower = {tool_name.lower(): tool for tool_name, tool in tools.items()}
         resolved = tools.get(requested) or by_lower.get(requested.lower())
         if resolved is not None:
             return resolved
-        known = ", ".join(sorted(tools)) or "none"
-        return f"There is no tool {name!r} here. Known tools: {known}."
+        tool_name = ", ".join(sorted(tools)) or "none"
+        return f"There is no tool {name!r} here. Known tools: {tool_name}."
 
     def validate(self, tool: Tool, values: object) -> BaseModel | str:
         """Validate a call's input; returns the arguments, or a sentence about its errors."""
@@ -130,8 +134,8 @@ class Registry:
         return f"The input of {tool.name} is wrong: {problem_text}. Expected: {expected}. Sent: {sent}."
 
 
-def _problem_text(location: tuple[int | str, ...], message: str, kind: str) -> str:
+def _problem_text(location: tuple[int | str, ...], message: str, problem_kind: str) -> str:
     where = ".".join(str(step) for step in location) or "input"
-    if kind == "missing":
+    if problem_kind == "missing":
         return f"{where} is missing"
     return f"{where}: {message[:1].lower()}{message[1:]}"

@@ -42,45 +42,45 @@ class ToolLimits:
 def tools_within(
     tools: Sequence[Tool],
     spec: Callable[[Tool], ToolSpec],
-    registered: Mapping[str, int],
+    registered_chars: Mapping[str, int],
     limits: ToolLimits,
 ) -> tuple[tuple[Tool, ...], str]:
     """Return the tools within the limits, in their order, and a sentence about the omitted tools, if any.
 
-    ``registered`` is the position of each tool, by name, in the order in which they were added.
+    ``registered_chars`` is the position of each tool, by name, in the order in which they were added.
     """
     max_chars, max_tools = limits.schema_chars, limits.tools
     sentences = []
-    remaining = list(tools)
+    remaining_tools = list(tools)
     if max_chars is not None:
         too_long = [
             tool
-            for tool in remaining
+            for tool in remaining_tools
             if not _is_builtin(tool) and _schema_chars(spec(tool)) > max_chars
         ]
-        remaining = [tool for tool in remaining if tool not in too_long]
+        remaining_tools = [tool for tool in remaining_tools if tool not in too_long]
         if too_long:
             sentences.append(
                 TOO_LONG_SCHEMAS.format(
                     model=limits.model, most=max_chars, names=_names_text(too_long)
                 )
             )
-    if max_tools is not None and len(remaining) > max_tools:
+    if max_tools is not None and len(remaining_tools) > max_tools:
         order = sorted(
-            (tool for tool in remaining if not _is_builtin(tool)),
-            key=lambda tool: (isinstance(tool, FunctionTool), -registered.get(tool.name, 0)),
+            (tool for tool in remaining_tools if not _is_builtin(tool)),
+            key=lambda tool: (isinstance(tool, FunctionTool), -registered_chars.get(tool.name, 0)),
         )
-        omitted = order[: len(remaining) - max_tools]
+        omitted = order[: len(remaining_tools) - max_tools]
         names = _names_text(list(reversed(omitted)))
         sentences.append(
             TOO_MANY_TOOLS.format(
-                model=limits.model, most=max_tools, count=len(remaining), names=names
+                model=limits.model, most=max_tools, count=len(remaining_tools), names=names
             )
             if omitted
             else ""
         )
-        remaining = [tool for tool in remaining if tool not in omitted]
-    return tuple(remaining), " ".join(filter(None, sentences))
+        remaining_tools = [tool for tool in remaining_tools if tool not in omitted]
+    return tuple(remaining_tools), " ".join(filter(None, sentences))
 
 
 def _is_builtin(tool: Tool) -> bool:
@@ -90,9 +90,9 @@ def _is_builtin(tool: Tool) -> bool:
 def _schema_chars(spec: ToolSpec) -> int:
     """Return the number of characters of names and values in a tool's schema, without descriptions."""
     count = 0
-    pending: list[tuple[str, Any]] = [("", spec.parameters)]
-    while pending:
-        key, value = pending.pop()
+    unvisited: list[tuple[str, Any]] = [("", spec.parameters)]
+    while unvisited:
+        key, value = unvisited.pop()
         if key in VALUE_FIELDS:
             count += sum(len(text) for text in _value_texts(value))
         elif isinstance(value, Mapping):
@@ -102,9 +102,9 @@ def _schema_chars(spec: ToolSpec) -> int:
                 if key not in NAME_KEYED_FIELDS
                 else (("", item) for item in value.values())
             )
-            pending += children
+            unvisited += children
         elif isinstance(value, list):
-            pending += (("", item) for item in value)
+            unvisited += (("", item) for item in value)
     return count
 
 

@@ -65,9 +65,9 @@ def _parsed_page(html: str) -> bs4.BeautifulSoup:
         return bs4.BeautifulSoup(html, "html.parser")
 
 
-def _joined_url(base: str, address: str) -> str:
+def _joined_url(base_url: str, address: str) -> str:
     try:
-        return urljoin(base, address.strip())
+        return urljoin(base_url, address.strip())
     except ValueError:
         return address
 

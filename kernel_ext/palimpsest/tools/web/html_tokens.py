@@ -144,52 +144,52 @@ class NestingDepth:
     is_too_deep: bool = False
     _stack: list[str] = field(default_factory=list)
 
-    def process(self, piece: HtmlToken) -> None:
+    def process(self, token: HtmlToken) -> None:
         """Process the next tag; a closing tag also closes the unclosed tags inside it."""
-        if self.is_too_deep or piece.name in VOID_TAGS:
+        if self.is_too_deep or token.name in VOID_TAGS:
             return
-        if not piece.is_closing:
-            self._stack.append(piece.name)
+        if not token.is_closing:
+            self._stack.append(token.name)
             self.is_too_deep = len(self._stack) > MAX_DEPTH
-        elif piece.name in self._stack:
-            while self._stack.pop() != piece.name:
+        elif token.name in self._stack:
+            while self._stack.pop() != token.name:
                 pass
 
 
 def head_and_body(page: str) -> tuple[str, str, bool]:
     """Return the displayed part of a page, its title, and whether its tags are nested too deep."""
     reader, depth = HtmlReader(page), NestingDepth()
-    pieces: list[str] = []
-    for piece in reader.tokens():
-        if piece.name:
-            depth.process(piece)
-            pieces.append(piece.source)
+    texts: list[str] = []
+    for token in reader.tokens():
+        if token.name:
+            depth.process(token)
+            texts.append(token.source)
         else:
             # Escape it: an angle bracket that begins no tag here must not begin one for the next parser.
-            pieces.append(piece.source.replace("<", "&lt;"))
-    return "".join(pieces), reader.title, depth.is_too_deep
+            texts.append(token.source.replace("<", "&lt;"))
+    return "".join(texts), reader.title, depth.is_too_deep
 
 
 def visible_text(page: str) -> str:
     """Return the displayed text of a page, with each block element on its own line."""
-    pieces: list[str] = []
+    texts: list[str] = []
     pre_depth = 0
-    for piece in HtmlReader(page).tokens():
-        if piece.name:
-            pieces.append(_separator(piece))
-            if piece.name == "pre":
-                pre_depth = max(0, pre_depth + (-1 if piece.is_closing else 1))
+    for token in HtmlReader(page).tokens():
+        if token.name:
+            texts.append(_separator(token))
+            if token.name == "pre":
+                pre_depth = max(0, pre_depth + (-1 if token.is_closing else 1))
         elif pre_depth:
-            pieces.append(html.unescape(piece.source))
+            texts.append(html.unescape(token.source))
         else:
-            pieces.append(html.unescape(_SPACE.sub(" ", piece.source)))
-    return "".join(pieces)
+            texts.append(html.unescape(_SPACE.sub(" ", token.source)))
+    return "".join(texts)
 
 
-def _separator(piece: HtmlToken) -> str:
-    if piece.name in BLOCK_TAGS:
+def _separator(token: HtmlToken) -> str:
+    if token.name in BLOCK_TAGS:
         return "\n"
-    return "\t" if piece.name in CELL_TAGS and piece.is_closing else ""
+    return "\t" if token.name in CELL_TAGS and token.is_closing else ""
 
 
 def markup_text(markup: str) -> str:

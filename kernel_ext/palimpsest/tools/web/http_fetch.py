@@ -90,10 +90,10 @@ class FetchedPage:
         return decode_body(self.body, self.charset)
 
 
-def decode_body(body: bytes, declared: str | None) -> str:
+def decode_body(body: bytes, declared_charset: str | None) -> str:
     """Return a body decoded by its declared charset or, where that is wrong or missing, by the likely one."""
     meta = META_CHARSET.search(body[:4096])
-    charsets = [declared, meta[1].decode("ascii") if meta else None]
+    charsets = [declared_charset, meta[1].decode("ascii") if meta else None]
     for name in [*(header for header in charsets if header), "utf-8-sig"]:
         try:
             return body.decode(name)
@@ -120,12 +120,12 @@ async def system_lookup(host: str, port: int) -> Sequence[str]:
 
 async def resolve_target(url: str, lookup: Lookup = system_lookup) -> FetchTarget:
     """Check and resolve a URL; raises FetchRefused with a sentence."""
-    parts = _checked_parts(url)
-    host = parts.hostname or ""
-    scheme = parts.scheme.lower()
-    port = parts.port or (443 if scheme == "https" else 80)
-    netloc = parts.netloc.rpartition("@")[2].lower()
-    clean_url = urlunsplit((scheme, netloc, parts.path or "/", parts.query, ""))
+    url_parts = _checked_parts(url)
+    host = url_parts.hostname or ""
+    scheme = url_parts.scheme.lower()
+    port = url_parts.port or (443 if scheme == "https" else 80)
+    netloc = url_parts.netloc.rpartition("@")[2].lower()
+    clean_url = urlunsplit((scheme, netloc, url_parts.path or "/", url_parts.query, ""))
     proxy = _proxy_for(scheme, host)
     literal_address = parse_address(host)
     if proxy is not None and literal_address is None:
@@ -154,22 +154,22 @@ def _checked_parts(url: str) -> SplitResult:
             "This is not an address: it is too long, or has spaces or line ends in it."
         )
     try:
-        parts = urlsplit(url)
-        _ = parts.port
+        url_parts = urlsplit(url)
+        _ = url_parts.port
     except ValueError as error:
         raise FetchRefused(f"{url!r} is not an address: {error}.") from error
-    if parts.scheme.lower() not in ("http", "https") or not parts.hostname:
+    if url_parts.scheme.lower() not in ("http", "https") or not url_parts.hostname:
         raise FetchRefused(f"{url!r} cannot be fetched: give an address with http:// or https://.")
-    if "\\" in parts.netloc:
+    if "\\" in url_parts.netloc:
         # Some parsers treat a backslash as a slash, and would use the name before it as the host.
         raise FetchRefused(
             f"{url!r} is not an address: there is a backslash in the machine's name."
         )
-    if parts.username or parts.password:
+    if url_parts.username or url_parts.password:
         raise FetchRefused(
             "The address has a name or password in it. Those are not sent; leave them out."
         )
-    return parts
+    return url_parts
 
 
 async def _resolved_addresses(host: str, port: int, lookup: Lookup) -> list[IPAddress]:
@@ -210,17 +210,19 @@ class Fetcher:
         import httpx  # noqa: PLC0415 - its home; a tenth of a second that most sessions never need
 
         started_at = time.monotonic()
-        received = 0
+        received_bytes = 0
 
         def count(size: int) -> None:
-            nonlocal received
-            received = size
+            nonlocal received_bytes
+            received_bytes = size
 
         try:
             async with asyncio.timeout(seconds):
                 return await self._fetch(httpx, target, format_, started_at, count)
         except TimeoutError as error:
-            progress = f"{received:,} bytes had come" if received else "nothing had come"
+            progress = (
+                f"{received_bytes:,} bytes had come" if received_bytes else "nothing had come"
+            )
             raise FetchRefused(f"No whole answer within {seconds:g} s; {progress}.") from error
         except httpx.HTTPError as error:
             raise FetchRefused(f"The page could not be fetched: {_error_reason(error)}.") from error

@@ -39,12 +39,12 @@ LOCAL_SUFFIXES = (
 def is_public(address: IPAddress) -> bool:
     """Return whether an address is public, and not of this machine, its network or a special use."""
     if isinstance(address, ipaddress.IPv6Address):
-        embedded = embedded_ipv4(address)
-        if embedded is None:
+        embedded_address = embedded_ipv4(address)
+        if embedded_address is None:
             return address in PUBLIC_UNICAST and not any(
                 address in network for network in NOT_PUBLIC_V6
             )
-        address = embedded
+        address = embedded_address
     return not any(address in network for network in NOT_PUBLIC_V4)
 
 

@@ -121,15 +121,21 @@ class WebFetchTool:
             )
 
 
-def _is_same_page(before: str, after: str) -> bool:
+def _is_same_page(old_url: str, new_url: str) -> bool:
     """Return whether a redirect only changes to https or adds a slash, which needs no question."""
-    first, second = urlsplit(before), urlsplit(after)
+    old_parts, new_parts = urlsplit(old_url), urlsplit(new_url)
     return (
-        first.hostname == second.hostname
-        and (first.scheme == second.scheme or (first.scheme, second.scheme) == ("http", "https"))
-        and (first.port == second.port or (first.port, second.port) in ((80, None), (None, 443)))
-        and first.path.rstrip("/") == second.path.rstrip("/")
-        and first.query == second.query
+        old_parts.hostname == new_parts.hostname
+        and (
+            old_parts.scheme == new_parts.scheme
+            or (old_parts.scheme, new_parts.scheme) == ("http", "https")
+        )
+        and (
+            old_parts.port == new_parts.port
+            or (old_parts.port, new_parts.port) in ((80, None), (None, 443))
+        )
+        and old_parts.path.rstrip("/") == new_parts.path.rstrip("/")
+        and old_parts.query == new_parts.query
     )
 
 

@@ -93,18 +93,20 @@ def split_rows(text: str) -> list[str]:
 
 def _read_rows(text: ArchivedText, arguments: RecallArguments) -> ToolOutcome:
     rows = split_rows(text.text)
-    first = arguments.offset - 1
-    if first >= len(rows):
+    first_index = arguments.offset - 1
+    if first_index >= len(rows):
         raise UserError(f"{text.title} has {len(rows):,} rows; give a smaller offset.")
     lines: list[str] = []
-    room = MAX_CHARS
-    for number, row in enumerate(rows[first : first + arguments.limit], arguments.offset):
+    chars_left = MAX_CHARS
+    for number, row in enumerate(
+        rows[first_index : first_index + arguments.limit], arguments.offset
+    ):
         line = f"{number}: {row}"
-        room -= len(line) + 1
-        if room < 0:
+        chars_left -= len(line) + 1
+        if chars_left < 0:
             break
         lines.append(line)
-    last = first + len(lines)
+    last = first_index + len(lines)
     head = f"({text.title}: rows {arguments.offset:,} to {last:,} of {len(rows):,}."
     hint = f" Go on with offset {last + 1}.)" if last < len(rows) else ")"
     return ToolOutcome(text.title, "\n".join([*lines, head + hint]), {"rows": len(lines)})
@@ -114,27 +116,27 @@ def _search_rows(
     texts: Sequence[ArchivedText], pattern: "regex.Pattern[str]", arguments: RecallArguments
 ) -> ToolOutcome:
     lines: list[str] = []
-    count, room = 0, MAX_CHARS
+    count, chars_left = 0, MAX_CHARS
     for text in texts:
         numbered = enumerate(split_rows(text.text))
-        matching = [
+        matching_numbers = [
             number
             for number, row in numbered
             if first_match(pattern, row, f"row {number + 1}") is not None
         ]
         block = [
             f"{text.title} (name {text.name}):",
-            *_rows_around(split_rows(text.text), matching, arguments),
+            *_rows_around(split_rows(text.text), matching_numbers, arguments),
         ]
-        for line in block if matching else ():
-            room -= len(line) + 1
-            if room >= 0 and count <= MAX_HITS:
+        for line in block if matching_numbers else ():
+            chars_left -= len(line) + 1
+            if chars_left >= 0 and count <= MAX_HITS:
                 lines.append(line)
-        count += len(matching)
+        count += len(matching_numbers)
     if not count:
         searched = texts[0].title if arguments.name is not None and texts else "what was taken out"
         lines = [f"No row of {searched} matches {arguments.pattern!r}."]
-    elif room < 0 or count > MAX_HITS:
+    elif chars_left < 0 or count > MAX_HITS:
         lines.append(f"({count:,} rows match, and not all are shown; narrow the search.)")
     return ToolOutcome(arguments.pattern or "", "\n".join(lines), {"count": count})
 

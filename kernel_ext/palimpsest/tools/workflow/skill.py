@@ -60,8 +60,8 @@ class SkillTool:
         skills = self._skills()
         skill = skills.get(arguments.name) or _find_ignoring_case(skills, arguments.name)
         if skill is None:
-            known = ", ".join(sorted(skills)) or "none"
-            raise UserError(f"There is no skill {arguments.name!r}. Skills: {known}.")
+            known_names = ", ".join(sorted(skills)) or "none"
+            raise UserError(f"There is no skill {arguments.name!r}. Skills: {known_names}.")
         await context.ask(
             self.permission, [skill.name], title=f"Use the skill {skill.name}", always=[skill.name]
         )
@@ -73,9 +73,9 @@ def skill_text(skill: Skill) -> str:
     """Return a skill as text for the model: its folder, the names of its files, and its instructions."""
     text = skill.text
     if len(text) > MAX_TEXT_CHARS:
-        rest = len(text) - MAX_TEXT_CHARS
+        omitted_chars = len(text) - MAX_TEXT_CHARS
         text = (
-            f"{text[:MAX_TEXT_CHARS].rstrip()}\n\n({rest:,} more characters follow in "
+            f"{text[:MAX_TEXT_CHARS].rstrip()}\n\n({omitted_chars:,} more characters follow in "
             f"{skill.folder / 'SKILL.md'}; read it from there if they are needed.)"
         )
     lines = [f"Skill {skill.name}, from {skill.folder}. Paths in it are relative to that folder."]

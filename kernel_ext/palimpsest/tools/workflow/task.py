@@ -138,10 +138,10 @@ def report_text(result: SubagentResult, agent: str) -> str:
         outcome = f"failed: {result.error.rstrip('.')}"
     else:
         outcome = "is done"
-    head = (
+    heading = (
         f"Task {result.task_id} by the agent {agent} {outcome}. Its task_id goes on where it ended."
     )
     text = result.text.strip()
     if result.error is not None or result.was_stopped:
-        return f"{head}\n\nIt had said:\n{text}" if text else head
-    return f"{head}\n\n<result>\n{text or '(The agent said nothing.)'}\n</result>"
+        return f"{heading}\n\nIt had said:\n{text}" if text else heading
+    return f"{heading}\n\n<result>\n{text or '(The agent said nothing.)'}\n</result>"

@@ -48,7 +48,7 @@ REDO: PersonRule = "user/redo-compaction"
 ANOTHER = "another"
 """Key in the numbers of an undone compaction: the user requested another summary in its place."""
 
-OLDER = "older"
+OLDER_SUMMARY_KEY = "older"
 """Key in the numbers of an undone compaction: the earlier summary that the user restored in its place."""
 
 PICTURES_RULE: EngineRule = "limit/pictures"
@@ -67,7 +67,7 @@ OWN_POLICY = "policy/"
 Purpose = Literal["step", "title", "turn-summary", "compaction", "subagent"]
 """The purpose of a model request."""
 
-BESIDE: frozenset[str] = frozenset({"title", "turn-summary"})
+BESIDE_PURPOSES: frozenset[str] = frozenset({"title", "turn-summary"})
 """Purposes of requests outside of the turns: their answers become no messages, and they share no content with steps."""
 
 
@@ -251,10 +251,12 @@ class _DecisionStack:
             if decision.action in USER_EDITS
         ]
 
-    def reduction(self, *, pinned: bool) -> Decision | None:
+    def reduction(self, *, is_pinned: bool) -> Decision | None:
         """Return the newest reduction; a pin, of the part or of its message, lifts those that hide it."""
         for _, decision in reversed(self.decisions):
-            if decision.action in REDUCTIONS and not (pinned and decision.action in LIFTED_BY_PIN):
+            if decision.action in REDUCTIONS and not (
+                is_pinned and decision.action in LIFTED_BY_PIN
+            ):
                 return decision
         return None
 
@@ -277,7 +279,7 @@ class EffectiveDecisions:
         if edit is not None and edit.action == "drop":
             return edit
         stack = self._stacks.get(part_id)
-        return stack.reduction(pinned=edit is not None) if stack is not None else None
+        return stack.reduction(is_pinned=edit is not None) if stack is not None else None
 
     def pictures(self, part_id: str) -> dict[str, Any]:
         """Return the pictures of a part that are sent changed or left out, by index."""

@@ -46,27 +46,29 @@ class HiddenRuns:
 NONE_HIDDEN = HiddenRuns()
 
 
-def hidden_runs(recorded: NotebookRuns) -> HiddenRuns:
+def hidden_runs(recorded_runs: NotebookRuns) -> HiddenRuns:
     """Return the cells that the kernel's record marks as hidden."""
-    newest: dict[str, CellRun] = {run.cell_id or f"run {run.serial}": run for run in recorded.runs}
-    hidden = [run for run in newest.values() if run.hidden and run.source.strip()]
+    newest: dict[str, CellRun] = {
+        run.cell_id or f"run {run.serial}": run for run in recorded_runs.runs
+    }
+    hidden_runs = [run for run in newest.values() if run.hidden and run.source.strip()]
     return HiddenRuns(
-        frozenset(run.cell_id for run in hidden if run.cell_id),
-        frozenset(run.source.strip() for run in hidden),
-        frozenset(run.source.strip() for run in hidden if not run.cell_id),
+        frozenset(run.cell_id for run in hidden_runs if run.cell_id),
+        frozenset(run.source.strip() for run in hidden_runs),
+        frozenset(run.source.strip() for run in hidden_runs if not run.cell_id),
     )
 
 
-def is_hidden_cell(cell: Mapping[str, Any], hidden: HiddenRuns = NONE_HIDDEN) -> bool:
+def is_hidden_cell(cell: Mapping[str, Any], hidden_runs: HiddenRuns = NONE_HIDDEN) -> bool:
     """Return whether a cell of a notebook file is hidden from the agent."""
     if has_hidden_tag(cell.get("metadata")) or names_hidden_tag(cell.get("tags")):
         return True
     cell_id = cell.get("id")
-    if isinstance(cell_id, str) and cell_id in hidden.ids:
+    if isinstance(cell_id, str) and cell_id in hidden_runs.ids:
         return True
     source = cell.get("source", cell.get("input"))
     text = ("".join(map(str, source)) if isinstance(source, list) else str(source)).strip()
-    return text in (hidden.without_id if isinstance(cell_id, str) else hidden.sources)
+    return text in (hidden_runs.without_id if isinstance(cell_id, str) else hidden_runs.sources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,39 +81,41 @@ class VisibleText:
 
 
 def without_hidden_cells(
-    text: str, name: str, hidden: HiddenRuns = NONE_HIDDEN, *, keep_lines: bool = True
+    text: str, name: str, hidden_runs: HiddenRuns = NONE_HIDDEN, *, keep_lines: bool = True
 ) -> VisibleText:
     """Return the text of a file with a placeholder for each hidden cell; unchanged where it is no notebook.
 
     With ``keep_lines`` the text after a placeholder keeps its line numbers. Raises BrokenNotebook.
     """
-    may_have_hidden_cells = "\\u" in text or _names_hidden(text, hidden) or bool(hidden.sources)
+    may_have_hidden_cells = (
+        "\\u" in text or _names_hidden(text, hidden_runs) or bool(hidden_runs.sources)
+    )
     if not may_have_hidden_cells or not _looks_like_notebook(text, name):
         return VisibleText(text)
     try:
         json.loads(text)
     except (ValueError, RecursionError):
-        if _names_hidden(text, hidden):
+        if _names_hidden(text, hidden_runs):
             raise BrokenNotebook(BROKEN_NOTEBOOK_MESSAGE.format(name=name)) from None
         return VisibleText(text)
-    pieces: list[str] = []
+    visible_pieces: list[str] = []
     copied_until = hidden_count = 0
-    spans = _hidden_spans(text, hidden)
-    for start, end, placeholder in (
+    spans = _hidden_spans(text, hidden_runs)
+    for span_start, span_end, placeholder in (
         spans if any(span[2] == CELL_PLACEHOLDER for span in spans) else ()
     ):
-        if start < copied_until:
+        if span_start < copied_until:
             continue  # The span lies within one that is removed already.
-        line_ends = "\n" * (text.count("\n", start, end) if keep_lines else 0)
-        pieces += [text[copied_until:start], placeholder, line_ends]
-        copied_until, hidden_count = end, hidden_count + (placeholder == CELL_PLACEHOLDER)
-    return VisibleText("".join([*pieces, text[copied_until:]]), hidden_count)
+        line_ends = "\n" * (text.count("\n", span_start, span_end) if keep_lines else 0)
+        visible_pieces += [text[copied_until:span_start], placeholder, line_ends]
+        copied_until, hidden_count = span_end, hidden_count + (placeholder == CELL_PLACEHOLDER)
+    return VisibleText("".join([*visible_pieces, text[copied_until:]]), hidden_count)
 
 
-def _names_hidden(text: str, hidden: HiddenRuns) -> bool:
+def _names_hidden(text: str, hidden_runs: HiddenRuns) -> bool:
     clean_text = text.replace("\0", "")
     return _TAG.search(clean_text) is not None or any(
-        f'"{cell_id}"' in clean_text for cell_id in hidden.ids
+        f'"{cell_id}"' in clean_text for cell_id in hidden_runs.ids
     )
 
 
@@ -135,7 +139,7 @@ class _UnclosedBracket:
     is_cell: bool = False
 
 
-def _hidden_spans(text: str, hidden: HiddenRuns) -> list[tuple[int, int, str]]:
+def _hidden_spans(text: str, hidden_runs: HiddenRuns) -> list[tuple[int, int, str]]:
     """Return start, end and placeholder of each span to remove from a valid JSON text, outer spans first."""
     spans: list[tuple[int, int, str]] = []
     stack: list[_UnclosedBracket] = []
@@ -158,7 +162,7 @@ def _hidden_spans(text: str, hidden: HiddenRuns) -> list[tuple[int, int, str]]:
                 continue
             span = (bracket.start, token.end())
             if bracket.in_cells or bracket.is_cell:
-                if is_hidden_cell(json.loads(text[slice(*span)]), hidden):
+                if is_hidden_cell(json.loads(text[slice(*span)]), hidden_runs):
                     spans.append((*span, CELL_PLACEHOLDER))
             elif (
                 bracket.parent_key == "widgets"

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator
 
-from palimpsest.transcript.provider_calls import NATIVE
+from palimpsest.transcript.provider_calls import NATIVE_KEY
 from palimpsest.transcript.values import Value
 
 
@@ -112,6 +112,6 @@ NeutralMessages = tuple[NeutralMessage, ...]
 def holds_native(message: NeutralMessage) -> bool:
     """Return whether an answer holds blocks in its provider's own form."""
     return message.role == "assistant" and any(
-        block.type == "text" and block.metadata is not None and bool(block.metadata.get(NATIVE))
+        block.type == "text" and block.metadata is not None and bool(block.metadata.get(NATIVE_KEY))
         for block in message.blocks
     )

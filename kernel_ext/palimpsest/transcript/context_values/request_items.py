@@ -9,7 +9,11 @@ ItemState = Literal[
     "whole", "truncated", "cleared", "masked", "summarised", "offloaded", "out", "reverted"
 ]
 """``summarised`` and ``out`` items take no tokens; the others take those of what is shown instead."""
-STATES: Mapping[str, ItemState] = {"truncate": "truncated", "clear": "cleared", "drop": "out"}
+STATE_OF_ACTION: Mapping[str, ItemState] = {
+    "truncate": "truncated",
+    "clear": "cleared",
+    "drop": "out",
+}
 """How a part is shown after each action of a decision."""
 ShownAs = ItemState | Literal["pictures smaller", "pictures left out", "told as text"]
 """How a request shows an item; the last three concern an output whose text is sent whole, and a provider's own call."""

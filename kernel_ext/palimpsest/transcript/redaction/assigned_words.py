@@ -124,9 +124,9 @@ def hide_in_growing_output(text: str) -> str:
 
 def hide_assigned_passwords(text: str) -> str:
     """Return an output with ``[redacted]`` for each password of several words; a second call changes nothing."""
-    pieces, position = [], 0
+    kept_pieces, position = [], 0
     for begin, end in assigned_spans(text):
         if begin >= position:
-            pieces += [text[position:begin], "[redacted]"]
+            kept_pieces += [text[position:begin], "[redacted]"]
             position = end
-    return "".join([*pieces, text[position:]]) if pieces else text
+    return "".join([*kept_pieces, text[position:]]) if kept_pieces else text

@@ -1,7 +1,7 @@
 """Keys that settings gave to this process, such as those of MCP servers; they are hidden in every text.
 
 A server may print its key, which is in no variable of the kernel. So code that passes a key to a server calls
-``hold_settings`` first, and ``secret_values`` includes ``HELD``. No value is removed: a key of earlier settings is
+``hold_settings`` first, and ``secret_values`` includes ``HELD_SECRETS``. No value is removed: a key of earlier settings is
 still a secret. Border: values only; only settings in effect may be held, since a held value is hidden in questions too.
 """
 
@@ -21,7 +21,7 @@ _RANDOM = re.compile(
 )
 _FLAG = re.compile(r"--?([A-Za-z][\w-]*)")
 
-HELD: set[str] = set()
+HELD_SECRETS: set[str] = set()
 """All secret values of settings; the set only grows."""
 
 
@@ -41,12 +41,12 @@ def looks_random(value: str) -> bool:
 def hold_settings(values: Mapping[str, str], arguments: Iterable[str] = ()) -> None:
     """Add to HELD the secret values of named settings, and the arguments of a program that are keys."""
     settings = [(name, value) for name, value in values.items()]
-    before = ""
+    previous_word = ""
     for argument in arguments:
         flag, equals, value = argument.partition("=")
-        settings.append((flag, value) if equals else (before, argument))
+        settings.append((flag, value) if equals else (previous_word, argument))
         match = _FLAG.fullmatch(argument)
-        before = match[1] if match else ""
+        previous_word = match[1] if match else ""
     secrets: set[str] = set()
     for name, value in settings:
         # "Bearer abc" is a word and a key.
@@ -57,4 +57,4 @@ def hold_settings(values: Mapping[str, str], arguments: Iterable[str] = ()) -> N
         }
         if secret and len(words) > 1 and len(value) >= MIN_SECRET_CHARS:
             secrets.add(value)
-    HELD.update(secrets)
+    HELD_SECRETS.update(secrets)

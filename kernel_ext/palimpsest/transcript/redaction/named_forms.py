@@ -35,7 +35,7 @@ class NamedForm:
     """Where name and value are one run of the characters that tokens consist of: a pattern that matches in each such run."""
 
 
-NAMES = lazy_pattern(
+SECRET_NAMES = lazy_pattern(
     r"(?:(?:api|access|secret|account|shared[_-]?access)[_-]?key|private[_-]?key[_-]?password"
     r"|(?:access|auth|refresh|private|session)[_-]?token|client[_-]?secret|secret"
     r"|password|passwd|passphrase)\Z"
@@ -87,7 +87,7 @@ _SECRET_WORD = (
     rf"""((?<=["']){_WORDS}(?=\\{{0,3}}["'])|[^{_ONE_WORD}]{{3,200}}+)"""
 )
 
-NAMED = (
+NAMED_FORMS = (
     NamedForm(
         "quoted words of a password",
         _PASSWORDS,
@@ -189,14 +189,14 @@ NAMED = (
     NamedForm(
         "quoted value of a name",
         _NAME_ENDS,
-        NAMES,
+        SECRET_NAMES,
         lazy_pattern(rf"""{_GAP}{_QUOTE}{PLACEHOLDER}([^{_ONE_WORD}]{{8,400}}+)(?=\\{{0,3}}["'])"""),
         lazy_pattern(rf"""{_GAP}{_QUOTE}{PLACEHOLDER}([^{_ONE_WORD}]{{0,400}}+\\{{0,3}})\Z"""),
     ),
     NamedForm(
         "bare value of a name",
         _NAME_ENDS,
-        NAMES,
+        SECRET_NAMES,
         lazy_pattern(rf"{_GAP}(?:{_QUOTE})?{CODE}({_LOOSE}{{12,4000}}+)(?![(\[])"),
         lazy_pattern(rf"{_GAP}(?:{_QUOTE})?({_LOOSE}*+)\Z"),
     ),

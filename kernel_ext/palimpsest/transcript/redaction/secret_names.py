@@ -43,11 +43,11 @@ def is_secret_name(name: str) -> bool:
     words = [word.casefold() for word in _WORDS.findall(name)]
     if "public" in words and words[-1] in ("key", "keys"):
         return False
-    together = "".join(words)
+    joined_words = "".join(words)
     return (
         any(word in SECRET_WORDS or _ends_secretly(word) for word in words)
         or any(pair in SECRET_PAIRS for pair in pairwise(words))
-        or any(part in together for part in SECRET_PARTS)
+        or any(part in joined_words for part in SECRET_PARTS)
     )
 
 

@@ -11,8 +11,13 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
 from palimpsest.lazy_patterns import lazy_pattern
-from palimpsest.transcript.redaction.named_forms import NAMED, NamedForm
-from palimpsest.transcript.redaction.token_forms import LETTERS_DIGITS, TOKENS, WORD, TokenForm
+from palimpsest.transcript.redaction.named_forms import NAMED_FORMS, NamedForm
+from palimpsest.transcript.redaction.token_forms import (
+    LETTERS_DIGITS,
+    TOKEN_CHARS,
+    TOKENS,
+    TokenForm,
+)
 from palimpsest.transcript.strings.surrogates import joined_surrogates, open_surrogate
 
 MAX_GROWING = 16_384
@@ -51,7 +56,11 @@ HEADS = tuple((head, form.body) for form in TOKENS for head in form.beginnings)
 
 RUN_CHARS = "".join(
     sorted(
-        {*WORD, ":", *"".join(form.body_characters + "".join(form.beginnings) for form in TOKENS)}
+        {
+            *TOKEN_CHARS,
+            ":",
+            *"".join(form.body_characters + "".join(form.beginnings) for form in TOKENS),
+        }
     )
 )
 """The characters of which tokens consist, their fixed letters included."""
@@ -60,8 +69,8 @@ MIN_RUN_CHARS = 14
 """Minimum characters of a token: most texts have no run of so many, so that no token is searched in them."""
 _RUN = lazy_pattern(rf"[{re.escape(RUN_CHARS)}]{{{MIN_RUN_CHARS},}}+")
 
-NAMED_IN_RUN = tuple(form for form in NAMED if form.run_part)
-NAMED_ELSEWHERE = tuple(form for form in NAMED if not form.run_part)
+NAMED_IN_RUN = tuple(form for form in NAMED_FORMS if form.run_part)
+NAMED_ELSEWHERE = tuple(form for form in NAMED_FORMS if not form.run_part)
 _HINTS = frozenset(hint for form in NAMED_ELSEWHERE for hint in form.name_endings)
 _HINTS_BY_PART = tuple(
     (part, tuple(hint for hint in _HINTS if part in hint))
@@ -150,7 +159,7 @@ def unfinished_secret_start(text: str) -> int:
     # A secret with a name has at most MAX_NAMED_CHARS characters, its name included.
     tail = text[-MAX_NAMED_CHARS:]
     lowered = _lower_case(tail)
-    for named_form in NAMED:
+    for named_form in NAMED_FORMS:
         for begin, _ in _named_spans(tail, lowered, named_form, named_form.open_pattern):
             first = min(first, len(text) - len(tail) + begin)
     return min(first, _pem_growing(text, window))

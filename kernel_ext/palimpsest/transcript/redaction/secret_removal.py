@@ -20,8 +20,12 @@ from pydantic import BaseModel
 from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.transcript.parts import TextPart, ToolCompleted, ToolFailed, ToolRunning
 from palimpsest.transcript.redaction.assigned_words import hide_assigned_passwords
-from palimpsest.transcript.redaction.held_secrets import HELD, MIN_SECRET_CHARS, is_worth_hiding
-from palimpsest.transcript.redaction.named_forms import CODE, NAMES, PLACEHOLDER
+from palimpsest.transcript.redaction.held_secrets import (
+    HELD_SECRETS,
+    MIN_SECRET_CHARS,
+    is_worth_hiding,
+)
+from palimpsest.transcript.redaction.named_forms import CODE, PLACEHOLDER, SECRET_NAMES
 from palimpsest.transcript.redaction.secret_names import is_secret_name
 from palimpsest.transcript.redaction.secret_patterns import REDACTED, scrub, secret_spans
 from palimpsest.transcript.session_record.events import Checkpoint, Event, StepRequested
@@ -78,7 +82,7 @@ def _is_passphrase(value: str) -> bool:
 
 def secret_values(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Collect the values to hide from an environment and from the settings in effect, longest first."""
-    return _known_secrets(tuple(environment.items()), frozenset(HELD))
+    return _known_secrets(tuple(environment.items()), frozenset(HELD_SECRETS))
 
 
 @lru_cache(maxsize=4)
@@ -114,11 +118,11 @@ class KernelSecrets:
         self._now = now
         self._read_at: float | None = None
         self._secret_values: tuple[str, ...] = ()
-        self._held_count = len(HELD)
+        self._held_count = len(HELD_SECRETS)
 
     def __call__(self) -> tuple[str, ...]:
         """Return the values, longest first."""
-        now, held_count = self._now(), len(HELD)
+        now, held_count = self._now(), len(HELD_SECRETS)
         is_outdated = self._read_at is None or now - self._read_at > FRESH_SECONDS
         if is_outdated or held_count != self._held_count:
             self._read_at, self._held_count = now, held_count
@@ -156,7 +160,7 @@ def is_secret_field(name: object, value: str) -> bool:
 
 @lru_cache(maxsize=512)
 def _is_secret_field_name(name: str) -> bool:
-    return NAMES.search(name.lower()) is not None
+    return SECRET_NAMES.search(name.lower()) is not None
 
 
 def redacted_event(event: Event, scrub: Scrub) -> Event:

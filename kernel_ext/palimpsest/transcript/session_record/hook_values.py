@@ -17,7 +17,7 @@ HookName = Literal[
 ]
 HOOK_NAMES: tuple[HookName, ...] = get_args(HookName)
 
-RULE = "hook/"
+HOOK_RULE_PREFIX = "hook/"
 """Prefix of the rule of every decision that a hook made."""
 
 

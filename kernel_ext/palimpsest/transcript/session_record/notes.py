@@ -89,7 +89,9 @@ class Note(Value):
     """When it was changed last; None where it never was."""
     changed_by: str = ""
 
-    def next_line(self, line_id: str, author: str, time: int, *, removed: bool = False) -> NoteLine:
+    def next_line(
+        self, line_id: str, author: str, time: int, *, is_removed: bool = False
+    ) -> NoteLine:
         """Return a new line with this note's values, or with its removal; the line is always newer than the note."""
         return NoteLine(
             id=line_id,
@@ -101,7 +103,7 @@ class Note(Value):
             text=self.text,
             tag=self.tag,
             verdict=self.verdict,
-            removed=removed,
+            removed=is_removed,
         )
 
 
@@ -128,21 +130,21 @@ def verdict_counts(notes: Sequence[Note]) -> dict[str, int]:
 
 def _newest_note(lines: Sequence[NoteLine]) -> Note | None:
     """Return the note of its lines, oldest first; None where it was removed."""
-    first, newest = lines[0], lines[-1]
-    if newest.removed:
+    first_line, newest_line = lines[0], lines[-1]
+    if newest_line.removed:
         return None
-    is_changed = newest is not first
+    is_changed = newest_line is not first_line
     return Note(
-        id=newest.note,
-        session=first.session,
-        author=first.author,
-        time=first.time,
-        place=newest.place,
-        text=newest.text,
-        tag=newest.tag,
-        verdict=newest.verdict,
-        changed=newest.time if is_changed else None,
-        changed_by=newest.author if is_changed else "",
+        id=newest_line.note,
+        session=first_line.session,
+        author=first_line.author,
+        time=first_line.time,
+        place=newest_line.place,
+        text=newest_line.text,
+        tag=newest_line.tag,
+        verdict=newest_line.verdict,
+        changed=newest_line.time if is_changed else None,
+        changed_by=newest_line.author if is_changed else "",
     )
 
 

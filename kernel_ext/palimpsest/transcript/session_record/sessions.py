@@ -40,12 +40,12 @@ class Spent(Value):
         return self.tokens.prompt + self.tokens.output + self.tokens.reasoning
 
 
-def sane_spending(spent: Spent) -> Spent:
+def sane_spending(spending: Spent) -> Spent:
     """Return spending without impossible values: negative or not finite."""
-    cost = spent.cost
+    cost = spending.cost
     if cost is not None and not (math.isfinite(cost) and cost >= 0):
         cost = None
-    return Spent(cost=cost, tokens=_sane_usage(spent.tokens), unpriced=max(spent.unpriced, 0))
+    return Spent(cost=cost, tokens=_sane_usage(spending.tokens), unpriced=max(spending.unpriced, 0))
 
 
 def _sane_usage(usage: Usage) -> Usage:

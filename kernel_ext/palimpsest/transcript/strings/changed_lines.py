@@ -10,7 +10,7 @@ from typing import Any
 from palimpsest.transcript.visible_text import visible_code
 
 MIN_LINES, MAX_LINES = 4, 1_000
-ALIKE = 0.6
+MIN_ALIKE_SHARE = 0.6
 """Minimum share of equal lines of two texts that are compared."""
 SHOWN_CHARS = 80
 MAX_PLACES = 3
@@ -18,12 +18,14 @@ MAX_PLACES = 3
 
 def changed_lines(now: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Return a sentence for each text of an input that differs from the most similar text allowed before."""
-    changed = []
+    numbered_lines = []
     for key, text in now.items():
         texts = [edit[key] for edit in before if isinstance(edit.get(key), str)]
         if isinstance(text, str) and text not in texts:
-            changed += [f"{key}: {difference}" for difference in _difference_lines(text, texts)]
-    return tuple(changed)
+            numbered_lines += [
+                f"{key}: {difference}" for difference in _difference_lines(text, texts)
+            ]
+    return tuple(numbered_lines)
 
 
 def _difference_lines(text: str, before: Sequence[str]) -> Iterator[str]:
@@ -32,7 +34,7 @@ def _difference_lines(text: str, before: Sequence[str]) -> Iterator[str]:
         return
     matcher: SequenceMatcher[str] = SequenceMatcher(autojunk=False)
     matcher.set_seq2(lines)
-    nearest, share = None, ALIKE
+    nearest, share = None, MIN_ALIKE_SHARE
     for earlier in before:
         old = earlier.split("\n")
         matcher.set_seq1(old)

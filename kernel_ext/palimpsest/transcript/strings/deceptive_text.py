@@ -19,7 +19,7 @@ from palimpsest.transcript.visible_text import (
 )
 
 MAX_SENTENCES = 12
-MORE = "There is more of this kind."
+MORE_SENTENCE = "There is more of this kind."
 MAX_PLACES = 3
 BLANK_COLUMNS = 40
 """Minimum blanks after text, about half of a terminal's line, that may move the rest out of sight."""
@@ -70,28 +70,28 @@ def deception_sentences(values: Mapping[str, Any], *, command: bool = False) -> 
     first_sentences = tuple(islice(sentences, MAX_SENTENCES + 1))
     if len(first_sentences) <= MAX_SENTENCES:
         return first_sentences
-    return (*first_sentences[:MAX_SENTENCES], MORE)
+    return (*first_sentences[:MAX_SENTENCES], MORE_SENTENCE)
 
 
 def _texts_with_places(name: str, value: Any, *, command: bool) -> Iterator[tuple[str, str, bool]]:
     """Yield every text, its place and whether a shell runs it; not recursive, since a model chooses the depth."""
-    unread: list[tuple[str, Any, bool]] = [(name, value, command)]
-    while unread:
-        place, value, is_command = unread.pop()
+    unread_values: list[tuple[str, Any, bool]] = [(name, value, command)]
+    while unread_values:
+        place, value, is_command = unread_values.pop()
         if isinstance(value, str):
             yield place, value, is_command
         elif isinstance(value, Mapping):
-            below = [
-                (f"{place}.{visible_line(str(key), 40)}".strip("."), str(key), inner)
-                for key, inner in value.items()
+            inner_values = [
+                (f"{place}.{visible_line(str(key), 40)}".strip("."), str(key), inner_value)
+                for key, inner_value in value.items()
             ]
-            yield from ((f"the name {name}", key, is_command) for name, key, _ in below)
-            unread += [
-                (name, inner, is_command or key.lower() in COMMANDS)
-                for name, key, inner in reversed(below)
+            yield from ((f"the name {name}", key, is_command) for name, key, _ in inner_values)
+            unread_values += [
+                (name, inner_value, is_command or key.lower() in COMMANDS)
+                for name, key, inner_value in reversed(inner_values)
             ]
         elif isinstance(value, Sequence) and not isinstance(value, bytes):
-            unread += [
+            unread_values += [
                 (f"{place}[{at}]", value[at], is_command) for at in range(len(value) - 1, -1, -1)
             ]
 
@@ -127,11 +127,11 @@ def _mixed_words(name: str, text: str) -> Iterator[str]:
         word = match[0]
         if word.isascii():
             continue
-        sign = _foreign_letter(word)
-        if sign:
-            words.setdefault(word, ([], sign))[0].append(match.start())
-    for word, (places, sign) in words.items():
-        yield f"{_places_text(name, text, places)}: the word {visible_line(word, 40)!r} holds {_character_name(sign)}, which looks like another letter."
+        foreign_letter = _foreign_letter(word)
+        if foreign_letter:
+            words.setdefault(word, ([], foreign_letter))[0].append(match.start())
+    for word, (places, foreign_letter) in words.items():
+        yield f"{_places_text(name, text, places)}: the word {visible_line(word, 40)!r} holds {_character_name(foreign_letter)}, which looks like another letter."
 
 
 def _foreign_letter(word: str) -> str:
@@ -162,19 +162,19 @@ def _look_alikes(name: str, text: str) -> Iterator[str]:
 
 
 def _blanks(name: str, lines: Sequence[str]) -> Iterator[str]:
-    empty = 0
+    empty_lines = 0
     for line_number, line in enumerate(lines, 1):
         if _EMPTY_LINE.fullmatch(line):
-            empty += 1
+            empty_lines += 1
             continue
-        if empty >= BLANK_LINES:
-            yield f"{name}, line {line_number}: text follows behind {empty} empty lines."
-        empty = 0
-        for run in _RUN.finditer(line):
-            columns = len(run[0].replace("\t", " " * TAB_COLUMNS))
-            min_columns = BLANK_COLUMNS if run.start() else INDENT_COLUMNS
-            if columns >= min_columns and line[run.end() :].rstrip("\r"):
-                place = f"line {line_number}, column {run.end() + 1}"
+        if empty_lines >= BLANK_LINES:
+            yield f"{name}, line {line_number}: text follows behind {empty_lines} empty lines."
+        empty_lines = 0
+        for blank_run in _RUN.finditer(line):
+            columns = len(blank_run[0].replace("\t", " " * TAB_COLUMNS))
+            min_columns = BLANK_COLUMNS if blank_run.start() else INDENT_COLUMNS
+            if columns >= min_columns and line[blank_run.end() :].rstrip("\r"):
+                place = f"line {line_number}, column {blank_run.end() + 1}"
                 yield f"{name}, {place}: text follows behind {columns} blanks."
                 break
 
@@ -185,9 +185,9 @@ def _places_text(name: str, text: str, positions: Sequence[int]) -> str:
     return f"{name}, {'; '.join(places)}{f' and {more} more times' if more else ''}"
 
 
-def _line_and_column(text: str, at: int) -> str:
-    begin = text.rfind("\n", 0, at) + 1
-    return f"line {text.count(chr(10), 0, at) + 1}, column {at - begin + 1}"
+def _line_and_column(text: str, index: int) -> str:
+    begin = text.rfind("\n", 0, index) + 1
+    return f"line {text.count(chr(10), 0, index) + 1}, column {index - begin + 1}"
 
 
 def _character_name(sign: str) -> str:

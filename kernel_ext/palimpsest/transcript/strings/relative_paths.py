@@ -93,16 +93,16 @@ def recorded_name(name: str) -> str:
     return UNDECODED_BYTE.sub(lambda match: f"\\x{ord(match[0]) - FIRST_SURROGATE:02x}", text)
 
 
-def disk_name(recorded: str) -> str:
+def disk_name(recorded_path: str) -> str:
     """Return a recorded name or path as Python names it on the disk."""
-    if recorded.isascii() and "\\" not in recorded:
-        return recorded
+    if recorded_path.isascii() and "\\" not in recorded_path:
+        return recorded_path
     if sys.platform == "win32":
-        return recorded
+        return recorded_path
     text = ESCAPED_BYTE.sub(
-        lambda match: chr(FIRST_SURROGATE + int(match[1], 16)) if match[1] else "\\", recorded
+        lambda match: chr(FIRST_SURROGATE + int(match[1], 16)) if match[1] else "\\", recorded_path
     )
     try:
         return text.encode("utf-8", ERROR_HANDLER).decode(ENCODING, ERROR_HANDLER)
     except UnicodeEncodeError:  # It has half of a surrogate pair, and no file has such a name.
-        return recorded
+        return recorded_path

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 from palimpsest.transcript.values import Todo
 
-MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]", "cancelled": "[-]"}
-NOTHING = "The todo list is empty."
+STATUS_MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]", "cancelled": "[-]"}
+EMPTY_LIST = "The todo list is empty."
 
 
 def checklist(todos: Sequence[Todo]) -> str:
     """Return the list, one line an item: ``[x] Load the data``."""
     if not todos:
-        return NOTHING
+        return EMPTY_LIST
     return "\n".join(_line(todo) for todo in todos)
 
 
@@ -28,5 +28,5 @@ def tally(todos: Sequence[Todo]) -> str:
 
 
 def _line(todo: Todo) -> str:
-    first = f"{MARKS[todo.status]} {todo.content}"
+    first = f"{STATUS_MARKS[todo.status]} {todo.content}"
     return f"{first} (high priority)" if todo.priority == "high" else first

@@ -88,7 +88,7 @@ export function* placePieces(
   if (first !== undefined && last !== undefined) {
     yield ['range', `${fromOne(first)}-${fromOne(last)}`];
   }
-  for (const name of ['subagent', 'tab', 'policy', 'price'] as const) {
+  for (const name of TEXT_PIECES) {
     const text = place[name];
     if (typeof text === 'string' && text !== '') {
       yield [name, text];
@@ -114,6 +114,15 @@ export function* placePieces(
   }
 }
 
+const TEXT_PIECES = [
+  'subagent',
+  'beside',
+  'side',
+  'tab',
+  'policy',
+  'price'
+] as const;
+
 type PieceReader = (
   text: string,
   place: IInspectorPlace
@@ -131,6 +140,8 @@ const READERS: Readonly<Record<string, PieceReader | undefined>> = {
     return range.first >= 0 && range.first <= range.last ? { range } : null;
   },
   subagent: subagent => (subagent === '' ? null : { subagent }),
+  beside: beside => (beside === '' ? null : { beside }),
+  side: text => (text === 'second' ? { side: text } : null),
   tab: text => {
     const tab = INSPECTOR_TABS.find(name => name === text);
     return tab === undefined ? null : { tab };

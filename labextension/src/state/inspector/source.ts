@@ -66,6 +66,8 @@ export type ComparedSide = 'first' | 'second';
 /** Of a report of two sessions: both side by side, and the way to either. */
 export interface IComparedView {
   readonly comparison: SessionComparison;
+  /** How a link names the second one; absent where a link names only the session that it leads to. */
+  readonly besideName?: string;
   /** The session that the inspector shows. */
   readonly side: ComparedSide;
   /** Whether what is shown first takes the focus, since it was opened from the other session. */

@@ -92,9 +92,16 @@ export function InspectorHeader({
   );
   const total = view.requests.id.length;
   const price = withPrices(openedPrice, place.price ?? '');
+  const shownPlace = { ...place, price, request, item };
   // A subagent's place is one in the session that was asked for it.
-  const session = view.within || view.session;
-  const link = linkTo(session, { ...place, price, request, item });
+  const link =
+    compared?.besideName === undefined
+      ? linkTo(view.within || view.session, shownPlace)
+      : linkTo(compared.comparison.first.session, {
+          ...shownPlace,
+          beside: compared.besideName,
+          ...(compared.side === 'second' ? { side: compared.side } : {})
+        });
   return (
     <div className="plm-Inspector-header">
       <h2 className="plm-Inspector-title" title={oneLine(view.title)}>

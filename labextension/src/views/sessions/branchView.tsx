@@ -105,11 +105,11 @@ function Branches({ table, session }: { table: BranchTable; session: string }) {
             </tr>
             {table.figures
               .filter(({ values }) => values.some(value => value !== ''))
-              .map(({ name, values, branches_differ }) => (
-                <tr key={name} data-differ={branches_differ || undefined}>
+              .map(({ name, values, branches_differ: differ }) => (
+                <tr key={name} data-differ={differ || undefined}>
                   <th scope="row">
                     {name}{' '}
-                    {branches_differ && (
+                    {differ && (
                       <span className="plm-Branches-differ">
                         {words.__('differs')}
                       </span>

@@ -13,6 +13,8 @@ const WHOLE: Required<IInspectorPlace> = {
   item: 11,
   definition: 2,
   subagent: 'ses_2',
+  beside: 'recordings/pi & co.jsonl',
+  side: 'second',
   against: 39,
   range: { first: 181, last: 226 },
   tab: 'cost',

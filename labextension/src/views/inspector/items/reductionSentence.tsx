@@ -50,7 +50,7 @@ function savedWords(balance: IReductionBalance, words: IWords): string {
 
 function costWords(
   { anew, cost, isFact, others, since }: IReductionBalance,
-  { matches_recorded: recorded, unit }: TimelineView['price'],
+  { matches_recorded: pricesMatch, unit }: TimelineView['price'],
   words: IWords
 ): string {
   const what =
@@ -67,7 +67,7 @@ function costWords(
         '%1 had %2 tokens written anew, for %3 more.',
         what,
         `${isFact ? '' : ESTIMATED}${count(anew)}`,
-        money(cost, unit, isFact && recorded)
+        money(cost, unit, isFact && pricesMatch)
       );
 }
 
