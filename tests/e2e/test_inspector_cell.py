@@ -236,3 +236,44 @@ def test_the_place_of_a_view_is_set_and_read_from_python(
     page.add_script_tag(path=str(AXE))
     assert page.evaluate(VIOLATIONS, alone.element_handle()) == []
     assert seen.errors == []
+
+
+def test_two_sessions_stand_beside_each_other_in_a_cell(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
+    path = unpacked(lab, "claude_code/cc1df109.jsonl.xz", "beside-cell.jsonl")
+    name = book(
+        lab,
+        "inspect-beside.ipynb",
+        f"{REHEARSED}\nimport palimpsest",
+        "%agent -m rehearsal/rules Hello.",
+        f"both = palimpsest.current_session().inspect(beside={path!r})\nboth",
+        "print(both.place.side, both.place.request)",
+        "both.place = {'request': 1, 'tab': 'cost'}",
+    )
+    open_notebook(page, lab, name)
+    page.evaluate(READY)
+    for cell in range(3):
+        page.evaluate(RUN, cell)
+    views = page.locator(".jp-Notebook .jp-CodeCell").nth(2).locator(".plm-Inspector")
+    part = views.get_by_role("group", name="Where they part")
+    expect(part).to_be_visible()
+    photograph(page, "inspect-cell-beside")
+
+    part.get_by_role("button", name="inspect request 1 of the second").click()
+
+    expect(views).to_contain_text("the second of two")
+    cursor(views).press("Home")
+    cursor(views).press("ArrowRight")
+    link = views.get_by_role("button", name="Copy link")
+    expect(link).to_have_attribute(
+        "title",
+        re.compile(r"^palimpsest:ses_\w+/2\?beside=recordings%2Fbeside-cell\.jsonl&side=second"),
+    )
+    page.evaluate(RUN, 3)
+    told = page.locator(".jp-Notebook .jp-CodeCell").nth(3).locator(".jp-OutputArea-output")
+    expect(told).to_have_text("second 2")
+    page.evaluate(RUN, 4)
+    expect(views).to_contain_text("the first of two")
+    expect(views.get_by_role("tab", name="Cost")).to_have_attribute("aria-selected", "true")
+    assert seen.errors == []

@@ -47,13 +47,15 @@ class RecordedSession(RecordingReview):
         link: str | None = None,
         views: Sequence[str] | str = (),
         hide: Sequence[str] | str = (),
+        beside: SessionReview | Reviewed | str | Path | None = None,
         **place: Any,
     ) -> Any:
         """Show in a cell the contents of each request's context, and the requests of other policies.
 
-        The arguments are those of ``Session.inspect``.
+        The arguments are those of ``Session.inspect``; ``beside`` may be a review, too.
         """
         from palimpsest.frontends.inspector.answer_queue import SessionQuestions
+        from palimpsest.frontends.inspector.beside_session import beside_name, review_beside
         from palimpsest.frontends.inspector.inspector_widget import (
             InspectedSession,
             InspectorWidget,
@@ -73,15 +75,30 @@ class RecordedSession(RecordingReview):
         async def note(price_text: dict[str, Any]) -> ViewAnswer:
             return await asyncio.to_thread(WriteNote.with_arguments(**price_text).write_on, self)
 
+        async def newest() -> SessionReview:
+            return self
+
+        opening = inspector_opening(
+            self.timeline.session,
+            link=link,
+            views=views,
+            hide=hide,
+            place=place,
+            beside=None if beside is None else beside_name(beside),
+        )
+        other, name = beside or opening.place.beside, opening.place.beside
+        shown_beside = None
+        if other is not None and name is not None:
+            second = reviewed_session(other)
+            shown_beside = review_beside(name, newest, second, queue, policy_list)
+            shown_beside.comparison(engine, price_text)  # says what hinders it
         inspected = InspectedSession(
             id=self.timeline.session,
             ask=ask,
             note=note,
             view=lambda: inspector_view(answers.answer(query, policy_list)),
+            beside=shown_beside,
             policies=policy_list,
-        )
-        opening = inspector_opening(
-            self.timeline.session, link=link, views=views, hide=hide, place=place
         )
         return InspectorWidget(inspected, engine, price_text, opening)
 

@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Any
 from palimpsest.public.session_calls import SessionCalls
 
 if TYPE_CHECKING:
+    from palimpsest.frontends.inspector.beside_session import BesideSession
     from palimpsest.review.prices.price_file import PriceWords
     from palimpsest.review.recorded_sessions.session_comparison import Reviewed
     from palimpsest.review.session_review import PolicyLike, SessionReview
+    from palimpsest.review.tables.inspector_place import InspectorPlace
+    from palimpsest.review.timeline_view.chosen_policies import ChosenPolicies
     from palimpsest.review.timeline_view.report_data import ReportTexts
     from palimpsest.review.timeline_view.view_queries import ViewAnswer, ViewQuery
+
+SESSION_ID = re.compile(r"ses_\w+")
 
 
 class SessionInspection(SessionCalls):
@@ -27,6 +32,7 @@ class SessionInspection(SessionCalls):
         link: str | None = None,
         views: Sequence[str] | str = (),
         hide: Sequence[str] | str = (),
+        beside: "Reviewed | str | Path | None" = None,
         **place: Any,
     ) -> Any:
         """Show in a cell what filled the context in each request, and what other policies would have sent.
@@ -38,13 +44,16 @@ class SessionInspection(SessionCalls):
         ``link`` is a link to a place in the session, and ``place`` the fields of one, as in
         ``request=209, tab="cost", policy="sweagent.last_n n=10"`` (docs/inspector.md). While it is open, ``view.place``
         reads and sets what is shown. ``views`` are parts that are shown alone, such as ``["grid"]``; what ``hide`` names,
-        such as ``["cost", "breaks"]``, is hidden, with what else tells it, until ``view.reveal()``. Raises UserError, with
-        one sentence, for what is no price, no policy, no part or no place.
+        such as ``["cost", "breaks"]``, is hidden, with what else tells it, until ``view.reveal()``.
+        ``beside`` is another session of the project, its id, or the path of a recording: the cell then shows both, and
+        where they part. Raises UserError, with one sentence, for what is no price, no policy, no part, no place or no
+        session.
 
         >>> view = session.inspect(request=1, tab="cost")
         >>> view.place.tab
         'cost'
         """
+        from palimpsest.frontends.inspector.beside_session import beside_name
         from palimpsest.frontends.inspector.inspector_widget import (
             InspectedSession,
             InspectorWidget,
@@ -59,11 +68,22 @@ class SessionInspection(SessionCalls):
         app, kernel_session = self._app, self._live
         price_text, policy_list = price_words(price, lifetime), chosen_policies(policies)
         opening = inspector_opening(
-            kernel_session.id, link=link, views=views, hide=hide, place=place
+            kernel_session.id,
+            link=link,
+            views=views,
+            hide=hide,
+            place=place,
+            beside=None if beside is None else beside_name(beside),
         )
         key = f"inspect {kernel_session.id} {price_text or ''} {' , '.join(policy_list)} {opening}"
         known = app.views.get(key)
-        if known is not None and known.comm is not None and known.policies == policy_list:
+        # A recording that is shown beside is read anew.
+        if (
+            known is not None
+            and known.comm is not None
+            and known.policies == policy_list
+            and SESSION_ID.fullmatch(known.beside or kernel_session.id)
+        ):
             known.open_again(opening)
             return known
         query = checked_query(AskView, price=price_text)
@@ -83,8 +103,11 @@ class SessionInspection(SessionCalls):
             note=note,
             view=lambda: inspector_view(app.engine.submit(ask(query, "")).result()),
             live_session=kernel_session,
+            beside=self._session_beside(beside or opening.place.beside, opening.place, policy_list),
             policies=policy_list,
         )
+        if inspected.beside is not None:
+            inspected.beside.comparison(app.engine, price_text)  # says what hinders it
         widget = app.views[key] = InspectorWidget(inspected, app.engine, price_text, opening)
         return widget
 
@@ -148,6 +171,29 @@ class SessionInspection(SessionCalls):
         """Return the review of another session of the project, or of the first session of a recording."""
         from palimpsest.review.recorded_sessions.session_comparison import reviewed_session
 
-        if isinstance(beside, str) and re.fullmatch(r"ses_\w+", beside):
+        if isinstance(beside, str) and SESSION_ID.fullmatch(beside):
             return self._app.inspections.answers(beside).review()
         return reviewed_session(beside)
+
+    def _session_beside(
+        self,
+        beside: "Reviewed | str | Path | None",
+        place: "InspectorPlace",
+        policies: "ChosenPolicies",
+    ) -> "BesideSession | None":
+        """Return the session that is shown beside this one; None for none, raises UserError where it cannot be read."""
+        from palimpsest.frontends.inspector.beside_session import (
+            project_session_beside,
+            review_beside,
+        )
+
+        if beside is None or place.beside is None:
+            return None
+        inspections, first = self._app.inspections, self._live.id
+        is_id = isinstance(beside, str) and SESSION_ID.fullmatch(beside)
+        if is_id or (isinstance(beside, SessionInspection) and beside._app is self._app):  # noqa: SLF001 - of this class
+            return project_session_beside(inspections, first, place.beside, policies)
+        second = self._review_beside(beside)
+        return review_beside(
+            place.beside, lambda: inspections.review(first), second, inspections.queue, policies
+        )

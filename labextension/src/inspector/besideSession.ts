@@ -1,5 +1,6 @@
 /** The session beside that of an inspector: how both compare, and the source of the other one's views. */
 import type { SessionComparison, ViewAnswer } from '../protocol/generated';
+import { ComparisonQuestion } from '../state/inspector/comparisonQuestion';
 import type { IReadable } from '../state/store/kernelStore';
 import { ReaderSet } from '../state/store/readerSet';
 import type { BesideKernel } from './kernels/besideKernel';
@@ -26,25 +27,29 @@ export class BesideSession implements IReadable<IBesideState> {
   private readonly _readers = new ReaderSet();
   private readonly _disposers: (() => void)[] = [];
   private _state: IBesideState = { comparison: null, source: null, error: '' };
-  private _price: string | null = null;
+  private readonly _question: ComparisonQuestion;
   private _stamp: string | undefined;
-  private _isAsking = false;
-  private _isOutdated = false;
-  private _isDisposed = false;
 
   constructor(
-    private readonly _first: KernelSource,
+    first: KernelSource,
     private readonly _kernel: BesideKernel,
     private _session: string | undefined,
     /** Called when answers about the other session begin or cease to be late. */
     private readonly _lateChanged: () => void
   ) {
     this._stamp = _kernel.stamp;
+    this._question = new ComparisonQuestion(
+      first,
+      () => ({ path: this._kernel.path, session: this._session ?? '' }),
+      answer => {
+        this._take(answer);
+      }
+    );
     this._disposers.push(
-      _first.subscribe(this._askAnew),
+      first.subscribe(this._question.askAnew),
       _kernel.subscribe(this._follow)
     );
-    this._askAnew();
+    this._question.askAnew();
   }
 
   readonly subscribe = this._readers.subscribe;
@@ -62,14 +67,11 @@ export class BesideSession implements IReadable<IBesideState> {
 
   /** Chooses the prices of the comparison; null for those of the recorded models. */
   setPrice(price: string | null): void {
-    if (price !== this._price) {
-      this._price = price;
-      this._askAnew();
-    }
+    this._question.setPrice(price);
   }
 
   dispose(): void {
-    this._isDisposed = true;
+    this._question.dispose();
     this._disposers.forEach(end => {
       end();
     });
@@ -81,35 +83,9 @@ export class BesideSession implements IReadable<IBesideState> {
   private readonly _follow = (): void => {
     if (this._kernel.stamp !== this._stamp) {
       this._stamp = this._kernel.stamp;
-      this._askAnew();
+      this._question.askAnew();
     }
   };
-
-  private readonly _askAnew = (): void => {
-    this._isOutdated = true;
-    if (!this._isAsking) {
-      void this._ask();
-    }
-  };
-
-  private async _ask(): Promise<void> {
-    this._isAsking = true;
-    while (this._isOutdated) {
-      this._isOutdated = false;
-      const answer = await this._first.ask({
-        ask: 'comparison',
-        path: this._kernel.path,
-        session: this._session ?? '',
-        price: this._price ?? undefined,
-        known: this._state.comparison?.stamp ?? ''
-      });
-      if (this._isDisposed) {
-        return;
-      }
-      this._take(answer);
-    }
-    this._isAsking = false;
-  }
 
   private _take({ comparison: answered, error }: ViewAnswer): void {
     const before = this._state;
@@ -121,7 +97,7 @@ export class BesideSession implements IReadable<IBesideState> {
         this._session,
         this._lateChanged
       );
-      this._disposers.push(source.subscribe(this._askAnew));
+      this._disposers.push(source.subscribe(this._question.askAnew));
       this._state = { comparison, source, error };
     } else {
       this._state = {

@@ -7,6 +7,7 @@
 import type { ViewAnswer, ViewQuery } from '../protocol/generated';
 import { newId } from '../protocol/ids';
 import type {
+  ComparedSide,
   EditAction,
   IInspectorSource,
   INoteWords
@@ -38,6 +39,7 @@ interface IOpenQuestion<T> {
  */
 export class CommSource implements IInspectorSource {
   readonly edit?: (action: EditAction, part: string) => Promise<string>;
+  readonly note?: (words: INoteWords) => Promise<ViewAnswer>;
   private readonly _questions = new Map<string, IOpenQuestion<ViewAnswer>>();
   private readonly _edits = new Map<string, IOpenQuestion<string>>();
   private readonly _readers = new ReaderSet();
@@ -46,8 +48,18 @@ export class CommSource implements IInspectorSource {
   constructor(
     private readonly _model: IAnyWidgetModel,
     private readonly _words: ISourceWords,
-    isOwn: boolean
+    isOwn: boolean,
+    /** Of two sessions, the one that is asked about; the second is only read. */
+    private readonly _side: ComparedSide = 'first'
   ) {
+    if (_side === 'first') {
+      this.note = words =>
+        this._send(
+          this._questions,
+          { kind: 'note', words },
+          errorAnswer(this._words.ended)
+        );
+    }
     if (isOwn) {
       this.edit = (action, part) =>
         this._send(
@@ -72,14 +84,11 @@ export class CommSource implements IInspectorSource {
   readonly ask = (query: ViewQuery): Promise<ViewAnswer> =>
     this._send(
       this._questions,
-      { kind: 'ask', query },
-      errorAnswer(this._words.ended)
-    );
-
-  readonly note = (words: INoteWords): Promise<ViewAnswer> =>
-    this._send(
-      this._questions,
-      { kind: 'note', words },
+      {
+        kind: 'ask',
+        query,
+        ...(this._side === 'first' ? {} : { side: this._side })
+      },
       errorAnswer(this._words.ended)
     );
 

@@ -5,6 +5,14 @@
  */
 import { useEffect, useRef, useState } from 'react';
 import { createRoot } from 'react-dom/client';
+import type { SessionComparison } from '../protocol/generated';
+import { ComparisonQuestion } from '../state/inspector/comparisonQuestion';
+import {
+  NOWHERE,
+  type ComparedSide,
+  type IComparedView,
+  type IInspectorPlace
+} from '../state/inspector/source';
 import { HostProvider } from '../views/host';
 import { Inspector } from '../views/inspector/inspector';
 import '../../style/base.css';
@@ -23,7 +31,10 @@ import { PLAIN_TEXT_HOST } from './plainTextHost';
 import { deferToExtensionStyles, INSPECTOR_SHEET } from './stylesheetOrder';
 import { applyTheme } from './theme';
 
-const SOURCES = new Map<string, CommSource>();
+/** The sources of a cell: its session's, and that of the session beside it, where there is one. */
+type CellSources = Readonly<Record<ComparedSide, CommSource>>;
+
+const SOURCES = new Map<string, CellSources>();
 
 interface IInspectorWidgetProps {
   model: InspectorWidgetModel;
@@ -31,14 +42,15 @@ interface IInspectorWidgetProps {
 
 /** Draws the inspector in the widget's saved HTML in cells. */
 function initialize({ model }: IInspectorWidgetProps): () => void {
-  const source = sourceOf(model);
+  const sources = sourcesOf(model);
   const mountClass = `plm-inspect-${model.get('key')}`;
   const places = new MountPoints(mountClass, place =>
-    draw(place, model, source)
+    draw(place, model, sources)
   );
   return () => {
     places.dispose();
-    source.dispose();
+    sources.first.dispose();
+    sources.second.dispose();
     SOURCES.delete(model.get('key'));
   };
 }
@@ -48,12 +60,12 @@ function render({
   model,
   el
 }: IInspectorWidgetProps & { el: HTMLElement }): () => void {
-  return draw(el, model, sourceOf(model));
+  return draw(el, model, sourcesOf(model));
 }
 
 export default { initialize, render };
 
-function sourceOf(model: InspectorWidgetModel): CommSource {
+function sourcesOf(model: InspectorWidgetModel): CellSources {
   deferToExtensionStyles(document, INSPECTOR_SHEET);
   const key = model.get('key');
   const existing = SOURCES.get(key);
@@ -66,21 +78,24 @@ function sourceOf(model: InspectorWidgetModel): CommSource {
       'The kernel has ended, so it cannot answer; run the cell again.'
     )
   };
-  const source = new CommSource(model, words, model.get('own'));
-  SOURCES.set(key, source);
-  return source;
+  const sources = {
+    first: new CommSource(model, words, model.get('own')),
+    second: new CommSource(model, words, false, 'second')
+  };
+  SOURCES.set(key, sources);
+  return sources;
 }
 
 function draw(
   place: HTMLElement,
   model: InspectorWidgetModel,
-  source: CommSource
+  sources: CellSources
 ): () => void {
   const removeTheme = applyTheme(place);
   const root = createRoot(place);
   root.render(
     <HostProvider value={PLAIN_TEXT_HOST}>
-      <InspectedCell model={model} source={source} />
+      <InspectedCell model={model} sources={sources} />
     </HostProvider>
   );
   return () => {
@@ -91,27 +106,97 @@ function draw(
 
 function InspectedCell({
   model,
-  source
-}: IInspectorWidgetProps & { source: CommSource }) {
+  sources
+}: IInspectorWidgetProps & { sources: CellSources }) {
   const [place, setPlace] = useKernelPlace(model);
   const hidden = useHiddenParts(model);
   const [openedPrice] = useState(() => model.get('price'));
   const [parts] = useState(() => partsNamed(model.get('views')));
+  const { beside = '' } = place;
+  const side = place.side ?? 'first';
+  const [hasOpenedSide, setOpenedSide] = useState(false);
+  const { comparison, error } = useComparison(
+    beside === '' ? null : sources.first,
+    place.price ?? null
+  );
   const views = useRef<HTMLDivElement>(null);
   useEffect(
     () => (views.current === null ? undefined : keepPlainKeys(views.current)),
     []
   );
+  const showSide = (shown: ComparedSide, at: IInspectorPlace) => {
+    setPlace({
+      ...at,
+      beside: beside === '' ? undefined : beside,
+      side: shown === 'second' ? shown : undefined
+    });
+  };
+  const compared: IComparedView | null =
+    comparison === null
+      ? null
+      : {
+          comparison,
+          besideName: beside,
+          side,
+          takesFocus: hasOpenedSide,
+          open: (to, at) => {
+            setOpenedSide(true);
+            showSide(to, { ...NOWHERE, ...at });
+          }
+        };
   return (
     <div className="plm-InspectedCell" ref={views} onKeyDown={leaveByEscape}>
       <Inspector
-        source={source}
+        key={side}
+        source={sources[side]}
         place={place}
-        onPlace={setPlace}
+        onPlace={next => {
+          showSide(side, next);
+        }}
         openedPrice={openedPrice}
         parts={parts}
         hidden={hidden}
+        {...(compared === null ? {} : { compared })}
+        {...(error === '' ? {} : { remark: error })}
       />
     </div>
   );
+}
+
+/** Returns how a cell's session compares with the one beside it; nothing where it is shown alone. */
+function useComparison(
+  source: CommSource | null,
+  price: string | null
+): { comparison: SessionComparison | null; error: string } {
+  const [state, setState] = useState<{
+    comparison: SessionComparison | null;
+    error: string;
+  }>({ comparison: null, error: '' });
+  useEffect(() => {
+    if (source === null) {
+      return undefined;
+    }
+    // The kernel knows which session stands beside.
+    const asked = new ComparisonQuestion(
+      source,
+      () => ({ session: '' }),
+      ({ comparison, error }) => {
+        setState(before => ({
+          comparison: comparison ?? before.comparison,
+          error
+        }));
+      }
+    );
+    if (price === null) {
+      asked.askAnew();
+    } else {
+      asked.setPrice(price);
+    }
+    const unsubscribe = source.subscribe(asked.askAnew);
+    return () => {
+      unsubscribe();
+      asked.dispose();
+    };
+  }, [source, price]);
+  return state;
 }

@@ -125,10 +125,19 @@ describe("a cell's inspector", () => {
     expect(new CommSource(kernel, WORDS, false).edit).toBeUndefined();
   });
 
+  it('asks about the second of two sessions, which is only read', () => {
+    const kernel = new Kernel();
+    const source = new CommSource(kernel, WORDS, false, 'second');
+    void source.ask(VIEW);
+
+    expect(kernel.sent).toMatchObject([{ kind: 'ask', side: 'second' }]);
+    expect(source.note).toBeUndefined();
+  });
+
   it('writes a note, and answers with all of them', async () => {
     const kernel = new Kernel();
     const source = new CommSource(kernel, WORDS, false);
-    const done = source.note({ text: 'Dear.', request: 3 });
+    const done = source.note?.({ text: 'Dear.', request: 3 });
     const [sent] = kernel.sent;
     kernel.say({
       kind: 'answer',
@@ -140,7 +149,7 @@ describe("a cell's inspector", () => {
       kind: 'note',
       words: { text: 'Dear.', request: 3 }
     });
-    expect((await done).notes?.problems).toEqual(['Line 2.']);
+    expect((await done)?.notes?.problems).toEqual(['Line 2.']);
   });
 
   it('tells of growth until it is disposed, and then listens no more', () => {

@@ -272,6 +272,72 @@ def test_a_recordings_session_is_inspected_and_cannot_be_changed(kernel: Kernel)
     assert refused == "This recording is only read, so nothing in it can be changed."
 
 
+def test_two_sessions_are_in_the_cell_the_saved_cell_and_the_place(kernel: Kernel) -> None:
+    kernel.client.run("one = palimpsest.current_session()\n%agent -m rehearsal/rules Hello again.")
+    run = kernel.client.run("two = one.fork()\nboth = one.inspect(beside=two)\nboth")
+    to = comm(kernel)
+
+    compared = asked(kernel, to, 1, {"ask": "comparison"})["comparison"]
+    known = asked(kernel, to, 2, {"ask": "comparison", "known": compared["stamp"]})
+    say(kernel, to, {"kind": "ask", "id": "3", "query": {"ask": "view"}, "side": "second"})
+    second = told(kernel, "answer", id="3")["answer"]["view"]
+    shown = "(both.place.beside, both.place.side, both.link) == (two.id, {side!r}, {link!r}.format(one.id, two.id))"
+    opened_first = kernel.value(
+        shown.format(side=None, link="palimpsest:{0}?beside={1}&tab=compared")
+    )
+    kernel.client.run("both.place = {'request': 1, 'side': 'second'}")
+    opened_second = kernel.value(
+        shown.format(side="second", link="palimpsest:{0}/1?beside={1}&side=second")
+    )
+    again = kernel.value("one.inspect(link=both.link).place == both.place")
+
+    assert [compared[side]["session"] for side in ("first", "second")] == [
+        ast.literal_eval(kernel.value("one.id")),
+        second["session"],
+    ]
+    assert known["unchanged"]
+    assert (opened_first, opened_second, again) == ("True", "True", "True")
+    [output] = run.outputs()
+    assert "Two sessions" in output["data"]["text/html"]
+    assert compared["sentence"] in output["data"]["text/plain"]
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        ("one.inspect(beside=one)", "This is the session itself; choose another"),
+        ("one.inspect(beside='nowhere.jsonl')", "nowhere.jsonl"),
+        ("one.inspect(beside='ses_none')", "ses_none"),
+        ("one.inspect(beside='marshmallow-1867.traj', hide='cost')", "leave out views and hide"),
+        ("one.inspect().place = {'beside': 'ses_2'}", "shows no session beside its own"),
+    ],
+)
+def test_a_session_that_cannot_stand_beside_is_one_sentence(
+    kernel: Kernel, code: str, sentence: str
+) -> None:
+    kernel.client.run("one = palimpsest.current_session()")
+    run = kernel.client.run(code)
+
+    assert sentence in str(run.messages)
+    assert "Traceback" not in str(run.messages)
+
+
+def test_a_recording_stands_beside_a_session_and_beside_another_recording(kernel: Kernel) -> None:
+    kernel.client.run("one = palimpsest.current_session()\npath = 'marshmallow-1867.traj'")
+    kernel.client.run("recorded = palimpsest.open_recording(path)[0]")
+
+    for code, sessions in (
+        ("one.inspect(beside=path)", "[one.id, recorded.timeline.session]"),
+        ("recorded.inspect(beside=one)", "[recorded.timeline.session, one.id]"),
+    ):
+        kernel.client.run(f"both = {code}\nboth")
+        to = comm(kernel)
+        compared = asked(kernel, to, 1, {"ask": "comparison", "price": "units"})["comparison"]
+        assert compared["unit"] == "units"
+        expected = ast.literal_eval(kernel.value(sessions))
+        assert [compared[side]["session"] for side in ("first", "second")] == expected
+
+
 def test_prices_and_lifetime_that_the_page_asks_for_stand_beside_those_it_was_opened_with(
     kernel: Kernel, tmp_path: Path
 ) -> None:

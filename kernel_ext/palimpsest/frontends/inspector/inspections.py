@@ -13,7 +13,7 @@ from pathlib import Path
 from palimpsest.frontends.inspector.answer_queue import AnswerQueue, SessionQuestions
 from palimpsest.home_paths import home_path
 from palimpsest.review.prices.prices import PriceOf
-from palimpsest.review.recorded_sessions.comparison_answers import ComparisonAnswers
+from palimpsest.review.recorded_sessions.comparison_answers import SAME_SESSION, ComparisonAnswers
 from palimpsest.review.recorded_sessions.recording import Recording, open_recording
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
 from palimpsest.review.recorded_sessions.session_answers import SessionAnswers, SessionPlace
@@ -72,7 +72,7 @@ class Inspections:
     _price_of: PriceOf
     _folder: Path
     """The folder to which relative paths of recordings refer."""
-    _queue: AnswerQueue = field(default_factory=AnswerQueue)
+    queue: AnswerQueue = field(default_factory=AnswerQueue)
     _sessions: OrderedDict[str, SessionQuestions[SessionAnswers]] = field(
         default_factory=OrderedDict
     )
@@ -91,7 +91,7 @@ class Inspections:
         """Answer a question about a session of the project, which may name one of the ``policies``."""
         if isinstance(query, AskComparison):
             return await self._answer_comparison(None, session, query)
-        return await self._queue.answer(self._questions_about(session), query, asker, policies)
+        return await self.queue.answer(self._questions_about(session), query, asker, policies)
 
     async def answer_recording(
         self, path: str, session: str, query: ViewQuery, asker: str = ""
@@ -104,7 +104,7 @@ class Inspections:
             questions = open_recording.questions_about(session)
         except (UserError, OSError, ValueError) as error:
             return ViewAnswer(error=_error_sentence(error))
-        return await self._queue.answer(questions, query, asker)
+        return await self.queue.answer(questions, query, asker)
 
     def answers(self, session: str) -> SessionAnswers:
         """Return an answerer for the questions about a session of the project; it is not cached."""
@@ -142,7 +142,7 @@ class Inspections:
             return ViewAnswer(error=_error_sentence(error))
         if self._compared is None or not self._compared.source.is_about(first, second):
             self._compared = SessionQuestions(ComparisonAnswers(first, second))
-        return await self._queue.answer(self._compared, query)
+        return await self.queue.answer(self._compared, query)
 
     async def _compared_session(self, path: str | None, first: str, query: AskComparison) -> str:
         """Return the id of the session that a question names; raises UserError where it is the first one itself."""
@@ -151,7 +151,7 @@ class Inspections:
             opened = await self._open_recording(query.path, is_view=True)
             other = await asyncio.to_thread(opened.first_with_requests, query.path)
         if other == first and self._is_same_file(path, query.path):
-            raise UserError("This is the session itself; choose another one to compare it with.")
+            raise UserError(SAME_SESSION)
         return other
 
     def _is_same_file(self, path: str | None, other: str | None) -> bool:

@@ -17,6 +17,7 @@ import traitlets
 from pydantic import TypeAdapter, ValidationError
 
 from palimpsest.frontends.cell_widget import CellWidget
+from palimpsest.frontends.inspector.beside_session import BesideSession
 from palimpsest.frontends.inspector.place_trait import (
     PlaceTrait,
     link_of_place,
@@ -36,6 +37,7 @@ from palimpsest.review.timeline_view.inspector_parts import (
 )
 from palimpsest.review.timeline_view.view_queries import (
     AskCompaction,
+    AskComparison,
     AskTrack,
     AskView,
     ViewAnswer,
@@ -69,6 +71,8 @@ class InspectedSession:
     """Writes, changes or removes a note, by the fields of ``WriteNote``; called on the engine's loop, raises UserError."""
     live_session: KernelSession | None = None
     """A session of this kernel, whose records are observed and which may be edited."""
+    beside: BesideSession | None = None
+    """The session that is shown beside it."""
     policies: ChosenPolicies = field(default_factory=dict)
     """The policies that stand before the presets; ``ask`` and ``view`` know them."""
 
@@ -130,11 +134,23 @@ class InspectorWidget(CellWidget):
         """The policies that stand before the presets."""
         return self._inspected_session.policies
 
+    @property
+    def beside(self) -> str | None:
+        """How a link names the session beside; None where it is shown alone."""
+        beside = self._inspected_session.beside
+        return None if beside is None else beside.name
+
     def bundle(self) -> dict[str, str]:
         """Return the session's picture and tables as HTML, and the tables as plain text."""
         mark = f"plm-inspect-{self.key}"
+        beside = self._inspected_session.beside
         return saved_output(
-            self._inspected_session.view(), mark, os.environ, tuple(self.views), tuple(self.hidden)
+            self._inspected_session.view(),
+            mark,
+            os.environ,
+            tuple(self.views),
+            tuple(self.hidden),
+            None if beside is None else beside.comparison(self._engine, self.price or None),
         )
 
     def __repr__(self) -> str:
@@ -184,7 +200,8 @@ class InspectorWidget(CellWidget):
         match content:
             case {"kind": "ask", "id": str(identifier), "query": dict(query)}:
                 self._is_watched = True
-                self._on_engine(lambda: self._send_answer(identifier, query))
+                is_second = content.get("side") == "second"
+                self._on_engine(lambda: self._send_answer(identifier, query, is_second=is_second))
             case {"kind": "edit", "id": str(identifier), "action": str(action), "part": str(part)}:
                 self._on_engine(lambda: self._edit(identifier, action, part))
             case {"kind": "note", "id": str(identifier), "words": dict(words)}:
@@ -192,15 +209,26 @@ class InspectorWidget(CellWidget):
             case _:
                 _log.debug("The inspector's page said what nobody understands: %.80r", content)
 
-    async def _send_answer(self, identifier: str, query: dict[str, Any]) -> None:
+    async def _send_answer(
+        self, identifier: str, query: dict[str, Any], *, is_second: bool
+    ) -> None:
         try:
             priced_query = self._with_price(QUERY_ADAPTER.validate_python(query))
         except ValidationError:
             answer = ViewAnswer(error="The page and the kernel are of different versions; reload.")
         else:
-            answer = await self._inspected_session.ask(priced_query, self.key)
+            answer = await self._answer(priced_query, is_second=is_second)
         content = answer.model_dump(mode="json", exclude_none=True)
         self.send({"kind": "answer", "id": identifier, "answer": content})
+
+    async def _answer(self, query: ViewQuery, *, is_second: bool) -> ViewAnswer:
+        """Answer a question about the session, the one beside it, or both."""
+        beside = self._inspected_session.beside
+        if beside is None:
+            return await self._inspected_session.ask(query, self.key)
+        if isinstance(query, AskComparison):
+            return await beside.compare(query)
+        return await (beside if is_second else self._inspected_session).ask(query, self.key)
 
     async def _note(self, identifier: str, note_fields: dict[str, Any]) -> None:
         try:
@@ -212,7 +240,7 @@ class InspectorWidget(CellWidget):
 
     def _with_price(self, query: ViewQuery) -> ViewQuery:
         """Return a question with the inspector's prices, before those in the question, which win."""
-        if not isinstance(query, AskView | AskTrack | AskCompaction):
+        if not isinstance(query, AskView | AskTrack | AskCompaction | AskComparison):
             return query
         price = with_prices(self.price or None, query.price)
         return query.model_copy(update={"price": price})

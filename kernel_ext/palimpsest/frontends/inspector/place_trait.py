@@ -28,15 +28,29 @@ class PlaceTrait(traitlets.TraitType):  # type: ignore[misc]  # traitlets has no
         """Return the value as a place; raises UserError, with one sentence, for one that is none."""
         match value:
             case InspectorPlace():
-                return value
+                place = value
             case str():
-                return place_in_session(obj.session, value)
+                place = place_in_session(obj.session, value)
             case Mapping():
-                return checked_place(value)
+                place = checked_place(value)
             case _:
                 raise UserError(
                     f"{value!r:.80} is no place of an inspector: give {self.info_text}."
                 )
+        return place_beside(place, obj.beside)
+
+
+def place_beside(place: InspectorPlace, beside: str | None) -> InspectorPlace:
+    """Return a place that names the session beside; raises UserError for a place with another one."""
+    if place.beside is not None and place.beside != beside:
+        shown = "no session" if beside is None else repr(beside)
+        raise UserError(
+            f"This view shows {shown} beside its own: for {place.beside!r}, inspect(beside=...) opens another one."
+        )
+    side = place.side if beside is not None else None
+    if (place.beside, place.side) == (beside, side):
+        return place
+    return place.model_copy(update={"beside": beside, "side": side})
 
 
 def link_of_place(place: InspectorPlace, widget: Any) -> str:

@@ -3,8 +3,16 @@
 from collections.abc import Collection, Mapping
 
 from palimpsest.render.reports.saved_inspector import saved_inspector
+from palimpsest.review.timeline_view.comparison_values import (
+    SessionComparison,
+    cleaned_comparison,
+)
 from palimpsest.review.timeline_view.inspector_parts import InspectorPart
-from palimpsest.review.timeline_view.view_summary import ViewSummary, view_summary
+from palimpsest.review.timeline_view.view_summary import (
+    ViewSummary,
+    compared_summary,
+    view_summary,
+)
 from palimpsest.review.timeline_view.view_values import TimelineView
 from palimpsest.session.sharing.share_page import clean_json, text_cleaner
 from palimpsest.transcript.visible_text import visible_text
@@ -18,12 +26,17 @@ def saved_output(
     environment: Mapping[str, str],
     views: Collection[InspectorPart] = (),
     hidden_parts: Collection[InspectorPart] = (),
+    comparison: SessionComparison | None = None,
 ) -> dict[str, str]:
     """Return a session's picture and tables by MIME type; ``css_class`` is the class of the element.
 
     Only what belongs to ``views`` is in it, unless there are none, and nothing of what is ``hidden_parts``.
+    A ``comparison`` with another session comes first.
     """
     summary = view_summary(cleaned_view(view, environment), views, hidden_parts)
+    if comparison is not None:
+        scrub = clean_json(text_cleaner(environment))
+        summary = compared_summary(summary, cleaned_comparison(comparison, scrub))
     html = saved_inspector(
         summary.title, summary.picture, summary.tables, summary.sentences, css_class=css_class
     )

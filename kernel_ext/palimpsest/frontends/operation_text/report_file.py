@@ -22,7 +22,7 @@ from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.corpus.progress_bar import default_progress
 from palimpsest.review.recorded_sessions.comparison_view import comparison_view
 from palimpsest.review.session_review import PolicyLike, SessionReview
-from palimpsest.review.timeline_view.comparison_values import SessionComparison
+from palimpsest.review.timeline_view.comparison_values import cleaned_comparison
 from palimpsest.review.timeline_view.report_data import (
     ReportTexts,
     compared_report_data,
@@ -30,7 +30,7 @@ from palimpsest.review.timeline_view.report_data import (
 )
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_summary import (
-    comparison_table,
+    compared_summary,
     view_picture,
     view_summary,
 )
@@ -48,10 +48,6 @@ TEXTS_SENTENCES = {
     "all": "It holds all texts of the session.",
 }
 REPORT_ORIGIN = "Made by Palimpsest {version} from {sessions} on {made}. It is one file and loads nothing from anywhere."
-OF_FIRST = (
-    "The picture, these sentences and the tables below that of both are of the first session."
-)
-"""Of a report of two sessions, where no script runs."""
 SLIDER_NOTE = (
     "What a policy would have sent was computed when the report was made, at nine stops of up to three of its "
     "numbers, one number moved at a time; a slider snaps to the nearest."
@@ -84,29 +80,26 @@ def write_report(
     view, data = report_data(answers, policies, texts, price, clean_values, on_progress)
     summary = view_summary(view)
     page_description = "The context of one agent's session, request by request."
-    title, sessions = summary.title, f"session {view.session}"
-    tables, sentences = summary.tables, summary.sentences
+    sessions = f"session {view.session}"
     if beside is not None:
         other_answers = ViewAnswers(beside, keeps_replays=False)
         other_data, second_session = report_data(
             other_answers, policies, texts, price, clean_values, on_progress
         )
         _, compared = comparison_view(review, beside, price, with_texts=texts != "none")
-        compared = SessionComparison.model_validate(clean_values(compared.model_dump(mode="json")))
+        compared = cleaned_comparison(compared, clean_values)
         data = compared_report_data(data, second_session, compared)
         page_description = "Two sessions side by side: where they part, and the context of each, request by request."
-        tables = (comparison_table(compared), *tables)
-        sentences = (OF_FIRST, *sentences)
-        title = " and ".join(dict.fromkeys((title, other_data.title or other_data.session)))
+        summary = compared_summary(summary, compared)
         sessions = f"sessions {view.session} and {other_data.session}"
     date = datetime.datetime.now(tz=datetime.UTC).strftime("%Y-%m-%d")
     page = inspector_report(
         InspectorReport(
-            title=title,
+            title=summary.title,
             description=f"{page_description} {TEXTS_SENTENCES[texts]}",
             picture=view_picture(view),
-            tables=(*_notes_tables(review, scrub), *tables),
-            sentences=sentences,
+            tables=(*_notes_tables(review, scrub), *summary.tables),
+            sentences=summary.sentences,
             data=data,
             closing_lines=(
                 REPORT_ORIGIN.format(version=__version__, sessions=sessions, made=date),

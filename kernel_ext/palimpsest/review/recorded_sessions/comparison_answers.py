@@ -11,6 +11,8 @@ from palimpsest.review.timeline_view.comparison_values import SessionComparison
 from palimpsest.review.timeline_view.view_queries import AskComparison, ViewAnswer, ViewQuery
 from palimpsest.transcript.errors import UserError
 
+SAME_SESSION = "This is the session itself; choose another one to compare it with."
+
 
 class ComparisonAnswers:
     """Answers how two sessions compare.

@@ -3,7 +3,8 @@
 Lists of requests are columns, as in ``view_values``; requests count from 0. Texts of a recording in them are data.
 """
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Any, Literal
 
 from palimpsest.transcript.values import Value
 
@@ -78,3 +79,10 @@ class SessionComparison(Value):
     notes: tuple[str, ...] = ()
     stamp: str = ""
     """Of an answer of a kernel: by this a later question names it; another comparison has another one."""
+
+
+def cleaned_comparison(
+    comparison: SessionComparison, clean: Callable[[Any], Any]
+) -> SessionComparison:
+    """Return a comparison after ``clean`` was applied to its JSON, such as to remove keys."""
+    return SessionComparison.model_validate(clean(comparison.model_dump(mode="json")))

@@ -80,10 +80,22 @@ def inspector_opening(
     views: Sequence[str] | str,
     hide: Sequence[str] | str,
     place: Mapping[str, Any],
+    beside: str | None = None,
 ) -> InspectorOpening:
-    """Return how an inspector of a session opens; raises UserError, with one sentence, for what is not valid."""
-    return InspectorOpening(
-        opening_place(session, link, place),
+    """Return how an inspector of a session opens; raises UserError, with one sentence, for what is not valid.
+
+    With a session ``beside`` it opens at what compares both, where neither link nor place says another one.
+    """
+    fields = dict(place)
+    if beside is not None:
+        fields |= {"beside": beside} if link or place else {"beside": beside, "tab": "compared"}
+    opening = InspectorOpening(
+        opening_place(session, link, fields),
         parts_named(views, "views"),
         parts_named(hide, "hide"),
     )
+    if opening.place.beside is not None and (opening.views or opening.hide):
+        raise UserError(
+            "Two sessions are shown whole, since what compares them tells of every part: leave out views and hide."
+        )
+    return opening

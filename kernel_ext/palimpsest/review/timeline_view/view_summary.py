@@ -1,7 +1,7 @@
 """A view for places without a kernel: one picture, a few tables, and sentences."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from palimpsest.context_policies.prompt_cache.ruler import Scale
@@ -18,6 +18,10 @@ from palimpsest.review.timeline_view.view_values import TimelineView
 MAX_ROWS = 10
 LABEL_CHARS = 60
 HIDDEN = "Hidden until it is revealed: {parts}."
+OF_FIRST = (
+    "The picture, these sentences and the tables below that of both are of the first session."
+)
+"""Of two sessions, where no script runs."""
 UNSEEN, PLACEHOLDER = "unseen", "placeholder"
 
 
@@ -75,6 +79,17 @@ def view_picture(view: TimelineView, *, has_breaks: bool = True) -> TimelinePict
         tokens_by_kind=layers,
         limits=view.requests.window,
         marks=tuple(mark for mark in _marks(view) if has_breaks or mark.kind != "break"),
+    )
+
+
+def compared_summary(summary: ViewSummary, comparison: SessionComparison) -> ViewSummary:
+    """Return the summary of the first of two sessions, with how both compare before its tables."""
+    other = comparison.second.title or comparison.second.session
+    return replace(
+        summary,
+        title=" and ".join(dict.fromkeys((summary.title, other))),
+        tables=(comparison_table(comparison), *summary.tables),
+        sentences=(OF_FIRST, *summary.sentences),
     )
 
 

@@ -1,0 +1,62 @@
+/** The question how a session compares with the one beside it, asked again as either grows. */
+import type { AskComparison, ViewAnswer } from '../../protocol/generated';
+import type { IInspectorSource } from './source';
+
+/**
+ * Asks one question until it is answered anew.
+ *
+ * Responsibilities: one question at a time; one more where something changed meanwhile; name what is known already.
+ */
+export class ComparisonQuestion {
+  private _price: string | null = null;
+  private _known = '';
+  private _isAsking = false;
+  private _isOutdated = false;
+  private _isDisposed = false;
+
+  constructor(
+    private readonly _source: Pick<IInspectorSource, 'ask'>,
+    /** Returns what names the other session. */
+    private readonly _other: () => Pick<AskComparison, 'path' | 'session'>,
+    /** Is told of each answer. */
+    private readonly _take: (answer: ViewAnswer) => void
+  ) {}
+
+  readonly askAnew = (): void => {
+    this._isOutdated = true;
+    if (!this._isAsking) {
+      void this._ask();
+    }
+  };
+
+  /** Chooses the prices of the comparison; null for those of the recorded models. */
+  setPrice(price: string | null): void {
+    if (price !== this._price) {
+      this._price = price;
+      this.askAnew();
+    }
+  }
+
+  dispose(): void {
+    this._isDisposed = true;
+  }
+
+  private async _ask(): Promise<void> {
+    this._isAsking = true;
+    while (this._isOutdated) {
+      this._isOutdated = false;
+      const answer = await this._source.ask({
+        ask: 'comparison',
+        ...this._other(),
+        price: this._price ?? undefined,
+        known: this._known
+      });
+      if (this._isDisposed) {
+        return;
+      }
+      this._known = answer.comparison?.stamp ?? this._known;
+      this._take(answer);
+    }
+    this._isAsking = false;
+  }
+}
