@@ -103,7 +103,10 @@ export function InspectorHeader({
           ...(compared.side === 'second' ? { side: compared.side } : {})
         });
   return (
-    <div className="plm-Inspector-header">
+    <div
+      className="plm-Inspector-header"
+      data-compared={compared === null ? undefined : 'true'}
+    >
       <h2 className="plm-Inspector-title" title={oneLine(view.title)}>
         <bdi>{oneLine(view.title) || view.session}</bdi>
       </h2>
