@@ -1,13 +1,11 @@
 """The inspector as a tab in JupyterLab: opened from everywhere, moved by keyboard, following a turn, over files."""
 
-import lzma
 import re
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.jupyterlab import (
-    ROOT,
     THEMES,
     Lab,
     PageErrors,
@@ -26,12 +24,12 @@ from tests.e2e.test_panel import (
     send,
     transcript_region,
 )
+from tests.recordings.formats.sample_files import sample as copied_sample
 from tests.sample_size import SOAKING
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-SAMPLES = ROOT / "tests" / "recordings" / "formats" / "samples"
 ANSWERS = (
     "calls('list', path='.'), says('There is one notebook. ' * 3).in_pieces(4_000),"
     " calls('list', path='.'), says('Two.'), says('Three.'), says('Four.')"
@@ -89,14 +87,12 @@ def test_it_opens_from_gauge_palette_session_list_and_step(
     assert seen.errors == []
 
 
-def unpacked(lab: Lab, sample: str, name: str) -> str:
-    """Put a sample into the folder that JupyterLab shows."""
-    packed = SAMPLES / sample
-    data = packed.read_bytes()
-    target = lab.folder / "recordings" / name
+def unpacked(lab: Lab, name: str, target_name: str) -> str:
+    """Put a sample, by its name with or without ``.xz``, into the folder that JupyterLab shows."""
+    target = lab.folder / "recordings" / target_name
     target.parent.mkdir(exist_ok=True)
-    target.write_bytes(lzma.decompress(data) if packed.suffix == ".xz" else data)
-    return f"recordings/{name}"
+    copied_sample(name.removesuffix(".xz"), target.parent).rename(target)
+    return f"recordings/{target_name}"
 
 
 @pytest.mark.parametrize(
