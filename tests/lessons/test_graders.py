@@ -116,7 +116,8 @@ def test_otter_gives_full_points_to_a_solution_and_none_to_a_stub(
     student = tmp_path / "out" / "student" / name
     words = json.dumps([cell.source for cell in nbformat.read(student, as_version=4).cells])
     assert "SOLUTION" not in words
-    assert "otter" not in words
+    assert "import otter" not in words
+    assert "grader.check" not in words
     [autograder] = (tmp_path / "out" / "autograder").glob("*.zip")
     scores = {}
     for learner, handed in (("ann", tmp_path / "out" / "autograder" / name), ("bo", student)):
