@@ -27,6 +27,7 @@ from tests.e2e.test_panel import (
     open_scripted_notebook,
     send,
 )
+from tests.recordings.formats.sample_files import sample as copied_sample
 from tests.review.comparison.one_task import write_both
 from tests.waiting import LAST_RESORT_SECONDS, eventually
 
@@ -289,4 +290,34 @@ def test_the_launcher_asks_which_session_or_recording(
     dialog.get_by_role("combobox").select_option(path)
     dialog.get_by_role("button", name="Inspect", exact=True).click()
     inspected(page)
+    assert seen.errors == []
+
+
+def test_a_call_opens_the_subagent_that_it_started_and_leads_back(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
+    folder = lab.folder / "recordings"
+    folder.mkdir(exist_ok=True)
+    copied_sample("gemini_cli_subagent", folder)
+    path = "recordings/gemini_cli_subagent/session-2026-11-26T19-07-5f0e7d1c.jsonl"
+    open_notebook(page, lab, book(lab, "beside-subagent.ipynb", "1"))
+    page.evaluate(INSPECT, {"path": path, "request": 1, "item": 2})
+    views = inspected(page)
+    title = views.get_by_role("heading", level=2)
+    expect(title).not_to_have_text("")
+    own_title = title.inner_text()
+    photograph(page, "subagent-call")
+
+    views.get_by_role("button", name="Open its inspector").click()
+
+    expect(views.get_by_text("A subagent, with a window of its own.")).to_be_visible()
+    expect(title).not_to_have_text(own_title)
+    photograph(page, "subagent-opened")
+    cursor(views).press("Home")
+    expect(cursor(views)).to_have_attribute("aria-valuenow", "1")
+    views.get_by_role("button", name="Back to the session that started it").click()
+    expect(title).to_have_text(own_title)
+    expect(views.get_by_text("A subagent, with a window of its own.")).to_have_count(0)
+    cursor(views).press("Alt+ArrowLeft")
+    expect(views.get_by_text("A subagent, with a window of its own.")).to_be_visible()
     assert seen.errors == []
