@@ -232,7 +232,7 @@ def test_what_fills_the_window_is_shown(interfaces: ThreeInterfaces, way: str) -
         case "Python":
             words = interfaces.look("now().context().text")
             used, whole = interfaces.look(
-                "(lambda w: (w.used + w.free + w.reserve, w.window))(now().context())"
+                "(lambda w: (w.used_tokens + w.free_tokens + w.reserve, w.window))(now().context())"
             )
             assert used == whole == 200_000
         case _:

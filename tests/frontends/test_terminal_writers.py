@@ -103,6 +103,7 @@ def _is_plain(value: ast.expr) -> bool:
 
 
 EXEMPT = {
+    "frontends/lesson_cells.py": {"text/plain"},  # in a cell, by IPython's own displays
     "frontends/terminal.py": {"input"},
     "frontends/usage_errors.py": {"UsageError"},
     "testing/__main__.py": {"print"},  # its own address, for who tests

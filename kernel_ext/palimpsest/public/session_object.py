@@ -421,7 +421,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         when and by which rule. Nothing is sent and nothing is written.
 
         >>> window = session.context()
-        >>> window.used + window.free + window.reserve == window.window
+        >>> window.used_tokens + window.free_tokens + window.reserve == window.window
         True
         """
         from palimpsest.frontends.operation_text.context_answers import ContextAnswers

@@ -81,12 +81,12 @@ def test_a_page_writes_a_note_that_the_inspector_lists(tmp_path: Path) -> None:
         refused = noted(kernel, 6, text="No recording.", path="secrets.txt", request=1)
         removed = noted(kernel, 7, note=note["note"]["id"], remove=True)
 
-    assert (note["found"], note["note"]["author"]) == ({"words": "request 1", "request": 0}, "Ann")
+    assert (note["found"], note["note"]["author"]) == ({"text": "request 1", "request": 0}, "Ann")
     (changed,) = (one["note"] for one in listed)
     words = [changed[name] for name in ("text", "tag", "verdict", "changed_by")]
     assert words == ["A greeting.", "polite", "good", "Bo"]
     assert "there is no request 9" in wrong["error"]
-    assert [one["found"]["words"] for one in beside["answer"]["notes"]["notes"]] == [
+    assert [one["found"]["text"] for one in beside["answer"]["notes"]["notes"]] == [
         "requests 2 to 3"
     ]
     assert "holds no session that can be imported" in refused["error"]

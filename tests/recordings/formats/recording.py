@@ -1,9 +1,10 @@
 """What a recording says of requests: the messages that each answer was given to, from what is read."""
 
-import lzma
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.recordings.formats.sample_files import sample
 
 from palimpsest.recordings.reading.importer import Importer
 from palimpsest.recordings.reading.recorded import (
@@ -23,9 +24,7 @@ SAMPLES = Path(__file__).with_name("samples")
 
 def unpacked(name: str, into: Path) -> Path:
     """Write a packed sample into a folder, and return its path."""
-    path = into / name
-    path.write_bytes(lzma.decompress((SAMPLES / f"{name}.xz").read_bytes()))
-    return path
+    return sample(name, into)
 
 
 def read_all(importer: Importer, path: Path) -> tuple[list[Recorded], list[tuple[str, str]]]:

@@ -138,8 +138,8 @@ def test_system_prompt_tools_and_cache_marks_are_those_of_each_body() -> None:
         assert json.loads(tools or "") == body["tools"]
         assert len(sent.cache_marks) == json.dumps(body).count('"cache_control"')
     first = requests(sessions(found)[1][1])[0]
-    assert first.sent is not None
-    assert [mark.place for mark in first.sent.marks] == [
+    assert first.captured_request is not None
+    assert [mark.place for mark in first.captured_request.cache_marks] == [
         "system block 2",
         "system block 3",
         "message 1, block 2",
@@ -172,7 +172,11 @@ def test_the_lines_of_claude_trace_have_streams_and_whole_answers() -> None:
         "There are two files: a.txt and b.txt.",
     ]
     [result] = only(ResultRead, values)
-    assert [request.sent.marks for request in requests(values) if request.sent] == [
+    assert [
+        request.captured_request.cache_marks
+        for request in requests(values)
+        if request.captured_request
+    ] == [
         (CacheMark("system block 1", "1h"),),
         (
             CacheMark("system block 1", "1h"),

@@ -212,10 +212,10 @@ async def test_the_cost_says_what_the_cache_holds_and_when_the_provider_drops_it
     known = (proposal.cache.cools_at, proposal.cache.cold_at)
     if lifetime is None:
         assert known == (None, None)
-        assert "from the cache, whose lifetime is not known" in headline(proposal)
+        assert "read from cache, whose lifetime is not known" in headline(proposal)
     else:
         assert known == tuple(sent.facts.now + seconds * 1000 for seconds in lifetime)
-        assert "from the cache, which cools in 5:00" in headline(proposal)
+        assert "read from cache, which cools in 5:00" in headline(proposal)
         assert ("5:00 to 10:00" in headline(proposal)) == (lifetime == (300, 600))
     assert 1_024 < proposal.cache.tokens < proposal.tokens
     assert proposal.cost is not None

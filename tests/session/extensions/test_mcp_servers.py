@@ -238,7 +238,7 @@ async def test_tools_that_come_later_are_the_cause_of_a_lost_cache(
 
     timeline = timeline_of(harness.store, session.id)
     (found,) = cache_breaks(timeline, PriceProfile(input=3, read=0.3, write=3.75, output=15))
-    assert (found.request, found.cause, found.sentence) == (
+    assert (found.request, found.cause, found.words) == (
         1,
         "tools",
         "the tool definitions changed",

@@ -77,6 +77,7 @@ ROOMS = {
     "recordings/captured_http/": "the same, of requests to providers and their answers",
     "recordings/printed_streams/": "the same, of what agents print",
     "recordings/message_formats/": "the forms of messages that several of them share",
+    "lessons/plans/": "the agents whose sessions and rules a lesson is about",
     "context_policies/presets/": "the rules of other agents and providers, by their names",
 }
 """Folders in which every file may name providers."""

@@ -42,4 +42,4 @@ class ContextReport(ShownInCell, WindowContents):
     def __repr__(self) -> str:
         name = f" of {self.request_id}" if self.request_id else ""
         window = f" of {self.window:,}" if self.window else ""
-        return f"<Ledger{name}: {self.used_tokens:,}{window} tokens, {len(self.items)} items, {len(self.reductions)} gone>"
+        return f"<ContextReport{name}: {self.used_tokens:,}{window} tokens, {len(self.items)} items, {len(self.reductions)} gone>"

@@ -46,7 +46,7 @@ class PythonTool:
             raise UserError("There is no kernel here to run Python in. Use another tool.")
         title = first_line(arguments.code)
         commands = shell_commands(arguments.code)
-        also_asked: dict[str, Any] = {"also": {"bash": commands}} if commands else {}
+        also_asked: dict[str, Any] = {"other_patterns": {"bash": commands}} if commands else {}
         await context.ask("python", [arguments.code], title=title, always=["*"], **also_asked)
         scrub = context.scrubber()
         printed_text = ""
