@@ -232,7 +232,7 @@ def _breaks_table(views: Locator, session: Any, found: ComparedFigures) -> None:
     for row, record in zip(rows, records, strict=False):
         place = f"the break at request {record['request']}"
         found.same(place, row["request"], str(record["request"]))
-        unit, is_fact = breaks.price.unit, breaks.price.recorded
+        unit, is_fact = breaks.price.unit, breaks.price.matches_recorded
         expected = _money(record["cost"], unit, is_fact=is_fact, like=row["price"])
         found.same(f"the price of {place}", row["price"], expected)
         found.same(f"the tokens of {place}", row["written anew"], count(record["loss"]))

@@ -30,13 +30,22 @@ export function useShownPlace({
   place: given,
   onPlace
 }: IShownPlaceProps): ISteppedPlace {
-  const [steps, change] = useState(() => openedAt(given ?? NOWHERE));
+  const [keptSteps, change] = useState(() => openedAt(given ?? NOWHERE));
   const [lastGiven, setLastGiven] = useState(given);
+  // Not set while it is drawn: in a cell the views are drawn by Preact, which may lose that.
+  const steps = useMemo(
+    () =>
+      lastGiven === given ? keptSteps : steppedTo(keptSteps, given ?? NOWHERE),
+    [keptSteps, lastGiven, given]
+  );
+  useEffect(() => {
+    if (lastGiven !== given) {
+      // eslint-disable-next-line react-hooks/set-state-in-effect
+      setLastGiven(given);
+      change(steps);
+    }
+  }, [steps, lastGiven, given]);
   const { place, made } = steps;
-  if (lastGiven !== given) {
-    setLastGiven(given);
-    change(before => steppedTo(before, given ?? NOWHERE));
-  }
   const reportedSteps = useRef(made);
   useEffect(() => {
     const isStep = made !== reportedSteps.current;
