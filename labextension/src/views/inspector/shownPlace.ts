@@ -1,5 +1,5 @@
 /** The place that an inspector shows, with the steps back and forward. */
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import type { TimelineView } from '../../protocol/generated';
 import {
   movedTo,
@@ -38,13 +38,14 @@ export function useShownPlace({
       lastGiven === given ? keptSteps : steppedTo(keptSteps, given ?? NOWHERE),
     [keptSteps, lastGiven, given]
   );
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (lastGiven !== given) {
       // eslint-disable-next-line react-hooks/set-state-in-effect
       setLastGiven(given);
-      change(steps);
+      // A move that was made meanwhile is newer than what came from outside.
+      change(before => (before === keptSteps ? steps : before));
     }
-  }, [steps, lastGiven, given]);
+  }, [keptSteps, steps, lastGiven, given]);
   const { place, made } = steps;
   const reportedSteps = useRef(made);
   useEffect(() => {
