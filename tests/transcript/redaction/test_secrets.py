@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.sample_size import sample_size, thinned
 from tests.transcript.redaction.time_growth import best_seconds
 
-from palimpsest.transcript.redaction.named_forms import NAMED
+from palimpsest.transcript.redaction.named_forms import NAMED_FORMS
 from palimpsest.transcript.redaction.secret_patterns import (
     MAX_GROWING,
     MIN_RUN_CHARS,
@@ -223,7 +223,7 @@ def test_no_token_is_shorter_than_a_run_that_is_looked_at() -> None:
             _parser.parse(one.pattern).getwidth()[0]
             for one in (form.pattern_before, form.secret_pattern)
         )
-        for form in NAMED
+        for form in NAMED_FORMS
         if form.run_part
     ]
 

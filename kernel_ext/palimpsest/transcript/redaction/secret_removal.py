@@ -50,7 +50,7 @@ Scrub = Callable[[str], str]
 UNREDACTED_FIELDS = frozenset({"id", "call_id", "role", "type", "status", "mime", "sha256", "hash", "snapshot", "share"})  # fmt: skip
 """Our fields without text, which stay unchanged; ``share`` is the unguessable name of a shared page."""
 
-OPAQUE = frozenset({"data", "encrypted_content", "signature", "thought_signature", "thought_signatures"})  # fmt: skip
+OPAQUE_FIELDS = frozenset({"data", "encrypted_content", "signature", "thought_signature", "thought_signatures"})  # fmt: skip
 """Provider data that must be sent back unchanged."""
 
 THINKING = "thinking_blocks"
@@ -301,7 +301,11 @@ def _mapping(value: Mapping[str, Any], scrub: Scrub) -> Mapping[str, Any]:
         if isinstance(entry, str) and is_secret_field(name, entry):
             new: Any = REDACTED
         else:
-            new = _joined_surrogates(entry) if name in OPAQUE else _redacted_value(entry, scrub)
+            new = (
+                _joined_surrogates(entry)
+                if name in OPAQUE_FIELDS
+                else _redacted_value(entry, scrub)
+            )
         if new is not entry:
             update[name] = new
     changed = {name: new for name in value if (new := _clean_name(name, scrub)) is not name}
