@@ -89,15 +89,19 @@ DRAWN = """async () => {
     one.addEventListener('error', done);
   })));
   await document.fonts.ready;
-  const ends = document.getAnimations().filter(
-    ({ effect, playState }) =>
-      playState === 'running' && Number.isFinite(effect.getComputedTiming().endTime)
-  );
-  await Promise.allSettled(ends.map(one => one.finished));
-  await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+  const frame = () => new Promise(done => requestAnimationFrame(done));
+  const ends = ({ effect, playState }) =>
+    playState === 'running' && Number.isFinite(effect.getComputedTiming().endTime) &&
+    effect.target?.checkVisibility({ contentVisibilityAuto: true }) !== false;
+  while (document.getAnimations().some(ends)) await frame();
+  await frame();
+  await frame();
   await scheduler.postTask(() => undefined, { priority: 'background' });
 }"""
 """Resolves when images, fonts and animations are complete, two frames were painted, and no task waits.
+
+Asked anew in each frame: an animation in a cell that JupyterLab leaves undrawn (``content-visibility``), such as a
+cursor's, never settles its promise.
 
 A task in the background runs after all others. An idle callback does, too, but only between frames, when there is
 time left until the next one: on a machine under load there was none within a minute, on a page that did nothing.
