@@ -76,7 +76,7 @@ def is_left(session: Mapping[str, Any]) -> bool:
         session["type"] == "file"
         and path is not None
         and path["file"].rpartition("/")[2] == session["name"]
-        and session["kernel"].get("connections") == 0
+        and (session["kernel"] or {}).get("connections") == 0
     )
 
 

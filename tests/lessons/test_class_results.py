@@ -87,3 +87,20 @@ def test_a_learners_words_are_data(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "\x1b" not in capsys.readouterr().out
     assert "<b>ann" not in page.read_text()
     assert "<script>" not in page.read_text()
+
+
+def test_one_lesson_can_be_asked_for(course: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lessons", "results", str(course), "--lesson", "2", "--json"]) == 0
+
+    assert json.loads(capsys.readouterr().out)["rows"] == []
+
+
+def test_no_other_file_is_written_over(course: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mine, page = course / "notes.html", course / "class.html"
+    mine.write_text("my notes")
+
+    assert main(["lessons", "results", str(course), "-o", str(mine)]) == 2
+    assert "is there already and is no report" in capsys.readouterr().err
+    assert mine.read_text() == "my notes"
+    for _ in range(2):
+        assert main(["lessons", "results", str(course), "-o", str(page)]) == 0

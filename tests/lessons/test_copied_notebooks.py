@@ -149,3 +149,12 @@ def test_one_lesson_can_be_chosen(tmp_path: Path) -> None:
     assert main(["lessons", "copy", str(tmp_path), "--lesson", "1"]) == 0
 
     assert [path.stem for path in tmp_path.iterdir()] == [LESSONS[0].notebook]
+
+
+def test_a_lesson_that_is_not_there_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["lessons", "copy", str(tmp_path / "course"), "--lesson", "99"]) == 2
+
+    assert "There is no lesson 99. There are: 1 " in capsys.readouterr().err
+    assert not (tmp_path / "course").exists()

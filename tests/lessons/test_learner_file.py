@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from palimpsest.lessons.learner_file import LearnerFile, LearnerLine, learner_file, learner_name
+from palimpsest.lessons.prediction_kinds import NumberKind
 from palimpsest.public.lesson import lesson
 from palimpsest.transcript.errors import UserError
+
+SHARE = NumberKind("%")
 
 
 def predicted(name: str, value: object) -> LearnerLine:
@@ -23,7 +26,7 @@ def test_keeps_the_first_prediction_and_every_event(tmp_path: Path) -> None:
 
     again = learner_file(tmp_path, "ann")
 
-    first = again.prediction(1, "share")
+    first = again.prediction(1, "share", SHARE)
     assert first is not None
     assert first.value == 40
     assert len(again.lines) == 3
@@ -81,7 +84,7 @@ def test_a_link_and_a_pipe_in_its_place_are_left_alone(tmp_path: Path) -> None:
         file = learner_file(tmp_path, learner)
         file.add(predicted("share", 40))
         assert "not in a file" in file.problem
-        assert file.prediction(1, "share") is not None
+        assert file.prediction(1, "share", SHARE) is not None
     assert elsewhere.read_text() == "mine\n"
 
 
@@ -106,7 +109,36 @@ def test_a_line_of_a_later_version_stays_readable(tmp_path: Path) -> None:
     }
     path.write_text(json.dumps(line) + "\n")
 
-    found = LearnerFile(path).prediction(1, "share")
+    found = LearnerFile(path).prediction(1, "share", SHARE)
 
     assert found is not None
     assert found.value == 40
+
+
+def test_two_lessons_open_at_once_write_one_file_in_turn(tmp_path: Path) -> None:
+    first, second = lesson(1, "ann", tmp_path), lesson(2, "ann", tmp_path)
+    first.predict("share", 40)
+    second.predict("share", 64)
+    first.predict("thumb", 5)
+
+    again = learner_file(tmp_path, "ann")
+
+    assert [line.lesson for line in again.lines] == [1, 2, 1]
+    assert again.altered_at is None
+
+
+def test_a_prediction_of_another_kernel_counts(tmp_path: Path) -> None:
+    here, elsewhere = lesson(1, "ann", tmp_path), lesson(1, "ann", tmp_path)
+    elsewhere.predict("share", 40)
+
+    assert "You predicted 40 %, and that stays" in here.predict("share", 52).text
+
+
+def test_a_value_that_is_none_counts_as_not_predicted(tmp_path: Path) -> None:
+    file = learner_file(tmp_path, "ann")
+    file.add(predicted("share", "much"))
+    file.add(predicted("share", 40))
+    opened = lesson(1, "ann", tmp_path)
+
+    assert opened.missing_predictions == ["thumb"]
+    assert "You predicted 40 %" in opened.reveal("share").text

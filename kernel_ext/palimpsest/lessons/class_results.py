@@ -1,6 +1,6 @@
 """What a class predicted and tried, from the learners' files: a table, and a picture of predictions beside the truth."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -8,14 +8,14 @@ from typing import Any
 
 from palimpsest.lessons.learner_file import LearnerFile, learner_files
 from palimpsest.lessons.lesson_files import OpenedSessions, Opener
-from palimpsest.lessons.lesson_list import LESSONS
+from palimpsest.lessons.lesson_list import LESSONS, chosen_plans
 from palimpsest.lessons.lesson_plan import LessonPlan, Prediction
 from palimpsest.lessons.prediction_kinds import NumberKind
 from palimpsest.lessons.predictions_picture import PredictionStrip, predictions_svg
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn
 from palimpsest.render.safety.escaping import in_html, one_line
-from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.errors import NotFound
 
 NO_RESULTS = (
     "There are no results in {folder!r}. Name the folder that holds the learners' files (lesson-results/NAME.jsonl), or "
@@ -51,16 +51,20 @@ class PredictedAnswer:
 class ClassResults(ShownAsTable):
     """The results of a class: who predicted what, how far off, hints, and checks."""
 
-    def __init__(self, files: Sequence[LearnerFile], opener: Opener) -> None:
+    def __init__(
+        self, files: Sequence[LearnerFile], opener: Opener, plans: Sequence[LessonPlan] = LESSONS
+    ) -> None:
+        """``plans`` are the lessons that are shown, where anybody began them."""
         self.files = files
         self._opener = opener
+        self._plans = plans
 
     @cached_property
     def answers(self) -> tuple[PredictedAnswer, ...]:
         """One answer for each learner and question of each lesson that anybody began."""
         begun = {line.lesson for file in self.files for line in file.lines}
         answers: list[PredictedAnswer] = []
-        for plan in LESSONS:
+        for plan in self._plans:
             if plan.number not in begun:
                 continue
             sessions = OpenedSessions(plan, self._opener)
@@ -84,7 +88,7 @@ class ClassResults(ShownAsTable):
             )
             for answer in self.answers
         ]
-        rows += [row for file in self.files for row in _exercise_rows(file)]
+        rows += [row for file in self.files for row in _exercise_rows(file, self._plans)]
         rows.sort(key=lambda row: (str(row[0]), int(row[1])))
         notes = [
             f"The file of {file.learner} was changed afterwards, or is damaged, at line {file.altered_at}."
@@ -127,13 +131,20 @@ class ClassResults(ShownAsTable):
     @property
     def page(self) -> str:
         """The picture and the table as one HTML page, which loads nothing."""
-        return PAGE.format(title=in_html(self.table.title), body=self.picture + self.table.html)
+        return PAGE.format(
+            mark=CLASS_PAGE_MARK,
+            title=in_html(self.table.title),
+            body=self.picture + self.table.html,
+        )
 
 
+CLASS_PAGE_MARK = '<meta name="generator" content="Palimpsest class results">'
+"""Marks the head of a page, so that it replaces only an older one, and no other file."""
 PAGE = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+{mark}
 <meta name="viewport" content="width=device-width">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <title>{title}</title>
@@ -169,24 +180,20 @@ COLUMNS = (
 )
 
 
-def class_results(folder: Path, opener: Opener) -> ClassResults:
-    """Return the results in a folder; raises NotFound where there are none."""
+def class_results(folder: Path, opener: Opener, numbers: Iterable[int] = ()) -> ClassResults:
+    """Return the results in a folder, of all lessons or of some; raises NotFound where there are none."""
+    plans = chosen_plans(numbers)
     files = [file for file in learner_files(folder) if file.lines] if folder.is_dir() else []
     if not files:
         raise NotFound(NO_RESULTS.format(folder=str(folder)))
-    return ClassResults(files, opener)
+    return ClassResults(files, opener, plans)
 
 
 def _predicted(
     file: LearnerFile, plan: LessonPlan, prediction: Prediction, truth: Any
 ) -> PredictedAnswer:
-    line = file.prediction(plan.number, prediction.name)
-    value = None
-    if line is not None:
-        try:
-            value = prediction.kind.checked(line.value)
-        except UserError:
-            value = None
+    line = file.prediction(plan.number, prediction.name, prediction.kind)
+    value = None if line is None else line.value
     time = line.time if line is not None else ""
     return PredictedAnswer(file.learner, plan.number, prediction, value, truth, time)
 
@@ -197,9 +204,9 @@ def _shown(answer: PredictedAnswer) -> str | None:
     return one_line(answer.prediction.kind.words(answer.value), MAX_SHOWN_CHARS)
 
 
-def _exercise_rows(file: LearnerFile) -> list[tuple[Any, ...]]:
+def _exercise_rows(file: LearnerFile, plans: Sequence[LessonPlan]) -> list[tuple[Any, ...]]:
     rows: list[tuple[Any, ...]] = []
-    for plan in LESSONS:
+    for plan in plans:
         for exercise in plan.exercises:
             checks = file.events(plan.number, "check", exercise.name)
             hints = len(file.events(plan.number, "hint", exercise.name))

@@ -4,7 +4,7 @@ A function is called with two sessions, so that a number that was copied or prin
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from inspect import isclass
 from traceback import walk_tb
 from typing import Any
@@ -149,10 +149,11 @@ def called(function: Callable[..., Any], *arguments: Any) -> Any:
 def is_same(value: Any, expected: Any, within: float = NUMBER_SHARE) -> bool:
     """Return whether a value is the expected one: numbers within a share of it, mappings and lists member by member."""
     if isinstance(expected, Mapping):
-        return (
-            isinstance(value, Mapping)
-            and {str(key) for key in value} == {str(key) for key in expected}
-            and all(is_same(value[key], expected[key], within) for key in expected if key in value)
+        if not isinstance(value, Mapping):
+            return False
+        by_name = {str(key): member for key, member in value.items()}
+        return by_name.keys() == {str(key) for key in expected} and all(
+            is_same(by_name[str(key)], member, within) for key, member in expected.items()
         )
     if isinstance(expected, list | tuple):
         return (
@@ -169,7 +170,6 @@ def is_same(value: Any, expected: Any, within: float = NUMBER_SHARE) -> bool:
     return not isinstance(value, bool) and abs(number - expected) <= within * abs(expected)
 
 
-@cache
 def _file_of(function: Callable[..., Any]) -> str:
     code = getattr(function, "__code__", None)
     return code.co_filename if code is not None else ""

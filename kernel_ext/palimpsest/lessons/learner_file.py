@@ -7,6 +7,7 @@ cannot be written keeps the lesson going, in memory, with one sentence.
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from palimpsest.lessons.prediction_kinds import PredictionKind
 from palimpsest.store.disk import append_lines, read_small, storage_errors
 from palimpsest.transcript.errors import StorageFailed, UserError
 
@@ -61,22 +63,26 @@ class LearnerFile:
         self.problem = ""
         """A sentence, where the file cannot be written."""
         self._digest = ""
-        self._read()
+        self.read()
 
     @property
     def learner(self) -> str:
         """The learner's name, as the file has it."""
         return self.path.stem
 
-    def _read(self) -> None:
+    def read(self) -> None:
+        """Read the file, to which another lesson's kernel may have added lines; where it cannot be, ``problem`` says so."""
+        if self.problem:
+            return
         try:
             content = read_small(self.path, MAX_FILE_BYTES)
         except FileNotFoundError:
-            return
+            content = b""
         except OSError as error:
             reason = error.strerror or "it is larger than any such file"
             self.problem = NOT_KEPT.format(error=f"{str(self.path)!r} cannot be read: {reason}.")
             return
+        self.lines, self.altered_at, self._digest = [], None, ""
         for number, raw in enumerate(content.splitlines(), start=1):
             line = _parsed_line(raw)
             if line is None or line.previous != self._digest:
@@ -87,6 +93,7 @@ class LearnerFile:
 
     def add(self, line: LearnerLine) -> LearnerLine:
         """Add a line with the time, and return it; where the file cannot be written ``problem`` says so."""
+        self.read()
         now = datetime.now(UTC).isoformat(timespec="seconds")
         stamped = line.model_copy(update={"time": now, "previous": self._digest})
         raw = json.dumps(stamped.model_dump(exclude_none=True), ensure_ascii=False).encode()
@@ -107,10 +114,12 @@ class LearnerFile:
             if line.lesson == lesson and line.event == event and name in ("", line.name)
         ]
 
-    def prediction(self, lesson: int, name: str) -> LearnerLine | None:
-        """Return the prediction that counts, which is the first one, or None."""
-        found = self.events(lesson, "prediction", name)
-        return found[0] if found else None
+    def prediction(self, lesson: int, name: str, kind: PredictionKind) -> LearnerLine | None:
+        """Return the prediction that counts, which is the first with a valid value, as checked; or None."""
+        for line in self.events(lesson, "prediction", name):
+            with suppress(UserError):
+                return line.model_copy(update={"value": kind.checked(line.value)})
+        return None
 
 
 def learner_name(environment: Mapping[str, str], given: str = "") -> str:

@@ -1,5 +1,7 @@
 """The lessons by number."""
 
+from collections.abc import Iterable, Sequence
+
 from palimpsest.lessons.lesson_plan import LessonPlan
 from palimpsest.lessons.plans.changed_messages import CHANGED_MESSAGES
 from palimpsest.lessons.plans.long_results import LONG_RESULTS
@@ -32,3 +34,8 @@ def lesson_plan(number: int) -> LessonPlan:
             return plan
     known = "; ".join(f"{plan.number} {plan.title}" for plan in LESSONS)
     raise NotFound(f"There is no lesson {number!r:.20}. There are: {known}")
+
+
+def chosen_plans(numbers: Iterable[int]) -> Sequence[LessonPlan]:
+    """Return the lessons with these numbers, in order, or all for none; raises NotFound as ``lesson_plan`` does."""
+    return [lesson_plan(number) for number in sorted({*numbers})] or LESSONS

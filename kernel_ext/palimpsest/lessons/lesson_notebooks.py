@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from palimpsest.lessons.lesson_files import notebook_path
-from palimpsest.lessons.lesson_list import LESSONS
+from palimpsest.lessons.lesson_list import chosen_plans
 from palimpsest.lessons.lesson_plan import LessonPlan
 from palimpsest.store.disk import storage_errors, write_atomically
 from palimpsest.transcript.errors import UserError
@@ -49,12 +49,11 @@ Cell = dict[str, Any]
 def copy_lessons(
     folder: Path, audience: NotebookFor = "learners", numbers: Iterable[int] = ()
 ) -> list[Path]:
-    """Write the notebooks of some lessons, or of all, into a folder and return their paths; raises UserError.
+    """Write the notebooks of some lessons, or of all, into a folder and return their paths; raises UserError or NotFound.
 
     For nbgrader each is an assignment of its own, as ``source/lesson-1/01-….ipynb``. No file is written over.
     """
-    chosen = {*numbers} or {plan.number for plan in LESSONS}
-    targets = [(plan, _target(folder, plan, audience)) for plan in LESSONS if plan.number in chosen]
+    targets = [(plan, _target(folder, plan, audience)) for plan in chosen_plans(numbers)]
     for _, target in targets:
         if target.exists():
             raise UserError(EXISTS.format(path=str(target)))

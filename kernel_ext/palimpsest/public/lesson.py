@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.frontends.lesson_cells import LessonAnswers, prediction_widget
+from palimpsest.home_paths import home_path
 from palimpsest.lessons.learner_file import LearnerFile, LearnerLine, learner_file, learner_name
 from palimpsest.lessons.lesson_files import OpenedSessions
 from palimpsest.lessons.lesson_list import lesson_plan
@@ -41,7 +42,7 @@ def lesson(number: int, learner: str = "", folder: str | Path = ".") -> "Lesson"
     """
     plan = lesson_plan(number)
     name = learner_name(os.environ, learner)
-    return Lesson(plan, learner_file(Path(folder), name))
+    return Lesson(plan, learner_file(home_path(folder), name))
 
 
 class Lesson(ShownInCell):
@@ -94,23 +95,28 @@ class Lesson(ShownInCell):
         prediction = self.plan.prediction(name)
         if value is not None:
             return self._keep(prediction, value)
-        if self.results.prediction(self.plan.number, name) is not None:
+        if self._prediction_line(prediction) is not None:
             return self._kept(prediction)
         return prediction_widget(prediction, partial(self._keep, prediction))
 
     def _keep(self, prediction: Prediction, value: Any) -> LessonText:
         """Keep a prediction if there is none yet; returns a sentence on the one that counts."""
         checked = prediction.kind.checked(value)
-        if self.results.prediction(self.plan.number, prediction.name) is None:
+        self.results.read()
+        if self._prediction_line(prediction) is None:
             self._add("prediction", prediction.name, value=checked)
             self._show_answers()
             return self._kept(prediction)
         return self._kept(prediction, checked)
 
     def _kept(self, prediction: Prediction, tried: Any = None) -> LessonText:
-        line = self.results.prediction(self.plan.number, prediction.name)
+        line = self._prediction_line(prediction)
         assert line is not None
         return kept_text(prediction, line, tried, self.results.problem)
+
+    def _prediction_line(self, prediction: Prediction) -> LearnerLine | None:
+        """Return the prediction that counts, or None."""
+        return self.results.prediction(self.plan.number, prediction.name, prediction.kind)
 
     @property
     def missing_predictions(self) -> Sequence[str]:
@@ -118,7 +124,7 @@ class Lesson(ShownInCell):
         return [
             prediction.name
             for prediction in self.plan.predictions
-            if self.results.prediction(self.plan.number, prediction.name) is None
+            if self._prediction_line(prediction) is None
         ]
 
     def reveal(self, *names: str) -> LessonAnswers:
@@ -136,7 +142,7 @@ class Lesson(ShownInCell):
     def _answers(self, predictions: Sequence[Prediction]) -> LessonText:
         texts = []
         for prediction in predictions:
-            line = self.results.prediction(self.plan.number, prediction.name)
+            line = self._prediction_line(prediction)
             if line is None:
                 texts.append(predict_first(prediction))
                 continue

@@ -94,6 +94,13 @@ def _in_tuple(make: Callable[P, T]) -> Callable[P, tuple[T, ...]]:
     return lambda *arguments, **named: (make(*arguments, **named),)
 
 
+def terminal_form(name: str, *fields: str, has_rows: bool = False) -> Form:
+    """Return a form that is a command of ``palimpsest`` and nothing else."""
+    return Form(
+        name, fields=fields, in_panel=False, in_cell=False, in_terminal=True, has_rows=has_rows
+    )
+
+
 single_form = _in_tuple(Form)
 """Returns the forms of an operation that has one; its parameters are those of ``Form``."""
 

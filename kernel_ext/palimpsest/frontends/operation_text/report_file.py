@@ -10,15 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from palimpsest import __version__
+from palimpsest.frontends.operation_text.page_file import checked_page_file, write_page_file
 from palimpsest.frontends.static_files import built_file
-from palimpsest.home_paths import home_path
 from palimpsest.render.formats.inspector_report import (
     REPORT_MARK,
     InspectorReport,
     inspector_report,
 )
 from palimpsest.render.reports.table import ReportTable
-from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.corpus.progress_bar import default_progress
 from palimpsest.review.recorded_sessions.comparison_view import comparison_view
 from palimpsest.review.session_review import PolicyLike, SessionReview
@@ -35,13 +34,7 @@ from palimpsest.review.timeline_view.view_summary import (
     view_summary,
 )
 from palimpsest.session.sharing.share_page import SCRUBBED, clean_json, text_cleaner
-from palimpsest.store.disk import write_atomically
-from palimpsest.transcript.errors import StorageFailed, UserError
-from palimpsest.transcript.strings.disk_words import disk_reason
-from palimpsest.transcript.strings.relative_paths import PROTECTED_FOLDERS, comparable_names
 
-HEAD_BYTES = 4_000
-"""Bytes at the beginning of a file in which the mark of a report is searched."""
 TEXTS_SENTENCES = {
     "none": "It holds no text of the session.",
     "preview": "Of each text it holds the first 200 characters.",
@@ -72,7 +65,7 @@ def write_report(
     Raises UserError with one sentence: for an unknown policy, price or choice of texts, a policy that fails, and where
     the file exists and is no report.
     """
-    target = _checked_target(path)
+    target = checked_page_file(path, REPORT_MARK)
     scrub = text_cleaner(environment)
     on_progress = progress or default_progress()
     clean_values = clean_json(scrub)
@@ -110,10 +103,7 @@ def write_report(
         built_file("report.js", ""),
         built_file("report.css", ""),
     )
-    try:
-        write_atomically(target, page.encode("utf-8", errors="replace"))
-    except OSError as error:
-        raise StorageFailed(f"{disk_reason(error)}: {str(target)!r} cannot be written.") from error
+    write_page_file(target, page)
     return target
 
 
@@ -124,36 +114,3 @@ def _notes_tables(review: SessionReview, clean: Callable[[str], str]) -> Sequenc
         tuple(clean(cell) if isinstance(cell, str) else cell for cell in row) for row in table.rows
     )
     return [replace(table, title=clean(table.title), rows=cleaned_rows)] if cleaned_rows else []
-
-
-def _checked_target(path: str | Path) -> Path:
-    """Return the path for the report; raises UserError for one that must not be written."""
-    try:
-        target = home_path(path)
-        target = target.parent.resolve() / target.name
-        file_beginning = _file_beginning(target)
-    except (ValueError, RuntimeError) as error:  # a null character
-        raise UserError(f"{one_line(str(path))!r} is no name of a file: {error}.") from error
-    except OSError as error:
-        raise UserError(f"{str(path)!r} cannot be used: {error.strerror}.") from error
-    if PROTECTED_FOLDERS & set(comparable_names(str(target))):
-        raise UserError(
-            f"{str(target)!r} lies in a folder that holds the record of the sessions, or git's own; name another place."
-        )
-    if not target.parent.is_dir():
-        raise UserError(
-            f"There is no folder {str(target.parent)!r}; make it first, or name another."
-        )
-    if file_beginning is not None and REPORT_MARK.encode() not in file_beginning:
-        raise UserError(f"{str(target)!r} is there already and is no report; name another file.")
-    return target
-
-
-def _file_beginning(target: Path) -> bytes | None:
-    """Return the beginning of a file; empty for a folder or a link, None where nothing exists."""
-    if target.is_symlink() or target.is_dir():
-        return b""
-    if not target.exists():
-        return None
-    with target.open("rb") as file:
-        return file.read(HEAD_BYTES)

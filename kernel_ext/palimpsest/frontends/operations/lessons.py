@@ -11,15 +11,15 @@ from pydantic import ConfigDict
 from palimpsest.frontends.operation_base.operation import (
     Argument,
     FileName,
-    Form,
     Operation,
     OperationContext,
     Unvalidated,
+    terminal_form,
 )
 from palimpsest.frontends.operation_text.command_report import CommandReport
+from palimpsest.frontends.operation_text.page_file import checked_page_file, write_page_file
 from palimpsest.home_paths import home_path
 from palimpsest.render.reports.table import ReportTable, TableColumn
-from palimpsest.store.disk import storage_errors, write_atomically
 from palimpsest.transcript.errors import UserError
 
 NO_FOLDER = "Name the folder: palimpsest lessons {action} FOLDER."
@@ -60,14 +60,7 @@ class Lessons(Operation):
     file: Annotated[FileName | None, Argument("FILE.html", "-o", "--output", dest="file")] = None
     """for results: also write the table and the picture of the predictions as a page"""
     forms = (
-        Form(
-            "lessons",
-            fields=("action", "folder", "audience", "lesson", "file"),
-            in_panel=False,
-            in_cell=False,
-            in_terminal=True,
-            has_rows=True,
-        ),
+        terminal_form("lessons", "action", "folder", "audience", "lesson", "file", has_rows=True),
     )
 
     async def run(self, context: OperationContext) -> CommandReport:
@@ -107,16 +100,17 @@ class Lessons(Operation):
         )
 
     def _results(self, folder: Path) -> CommandReport:
-        from palimpsest.lessons.class_results import class_results
+        from palimpsest.lessons.class_results import CLASS_PAGE_MARK, class_results
         from palimpsest.review.recorded_sessions.recording import open_recording
 
-        results = class_results(folder, lambda path, session: open_recording(path)[session or 0])
+        target = None if self.file is None else checked_page_file(self.file, CLASS_PAGE_MARK)
+        results = class_results(
+            folder, lambda path, session: open_recording(path)[session or 0], self.lesson or ()
+        )
         table = results.table
         values: dict[str, Any] = {"rows": table.records(), "notes": [*table.notes]}
         words = []
-        if self.file is not None:
-            path = home_path(self.file)
-            with storage_errors(path):
-                write_atomically(path, results.page.encode())
-            words, values["written"] = [f"Wrote {path}"], [str(path)]
+        if target is not None:
+            write_page_file(target, results.page)
+            words, values["written"] = [f"Wrote {target}"], [str(target)]
         return CommandReport("lessons", values, [table], text_lines=words)

@@ -12,10 +12,10 @@ from pydantic import ConfigDict, Field
 from palimpsest.frontends.operation_base.operation import (
     Argument,
     FileName,
-    Form,
     Operation,
     OperationContext,
     Unvalidated,
+    terminal_form,
 )
 from palimpsest.frontends.operation_text.command_report import CommandReport
 from palimpsest.home_paths import home_path
@@ -146,15 +146,10 @@ class ListNotes(Operation):
     merge: Annotated[FileName | None, Argument("PATH")] = None
     """bring in the notes of another copy of the file, or of another copy of the folder"""
     forms = (
-        Form(
+        terminal_form(
             "notes",
-            fields=(
-                *("path", "session", "add", "request", "item", "range", "cache_break"),
-                *("compaction", "tag", "verdict", "author", "change", "remove", "merge"),
-            ),
-            in_panel=False,
-            in_cell=False,
-            in_terminal=True,
+            *("path", "session", "add", "request", "item", "range", "cache_break"),
+            *("compaction", "tag", "verdict", "author", "change", "remove", "merge"),
             has_rows=True,
         ),
     )

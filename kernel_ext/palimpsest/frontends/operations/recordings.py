@@ -15,10 +15,10 @@ from pydantic import ConfigDict
 from palimpsest.frontends.operation_base.operation import (
     Argument,
     FileName,
-    Form,
     Operation,
     OperationContext,
     Unvalidated,
+    terminal_form,
 )
 from palimpsest.frontends.operation_text.command_report import CommandReport
 from palimpsest.render.content.phrases import counted_noun
@@ -35,12 +35,6 @@ SHARED_FIELDS = ("session", "price", "lifetime", "captured")
 Policies = Annotated[
     tuple[tuple[str, ...], ...] | None, Argument("NAME", nargs="+", action="append")
 ]
-
-
-def _terminal_form(name: str, *fields: str, has_rows: bool = False) -> Form:
-    return Form(
-        name, fields=fields, in_panel=False, in_cell=False, in_terminal=True, has_rows=has_rows
-    )
 
 
 class RecordingOperation(Operation):
@@ -94,7 +88,7 @@ class ShowFigures(RecordingOperation):
         Argument("COLUMN", choices=("cost", "waste", "input", "requests", "breaks", "file")),
     ] = ""
     """show a folder as one table of its sessions, largest first by cost, waste, input, requests, breaks or file"""
-    forms = (_terminal_form("inspect", "path", "by", *SHARED_FIELDS, has_rows=True),)
+    forms = (terminal_form("inspect", "path", "by", *SHARED_FIELDS, has_rows=True),)
 
     def answer(self, context: OperationContext) -> CommandReport:
         from palimpsest.frontends.operation_text.session_report import SessionReport
@@ -150,7 +144,7 @@ class CompareRecordings(RecordingOperation):
     link: Annotated[str, Argument("URL")] = ""
     """the address of a report, which stands below the table"""
     forms = (
-        _terminal_form(
+        terminal_form(
             "compare",
             *("path", "policy", "window", "summary", "columns", "link"),
             *SHARED_FIELDS,
@@ -254,7 +248,7 @@ class WriteReport(RecordingOperation):
         Argument("{none,preview,all}", choices=("none", "preview", "all")),
     ] = "preview"
     """of the session's texts: none, the first 200 characters (the default), or all"""
-    forms = (_terminal_form("report", "path", "beside", "file", "policy", "texts", *SHARED_FIELDS),)
+    forms = (terminal_form("report", "path", "beside", "file", "policy", "texts", *SHARED_FIELDS),)
 
     def answer(self, context: OperationContext) -> CommandReport:
         if self.beside is not None and self.captured:

@@ -405,11 +405,11 @@ def unhook(function: Function | str) -> bool:
 
 
 def open_registry(
-    sources: Sequence[HookSource], is_fixed: str, refusal_reason: Callable[[str], str]
+    sources: Sequence[HookSource], fixed_by: str, refusal_reason: Callable[[str], str]
 ) -> HookRegistry:
     """Return the hook registry of a kernel that opens; cells' hooks are included unless hooks are fixed."""
-    registry = HookRegistry(sources, refusal_reason=refusal_reason, fixed_by=is_fixed)
-    for name, function in CELL_HOOKS if not is_fixed else ():
+    registry = HookRegistry(sources, refusal_reason=refusal_reason, fixed_by=fixed_by)
+    for name, function in CELL_HOOKS if not fixed_by else ():
         registry.add(name, function, CELL_ORIGIN)
     REGISTRIES.append(registry)
     return registry
