@@ -1,6 +1,8 @@
 """Connections of the direct way: kept for the next request, closed by a stop, and keys that stay with their server."""
 
+import ast
 import asyncio
+import inspect
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,7 +12,12 @@ from tests.model.openai_chunks import END, chunk
 from tests.model.raw_server import LENGTH, OpenServer
 
 from palimpsest.model.adapter.litellm_model import LitellmModel
-from palimpsest.model.direct.direct_model import DirectModel
+from palimpsest.model.direct.direct_model import (
+    LAST_DEFINED,
+    DirectModel,
+    _loaded_clients,
+    import_clients,
+)
 from palimpsest.model.interface import StepFinished
 from palimpsest.transcript.errors import ApiError, AuthError, UnknownError
 
@@ -153,3 +160,13 @@ async def test_certificates_that_cannot_be_read_are_named(
     assert isinstance(error, UnknownError)
     assert str(file) in error.message
     assert "Set SSL_CERT_FILE" in error.message
+
+
+def test_the_module_is_known_as_loaded_once_it_is() -> None:
+    clients = import_clients()
+    functions = [
+        node.name for node in ast.parse(inspect.getsource(clients)).body if hasattr(node, "name")
+    ]
+
+    assert functions[-1] == LAST_DEFINED
+    assert _loaded_clients() is clients

@@ -46,6 +46,8 @@ from palimpsest.transcript.errors import ModelFailed, UnknownError
 from palimpsest.transcript.values import ModelInfo
 
 CLIENTS = "palimpsest.model.direct.http_clients"
+LAST_DEFINED = "_certificates"
+"""The function that this module defines last: with it, the module is imported to its end."""
 COMMAND_LINE = "httpx._main"
 AGENT = "jupyter-palimpsest"
 """The name of this program in the ``User-Agent`` header."""
@@ -176,7 +178,7 @@ async def _clients() -> Any:
 def _loaded_clients() -> Any:
     """Return the module of HTTP clients; None before it is imported to its end."""
     module = sys.modules.get(CLIENTS)
-    return module if hasattr(module, "posted") else None
+    return module if hasattr(module, LAST_DEFINED) else None
 
 
 def endpoint(base_address: str, path: str) -> str:
