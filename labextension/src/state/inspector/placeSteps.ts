@@ -166,6 +166,14 @@ function isSameStep(before: IMove | null, next: IMove): boolean {
   );
 }
 
+/** Returns whether two places say the same. */
+export function isSamePlace(
+  one: IInspectorPlace,
+  other: IInspectorPlace
+): boolean {
+  return one === other || changedPieces(one, other) === '';
+}
+
 /** Returns the names of the pieces of a link in which two places differ; '' for the same place. */
 function changedPieces(
   before: IInspectorPlace,

@@ -1,7 +1,15 @@
 /** The place that an inspector shows, with the steps back and forward. */
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import {
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState
+} from 'react';
 import type { TimelineView } from '../../protocol/generated';
 import {
+  isSamePlace,
   movedTo,
   openedAt,
   renumbered,
@@ -25,39 +33,79 @@ interface IShownPlaceProps {
   onPlace?: (place: IInspectorPlace, isStep: boolean) => void;
 }
 
-/** Returns the place and its steps; a place from outside is shown instead. */
+interface IPlacedSteps {
+  readonly steps: IPlaceSteps;
+  /** The newest place from outside that is one of the steps. */
+  readonly given: IInspectorPlace | undefined;
+}
+
+/**
+ * Returns the place and its steps; a place from outside is shown instead.
+ *
+ * Each change is made of the one before it: while a newer view is being drawn, React makes the waiting ones again, as
+ * new objects. So places are compared by what they say.
+ */
 export function useShownPlace({
   place: given,
   onPlace
 }: IShownPlaceProps): ISteppedPlace {
-  const [keptSteps, change] = useState(() => openedAt(given ?? NOWHERE));
-  const [lastGiven, setLastGiven] = useState(given);
+  const [placed, setPlaced] = useState<IPlacedSteps>(() => ({
+    steps: openedAt(given ?? NOWHERE),
+    given
+  }));
   // Not set while it is drawn: in a cell the views are drawn by Preact, which may lose that.
-  const steps = useMemo(
-    () =>
-      lastGiven === given ? keptSteps : steppedTo(keptSteps, given ?? NOWHERE),
-    [keptSteps, lastGiven, given]
-  );
+  const steps = useMemo(() => stepsWith(placed, given).steps, [placed, given]);
+  // The newest place that came from outside or was reported there.
+  const outerPlace = useRef(given);
   useLayoutEffect(() => {
-    if (lastGiven !== given) {
-      // eslint-disable-next-line react-hooks/set-state-in-effect
-      setLastGiven(given);
-      // A move that was made meanwhile is newer than what came from outside.
-      change(before => (before === keptSteps ? steps : before));
+    if (placed.given !== given) {
+      const isKnown = isSame(outerPlace.current, given);
+      outerPlace.current = given;
+      setPlaced(before =>
+        // What was reported comes back; a move that was made meanwhile is newer.
+        isKnown ? { ...before, given } : stepsWith(before, given)
+      );
     }
-  }, [keptSteps, steps, lastGiven, given]);
+  }, [placed, given]);
+  const change = useCallback((of: (steps: IPlaceSteps) => IPlaceSteps) => {
+    setPlaced(before => {
+      const changed = of(before.steps);
+      return changed === before.steps ? before : { ...before, steps: changed };
+    });
+  }, []);
   const { place, made } = steps;
   const reportedSteps = useRef(made);
   useEffect(() => {
     const isStep = made !== reportedSteps.current;
     reportedSteps.current = made;
-    if (place !== given && place !== NOWHERE) {
+    if (place !== NOWHERE && !isSame(place, outerPlace.current)) {
+      outerPlace.current = place;
       onPlace?.(place, isStep);
     }
     // Only a change of the place is reported, not a new callback.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [place]);
-  return useMemo(() => ({ place, steps, change }), [place, steps]);
+  return useMemo(() => ({ place, steps, change }), [place, steps, change]);
+}
+
+function isSame(
+  one: IInspectorPlace | undefined,
+  other: IInspectorPlace | undefined
+): boolean {
+  return (
+    one === other ||
+    (one !== undefined && other !== undefined && isSamePlace(one, other))
+  );
+}
+
+/** Returns the steps with a place from outside as the newest; the same where it is that already. */
+function stepsWith(
+  placed: IPlacedSteps,
+  given: IInspectorPlace | undefined
+): IPlacedSteps {
+  return placed.given === given
+    ? placed
+    : { steps: steppedTo(placed.steps, given ?? NOWHERE), given };
 }
 
 /** Keeps an item's place by its id: the last few are numbered anew while an answer is written. */
@@ -65,15 +113,14 @@ export function useSameItem(
   view: TimelineView | null,
   { change }: ISteppedPlace
 ): void {
-  const [lastView, setLastView] = useState(view);
-  if (lastView !== view) {
-    setLastView(view);
-    if (lastView !== null && view !== null) {
-      change(steps =>
-        renumbered(steps, item => sameItem(lastView, view, item))
-      );
+  const lastView = useRef(view);
+  useLayoutEffect(() => {
+    const before = lastView.current;
+    lastView.current = view;
+    if (before !== view && before !== null && view !== null) {
+      change(steps => renumbered(steps, item => sameItem(before, view, item)));
     }
-  }
+  }, [view, change]);
 }
 
 /** Returns how to move; in a session that may grow the last request stands for the newest one, which is followed. */
