@@ -600,6 +600,70 @@ export interface Cancel {
   type: 'cancel';
   session?: string;
 }
+/** One change of a cell. */
+export interface CellChange {
+  action: 'insert' | 'edit' | 'move' | 'delete';
+  /** The cell's id; of an inserted cell, the id that it gets. */
+  cell: string;
+  kind: 'code' | 'markdown' | 'raw';
+  /** Where an inserted or moved cell stands: behind the cell with this id; None for the top of the notebook. */
+  after?: string;
+  /** The source that the cell must still have; None for an inserted cell. */
+  old?: string;
+  /** The source that the cell gets; None for a moved or deleted cell. */
+  new?: string;
+  /** The execution count beside the cell before the change. */
+  number?: number;
+  /** A deleted cell in the format of a notebook file, where an insertion brings it back. */
+  restored?: {
+    [k: string]: unknown;
+  };
+}
+/** The user's answer about one of the changes of a call that changes cells. */
+export interface CellDecision {
+  /** Number of the change among those of the call, from 0. */
+  index: number;
+  accept: boolean;
+  /** The source that the user accepts, where it is only a part of the change. */
+  source?: string;
+  /** Why the change is rejected, for the model. */
+  reason: string;
+}
+/** The place in a session from which a cell's source came. */
+export interface CellOrigin {
+  session: string;
+  /** Id of the answer's message. */
+  message: string;
+  /** Id of the tool call. */
+  call: string;
+  /** Number of the session's request that contained the call, from 1. */
+  request?: number;
+}
+/** What a page says of one change: made, or why not. */
+export interface CellResult {
+  cell: string;
+  /** None where the change was made, or could have been made had no other one failed. */
+  problem?: 'changed' | 'missing' | 'hidden' | 'locked' | 'agent';
+  /** The cell's present source, where it has another than expected. */
+  source?: string;
+  /** The id of the cell behind which a moved or deleted cell stood; None for the top. */
+  was_after?: string;
+  /** A deleted cell in the format of a notebook file, with its outputs as far as they fit. */
+  removed?: {
+    [k: string]: unknown;
+  };
+}
+/** Answer a ``change-cells`` or ``run-cell`` notice; with a problem in any result, nothing was done. */
+export interface CellsChanged {
+  id: string;
+  type: 'cells-changed';
+  client: string;
+  request: string;
+  /** One for each change, in their order. */
+  results: CellResult[];
+  /** Why nothing was done at all. */
+  refusal?: 'closed' | 'read-only' | 'no-kernel';
+}
 /** Request the cells of the kernel's notebooks from every page that shows them. */
 export interface CellsRequestNotice {
   kind: 'cells';
@@ -611,6 +675,18 @@ export interface CellsRequestNotice {
   output_chars: number;
   /** Send images, too. */
   images: boolean;
+}
+/** Change cells of a notebook, all or none, as one step of its undo. */
+export interface ChangeCellsNotice {
+  kind: 'change-cells';
+  /** Id of the request, which the answer repeats. */
+  request: string;
+  /** The page that does it, by the ``client`` of its watch; other pages ignore the notice. */
+  client: string;
+  /** The path of the notebook, as that page named it. */
+  notebook: string;
+  changes: CellChange[];
+  origin?: CellOrigin;
 }
 /**
  * The folded state without messages, and where the live window begins.
@@ -1553,6 +1629,36 @@ export interface SettingRow {
   value: string;
   origin: string;
 }
+/** A change that is proposed or was made, with what a person said of it. */
+export interface MadeChange {
+  action: 'insert' | 'edit' | 'move' | 'delete';
+  cell: string;
+  kind: 'code' | 'markdown' | 'raw';
+  after?: string;
+  old?: string;
+  new?: string;
+  number?: number;
+  restored?: {
+    [k: string]: unknown;
+  };
+  /** The id of the cell behind which a moved or deleted cell stood before; None for the top. */
+  was_after?: string;
+  /** The deleted cell in the format of a notebook file. */
+  removed?: {
+    [k: string]: unknown;
+  };
+  /**
+   * ``proposed`` while the permission question is open; ``open``: made, and not looked at by a person, who may still
+   * accept it or reject it, upon which it is taken back in the notebook.
+   */
+  state: 'proposed' | 'open' | 'accepted' | 'rejected';
+  /** Who accepted or rejected it: ``person``, ``--yes``, or a rule; empty until then. */
+  by: string;
+  /** Why it was rejected, in the person's words. */
+  reason: string;
+  /** The notebook's path, as the page or the kernel names it. */
+  notebook: string;
+}
 /**
  * The cache marks of requests, in the order of the prompt: after each the client asked for the prompt to be cached.
  */
@@ -2103,6 +2209,8 @@ export interface Reply {
   feedback?: string;
   /** How far an "always" reaches; None means the session. */
   scope?: 'session' | 'project';
+  /** The answers about single changes of cells, for which ``answer`` is "once"; None accepts all. */
+  cells?: CellDecision[];
   /** Who answered: ``person``, ``--yes``, ``headless``, ``cancel`` or a rule. */
   by: string;
 }
@@ -2582,6 +2690,15 @@ export interface RulerView {
   factor: number;
   measured: boolean;
   words: string;
+}
+/** Run a cell as a person would, if it still has this source. */
+export interface RunCellNotice {
+  kind: 'run-cell';
+  request: string;
+  client: string;
+  notebook: string;
+  cell: string;
+  source: string;
 }
 /** An item that holds a searched text. */
 export interface SearchedItem {
