@@ -31,7 +31,9 @@ def kernel(tmp_path_factory: pytest.TempPathFactory, server: FaultServer) -> Ite
     with Kernel(cwd=tmp_path_factory.mktemp("project"), env=env) as kernel:
         kernel.run("%load_ext palimpsest")
         kernel.run(PATIENCE.format(seconds=60))
-        kernel.run("import palimpsest.tools.notebook.cells_tool as cells\ncells.PAGE_SECONDS = 60")
+        kernel.run(
+            "import palimpsest.tools.notebook.own_notebook as cells\ncells.PAGE_SECONDS = 60"
+        )
         yield kernel
 
 
@@ -141,3 +143,31 @@ def test_modes_answer_for_changes_and_plan_mode_denies_them(
 
         assert [cell["source"] for cell in page.cells] == ["x = 1", "y"]
     assert "cells" in told
+
+
+def test_a_page_reviews_what_was_changed_without_asking(
+    session: Kernel, server: FaultServer
+) -> None:
+    with NotebookPage(session) as page:
+        page.shows("x = 1")
+        change(session, server, {"action": "insert", "source": "y"})
+        change(session, server, {"action": "insert", "source": "z"})
+        listed = session.run("%agent review").markdown()
+        kept = session.run("%agent review accept 1").markdown()
+        request = session.request(type="review-cells", all="reject", reason="no z", id="review-1")
+        assert request["status"] == "ok"
+        notice = session.wait(
+            lambda message: (
+                message["content"].get("kind") == "outcome"
+                and message["content"].get("id") == "review-1"
+            )
+        )
+
+        assert [cell["source"] for cell in page.cells] == ["x = 1", "y"]
+    [reviewed] = notice["content"]["answer"]["changes"]
+    assert (reviewed["change"]["state"], reviewed["change"]["reason"]) == ("rejected", "no z")
+    assert "a.ipynb" in listed
+    assert "1 change was accepted." in kept
+    server.script(says("I see."))
+    session.run("%agent and now?")
+    assert "Reason: no z" in str(sent(server)["messages"][-1])
