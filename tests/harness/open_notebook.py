@@ -34,6 +34,8 @@ class OpenNotebook:
     others: list[PageNotebook] = field(default_factory=list)
     """Other notebooks of the same kernel."""
     is_open: bool = True
+    is_closed: bool = False
+    """Whether a page showed it in this kernel and left."""
     runs: list[CellRun] = field(default_factory=list)
     outputs: dict[str, RecordedOutput] = field(default_factory=dict)
     """What comes out of a cell that is run, by its id."""
@@ -71,6 +73,10 @@ class OpenNotebook:
         ]
         own = [cell.model_copy(update={"source": None}) if cell.hidden else cell for cell in cells]
         return [*self.others, PageNotebook(path=PATH, cells=tuple(own))]
+
+    def was_closed(self, own_path: Path) -> bool:
+        assert own_path.name == PATH
+        return self.is_closed
 
     def hide_next(self) -> None:
         raise AssertionError("not asked for here")

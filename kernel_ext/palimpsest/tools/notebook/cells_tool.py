@@ -86,6 +86,8 @@ class CellsTool:
             reader.changer,
             file if isinstance(file, Path) else None,
             context.session_id,
+            context.root,
+            context.extra_values.get("cells_without_page", "refuse"),
         )
         plan = _plan(arguments.changes, notebook, context, reader)
         title = change_title(notebook.path, plan.changes, plan.runs)
