@@ -1,19 +1,22 @@
 """A page that shows a notebook of a test's kernel: it answers what its cells hold."""
 
+import queue
 import threading
 import uuid
 from types import TracebackType
 from typing import Any
 
-from tests.harness.kernel import Kernel, Message
+from tests.harness.kernel import Kernel, Message, Run
 from tests.waiting import LAST_RESORT_SECONDS, eventually
+
+from palimpsest.frontends.user_cells.requested_cells import RUN_KEY
 
 
 class NotebookPage:
-    """A client of the kernel that watches it as a page does, and answers ``cells`` notices.
+    """A client of the kernel that watches it as a page does, and answers ``cells`` and ``run-cell`` notices.
 
     Its cells are what a test puts into ``cells``, and what it was asked is in ``asked``; a page that is not
-    ``awake`` answers nothing.
+    ``awake`` answers nothing. Cells are run by ``runner``, whose user answers their questions.
     """
 
     def __init__(self, kernel: Kernel, path: str = "a.ipynb") -> None:
@@ -23,6 +26,12 @@ class NotebookPage:
         self.asked: list[Message] = []
         self.awake = True
         self.name = uuid.uuid4().hex
+        self.runs: queue.Queue[str] = queue.Queue()
+        """The ids of the execute requests of cells that it was asked to run."""
+        self.run_request: Message = {}
+        """What its next execute requests have in place of what was asked for."""
+        self.runner = kernel.second_client()
+        self.runner.wait_until_ready()
         self._client = kernel.second_client()
         self._client.wait_until_ready()
         self._open = True
@@ -43,6 +52,11 @@ class NotebookPage:
         self._thread.join(LAST_RESORT_SECONDS)
         self._client.request(type="unwatch", client=self.name)
         self._client.close()
+        self.runner.close()
+
+    def finish_run(self) -> Run:
+        """Wait for the end of the next cell that it was asked to run."""
+        return self.runner.finish(self.runs.get(timeout=LAST_RESORT_SECONDS), channel="control")
 
     def shows(self, *sources: str, **by_id: Any) -> None:
         """Show code cells ``cell-1`` and so on with these sources, and others by their ids."""
@@ -65,8 +79,28 @@ class NotebookPage:
                 continue
             seen = self._client.iopub.index(notice) + 1
             self.asked.append(notice["content"])
-            if self.awake:
+            if self.awake and notice["content"]["kind"] == "run-cell":
+                self._run(notice["content"])
+            elif self.awake:
                 self._tell(notice["content"])
+
+    def _run(self, asked: Message) -> None:
+        cell = next((one for one in self.cells if one["id"] == asked["cell"]), None)
+        result: Message = {"cell": asked["cell"]}
+        if cell is None or cell["source"] != asked["source"]:
+            result["problem"] = "missing" if cell is None else "changed"
+            result["source"] = cell and cell["source"]
+        else:
+            request = {
+                "code": cell["source"],
+                "cellId": cell["id"],
+                RUN_KEY: asked["request"],
+                **self.run_request,
+            }
+            self.runs.put(self.runner.send(stdin=True, channel="control", **request))
+        self._client.request(
+            type="cells-changed", client=self.name, request=asked["request"], results=[result]
+        )
 
     def _tell(self, wanted: Message) -> None:
         cells = [one for one in self.cells if wanted.get("cell") in (None, one["id"])]
@@ -83,7 +117,6 @@ class NotebookPage:
 
 
 def _asks(message: Message) -> bool:
-    return (
-        message["header"]["msg_type"] == "palimpsest_notice"
-        and message["content"].get("kind") == "cells"
-    )
+    return message["header"]["msg_type"] == "palimpsest_notice" and message["content"].get(
+        "kind"
+    ) in ("cells", "run-cell")
