@@ -59,6 +59,7 @@ export type Command =
   | AnnounceRun
   | Prepare
   | TellCells
+  | CellsChanged
   | Resync
   | RenameNotebook
   | ListSettings
