@@ -12,7 +12,9 @@ import type { LinkRegistry } from '../kernel/linkRegistry';
 import type { IInspectorTarget } from '../views/actions/inspector';
 import { addAnnouncer } from './announcer';
 import { cellEdits } from './cells/cellEdits';
+import { dropRewrittenOrigins } from './cells/cellOrigins';
 import { cellReader } from './cells/cellReader';
+import { changeRequestedCells } from './cells/changedCells';
 import { addErrorButtons } from './cells/errorButtons';
 import { completeOutputs } from './savedOutputs/outputCompletion';
 import { labHost } from './rendering/labHost';
@@ -83,6 +85,8 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
       announceRuns(panel, link),
       expectPrompts(panel, link),
       insertRequestedCells(panel, link),
+      changeRequestedCells(panel, link),
+      dropRewrittenOrigins(panel),
       completeOutputs(panel, link, this._words),
       addAnnouncer(panel, link, host),
       showWaiting(panel, link, this._waiting),
