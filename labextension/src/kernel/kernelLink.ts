@@ -490,6 +490,9 @@ const CLIENT: Partial<Record<Command['type'], true>> = {
   unwatch: true,
   cells: true,
   'cells-changed': true,
+  prompt: true,
+  queue: true,
+  steer: true,
   resync: true,
   inspect: true
 };

@@ -28,6 +28,7 @@ from palimpsest.transcript.context_values.cell_runs import (
 from palimpsest.transcript.context_values.hidden_tag import has_hidden_tag
 
 if TYPE_CHECKING:
+    from palimpsest.tools.tool import NotebookChanger
     from palimpsest.transcript.context_values.page_cells import CellsWanted, PageNotebook
 
 MAX_RUNS = 200
@@ -134,6 +135,8 @@ class CellRecorder:
             Callable[[CellsWanted, float], Awaitable[Sequence[PageNotebook] | None]] | None
         ) = None
         """Reads the cells of open pages; None until the channel to them is loaded."""
+        self.changer: NotebookChanger | None = None
+        """Changes cells through open pages; None until the channel to them is loaded."""
 
     def register(self) -> None:
         """Begin recording."""
