@@ -25,7 +25,7 @@ export function readerWeight({
     if (cell?.model.type === 'code' && isRunning(cell)) {
       return 1000;
     }
-    return cell === content.activeCell && content.mode === 'edit' ? 10 : 1;
+    return cell === content.activeCell && content.mode === 'edit' ? 3 : 1;
   };
 }
 
