@@ -1,5 +1,7 @@
 """The agent's changes to cells of an open notebook: made by the page, all or none, and the reader goes on."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.changed_notebook import (
@@ -9,7 +11,16 @@ from tests.e2e.changed_notebook import (
     cells_of,
     open_changing,
 )
-from tests.e2e.jupyterlab import Lab, PageErrors, wait_until_drawn
+from tests.e2e.jupyterlab import (
+    OPEN,
+    THEMES,
+    Lab,
+    PageErrors,
+    choose_theme,
+    photograph,
+    wait_until_drawn,
+)
+from tests.e2e.running_notebook import begin
 from tests.e2e.test_panel import composer, open_panel
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -167,4 +178,66 @@ def test_the_keyboard_stays_in_the_panel_and_cells_stay_selected(
     assert reader["active"] == ids[3]
     assert reader["selected"] == [ids[2], ids[3]]
     assert sources(page)[2:] == ["1", "3"]
+    assert seen.errors == []
+
+
+WRITES = (
+    "harness.script(calls('notebook').calls('cells', changes=["
+    "dict(action='insert', after='2', source='total = 7 * 6', name='new'),"
+    "dict(action='edit', cell='2', source='radius = 3'),"
+    "dict(action='insert', after='new', kind='markdown', source='*Read me.*')]), says('Done.'))"
+)
+
+
+def test_a_cell_of_the_agent_leads_to_its_turn_and_its_request(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
+    notebook = begin(page, lab, "origins", "radius = 2", WRITES, "%%agent\nWrite two cells.", told=True)
+    notebook.run(1)
+    notebook.run(2)
+    notebook.run(3, wait=False)
+    notebook.cell(3).get_by_role("button", name="Allow once").click()
+    notebook.ended()
+
+    signs = page.locator(".plm-CellOrigin")
+    expect(signs).to_have_count(3)
+    sign = notebook.cell(1).get_by_role("button", name="Written by the agent")
+    lens = notebook.cell(1).get_by_role("button", name="Inspect request 1,")
+    expect(notebook.cell(2).locator(".plm-CellOrigin")).to_be_visible()
+    expect(notebook.cell(3).locator(".plm-CellOrigin")).to_have_count(0)
+    sign.hover()
+    words = "Written by the agent in the turn “Write two cells.”, request 1. Approved by you."
+    expect(sign).to_have_attribute("title", words)
+    expect(sign).to_have_accessible_name(words)
+    for theme in THEMES:
+        choose_theme(page, theme)
+        sign.hover()
+        expect(lens).to_have_css("opacity", "1")
+        photograph(page, f"cell-origins-{theme.split()[-1].lower()}")
+    choose_theme(page, THEMES[0])
+
+    sign.focus()
+    page.keyboard.press("Enter")
+    panel = page.locator("#jupyter-palimpsest-panel")
+    expect(panel.locator(".plm-Turn:focus")).to_contain_text("Write two cells.")
+    sign.hover()
+    lens.click()
+    views = page.locator(".plm-InspectorWidget:visible .plm-Inspector")
+    expect(views.get_by_role("slider", name="Request, recorded")).to_have_attribute(
+        "aria-valuetext", re.compile("^Request 1 of 2")
+    )
+    page.evaluate(OPEN, "origins.ipynb")
+
+    page.evaluate(EDITS, 1)
+    expect(signs).to_have_count(3)
+    page.keyboard.type("x")
+    expect(signs).to_have_count(2)
+    page.keyboard.press("Control+z")
+    expect(signs).to_have_count(3)
+    page.evaluate(EDITS, 2)
+    page.keyboard.type("x")
+    expect(signs).to_have_count(2)
+    saved = notebook.save()["cells"]
+    assert saved[1]["metadata"]["palimpsest"]["call"] == "call_2"
+    assert "palimpsest" not in saved[2]["metadata"]
     assert seen.errors == []
