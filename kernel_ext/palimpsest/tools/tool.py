@@ -23,6 +23,7 @@ from palimpsest.transcript.messages import Messages, StoppedBy
 from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.redaction.secret_patterns import scrub_values
 from palimpsest.transcript.redaction.secret_removal import secret_values
+from palimpsest.transcript.values import Reply
 
 
 class Abort:
@@ -288,7 +289,8 @@ class NotebookReader(Protocol):
 class AskFunction(Protocol):
     """Asks for permission.
 
-    Contract: returns when the call may run; raises PermissionDenied otherwise.
+    Contract: returns when the call may run: the user's answer, or None where the rules answered; raises PermissionDenied
+    otherwise.
     """
 
     def __call__(
@@ -301,7 +303,7 @@ class AskFunction(Protocol):
         diff: str | None = None,
         other_patterns: Mapping[str, Sequence[str]] | None = None,
         bound_to: str | None = None,
-    ) -> Awaitable[None]:
+    ) -> Awaitable[Reply | None]:
         """Ask for ``permission`` for every pattern; ``always`` are the patterns an "always" would allow.
 
         ``other_patterns`` has further permissions with their patterns for the same question. ``bound_to`` describes
@@ -359,7 +361,8 @@ class ToolContext:
     notebook: NotebookReader | None = None
     extra_values: dict[str, Any] = field(default_factory=dict)
     """``model``: ModelInfo; ``bypass_agent_check``: bool; ``environment``: Mapping[str, str];
-    ``archive``: RecallArchive."""
+    ``archive``: RecallArchive; ``notebook_file``: the session's notebook; ``mentioned_cells``: returns the cells that the
+    present prompt names; ``request_number``: returns the number of the request of a message."""
 
     @property
     def environment(self) -> Mapping[str, str]:
