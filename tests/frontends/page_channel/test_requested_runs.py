@@ -33,7 +33,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
 @pytest.fixture
 def page(loaded: Kernel) -> Iterator[NotebookPage]:
     """A page that shows the notebook a.ipynb, which the agent has read."""
-    with NotebookPage(loaded) as page:
+    with NotebookPage(loaded, runs=True) as page:
         page.shows("'nothing'")
         loaded.script("calls('notebook')", "says('Read.')")
         loaded.run("%agent read it")
@@ -281,7 +281,7 @@ def test_a_request_that_is_not_the_one_asked_for_runs_nothing(
         "import palimpsest.frontends.page_channel.requested_runs as runs\nruns.BEGIN_SECONDS = 0.1"
     )
     script_run(loaded, page, "smuggled = 2")
-    page.run_request = request_fields
+    page.run_fields = request_fields
 
     outer_id = loaded.send("%%agent\nrun it")
     inner, outer = page.finish_run(), loaded.finish(outer_id)
@@ -299,12 +299,11 @@ def test_a_request_counts_once(loaded: Kernel, page: NotebookPage) -> None:
     outer_id = loaded.send("%%agent\nrun it")
     page.finish_run()
     loaded.finish(outer_id)
-    asked = next(one for one in page.asked if one["kind"] == "run-cell")
     again = page.runner.send(
         page.cells[0]["source"],
         channel="control",
         cellId="cell-1",
-        **{RUN_KEY: asked["request"]},
+        **{RUN_KEY: page.run_requests[-1]},
     )
 
     assert page.runner.finish(again, channel="control").status == "aborted"
