@@ -9,7 +9,7 @@ from tests.builders import Builder
 from tests.harness.changed_cells import Cell, applied
 from tests.harness.tools import ToolHarness
 
-from palimpsest.tools.tool import Abort, ToolOutcome
+from palimpsest.tools.tool import Abort, CellNotRun, ToolOutcome
 from palimpsest.transcript.context_values.cell_changes import (
     CELLS_KEY,
     CellChange,
@@ -78,6 +78,9 @@ class OpenNotebook:
         assert own_path.name == PATH
         return self.is_closed
 
+    def run_of_request(self, request_id: str) -> CellRun | None:
+        raise AssertionError(f"not asked for here: {request_id}")
+
     def hide_next(self) -> None:
         raise AssertionError("not asked for here")
 
@@ -101,12 +104,13 @@ class OpenNotebook:
         source: str,
         *,
         abort: Abort,
-        session_id: str | None = None,
+        session_id: str,
     ) -> CellRun:
         assert (notebook, abort.is_set()) == (PATH, False)
-        assert session_id is not None
+        assert session_id.startswith("ses_")
         if self.cell(cell)["source"] != source:
-            raise UserError(f"Cell {cell} was changed meanwhile.")
+            present = self.cell(cell)["source"]
+            raise CellNotRun(CellResult(cell=cell, problem="changed", source=present))
         number = len(self.runs) + 1
         output = self.outputs.get(cell)
         is_error = output is not None and output.kind == "error"

@@ -88,7 +88,7 @@ class ClosedNotebook:
         source: str,
         *,
         abort: Abort,
-        session_id: str | None = None,
+        session_id: str,
     ) -> CellRun:
         """Raise NoPage, since only a page runs cells."""
         del notebook, cell, source, abort, session_id
