@@ -2693,6 +2693,7 @@ export interface RevertPreview {
   part_id?: string;
   messages: RevertedMessage[];
   files: RevertedFile[];
+  cells: RevertedCell[];
   problem?: string;
   done: boolean;
 }
@@ -2708,6 +2709,14 @@ export interface RevertedFile {
   action: 'restore' | 'delete' | 'nothing' | 'conflict' | 'impossible';
   reason?: string;
   diff?: FileDiff;
+}
+/** The effect of a revert on one cell that the agent changed. */
+export interface RevertedCell {
+  message: string;
+  call: string;
+  index: number;
+  change: MadeChange;
+  problem: string;
 }
 /**
  * Accept changes of cells that were made without asking, or take them back; without decisions list those to look at.
