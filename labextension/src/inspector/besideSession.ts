@@ -42,7 +42,7 @@ export class BesideSession implements IReadable<IBesideState> {
       first,
       () => ({ path: this._kernel.path, session: this._session ?? '' }),
       answer => {
-        this._take(answer);
+        this._takeAnswer(answer);
       }
     );
     this._disposers.push(
@@ -87,7 +87,7 @@ export class BesideSession implements IReadable<IBesideState> {
     }
   };
 
-  private _take({ comparison: answered, error }: ViewAnswer): void {
+  private _takeAnswer({ comparison: answered, error }: ViewAnswer): void {
     const before = this._state;
     const comparison = answered ?? null;
     if (comparison !== null && before.source === null) {

@@ -21,7 +21,7 @@ import { definitionsOf } from '../state/inspector/definitionRows';
 import { isGone, ItemStates } from '../state/inspector/figures/itemStates';
 import { scaleAt } from '../state/inspector/figures/requestScale';
 import type { IInspectorSource } from '../state/inspector/source';
-import { why } from '../state/inspector/why';
+import { whyText } from '../state/inspector/why';
 import { nearestStop } from '../state/inspector/stops';
 import type { IWords } from '../views/host';
 import type { IReportData, IReportUses } from './reportData';
@@ -56,7 +56,7 @@ export class ReportSource implements IInspectorSource {
       case 'view':
         return answerWith({ view: this._data.view });
       case 'track': {
-        const track = this._track(query.policy, query.numbers);
+        const track = this._trackOf(query.policy, query.numbers);
         return track === null
           ? errorAnswer(
               this._words.__('%1 is not in this report.', query.policy)
@@ -64,11 +64,11 @@ export class ReportSource implements IInspectorSource {
           : answerWith({ track });
       }
       case 'item':
-        return this._item(query);
+        return this._answerItem(query);
       case 'uses':
         return answerWith({ uses: usesOfItem(this._data.uses, query) });
       case 'request':
-        return this._request(query);
+        return this._answerRequest(query);
       case 'compaction': {
         const compaction = this._data.compactions[query.number];
         return compaction === undefined
@@ -80,14 +80,14 @@ export class ReportSource implements IInspectorSource {
       case 'notes':
         return answerWith({ notes: this._data.notes });
       case 'search':
-        return this._search(query.text);
+        return this._answerSearch(query.text);
       case 'comparison':
         // A report holds its comparison, for which nobody asks.
         return errorAnswer(this._words.__('No comparison is in this report.'));
     }
   }
 
-  private _search(text: string): ViewAnswer {
+  private _answerSearch(text: string): ViewAnswer {
     const { items, texts } = this._data;
     if (texts === 'none') {
       return errorAnswer(this._words.__('Texts are not in this report.'));
@@ -117,7 +117,7 @@ export class ReportSource implements IInspectorSource {
     });
   }
 
-  private _track(
+  private _trackOf(
     policy: string,
     numbers: Readonly<Record<string, number>>
   ): TrackView | null {
@@ -130,14 +130,14 @@ export class ReportSource implements IInspectorSource {
     policy: string,
     numbers: Readonly<Record<string, number>>
   ): ItemStates {
-    const track = this._track(policy, numbers) ?? this._data.view.recorded;
+    const track = this._trackOf(policy, numbers) ?? this._data.view.recorded;
     const cached = this._states.get(track);
     const states = cached ?? new ItemStates(this._data.view, track);
     this._states.set(track, states);
     return states;
   }
 
-  private _item(query: AskItem): ViewAnswer {
+  private _answerItem(query: AskItem): ViewAnswer {
     if (this._data.texts === 'none') {
       return errorAnswer(this._words.__('Texts are not in this report.'));
     }
@@ -150,7 +150,7 @@ export class ReportSource implements IInspectorSource {
     return answerWith({
       item: {
         item: query.item,
-        state: states.state(query.item, query.request) ?? 'whole',
+        state: states.stateAt(query.item, query.request) ?? 'whole',
         text: text.slice(offset),
         offset,
         chars: text.length
@@ -158,14 +158,15 @@ export class ReportSource implements IInspectorSource {
     });
   }
 
-  private _request(query: AskRequest): ViewAnswer {
+  private _answerRequest(query: AskRequest): ViewAnswer {
     const { view, items, texts } = this._data;
     const states = this._statesOf(query.policy, query.numbers);
     const searched = query.find.toLowerCase();
     const matches: RequestItem[] = [];
     for (const item of orderOrAll(view.items.order, view.items.id.length)) {
-      const block = this._block(states, item, query.request);
-      const definitions = block === null ? [] : this._definitions(block, item);
+      const block = this._itemBlock(states, item, query.request);
+      const definitions =
+        block === null ? [] : this._definitionBlocks(block, item);
       if (definitions.length > 0) {
         matches.push(
           ...definitions.filter(({ name, text }) =>
@@ -204,7 +205,7 @@ export class ReportSource implements IInspectorSource {
   }
 
   /** Returns a block for each definition of an item of tools, with what the report has of their texts. */
-  private _definitions(block: RequestItem, item: number): RequestItem[] {
+  private _definitionBlocks(block: RequestItem, item: number): RequestItem[] {
     const { view, items } = this._data;
     const { first, count } = definitionsOf(view, item);
     const texts = count === 0 ? [] : definitionTexts(items[item] ?? '');
@@ -224,14 +225,14 @@ export class ReportSource implements IInspectorSource {
   }
 
   /** Returns an item's block in a request; null where it is not in it. */
-  private _block(
+  private _itemBlock(
     states: ItemStates,
     item: number,
     request: number
   ): RequestItem | null {
     const { view, items } = this._data;
-    const state = states.state(item, request);
-    const tokens = states.tokens(item, request);
+    const state = states.stateAt(item, request);
+    const tokens = states.tokensAt(item, request);
     if (state === null || (isGone(state) && tokens === 0)) {
       return null;
     }
@@ -241,7 +242,7 @@ export class ReportSource implements IInspectorSource {
         ? (items[item] ?? '')
         : this._words.__(
             '%1 What the model was shown instead is not in this report.',
-            why(states, item, request)
+            whyText(states, item, request)
           );
     return {
       item,

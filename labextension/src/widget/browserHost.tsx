@@ -5,7 +5,7 @@ import type { IHost } from '../views/host';
 import { sanitize } from '../views/dom/sanitizer';
 import { wrapInScrollBox } from '../views/dom/scrollBoxes';
 import { COPY, SvgIcon, WORDS } from './hostParts';
-import { colour, drawMarkdown } from './markdown';
+import { highlightedCode, drawMarkdown } from './markdown';
 
 export const HOST: IHost = {
   ...COPY,
@@ -17,7 +17,7 @@ export const HOST: IHost = {
         <Drawn
           as="code"
           text={text}
-          draw={code => sanitize(colour(code, language))}
+          draw={code => sanitize(highlightedCode(code, language))}
         />
       </pre>
     </Rendered>

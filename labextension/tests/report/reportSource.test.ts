@@ -8,7 +8,7 @@ import {
 } from '../../src/report/reportData';
 import { ReportSource } from '../../src/report/reportSource';
 import { ItemStates } from '../../src/state/inspector/figures/itemStates';
-import { why } from '../../src/state/inspector/why';
+import { whyText } from '../../src/state/inspector/why';
 import { WORDS } from '../../src/widget/hostParts';
 import { sample } from '../inspector/samples';
 
@@ -155,7 +155,7 @@ describe('a report', () => {
     expect(changed.length).toBeGreaterThan(0);
     for (const { item, text } of changed) {
       expect(text).toBe(
-        `${why(states, item ?? 0, last)} What the model was shown instead is not in this report.`
+        `${whyText(states, item ?? 0, last)} What the model was shown instead is not in this report.`
       );
     }
   });

@@ -78,7 +78,7 @@ export async function typesetAdded(
     added(first);
     const formula = first.firstElementChild;
     if (formula?.localName === 'mjx-container') {
-      keep(source, formula.cloneNode(true) as Element);
+      keepFormula(source, formula.cloneNode(true) as Element);
     }
     for (const place of others) {
       place.replaceWith(...first.cloneNode(true).childNodes);
@@ -98,12 +98,12 @@ function keptFormula(source: string): Node | null {
   if (formula === undefined) {
     return null;
   }
-  keep(source, formula);
+  keepFormula(source, formula);
   return formula.cloneNode(true);
 }
 
 /** Keeps a formula as the one that was used last. */
-function keep(source: string, formula: Element): void {
+function keepFormula(source: string, formula: Element): void {
   keptFormulas.delete(source);
   keptFormulas.set(source, formula);
   const [oldest] = keptFormulas.keys();

@@ -27,7 +27,7 @@ import type { TurnOutputs } from '../../state/display/turnRows';
 import { newestCovered } from '../../state/display/coveredTurns';
 import { proposedFix } from '../../state/lines/proposedFix';
 import { shownPlace } from '../../state/display/shownPlace';
-import { turns } from '../../state/display/turns';
+import { turnsOf } from '../../state/display/turns';
 import { AnswerActionsProvider } from '../../views/actions/answers';
 import {
   CellActionsProvider,
@@ -245,7 +245,7 @@ function Live({
             open(segment.session);
           }
           shownPlace.show(
-            newestCovered(turns({ entries: transcript?.entries ?? [] }), mark)
+            newestCovered(turnsOf({ entries: transcript?.entries ?? [] }), mark)
           );
         }
       },

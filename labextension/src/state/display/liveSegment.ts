@@ -241,7 +241,7 @@ function turnOf({ entries }: ITranscript, turn: string): ITurnMessages | null {
 }
 
 /** Returns the section of a turn's messages between two positions. */
-export function cut(
+export function messagesBetween(
   messages: readonly Message[],
   start: ICut,
   end: ICut | undefined
@@ -250,7 +250,7 @@ export function cut(
   return messages.flatMap(message => {
     const parts: Part[] = [];
     for (const part of message.parts) {
-      const partPiece = piece(part, number, start, end);
+      const partPiece = partBetween(part, number, start, end);
       if (partPiece !== null) {
         parts.push(partPiece);
       }
@@ -278,7 +278,7 @@ function withTranscript(
     messages:
       saved.start === undefined
         ? saved.messages
-        : cut(messages, saved.start, saved.end).map(withoutFigures),
+        : messagesBetween(messages, saved.start, saved.end).map(withoutFigures),
     open: live && saved.end === undefined,
     status: '',
     asks: live ? [...asks] : [],
@@ -288,7 +288,7 @@ function withTranscript(
   };
 }
 
-function piece(
+function partBetween(
   part: Part,
   number: number,
   start: ICut,

@@ -7,7 +7,7 @@
 import type { Message } from '../../protocol/generated';
 import type { ISegment } from '../../protocol/segment';
 import type { Density } from './density';
-import { lines, type Line } from '../lines/lines';
+import { messageLines, type Line } from '../lines/lines';
 import { foldWork } from './workRows';
 
 /** The outputs of a cell from the first segment of a turn to its last, in order; null is another output. */
@@ -68,7 +68,9 @@ function allRows(
   const rows =
     density === 'quiet'
       ? foldedRows(outputs, live)
-      : outputs.map(segment => (segment === null ? NONE : linesOf(segment)));
+      : outputs.map(segment =>
+          segment === null ? NONE : segmentLines(segment)
+        );
   if (last) {
     turnRowCache.set(last, { outputs, density, live, rows });
   }
@@ -92,7 +94,7 @@ function foldedRows(outputs: TurnOutputs, live: boolean): Line[][] {
       close(false);
       return;
     }
-    for (const line of linesOf(segment)) {
+    for (const line of segmentLines(segment)) {
       places.set(line, place);
       neighbours.push(line);
     }
@@ -101,14 +103,14 @@ function foldedRows(outputs: TurnOutputs, live: boolean): Line[][] {
   return rows;
 }
 
-function linesOf(segment: ISegment): readonly Line[] {
+function segmentLines(segment: ISegment): readonly Line[] {
   const known = segmentLineCache.get(segment);
   if (known !== undefined) {
     return known;
   }
-  const segmentLines = lines(segment.messages, segment.first_step);
-  segmentLineCache.set(segment, segmentLines);
-  return segmentLines;
+  const lines = messageLines(segment.messages, segment.first_step);
+  segmentLineCache.set(segment, lines);
+  return lines;
 }
 
 function isEqual<T>(left: readonly T[], right: readonly T[]): boolean {

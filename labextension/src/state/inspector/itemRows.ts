@@ -95,8 +95,8 @@ function isHeld(
     first,
     ...[...states.transitionsOf(item)].map(at => request[at] ?? 0)
   ].some(at => {
-    const state = isInRange(range, at) ? states.state(item, at) : null;
-    return state !== null && (!isGone(state) || states.tokens(item, at) > 0);
+    const state = isInRange(range, at) ? states.stateAt(item, at) : null;
+    return state !== null && (!isGone(state) || states.tokensAt(item, at) > 0);
   });
 }
 

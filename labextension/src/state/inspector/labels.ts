@@ -1,6 +1,6 @@
 /** Words for items, tokens, money and times, safe to draw on a canvas: one line, in the order of its characters. */
 import type { PriceProfile, TimelineView } from '../../protocol/generated';
-import { count, wholeNumber, withDecimals } from '../text/numberFormat';
+import { count, roundHalfEven, withDecimals } from '../text/numberFormat';
 import { oneLine } from '../text/oneLine';
 
 /** Returns a short name of an item, as its row shows it. */
@@ -150,7 +150,7 @@ export function foreignPrice(view: TimelineView, request?: number): string {
 
 /** Returns a share as a whole percentage. */
 export function percent(share: number): string {
-  return `${wholeNumber(100 * share)}%`;
+  return `${roundHalfEven(100 * share)}%`;
 }
 
 /** Returns the names of the policies that a view lists. */

@@ -132,7 +132,7 @@ export function steppedForward(steps: IPlaceSteps): IPlaceSteps {
 }
 
 /** Returns the steps with the item of each place in the shown session, or subagent, numbered anew; the same where none is. */
-export function renumbered(
+export function withRenumberedItems(
   steps: IPlaceSteps,
   numberOf: (item: number | null) => number | null
 ): IPlaceSteps {

@@ -12,17 +12,21 @@ export function stateWords(state: string): string {
 }
 
 /** Returns the sentences about an item at a request, both counted from 0. */
-export function why(states: ItemStates, item: number, request: number): string {
+export function whyText(
+  states: ItemStates,
+  item: number,
+  request: number
+): string {
   const { view, track } = states;
   const name = itemName(view, item);
   const where = `request ${request + 1}`;
   const entered = view.items.entered[item] ?? 0;
-  if (!states.exists(item, request)) {
+  if (!states.existsAt(item, request)) {
     return entered >= view.requests.id.length
       ? `${name} is not in ${where}: it came after the last request.`
       : `${name} is not in ${where}: it came later, before request ${entered + 1}${sentAt(view, entered)}.`;
   }
-  const transition = states.transition(item, request);
+  const transition = states.transitionAt(item, request);
   if (transition < 0) {
     const used = usedLater(view, item, request);
     const tokens = (view.items.tokens[item] ?? 0) * view.ruler.factor;

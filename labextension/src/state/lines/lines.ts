@@ -92,7 +92,10 @@ export type CompactionState = 'running' | 'done' | 'failed';
  *
  * A cell contains its turn's prompt itself; user messages among these joined the running turn.
  */
-export function lines(messages: readonly Message[], firstStep = 1): Line[] {
+export function messageLines(
+  messages: readonly Message[],
+  firstStep = 1
+): Line[] {
   const result: Line[] = [];
   let step = firstStep - 1;
   for (const { info, parts } of messages) {

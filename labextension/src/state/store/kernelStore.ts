@@ -17,7 +17,7 @@ import type {
   SessionHead
 } from '../../protocol/generated';
 import { messagesOf, TranscriptPieces } from './transcriptPieces';
-import { reduce } from './reducer';
+import { applyNotice } from './reducer';
 import { EMPTY_TRANSCRIPT, type ITranscript } from './transcript';
 import { updatePace, type Schedule } from './updatePace';
 
@@ -98,7 +98,7 @@ export class KernelStore implements IReadable<IKernelView> {
   private _view: IKernelView = UNKNOWN_KERNEL;
   private readonly _readers = new Set<() => void>();
   private readonly _waiting = new Map<string, IWaiting>();
-  private _told: KernelNotice[] = [];
+  private _queued: KernelNotice[] = [];
   /** The update that is planned: one for mere words may be late. */
   private _planned: 'soon' | 'words' | null = null;
   /** The order of the head that named the current session. */
@@ -120,7 +120,7 @@ export class KernelStore implements IReadable<IKernelView> {
 
   /** Queues a notice; it is applied soon. */
   receive(notice: KernelNotice): void {
-    this._told.push(notice);
+    this._queued.push(notice);
     const onlyWords = isWords(notice);
     if (this._planned === null || (this._planned === 'words' && !onlyWords)) {
       this._planned = onlyWords ? 'words' : 'soon';
@@ -133,8 +133,8 @@ export class KernelStore implements IReadable<IKernelView> {
   /** Applies the queued notices at once. */
   flush(): void {
     this._planned = null;
-    const told = this._told;
-    this._told = [];
+    const told = this._queued;
+    this._queued = [];
     const before = this._view;
     told.forEach(notice => {
       this._apply(notice);
@@ -162,7 +162,7 @@ export class KernelStore implements IReadable<IKernelView> {
   updateHead(head: SessionHead, isCurrent: boolean, isNewKernel = false): void {
     const before = this._view;
     this._noteHead(head, isCurrent && !(head.order < this._currentOrder));
-    const session = this._session(head.session);
+    const session = this._sessionView(head.session);
     if (!session.known || (isNewKernel && head.seq < session.transcript.seq)) {
       this.requestMissing(head.session, null);
     } else if (head.seq > session.transcript.seq) {
@@ -198,7 +198,7 @@ export class KernelStore implements IReadable<IKernelView> {
   /** Drops pending requests and open turns, since their kernel is gone. */
   reset(): void {
     const before = this._view;
-    this._told = [];
+    this._queued = [];
     this._waiting.clear();
     const sessions = new Map(before.sessions);
     for (const [id, session] of sessions) {
@@ -221,7 +221,7 @@ export class KernelStore implements IReadable<IKernelView> {
   private _apply(notice: KernelNotice): void {
     switch (notice.kind) {
       case 'records':
-        this._records(notice);
+        this._applyRecords(notice);
         break;
       case 'session-state':
         this._sessionState(notice);
@@ -238,27 +238,27 @@ export class KernelStore implements IReadable<IKernelView> {
     }
   }
 
-  private _records(notice: RecordsNotice) {
+  private _applyRecords(notice: RecordsNotice) {
     const { session: id, resync, last } = notice;
     const told = notice.records as unknown as Notice[];
     const waiting = this._waiting.get(id);
     if (resync !== undefined) {
-      this._missed(id, told, notice.after, last);
+      this._foldRequested(id, told, notice.after, last);
     } else if (waiting !== undefined) {
       waiting.later.push(...told);
     } else {
-      this._follow(id, told);
+      this._foldConsecutive(id, told);
     }
   }
 
   /** Folds requested records; another page may have requested them, and know more than this one. */
-  private _missed(
+  private _foldRequested(
     id: string,
     told: Notice[],
     after: number | undefined,
     last: boolean
   ): void {
-    const { known, transcript } = this._session(id);
+    const { known, transcript } = this._sessionView(id);
     const waiting = this._waiting.get(id);
     // An older kernel does not report which record its records follow.
     if (known && after !== undefined && after > transcript.seq) {
@@ -270,13 +270,13 @@ export class KernelStore implements IReadable<IKernelView> {
     this._fold(id, told);
     if (last && waiting?.after !== null) {
       this._waiting.delete(id);
-      this._follow(id, waiting?.later ?? []);
+      this._foldConsecutive(id, waiting?.later ?? []);
     }
   }
 
   /** Folds consecutive records; requests again if one is missing. */
-  private _follow(id: string, told: Notice[]): void {
-    const { known, transcript } = this._session(id);
+  private _foldConsecutive(id: string, told: Notice[]): void {
+    const { known, transcript } = this._sessionView(id);
     const fresh = told.filter(({ seq }) => !known || seq > transcript.seq);
     const first = fresh[0];
     if (first === undefined) {
@@ -291,16 +291,20 @@ export class KernelStore implements IReadable<IKernelView> {
   }
 
   private _fold(id: string, told: readonly Notice[]): void {
-    const session = this._session(id);
-    const transcript = told.reduce(reduce, session.transcript);
+    const session = this._sessionView(id);
+    const transcript = told.reduce(applyNotice, session.transcript);
     if (session.known && transcript !== session.transcript) {
-      this._put(id, { ...session, transcript });
+      this._setSession(id, { ...session, transcript });
     }
   }
 
   private _sessionState(notice: SessionStateNotice): void {
     const waiting = this._waiting.get(notice.session);
-    const { head, known, transcript: before } = this._session(notice.session);
+    const {
+      head,
+      known,
+      transcript: before
+    } = this._sessionView(notice.session);
     if (known && waiting?.after !== null && notice.seq < before.seq) {
       // Another page requested it, and it is older than the known state.
       return;
@@ -311,19 +315,19 @@ export class KernelStore implements IReadable<IKernelView> {
       return;
     }
     this._waiting.delete(notice.session);
-    const newest = newer(last.head, head);
-    this._put(notice.session, {
+    const newest = newerHead(last.head, head);
+    this._setSession(notice.session, {
       head: newest,
       transcript: transcriptOf(pieces, last, newest, before),
       known: true
     });
-    this._follow(notice.session, waiting.later);
+    this._foldConsecutive(notice.session, waiting.later);
   }
 
   private _noteHead(head: SessionHead, isCurrent: boolean): void {
     const known = this._view.sessions.get(head.session);
-    const newest = newer(head, known?.head);
-    this._put(head.session, {
+    const newest = newerHead(head, known?.head);
+    this._setSession(head.session, {
       head: newest,
       transcript: withHeadFacts(known?.transcript ?? EMPTY_TRANSCRIPT, newest),
       known: known?.known ?? false
@@ -334,7 +338,7 @@ export class KernelStore implements IReadable<IKernelView> {
     }
   }
 
-  private _session(id: string): ISessionView {
+  private _sessionView(id: string): ISessionView {
     return (
       this._view.sessions.get(id) ?? {
         head: {
@@ -358,7 +362,7 @@ export class KernelStore implements IReadable<IKernelView> {
     );
   }
 
-  private _put(id: string, session: ISessionView): void {
+  private _setSession(id: string, session: ISessionView): void {
     const sessions = new Map(this._view.sessions).set(id, session);
     this._view = { ...this._view, sessions };
   }
@@ -373,7 +377,10 @@ export class KernelStore implements IReadable<IKernelView> {
 }
 
 /** Returns the head that was made later: a reply and a notice can arrive the other way round. */
-function newer(head: SessionHead, known: SessionHead | undefined): SessionHead {
+function newerHead(
+  head: SessionHead,
+  known: SessionHead | undefined
+): SessionHead {
   return known !== undefined && head.order < known.order ? known : head;
 }
 

@@ -25,14 +25,17 @@ const MATHS = /^\s*(?:\$\$|\\\[|\\begin\{)/;
 const MATHS_END = /(?:\$\$|\\\]|\\end\{[^}]*\})\s*$/;
 
 /** Splits a text; the blocks closed before are not parsed again. */
-export function blocks(text: string, before: IBlocks = NO_BLOCKS): IBlocks {
+export function markdownBlocks(
+  text: string,
+  before: IBlocks = NO_BLOCKS
+): IBlocks {
   if (text === before.text) {
     return before;
   }
   const grown = text.startsWith(before.text);
   const closed = grown ? [...before.closed] : [];
   let from = grown ? before.from : 0;
-  const lengths = [...ends(text.slice(from))];
+  const lengths = [...blockEnds(text.slice(from))];
   for (const length of lengths) {
     const end = from + length;
     from = closeLong(text.slice(0, end), from, closed);
@@ -50,7 +53,7 @@ export function blocks(text: string, before: IBlocks = NO_BLOCKS): IBlocks {
 }
 
 /** Yields the lengths of the closed blocks, one after the other. */
-function* ends(text: string): Iterable<number> {
+function* blockEnds(text: string): Iterable<number> {
   let start = 0;
   let place = 0;
   let first = '';

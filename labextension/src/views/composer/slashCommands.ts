@@ -55,11 +55,11 @@ export function commandGroups(
   // A command of the project goes before ours of the same name, as where it is sent.
   const ourCommands = builtIn.filter(({ name }) => !ownNames.has(name));
   return [
-    group(words.__('Commands of the project'), own, typed),
-    group(words.__('Commands'), ourCommands, typed)
+    matchingGroup(words.__('Commands of the project'), own, typed),
+    matchingGroup(words.__('Commands'), ourCommands, typed)
   ]
     .filter(({ count }) => count > 0)
-    .sort((left, right) => rank(left, typed) - rank(right, typed));
+    .sort((left, right) => groupRank(left, typed) - groupRank(right, typed));
 }
 
 /** Returns the words that may stand where the caret is. */
@@ -77,7 +77,7 @@ export function argumentGroups(
     : [{ name: words.__('What may follow'), count: places.length, options }];
 }
 
-function group(
+function matchingGroup(
   name: string,
   commands: readonly AgentChoice[],
   typed: string
@@ -96,7 +96,7 @@ function group(
 }
 
 /** Returns 0 for a group whose first option begins with the typed letters, else 1. */
-function rank({ options }: IOptionGroup, typed: string): number {
+function groupRank({ options }: IOptionGroup, typed: string): number {
   const [first] = options;
   return first?.value.toLowerCase().startsWith(typed.toLowerCase()) === true
     ? 0

@@ -112,7 +112,7 @@ function List(props: IPickerProps & { id: string }) {
   const { foot, free = false, id, label, options, onChoose, value } = props;
   const { words } = useHost();
   const [searched, setSearched] = useState('');
-  const matches = matching(options, searched);
+  const matches = matchingOptions(options, searched);
   const typed = searched.trim();
   const isNew =
     free && typed.includes('/') && options.every(o => o.value !== typed);
@@ -183,7 +183,10 @@ function List(props: IPickerProps & { id: string }) {
 }
 
 /** Returns the options whose name has all words, then those whose description has them. */
-function matching(options: readonly IOption[], searched: string): IOption[] {
+function matchingOptions(
+  options: readonly IOption[],
+  searched: string
+): IOption[] {
   const byName = options.filter(({ value }) => hasWords(value, searched));
   const namedOptions = new Set(byName);
   const described = options.filter(

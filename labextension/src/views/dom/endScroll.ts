@@ -29,8 +29,8 @@ export function useEndScroll() {
     if (node === null || !content) {
       return;
     }
-    const size = () => `${node.scrollHeight} ${node.clientHeight}`;
-    let knownSize = size();
+    const sizeText = () => `${node.scrollHeight} ${node.clientHeight}`;
+    let knownSize = sizeText();
     let changedAt = 0;
     let actedAt = 0;
     const onScroll = () => {
@@ -38,7 +38,7 @@ export function useEndScroll() {
       // During or just after a size change the browser scrolled, not the user.
       const isSettling =
         now - changedAt < SETTLE_MS && now - actedAt > SETTLE_MS;
-      if (staysAtEnd.current && (isSettling || size() !== knownSize)) {
+      if (staysAtEnd.current && (isSettling || sizeText() !== knownSize)) {
         follow();
         return;
       }
@@ -46,7 +46,7 @@ export function useEndScroll() {
       setAtEnd(staysAtEnd.current);
     };
     const follow = () => {
-      const now = size();
+      const now = sizeText();
       if (now !== knownSize) {
         knownSize = now;
         changedAt = performance.now();

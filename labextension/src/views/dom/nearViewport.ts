@@ -48,7 +48,7 @@ export function useNearViewport<E extends HTMLElement>(
       return;
     }
     const state = current.current;
-    const settle = () => {
+    const updateIsNear = () => {
       const isNear =
         state.seen || state.held || state.touched || hasFocus(node);
       // Replacing the content would lose the selection.
@@ -57,29 +57,29 @@ export function useNearViewport<E extends HTMLElement>(
         setNear(isNear);
       }
     };
-    const touch = () => {
+    const markTouched = () => {
       state.touched = true;
     };
     const setSeen = (isSeen: boolean) => {
       state.seen = isSeen;
-      settle();
+      updateIsNear();
     };
     const root = scrolls?.current ?? scrollContainerOf(node);
-    const end = watched ? watch(node, root, setSeen) : undefined;
+    const end = watched ? watchRow(node, root, setSeen) : undefined;
     if (!watched) {
       setSeen(false);
     }
     const settleAfterInput = () => {
       if (state.seen !== state.near) {
-        settle();
+        updateIsNear();
       }
     };
-    node.addEventListener('click', touch);
+    node.addEventListener('click', markTouched);
     node.addEventListener('focusout', settleAfterInput);
     document.addEventListener('selectionchange', settleAfterInput);
     return () => {
       end?.();
-      node.removeEventListener('click', touch);
+      node.removeEventListener('click', markTouched);
       node.removeEventListener('focusout', settleAfterInput);
       document.removeEventListener('selectionchange', settleAfterInput);
     };
@@ -147,7 +147,11 @@ function canWatch(): boolean {
 }
 
 /** Calls back when a row enters or leaves the area; returns a function that stops this. */
-function watch(row: Element, root: Element | null, onSeen: OnSeen): () => void {
+function watchRow(
+  row: Element,
+  root: Element | null,
+  onSeen: OnSeen
+): () => void {
   const observer = observerOf(root);
   rows.set(row, onSeen);
   observer.observe(row);

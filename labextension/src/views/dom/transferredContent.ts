@@ -28,7 +28,7 @@ const CELLS = 'application/vnd.jupyter.cells';
 const PATHS = 'application/x-jupyter-icontents';
 
 /** Returns what is attached of a paste or a drop; no files where it is ordinary text. */
-export function transferred(data: DataTransfer): ITransferred {
+export function transferredContent(data: DataTransfer): ITransferred {
   const html = data.getData('text/html');
   const plain = data.getData('text/plain');
   // A spreadsheet offers a picture of its cells, too.

@@ -201,7 +201,7 @@ function Session(props: ISessionProps) {
   const hidden = useMemo(() => new Set(hiddenParts), [hiddenParts]);
   const [card] = useState(() => new CardFocus());
   const recorded = useMemo(
-    () => tracks.of(view, view.recorded, 'recorded', {}),
+    () => tracks.shownTrackOf(view, view.recorded, 'recorded', {}),
     [tracks, view]
   );
   const { range, brushed, chooseRange } = useRange(

@@ -12,7 +12,7 @@ import {
   isSamePlace,
   movedTo,
   openedAt,
-  renumbered,
+  withRenumberedItems,
   steppedBack,
   steppedForward,
   steppedTo,
@@ -118,7 +118,9 @@ export function useSameItem(
     const before = lastView.current;
     lastView.current = view;
     if (before !== view && before !== null && view !== null) {
-      change(steps => renumbered(steps, item => sameItem(before, view, item)));
+      change(steps =>
+        withRenumberedItems(steps, item => sameItem(before, view, item))
+      );
     }
   }, [view, change]);
 }

@@ -47,7 +47,7 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
         setWaiting(false);
       });
   };
-  const button = (
+  const actionButton = (
     label: string,
     title: string,
     press: () => void,
@@ -109,7 +109,7 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
       )}
       <div className="plm-CodeActions-buttons">
         {fix !== null &&
-          button(
+          actionButton(
             words.__('Replace the cell'),
             words.__(
               'Puts this code in the place of the cell, unless the cell was changed since; it can be undone'
@@ -128,7 +128,7 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
             !isReplaced && !fix.isFar
           )}
         {fix !== null &&
-          button(
+          actionButton(
             words.__('Run again'),
             words.__('Replaces the cell if it was not yet, and runs it'),
             () => {
@@ -137,7 +137,7 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
             isReplaced
           )}
         {cells !== null &&
-          button(
+          actionButton(
             words.__('Insert below'),
             words.__('Puts this code into a new cell; nothing is run'),
             () => {
@@ -149,7 +149,7 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
             fix?.isFar === true && !isReplaced
           )}
         {copy !== undefined &&
-          button(
+          actionButton(
             words.__('Copy'),
             words.__('Copies this code to the clipboard'),
             () => {

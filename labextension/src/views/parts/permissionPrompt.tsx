@@ -1,7 +1,7 @@
 /** A permission question: what a tool wants to do, and the user's reply by button or key. */
 import { useId, useRef, useState, type KeyboardEvent } from 'react';
 import type { Ask } from '../../protocol/generated';
-import { visible } from '../../state/text/visibleText';
+import { visibleText } from '../../state/text/visibleText';
 import { useEndsSeen } from '../dom/endSeen';
 import { useAnswerActions, type IAnswerActions } from '../actions/answers';
 import { ANSWERS, answerOfKey, type Answer } from './answerKeys';
@@ -38,7 +38,7 @@ export function PermissionPrompt({
   const title = above ? promptTitle(ask, words) : ask.title;
   return (
     <div className="plm-Question" role="group" aria-label={title}>
-      <p className="plm-Question-title">{visible(title)}</p>
+      <p className="plm-Question-title">{visibleText(title)}</p>
       {changed !== '' && <Diff text={changed} />}
       {diff !== '' && <Diff text={diff} />}
       {warnings.length > 0 && (
@@ -47,7 +47,7 @@ export function PermissionPrompt({
           aria-label={words.__('What could deceive you')}
         >
           {warnings.map(warning => (
-            <li key={warning}>{visible(warning)}</li>
+            <li key={warning}>{visibleText(warning)}</li>
           ))}
         </ul>
       )}

@@ -1,6 +1,6 @@
 /** The line under a step: tokens, cost, seconds, and context usage. */
 import type { StepFinishPart } from '../../protocol/generated';
-import { count, seconds } from '../../state/text/numberFormat';
+import { count, durationText } from '../../state/text/numberFormat';
 import { costWords, sentTokens } from '../../state/display/turnFigures';
 import { Gauge } from '../modelContext/gauge';
 import { InspectButton } from '../modelContext/inspectButton';
@@ -26,10 +26,10 @@ export function StepSummary({
     sent,
     words.__('%1 out', count(tokens.output + tokens.reasoning)),
     costWords(part.cost, part.cost_listed === true, words),
-    ...(part.seconds === undefined ? [] : [seconds(part.seconds)]),
+    ...(part.seconds === undefined ? [] : [durationText(part.seconds)]),
     ...(part.waited_seconds === undefined
       ? []
-      : [words.__('%1 for your answers', seconds(part.waited_seconds))])
+      : [words.__('%1 for your answers', durationText(part.waited_seconds))])
   ];
   return (
     <div className="plm-Step">

@@ -13,20 +13,20 @@ import {
   isErrorRedundant,
   type ICallOutcome
 } from '../../state/lines/callOutcomes';
-import { seconds } from '../../state/text/numberFormat';
+import { durationText } from '../../state/text/numberFormat';
 import {
   askedInput,
-  attachments,
+  callAttachments,
   changedLines,
-  duration,
-  input,
-  output,
+  callSeconds,
+  callInput,
+  callOutput,
   shownResults,
-  subject,
+  callSubject,
   toolKind
 } from '../../state/lines/toolCalls';
 import { effectiveDecisions } from '../../state/session/contextEdits';
-import { visible } from '../../state/text/visibleText';
+import { visibleText } from '../../state/text/visibleText';
 import { TextEnd } from '../controls/textEnd';
 import { ASKED_TEXT } from '../dom/endSeen';
 import { showsAll } from '../controls/diff';
@@ -95,10 +95,10 @@ export function ToolCall({
     <>
       <StatusIcon state={state} />{' '}
       <span className="plm-Tool-name">{part.tool}</span>{' '}
-      <span className="plm-Tool-subject">{subject(part)}</span>{' '}
+      <span className="plm-Tool-subject">{callSubject(part)}</span>{' '}
       {endReason !== '' ? (
         <span className="plm-Tool-reason" data-state={state} title={endReason}>
-          <bdi>{visible(endReason)}</bdi>
+          <bdi>{visibleText(endReason)}</bdi>
         </span>
       ) : (
         <span className="plm-Tool-note">
@@ -119,7 +119,7 @@ export function ToolCall({
   const isThumbnail = !figures && cell !== undefined && notebook !== null;
   const shownPictures =
     (figures || isThumbnail) && toolKind(part.tool).readsImages !== true
-      ? pictures(part)
+      ? callImages(part)
       : [];
   const results = shownResults(part);
   const open =
@@ -149,7 +149,7 @@ export function ToolCall({
           !isListEnough(part) && (
             <Output
               part={part}
-              files={attachments(part).filter(
+              files={callAttachments(part).filter(
                 file => !shownPictures.includes(file)
               )}
               state={state}
@@ -191,8 +191,8 @@ export function ToolCall({
   );
 }
 
-function pictures(part: ToolPart) {
-  return attachments(part).filter(({ mime }) => mime.startsWith('image/'));
+function callImages(part: ToolPart) {
+  return callAttachments(part).filter(({ mime }) => mime.startsWith('image/'));
 }
 
 /** Draws a view that replaces input and output; null if there is none. */
@@ -224,8 +224,8 @@ export function AskInput({ ask }: { ask: Ask }) {
       tabIndex={0}
       {...{ [ASKED_TEXT]: '' }}
     >
-      <Code text={visible(text)} language={language} />
-      {rest !== '' && <Code text={visible(rest)} language="json" />}
+      <Code text={visibleText(text)} language={language} />
+      {rest !== '' && <Code text={visibleText(rest)} language="json" />}
       <TextEnd />
     </section>
   );
@@ -243,7 +243,7 @@ function isListEnough(part: ToolPart): boolean {
 
 function Input({ part }: { part: ToolPart }) {
   const { Code, words } = useHost();
-  const { text, language } = input(part);
+  const { text, language } = callInput(part);
   return (
     <section
       className="plm-Tool-input"
@@ -282,7 +282,7 @@ function Output({
   ended: string;
 }) {
   const { Printed, words } = useHost();
-  const text = output(part);
+  const text = callOutput(part);
   const error = part.state.status === 'error' ? part.state.error : '';
   // Told in the row, or at the end of the turn.
   const isKnown = error === ended || error === rowReason || state === 'stopped';
@@ -386,9 +386,9 @@ function CallFacts({
   reply: Reply | undefined;
 }) {
   const { words } = useHost();
-  const spent = duration(part);
+  const spent = callSeconds(part);
   const facts = [
-    spent === null ? '' : seconds(spent),
+    spent === null ? '' : durationText(spent),
     // A refusal is shown with its reason; a call that was stopped while it waited was refused by nobody.
     reply === undefined || reply.answer === 'reject'
       ? ''

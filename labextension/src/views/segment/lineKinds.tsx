@@ -8,7 +8,7 @@ import type { ISegment } from '../../protocol/segment';
 import type { Line, StandaloneLine } from '../../state/lines/lines';
 import { errorWords } from '../../state/text/errorWords';
 import { retryWords } from '../../state/lines/retryRuns';
-import { subject } from '../../state/lines/toolCalls';
+import { callSubject } from '../../state/lines/toolCalls';
 import { workText } from '../../state/display/workWords';
 import { decisionsAbout } from '../../state/session/contextEdits';
 import { useHost, type IWords } from '../host';
@@ -114,7 +114,7 @@ const KINDS: LineKinds = {
         cell={cell}
       />
     ),
-    text: ({ part }) => `${part.tool} ${subject(part)}`,
+    text: ({ part }) => `${part.tool} ${callSubject(part)}`,
     madeOf: ofPart
   },
   work: {

@@ -1,7 +1,7 @@
 /** The line under a running answer: the agent's activity, and a stop button. */
 import type { Message, Status } from '../../protocol/generated';
 import { retryReason } from '../../state/text/errorWords';
-import { wholeSeconds } from '../../state/text/numberFormat';
+import { wholeDurationText } from '../../state/text/numberFormat';
 import {
   openRun,
   reasonWords,
@@ -116,7 +116,7 @@ function Retried({
           {run?.until !== undefined && <Since moment={run.until} />}
         </>
       ) : (
-        words.__('Attempt %1 in %2.', attempt, wholeSeconds(secondsLeft))
+        words.__('Attempt %1 in %2.', attempt, wholeDurationText(secondsLeft))
       )}
     </>
   );
@@ -132,7 +132,7 @@ function Since({
 }) {
   const passed = useNow(1000) - moment;
   return passed < SHORT_MS ? null : (
-    <span aria-hidden="true">{between + wholeSeconds(passed / 1000)}</span>
+    <span aria-hidden="true">{between + wholeDurationText(passed / 1000)}</span>
   );
 }
 

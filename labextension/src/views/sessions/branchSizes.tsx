@@ -1,6 +1,6 @@
 /** The size of each request of a branch, as bars under the model's limit. */
 import type { Branch } from '../../protocol/generated';
-import { short } from '../../state/text/numberFormat';
+import { shortCount } from '../../state/text/numberFormat';
 import { useHost } from '../host';
 
 const WIDTH = 120;
@@ -23,7 +23,10 @@ export function BranchSizes({
   const shown = sizes.slice(-MAX_BARS);
   const step = Math.min(WIDTH / shown.length, 16);
   const largest = Math.max(...sizes);
-  const [first, last] = [short(sizes[0] ?? 0), short(sizes.at(-1) ?? 0)];
+  const [first, last] = [
+    shortCount(sizes[0] ?? 0),
+    shortCount(sizes.at(-1) ?? 0)
+  ];
   const span =
     sizes.length === 1
       ? words.__('%1 tokens', first)
@@ -56,7 +59,7 @@ export function BranchSizes({
           `, ${words.__(
             'at most %1 % of %2',
             ((largest / window) * 100).toFixed(1),
-            short(window)
+            shortCount(window)
           )}`}
         {estimates > 0 &&
           ` ${

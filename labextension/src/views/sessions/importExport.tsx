@@ -1,7 +1,7 @@
 /** Dialogs that export a session to a file, and import sessions from files. */
 import { useState } from 'react';
 import type { ExportedFile, Imported } from '../../protocol/generated';
-import { size } from '../../state/text/numberFormat';
+import { fileSizeText } from '../../state/text/numberFormat';
 import {
   useSharingActions,
   type ExportFormat,
@@ -73,7 +73,7 @@ export function ExportDialog({ session, onBack }: IExportDialogProps) {
 }
 
 function writtenText({ shown, bytes }: ExportedFile, words: IWords): string {
-  return words.__('Written to %1 (%2).', shown, size(bytes));
+  return words.__('Written to %1 (%2).', shown, fileSizeText(bytes));
 }
 
 interface IImportDialogProps {
@@ -183,8 +183,8 @@ function ImportProgress({
         <span>
           {words.__(
             '%1 of %2, %3%',
-            size(Math.min(bytes, total)),
-            size(total),
+            fileSizeText(Math.min(bytes, total)),
+            fileSizeText(total),
             Math.floor((100 * Math.min(bytes, total)) / total)
           )}
         </span>

@@ -93,7 +93,7 @@ export function SessionList({ current, onClose, onChosen }: ISessionListProps) {
         }}
       />
       <p className="plm-Sessions-count plm-Muted" role="status">
-        {countText(page, searched, isArchived, words)}
+        {count(page, searched, isArchived, words)}
       </p>
       <ul>
         {(page?.rows ?? []).map(row => (
@@ -178,7 +178,7 @@ function useList(
 }
 
 /** Returns the number of results, announced to screen readers during a search. */
-function countText(
+function count(
   page: ISessionPage | null,
   searched: string,
   isArchived: boolean,

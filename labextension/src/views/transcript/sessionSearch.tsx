@@ -11,7 +11,7 @@ import { densityChoice } from '../../state/display/density';
 import { hitsOf, wordPattern, type IHit } from '../../state/display/foundText';
 import { shownPlace } from '../../state/display/shownPlace';
 import type { ITurn } from '../../state/display/turns';
-import { paint, scrollToRange, textRanges } from '../dom/textRanges';
+import { paintRanges, scrollToRange, textRanges } from '../dom/textRanges';
 import { useHost, type IWords } from '../host';
 import { useLatest } from '../dom/effects';
 
@@ -87,7 +87,7 @@ export function SessionSearch({
         }}
       />
       <span className="plm-SessionSearch-count" role="status">
-        {countText(at, hits.length, searched, words)}
+        {count(at, hits.length, searched, words)}
       </span>
       {(
         [
@@ -122,7 +122,7 @@ export function SessionSearch({
   );
 }
 
-function countText(
+function count(
   at: number,
   all: number,
   searched: string,
@@ -261,8 +261,8 @@ function useShownHit(
       }
       const inLine = textRanges(root ?? row ?? node, pattern);
       const current = inLine[Math.min(number, inLine.length - 1)];
-      paint(ALL, inView(node, pattern));
-      paint(CURRENT, current === undefined ? [] : [current]);
+      paintRanges(ALL, inView(node, pattern));
+      paintRanges(CURRENT, current === undefined ? [] : [current]);
       if (performance.now() - startedAt > SETTLE_MS) {
         return; // from here on the reader scrolls
       }
@@ -286,8 +286,8 @@ function useShownHit(
     return () => {
       drawn.disconnect();
       cancelAnimationFrame(frame);
-      paint(ALL, []);
-      paint(CURRENT, []);
+      paintRanges(ALL, []);
+      paintRanges(CURRENT, []);
     };
   }, [turn, line, number, isInside, kind, searched, place, leave]);
 }

@@ -1,6 +1,9 @@
 /** The pace of updates: mere words of an answer wait, the longer the more drawing takes. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { PATIENCE_MS, runInFrames } from '../../../src/state/store/frameQueue';
+import {
+  JOB_TIMEOUT_MS,
+  runInFrames
+} from '../../../src/state/store/frameQueue';
 import {
   MAX_PAUSE_MS,
   PAUSES,
@@ -81,7 +84,7 @@ describe('the pace of updates', () => {
     runInFrames(job);
     schedule(words, true);
 
-    await vi.advanceTimersByTimeAsync(PATIENCE_MS + MAX_PAUSE_MS);
+    await vi.advanceTimersByTimeAsync(JOB_TIMEOUT_MS + MAX_PAUSE_MS);
 
     expect(job).toHaveBeenCalledOnce();
     expect(words).toHaveBeenCalledOnce();

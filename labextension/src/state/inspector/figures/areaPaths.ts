@@ -101,7 +101,7 @@ function tenths(value: number): number {
 }
 
 /** Returns round numbers for the lines behind a picture, at most five. */
-export function ticks(most: number): number[] {
+export function axisTicks(most: number): number[] {
   const rough = most / 4;
   const power = 10 ** Math.floor(Math.log10(Math.max(rough, 1e-9)));
   const step =

@@ -41,7 +41,7 @@ export interface IDifference {
 }
 
 /** Returns the difference of two requests of one track; `to` is the later one. */
-export function difference(
+export function requestDifference(
   states: ItemStates,
   from: number,
   to: number
@@ -74,15 +74,15 @@ export function difference(
       }
       break;
     }
-    const oldTransition = states.transition(item, from);
-    const newTransition = states.transition(item, to);
+    const oldTransition = states.transitionAt(item, from);
+    const newTransition = states.transitionAt(item, to);
     const isInOlder = isIn(states, item, from, oldTransition);
     const isInNewer = isIn(states, item, to, newTransition);
     if (!isInOlder && !isInNewer) {
       continue;
     }
-    const before = isInOlder ? states.tokens(item, from) * older.factor : 0;
-    const since = isInNewer ? states.tokens(item, to) * newer.factor : 0;
+    const before = isInOlder ? states.tokensAt(item, from) * older.factor : 0;
+    const since = isInNewer ? states.tokensAt(item, to) * newer.factor : 0;
     const changed = { item, before, since };
     const isSame =
       isInOlder &&
@@ -146,7 +146,7 @@ function isIn(
   request: number,
   transition: number
 ): boolean {
-  if (!states.exists(item, request)) {
+  if (!states.existsAt(item, request)) {
     return false;
   }
   if (transition < 0) {

@@ -70,7 +70,7 @@ export function pricesOfRequest(
 }
 
 /** Returns the request that cost most; of equal ones the first. */
-export function dearest(view: TimelineView, track: TrackView): number {
+export function dearestRequest(view: TimelineView, track: TrackView): number {
   let best = 0;
   let most = -1;
   for (let request = 0; request < track.total.length; request++) {

@@ -23,11 +23,11 @@ export function windowRows(states: ItemStates, request: number): IWindowRow[] {
   const total = order.length > 0 ? order.length : count;
   for (let place = 0; place < total; place++) {
     const item = order.length > 0 ? (order[place] ?? 0) : place;
-    const state = states.state(item, request);
+    const state = states.stateAt(item, request);
     if (state === null) {
       continue;
     }
-    const tokens = states.tokens(item, request) * factor;
+    const tokens = states.tokensAt(item, request) * factor;
     if (isGone(state) && tokens === 0) {
       continue;
     }

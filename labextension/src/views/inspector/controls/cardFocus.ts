@@ -19,13 +19,13 @@ export class CardFocus {
       this._waitingOrigin = null;
       // Whoever has gone on meanwhile stays where they are.
       if (document.activeElement === origin) {
-        this.enter(origin);
+        this.moveIntoCard(origin);
       }
     }
   }
 
   /** Moves the focus into the card, now or when it is drawn; whether there is one now. */
-  enter(origin: HTMLElement): boolean {
+  moveIntoCard(origin: HTMLElement): boolean {
     if (this._card === null) {
       this._waitingOrigin = origin;
       return false;
@@ -38,7 +38,7 @@ export class CardFocus {
   }
 
   /** Moves the focus back; whether there was a way. */
-  leave(): boolean {
+  moveBack(): boolean {
     const origin = this._origin;
     this._origin = null;
     if (origin === null || !origin.isConnected) {

@@ -73,7 +73,7 @@ export function ItemLink({
       onClick={event => {
         go({ item });
         if (event.detail === 0) {
-          card.enter(event.currentTarget);
+          card.moveIntoCard(event.currentTarget);
         }
       }}
     >

@@ -26,7 +26,7 @@ export interface IPolicyTrack {
 export class ShownTracks {
   private _newest: IShownTrack | null = null;
 
-  of(
+  shownTrackOf(
     view: TimelineView,
     track: TrackView,
     policy: string,
@@ -90,7 +90,7 @@ export function usePolicyTrack(
       return null;
     }
     const parsed = parsePolicy(policy, policyNames(view));
-    return tracks.of(
+    return tracks.shownTrackOf(
       viewUpTo(view, track.total.length),
       track,
       parsed.name,

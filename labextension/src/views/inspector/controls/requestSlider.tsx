@@ -168,7 +168,7 @@ interface IRequestMarkProps {
   width: number;
 }
 
-function middle({ request, total, width }: IRequestMarkProps): number {
+function middleX({ request, total, width }: IRequestMarkProps): number {
   return ((request + 0.5) * width) / Math.max(total, 1);
 }
 
@@ -179,7 +179,7 @@ function RequestMark({
   return (
     <span
       className={className}
-      style={{ transform: `translateX(${middle(place).toFixed(1)}px)` }}
+      style={{ transform: `translateX(${middleX(place).toFixed(1)}px)` }}
     />
   );
 }
@@ -216,7 +216,7 @@ function RangeMark({
 
 /** Draws the text beside the pointer; a screen reader reads the slider's value instead. */
 function PointerHint({ text, ...place }: IRequestMarkProps & { text: string }) {
-  const x = middle(place);
+  const x = middleX(place);
   const isLeft = x > place.width / 2;
   return (
     <span aria-hidden="true">

@@ -1,7 +1,10 @@
 /** The chart of the session's cost up to each request, as recorded and under the policy. */
 import { useMemo, useRef } from 'react';
-import { count as whole, short } from '../../../state/text/numberFormat';
-import { linePath, ticks } from '../../../state/inspector/figures/areaPaths';
+import { count as whole, shortCount } from '../../../state/text/numberFormat';
+import {
+  linePath,
+  axisTicks
+} from '../../../state/inspector/figures/areaPaths';
 import {
   costSeries,
   recordedCosts
@@ -99,11 +102,11 @@ export function CostChart() {
       </figcaption>
       <div className="plm-Track-body">
         <div className="plm-Track-scale" aria-hidden="true">
-          {ticks(most).map(tick => (
+          {axisTicks(most).map(tick => (
             <span key={tick} style={{ top: y(tick) }}>
               {unit === 'USD'
                 ? String(Number(tick.toPrecision(3)))
-                : short(tick)}
+                : shortCount(tick)}
             </span>
           ))}
         </div>
@@ -122,7 +125,7 @@ export function CostChart() {
             height={HEIGHT}
             aria-hidden="true"
           >
-            {ticks(most).map(tick => (
+            {axisTicks(most).map(tick => (
               <line
                 key={tick}
                 className="plm-Track-grid"

@@ -30,7 +30,7 @@ export interface IGlossaryEntry {
 }
 
 /** Returns every term with its meaning, in their order. */
-export function glossary(words: IWords): readonly IGlossaryEntry[] {
+export function glossaryEntries(words: IWords): readonly IGlossaryEntry[] {
   const texts: Record<Term, readonly [string, string]> = {
     request: [
       words.__('request'),

@@ -245,7 +245,7 @@ export const ItemGrid = memo(function ItemGrid({
   };
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
     if (event.key === 'Enter' && item !== null) {
-      if (card.enter(event.currentTarget)) {
+      if (card.moveIntoCard(event.currentTarget)) {
         event.preventDefault();
       }
       return;
@@ -283,7 +283,7 @@ export const ItemGrid = memo(function ItemGrid({
   // Another cell is another element: of words that change in one, a screen reader says nothing.
   const cell = `${idPrefix}-${chosenRow ?? 'none'}-${request}`;
   const stateOf = ({ states }: IShownTrack) => {
-    const state = item === null ? null : states.state(item, request);
+    const state = item === null ? null : states.stateAt(item, request);
     return state === null ? words.__('not yet there') : stateWords(state);
   };
   const place =

@@ -41,7 +41,7 @@ export function useComparedRequests(): IComparedRequests {
       ? []
       : [waiting];
   const [first = 0, second = 0] = ticked;
-  const tick = (row: number) => {
+  const toggle = (row: number) => {
     const others = ticked.filter(other => other !== row);
     const isTicked = others.length < ticked.length;
     // A third takes the place of the earlier one.
@@ -70,7 +70,7 @@ export function useComparedRequests(): IComparedRequests {
       : waiting === null
         ? words.__('Tick two requests to compare them.')
         : words.__('Tick another to compare it with request %1.', waiting + 1),
-    tick
+    tick: toggle
   };
 }
 

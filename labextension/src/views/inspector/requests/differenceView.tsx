@@ -2,7 +2,7 @@
 import { memo, useMemo } from 'react';
 import { count } from '../../../state/text/numberFormat';
 import {
-  difference,
+  requestDifference,
   type IDifference
 } from '../../../state/inspector/figures/difference';
 import {
@@ -28,7 +28,7 @@ export const DifferenceView = memo(function DifferenceView() {
   const { view, shown, recorded, request, against, go } = useInspection();
   const from = Math.max(against ?? request - 1, 0);
   const change = useMemo(
-    () => difference(shown.states, from, request),
+    () => requestDifference(shown.states, from, request),
     [shown.states, from, request]
   );
   const isSameRequest = from === request;

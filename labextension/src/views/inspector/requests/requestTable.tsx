@@ -1,7 +1,7 @@
 /** Every request with what was reported of it: the table beside the timeline. */
 import { useMemo, type ReactNode } from 'react';
 import type { NoteView, TimelineView } from '../../../protocol/generated';
-import { count, seconds } from '../../../state/text/numberFormat';
+import { count, durationText } from '../../../state/text/numberFormat';
 import { money, usdDigits } from '../../../state/inspector/labels';
 import { wholeRange } from '../../../state/inspector/figures/rangeFigures';
 import { useHost, type IWords } from '../../host';
@@ -9,7 +9,7 @@ import { BreakableName } from '../controls/breakableName';
 import { useInspection, type IShownTrack } from '../controls/inspection';
 import { PagedRows, type ITableColumn } from '../controls/pagedRows';
 import { RequestLink } from '../controls/placeLinks';
-import { glossary } from '../glossary/glossary';
+import { glossaryEntries } from '../glossary/glossary';
 import { useReaderNotes } from '../notes/readerNotes';
 import {
   marksByRequest,
@@ -114,7 +114,7 @@ function numberColumns(
     0
   );
   const meanings = new Map(
-    glossary(words).map(({ term, meaning }) => [term, meaning])
+    glossaryEntries(words).map(({ term, meaning }) => [term, meaning])
   );
   const losses = new Map(
     isRecorded ? view.breaks.map(({ request, loss }) => [request, loss]) : []
@@ -182,7 +182,7 @@ function numberColumns(
     column(words.__('counted'), place => track.total[place] ?? 0),
     column(words.__('answer'), place => requests.output[place] ?? null),
     ...(requests.id.some((_, place) => secondsOf(place) !== null)
-      ? [column(words.__('time'), secondsOf, seconds)]
+      ? [column(words.__('time'), secondsOf, durationText)]
       : [])
   ];
 }

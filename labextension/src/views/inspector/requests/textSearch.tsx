@@ -162,7 +162,7 @@ function stayWords(states: ItemStates, item: number, words: IWords): string {
     return words.__('is in no request yet.');
   }
   const pieces = [words.__('came with request %1', count(entered + 1))];
-  const first = states.state(item, entered) ?? 'whole';
+  const first = states.stateAt(item, entered) ?? 'whole';
   if (first !== 'whole') {
     pieces.push(words.__('%1 from the beginning', stateWords(first)));
   }
@@ -171,7 +171,7 @@ function stayWords(states: ItemStates, item: number, words: IWords): string {
     pieces.push(
       words.__(
         '%1 since request %2',
-        stateWords(states.state(item, at) ?? 'out'),
+        stateWords(states.stateAt(item, at) ?? 'out'),
         count(at + 1)
       )
     );

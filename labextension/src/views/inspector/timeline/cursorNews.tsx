@@ -1,7 +1,7 @@
 /** The announcement for screen readers after the cursor was moved. */
 import { useEffect, useRef, useState } from 'react';
 import { requestCost } from '../../../state/inspector/figures/requestCost';
-import { why } from '../../../state/inspector/why';
+import { whyText } from '../../../state/inspector/why';
 import { useHost, type IWords } from '../../host';
 import { costText, costWords } from './costWords';
 import { rangeName, rangeRest } from './rangeWords';
@@ -50,7 +50,7 @@ export function CursorNews() {
       setAnnounced(
         isRangeNews.current
           ? rangeNews(newest.current, words)
-          : sentence(newest.current, words)
+          : cursorText(newest.current, words)
       );
       isRangeNews.current = false;
     }, REST_MS);
@@ -75,12 +75,12 @@ function rangeNews(inspection: IInspection, words: IWords): string {
         rangeRest(inspection, inspection.brushed, words);
 }
 
-function sentence(
+function cursorText(
   { view, shown, request, item, hidden }: IInspection,
   words: IWords
 ): string {
   if (item !== null) {
-    return why(shown.states, item, request);
+    return whyText(shown.states, item, request);
   }
   if (hidden.has('sentence')) {
     return words.__('Request %1', request + 1);

@@ -1,11 +1,11 @@
 /** The window by kind over all requests, as a picture that does not depend on the cursor. */
 import { memo } from 'react';
-import { short } from '../../../state/text/numberFormat';
+import { shortCount } from '../../../state/text/numberFormat';
 import type { IKindSeries } from '../../../state/inspector/figures/kindSeries';
 import {
   areaPaths,
   linePath,
-  ticks
+  axisTicks
 } from '../../../state/inspector/figures/areaPaths';
 import { KindPatterns, patternFill } from './kinds';
 import {
@@ -85,7 +85,7 @@ export const StackedArea = memo(function StackedArea(props: IStackedAreaProps) {
       aria-hidden="true"
     >
       <KindPatterns idPrefix={idPrefix} />
-      {ticks(most).map(tick => (
+      {axisTicks(most).map(tick => (
         <line
           key={tick}
           className="plm-Track-grid"
@@ -157,9 +157,9 @@ export function TrackScale({ most, height }: { most: number; height: number }) {
   const plot = height - MARKS_PX;
   return (
     <div className="plm-Track-scale" aria-hidden="true">
-      {ticks(most).map(tick => (
+      {axisTicks(most).map(tick => (
         <span key={tick} style={{ top: plot - (tick / most) * plot }}>
-          {short(tick)}
+          {shortCount(tick)}
         </span>
       ))}
     </div>

@@ -1,7 +1,7 @@
 /** The recorded track and the one of a policy, one above the other, under one cursor. */
 import { memo, useId, useMemo, useRef } from 'react';
 import type { TimelineView, PolicyFigures } from '../../../protocol/generated';
-import { count, short } from '../../../state/text/numberFormat';
+import { count, shortCount } from '../../../state/text/numberFormat';
 import {
   DOUBTFUL,
   ESTIMATED,
@@ -263,7 +263,7 @@ function headline(
         hintAt.breaks,
         hintAt.breaks
       );
-  const input = `${about}${short(hintAt.input)}`;
+  const input = `${about}${shortCount(hintAt.input)}`;
   const { reported } = view.requests;
   const reportedCount = reported.filter(value => value !== null).length;
   return [
@@ -276,7 +276,7 @@ function headline(
           reported.length
         )
       : words.__('%1 tokens in', input),
-    words.__('peak %1', short(hintAt.peak)),
+    words.__('peak %1', shortCount(hintAt.peak)),
     ...(hidden.has('breaks') ? [] : [breaks]),
     ...(isRecorded && !hidden.has('cost') ? [cost] : [])
   ].join(' · ');
