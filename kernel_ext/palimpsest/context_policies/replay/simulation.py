@@ -29,10 +29,10 @@ from palimpsest.context_policies.prompt_cache.cache_walk import (
     UnmeasuredRequest,
 )
 from palimpsest.context_policies.prompt_cache.ruler import Ruler
+from palimpsest.context_policies.replay.cache_policy_ruler import with_cache_policy
 from palimpsest.context_policies.replay.first_difference import DifferingItems
 from palimpsest.context_policies.replay.held_items import HeldItems
 from palimpsest.context_policies.replay.item_places import ItemPlaces
-from palimpsest.context_policies.replay.kept_prompts import with_cache_policy
 from palimpsest.context_policies.replay.replay_view import ReplayView, TokenScale
 from palimpsest.context_policies.replay.reported_tokens import ReportedTokens
 from palimpsest.transcript.context_values.decisions import RESTORE, UNDO

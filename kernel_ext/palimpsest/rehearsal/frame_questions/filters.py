@@ -35,7 +35,7 @@ def parse_filters(
         if any(mention.start <= position < mention.end for mention in columns):
             continue
         nearest = min(
-            (mention for mention in columns if mention.column.numeric),
+            (mention for mention in columns if mention.column.is_numeric),
             key=lambda mention, position=position: (
                 mention.start > position,
                 abs(mention.start - position),

@@ -26,7 +26,7 @@ from palimpsest.review.prices.offline_prices import offline_price
 from palimpsest.review.prices.price_file import PriceWords, price_words
 from palimpsest.review.prices.prices import PriceOf
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
-from palimpsest.review.recorded_sessions.stored_review import Reviewing, ReviewMaker, review_made_by
+from palimpsest.review.recorded_sessions.stored_review import AnyReview, ReviewMaker, review_made_by
 from palimpsest.review.session_review import GetPolicy
 from palimpsest.store.disk import temporary_folder
 from palimpsest.store.exchange.import_report import ImportControl, ImportReport
@@ -46,7 +46,7 @@ VALUES_PER_BYTE = 3
 """Bytes of values per byte of a file in most recordings; a file that comes to more than the limit is not tried."""
 
 
-class Recording(Sequence[Reviewing]):
+class Recording(Sequence[AnyReview]):
     """The sessions of one recording; a sequence of reviews, each made on demand.
 
     Responsibilities: return the sessions by number or id, list what could not be read, and remove the temporary folder
@@ -59,7 +59,7 @@ class Recording(Sequence[Reviewing]):
         ids: Sequence[str],
         problems: Sequence[Problem] = (),
         *,
-        review: ReviewMaker[Reviewing],
+        review: ReviewMaker[AnyReview],
         get_policy: GetPolicy = get,
         price_of: PriceOf = offline_price,
         price: str | None = None,
@@ -94,11 +94,11 @@ class Recording(Sequence[Reviewing]):
         return tuple(place for session_id in self.ids for place in self._store.problems(session_id))
 
     @overload
-    def __getitem__(self, place: int | str) -> Reviewing: ...
+    def __getitem__(self, place: int | str) -> AnyReview: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[Reviewing]: ...
+    def __getitem__(self, place: slice) -> Sequence[AnyReview]: ...
 
-    def __getitem__(self, place: int | str | slice) -> Reviewing | Sequence[Reviewing]:
+    def __getitem__(self, place: int | str | slice) -> AnyReview | Sequence[AnyReview]:
         """Return a session by its number from 0 or by its id; raises IndexError or NotFound."""
         if isinstance(place, slice):
             return [self._review(session_id) for session_id in self.ids[place]]
@@ -115,7 +115,7 @@ class Recording(Sequence[Reviewing]):
     def __len__(self) -> int:
         return len(self.ids)
 
-    def __iter__(self) -> Iterator[Reviewing]:
+    def __iter__(self) -> Iterator[AnyReview]:
         return (self._review(session_id) for session_id in self.ids)
 
     def answers(self, session: str = "") -> "SessionAnswers":
@@ -137,7 +137,7 @@ class Recording(Sequence[Reviewing]):
         return f"it has {counted_noun(len(self), 'session')}"
 
     @collection_paused()
-    def _review(self, session_id: str) -> Reviewing:
+    def _review(self, session_id: str) -> AnyReview:
         return review_made_by(
             self._review_maker,
             self._store,
@@ -158,7 +158,7 @@ class Recording(Sequence[Reviewing]):
         """Remove the temporary folder; texts of its sessions can no longer be read."""
         self._remove()
 
-    def __enter__(self) -> "Recording[Reviewing]":
+    def __enter__(self) -> "Recording[AnyReview]":
         return self
 
     def __exit__(self, *_error: object) -> None:

@@ -73,8 +73,8 @@ class Wastes(ShownAsTable):
     def __len__(self) -> int:
         return len(self.wastes)
 
-    def __getitem__(self, place: int) -> Waste:
-        return self.wastes[place]
+    def __getitem__(self, index: int) -> Waste:
+        return self.wastes[index]
 
 
 def largest_wastes(
