@@ -187,6 +187,34 @@ def test_a_recording_without_usage_has_no_proof(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("reported", "end", "reasons"),
+    [
+        (20_000, "and its tokens are taken from that report.", ()),
+        (
+            250,
+            "and by its texts it would cost 3,000 units instead of the reported 2,750 units.",
+            (
+                "The money of 1 request is 9.1 % above the reported: prompts 500 for 250 tokens,"
+                " uncached input 500 for 250 tokens.",
+            ),
+        ),
+    ],
+)
+def test_of_a_single_request_only_its_texts_are_held_against_its_report(
+    reported: int, end: str, reasons: tuple[str, ...]
+) -> None:
+    session = with_usages(caching_session(1), [Usage(input=reported, output=500)])
+
+    found = proof_of(session, fit_ruler(session), UNIT_PRICES)
+
+    assert found.sentence == (
+        f"Replayed as recorded: only 1 request reports usage, so no read of the cache can be compared, {end}"
+    )
+    assert found.reasons == reasons
+    assert not found.is_doubtful
+
+
+@pytest.mark.parametrize(
     ("model", "reads"),
     [
         ("openai/gpt-5.4", [0, 17_024, 18_048]),
