@@ -129,6 +129,32 @@ def test_its_address_keeps_the_place_and_the_browser_steps_back_and_forward(
     expect(notice).to_have_text("There is no request 999: the last one is shown.")
 
 
+def test_a_call_opens_its_subagent_which_the_file_holds_too(quiet: Page, tmp_path: Path) -> None:
+    with open_recording(sample("gemini_cli_subagent", tmp_path)) as recording:
+        parent = next(review for review in recording if review.subagents)
+        path = parent.report(tmp_path / "report.html", policies=["raw"])
+        (run,) = parent.subagents
+    quiet.goto(f"{path.as_uri()}#{parent.link(request=2, item=3)}")
+    views = quiet.locator(".plm-Inspector")
+    title = views.get_by_role("heading", level=2).first
+    own_title = title.inner_text()
+
+    views.get_by_role("button", name="Open its inspector").click()
+
+    expect(title).to_have_text(run.name)
+    expect(views).to_contain_text(f"{run.totals.requests} requests")
+    expect(views.get_by_text("A subagent, with a window of its own.")).to_be_visible()
+    assert f"subagent={run.timeline.session}" in quiet.url
+    quiet.reload()
+    expect(title).to_have_text(run.name)
+    quiet.go_back()
+    expect(title).to_have_text(own_title)
+    quiet.goto(f"{path.as_uri()}#{parent.link()}?subagent=ses_other")
+    expect(quiet.locator(".plm-Inspector-notice")).to_contain_text(
+        "The link leads to a subagent, which is not in this report."
+    )
+
+
 def test_a_drag_chooses_a_range_which_is_what_grid_tables_and_paper_show(
     quiet: Page, path: Path
 ) -> None:

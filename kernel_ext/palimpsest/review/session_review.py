@@ -4,7 +4,7 @@ Border: what replays policies, rebuilds requests or reads contents is imported w
 a recording ask for its figures.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -303,6 +303,20 @@ class SessionReview(NotedSession):
             return ruler, with_models_of(profile, child, self._price_of, given)
 
         return subagent_runs(self.timeline, self._children_of, self.ruler, measures)
+
+    def subagent_reviews(self) -> Iterator["SessionReview"]:
+        """Yield a review of each session that calls of this one started, directly or through others."""
+        for run in self.subagent_runs():
+            child = run.timeline.session
+            yield SessionReview(
+                run.timeline,
+                self._get_policy,
+                self._price_of,
+                None if self.sent is None else self.sent.of_session(child),
+                self._children_of,
+                price=self._price_text,
+                note_files=self.note_files,
+            )
 
     @property
     def requests_with_subagents(self) -> ReportTable:

@@ -29,6 +29,8 @@ export interface IReportData {
   readonly compactions: readonly CompactionText[];
   /** The notes of people on the session. */
   readonly notes: NotesText;
+  /** The sessions that its calls started, directly or through others, by their ids. */
+  readonly subagents: Readonly<Record<string, IReportData>>;
 }
 
 /** Returns the data with its shared columns inserted; null for data of another version. */

@@ -31,20 +31,33 @@ const RECORDED = 'recorded';
 /**
  * A report as the source of an inspector.
  *
- * Responsibilities: find the track that was computed beforehand; show of texts what the report has.
+ * Responsibilities: find the track that was computed beforehand; show of texts what the report has; be one source for
+ * each subagent.
  */
 export class ReportSource implements IInspectorSource {
   private readonly _states = new Map<TrackView, ItemStates>();
+  private readonly _subagents = new Map<string, ReportSource>();
 
   constructor(
     private readonly _data: IReportData,
-    private readonly _words: IWords
+    private readonly _words: IWords,
+    private readonly _parent: ReportSource | null = null
   ) {}
-
-  readonly lacksSubagents = true;
 
   get stops() {
     return this._data.stops;
+  }
+
+  /** Of a subagent, those of the session that the report is about: it holds all of them. */
+  ofSubagent(session: string): ReportSource | null {
+    if (this._parent !== null) {
+      return this._parent.ofSubagent(session);
+    }
+    const data = this._data.subagents[session];
+    if (data !== undefined && !this._subagents.has(session)) {
+      this._subagents.set(session, new ReportSource(data, this._words, this));
+    }
+    return this._subagents.get(session) ?? null;
   }
 
   ask(query: ViewQuery): Promise<ViewAnswer> {

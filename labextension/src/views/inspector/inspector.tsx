@@ -4,6 +4,7 @@ import {
   useCallback,
   useEffect,
   useId,
+  useLayoutEffect,
   useMemo,
   useRef,
   useState
@@ -101,15 +102,21 @@ export function Inspector(props: IInspectorProps) {
   const setPlace = (next: IInspectorPlace) => {
     change(steps => steppedTo(steps, next));
   };
-  if (subagent !== null && props.source.lacksSubagents === true) {
-    setMissing(true);
-    setPlace({ ...NOWHERE });
-  }
-  const source = useMemo(
+  const opened = useMemo(
     () =>
       subagent === null ? props.source : subagentSource(props.source, subagent),
     [props.source, subagent]
   );
+  if (opened === null && !isMissing) {
+    setMissing(true);
+  }
+  // Not while it is drawn: a place from outside becomes a step only after that.
+  useLayoutEffect(() => {
+    if (opened === null) {
+      change(steps => steppedTo(steps, { ...NOWHERE }));
+    }
+  }, [opened, change]);
+  const source = opened ?? props.source;
   const leaveSubagent = useWayBack(place, setPlace);
   // Another session is another inspector, though its place is in the same link.
   return (

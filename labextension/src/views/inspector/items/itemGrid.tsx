@@ -93,7 +93,14 @@ export const ItemGrid = memo(function ItemGrid({
     () => itemRows(shown.states, filter, chosenRange, unfolded),
     [shown.states, filter, chosenRange, unfolded]
   );
-  const opensSubagents = inspection.source.lacksSubagents !== true;
+  const { source } = inspection;
+  const opensSubagents = useMemo(
+    () =>
+      view.subagents.every(
+        ({ session }) => source.ofSubagent?.(session) !== null
+      ),
+    [source, view]
+  );
   const marks = useCacheMarks();
   const chosenRow = item === null ? null : rowOf(view, item, definition);
   const range = useMemo(
@@ -425,7 +432,10 @@ function useUnfoldedItems(
   const fold = (row: number) => {
     const folded = itemOfRow(view, row);
     const [subagent] = subagentsOf(view, folded);
-    if (subagent !== undefined && source.lacksSubagents !== true) {
+    if (
+      subagent !== undefined &&
+      source.ofSubagent?.(subagent.session) !== null
+    ) {
       go(subagentPlace(subagent.session));
       return true;
     }
