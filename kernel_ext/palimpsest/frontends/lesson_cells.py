@@ -69,9 +69,6 @@ class ShownValues(ShownInCell):
 
     values: tuple[Any, ...]
 
-    # IPython prefers a dataclass's own __repr__ to inherited display methods.
-    _repr_pretty_ = ShownInCell._repr_pretty_
-
     @property
     def text(self) -> str:
         """The values as plain text, with an empty line between two."""
