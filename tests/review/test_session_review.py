@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from IPython.lib.pretty import pretty
 from tests.context_policies.made_timeline import Call, TimelineMaker
 from tests.context_policies.pi_session import RULER, SONNET, pi_timeline
 
@@ -354,3 +355,21 @@ def test_a_recording_that_reduced_nothing_says_so() -> None:
         "Nothing was cleared, cut or summarised.",
         "It has nothing to decide.",
     ]
+
+
+def test_as_the_last_line_of_a_cell_it_says_which_session_it_is_and_no_figure_of_it() -> None:
+    maker = TimelineMaker()
+    maker.prompt("Do it.")
+    named = replace(maker.made(), title="A\x1b[2J title")
+    shown = repr(SessionReview(named, get, lambda _model: None))
+
+    assert shown == (
+        f"<SessionReview {named.session} 'A\\\\x1b[2J title' of {named.origin}: 1 request, 2 items>"
+    )
+
+
+def test_a_table_in_a_dataclass_is_shown_as_a_table_in_a_terminal() -> None:
+    found = review().cache_use()
+
+    assert pretty(found) == found.text
+    assert "PauseRow(" not in pretty(found)

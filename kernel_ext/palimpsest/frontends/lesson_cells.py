@@ -1,21 +1,23 @@
-"""Draw a lesson in cells: a widget that asks for a prediction, and answers that are drawn again after one.
+"""Draw a lesson in cells: a widget that asks for a prediction, and answers and values that are drawn again after one.
 
 Border: ipywidgets and IPython's display; what is asked and answered comes from ``lessons``.
 """
 
 import secrets
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import ipywidgets
 from IPython.core.getipython import get_ipython
 from IPython.display import publish_display_data, update_display
+from IPython.lib.pretty import pretty
 
 from palimpsest.lessons.lesson_plan import Prediction
 from palimpsest.lessons.lesson_texts import LessonText
 from palimpsest.lessons.prediction_kinds import ChoiceKind, NumberKind, OrderKind, PredictionKind
 from palimpsest.render.reports.table import ShownInCell
-from palimpsest.render.safety.escaping import in_html
+from palimpsest.render.safety.escaping import code_block, in_html
 from palimpsest.transcript.errors import UserError
 
 KEEP = "Keep my prediction"
@@ -33,14 +35,14 @@ AS_WIDE_AS_ITS_WORDS = {"width": "max-content", "max_width": "100%"}
 
 
 class LessonAnswers(ShownInCell):
-    """Predictions beside the truth, computed when they are shown, and drawn again where they stand after a prediction."""
+    """What tells an answer, computed when it is shown, and drawn again where it stands after a prediction."""
 
-    def __init__(self, answers: Callable[[], LessonText]) -> None:
+    def __init__(self, answers: Callable[[], ShownInCell]) -> None:
         self._answers = answers
         self._display_ids: list[str] = []
 
     @property
-    def _shown_as(self) -> LessonText:
+    def _shown_as(self) -> ShownInCell:
         return self._answers()
 
     def update(self) -> None:
@@ -59,6 +61,48 @@ class LessonAnswers(ShownInCell):
         display_id = secrets.token_hex(8)
         self._display_ids = [*self._display_ids, display_id][-MAX_OUTPUTS:]
         publish_display_data(self._bundle(), transient={"display_id": display_id})
+
+
+@dataclass(frozen=True)
+class ShownValues(ShownInCell):
+    """Any values one below the other, each as a cell would show it."""
+
+    values: tuple[Any, ...]
+
+    @property
+    def text(self) -> str:
+        """The values as plain text, with an empty line between two."""
+        return "\n\n".join(map(_value_text, self.values))
+
+    @property
+    def markdown(self) -> str:
+        """The same as Markdown: a value that has no Markdown is a block of code."""
+        return "\n\n".join(
+            _own_form(value, "_repr_markdown_") or code_block(_value_text(value))
+            for value in self.values
+        )
+
+    @property
+    def html(self) -> str:
+        """The same as HTML, of which a value without HTML is escaped text."""
+        return "".join(
+            f'<div style="margin-bottom:.6em">{_own_form(value, "_repr_html_") or _text_html(value)}</div>'
+            for value in self.values
+        )
+
+
+def _value_text(value: Any) -> str:
+    return value if isinstance(value, str) else pretty(value)
+
+
+def _text_html(value: Any) -> str:
+    return f'<div style="white-space:pre-wrap;max-width:52em">{in_html(_value_text(value))}</div>'
+
+
+def _own_form(value: Any, method: str) -> str:
+    """Return what a value's display method returns; empty where it has none."""
+    form = getattr(value, method, None)
+    return (form() or "") if callable(form) else ""
 
 
 def prediction_widget(

@@ -134,6 +134,12 @@ def predict_first(prediction: Prediction) -> LessonText:
     )
 
 
+def predict_all_first(missing: Sequence[str]) -> LessonText:
+    """Return what stands in the place of a value that is shown once all predictions are kept."""
+    names = ", ".join(missing)
+    return LessonText(sentences=(f"Predict first, above: {names}. Then this is shown here.",))
+
+
 def answer_text(
     prediction: Prediction, line: LearnerLine, truth: Any, sessions: LessonSessions
 ) -> LessonText:

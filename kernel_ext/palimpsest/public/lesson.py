@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from palimpsest.frontends.lesson_cells import LessonAnswers, prediction_widget
+from palimpsest.frontends.lesson_cells import LessonAnswers, ShownValues, prediction_widget
 from palimpsest.home_paths import home_path
 from palimpsest.lessons.learner_file import LearnerFile, LearnerLine, learner_file, learner_name
 from palimpsest.lessons.lesson_files import OpenedSessions
@@ -23,6 +23,7 @@ from palimpsest.lessons.lesson_texts import (
     hint_text,
     kept_text,
     lesson_text,
+    predict_all_first,
     predict_first,
 )
 from palimpsest.public.recorded_session import RecordedSession, open_recording
@@ -138,6 +139,22 @@ class Lesson(ShownInCell):
         if self.missing_predictions:
             self._waiting.append(answers)
         return answers
+
+    def after_predictions(self, *values: Any) -> LessonAnswers:
+        """Show values that tell an answer, such as a table, once all predictions are kept; until then what is missing.
+
+        >>> lesson.after_predictions(lesson.session.compare(["raw", "sweagent.last_n"]))
+        """
+        shown = LessonAnswers(
+            lambda: (
+                predict_all_first(missing)
+                if (missing := self.missing_predictions)
+                else ShownValues(values)
+            )
+        )
+        if self.missing_predictions:
+            self._waiting.append(shown)
+        return shown
 
     def _answers(self, predictions: Sequence[Prediction]) -> LessonText:
         texts = []

@@ -19,6 +19,7 @@ from palimpsest.context_policies.registry import number_of
 from palimpsest.context_policies.replay.moved_summaries import SummaryChoice, with_summaries
 from palimpsest.context_policies.replay.simulation import RAW_NAME, Simulation
 from palimpsest.context_policies.replay.simulation_cache import SimulationCache
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import ReportTable
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.prices.given_prices import (
@@ -61,6 +62,7 @@ from palimpsest.store.interface import Problem
 from palimpsest.store.session_notes import NoteFiles, no_notes
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import Timeline
+from palimpsest.transcript.visible_text import visible_line
 
 if TYPE_CHECKING:
     from palimpsest.context_policies.calibration.proof import Proof
@@ -79,6 +81,8 @@ PolicyLike = str | ContextPolicy | PolicyFunction | None
 SweptPolicy = str | ContextPolicy | PolicyFunction
 PriceLike = PriceWords | PriceProfile | None
 """A model's id, ``units``, words of ``given_prices``, a price file, or a profile; None: the review's own prices."""
+TITLE_CHARS = 60
+"""Maximum characters of a title in a review's one line."""
 GetPolicy = Callable[..., ContextPolicy]
 """A function that returns a preset by its name, with some numbers changed."""
 
@@ -151,6 +155,15 @@ class SessionReview(NotedSession):
         self._price_text = price_words(price, lifetime)
         self.replays = SimulationCache(timeline)
         """The newest replays, so that the same policy is not replayed again."""
+
+    def __repr__(self) -> str:
+        timeline = self.timeline
+        requests = counted_noun(len(timeline.requests), "request")
+        title = f" {visible_line(timeline.title, TITLE_CHARS)!r}" if timeline.title else ""
+        return (
+            f"<{type(self).__name__} {timeline.session}{title} of {visible_line(timeline.origin)}: {requests}, "
+            f"{counted_noun(len(timeline.items), 'item')}>"
+        )
 
     @cached_property
     def references(self) -> References:

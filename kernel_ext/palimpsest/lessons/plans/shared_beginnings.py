@@ -246,7 +246,7 @@ SHARED_BEGINNINGS = LessonPlan(
             check_prefix,
         ),
     ),
-    hide=("cost", "tracks", "card"),
+    hide=("cost", "tracks", "grid", "card"),
     limits=(
         (
             "The cache of these sessions is simulated: what a request begins with in common with an earlier one counts as read "
