@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import FOLDER, sample
 from tests.review.review_files.recorded_project import made_review
 from tests.sample_size import sampled_cases
@@ -43,7 +43,7 @@ def test_sessions_whose_cache_lasts_an_hour_are_the_same_again(tmp_path: Path) -
 
 
 def _read_again(path: Path) -> None:
-    store, report = bring(path)
+    store, report = import_file(path)
     for session in report.sessions:
         made = timeline_of(store, session.id, price=lambda _model: Price(input=1, output=2))
         names = References.of(made)

@@ -98,7 +98,7 @@ class MaskedUntil(NamedTuple):
     protected_tokens: int = 0
     """Tokens of the protected results."""
     counted_results: int = 0
-    """Number of results for which ``protected`` was counted."""
+    """Number of results that were counted for ``protected_tokens``."""
 
 
 class GeminiMask(Preset):
@@ -225,7 +225,7 @@ class GeminiCompress(CutAtTokens):
     whole_result_tokens: int = 50_000
     """Tokens of results that stay whole."""
     longest_chars: int = 40_000
-    """Characters that are shown of each result beyond ``results`` tokens."""
+    """Characters that are shown of each result beyond ``whole_result_tokens``."""
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first prompt that stays, by the characters of the requests and answers so far."""
