@@ -8,7 +8,6 @@ from palimpsest.recordings.reading.importer import Importer
 from palimpsest.recordings.reading.recorded import Call, MessageRead, Recorded, Text
 from palimpsest.recordings.reading.sources import head_of
 
-SAMPLES = Path(__file__).with_name("samples")
 Kind = TypeVar("One")
 
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 from tests.recordings.formats.imported import dialogue, import_file, usage_sums
-from tests.recordings.formats.reading import SAMPLES, answers_of, input_tokens, only, read_all
+from tests.recordings.formats.reading import answers_of, input_tokens, only, read_all
 from tests.recordings.formats.recording import requests_of
+from tests.recordings.formats.sample_files import SAMPLES
 
 from palimpsest.recordings.formats.aider import AiderImporter
 from palimpsest.recordings.formats.built_in import REGISTRY

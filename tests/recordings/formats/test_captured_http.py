@@ -20,7 +20,8 @@ from tests.recordings.formats.captures import (
     write_lines,
 )
 from tests.recordings.formats.imported import import_file, usage_sums
-from tests.recordings.formats.reading import SAMPLES, answers_of, line_of, only, read_all
+from tests.recordings.formats.reading import answers_of, line_of, only, read_all
+from tests.recordings.formats.sample_files import SAMPLES
 
 from palimpsest.recordings.captured_http.capture_importer import CapturedHttpImporter
 from palimpsest.recordings.reading.importer import Head

@@ -5,15 +5,8 @@ import shutil
 from pathlib import Path
 
 from tests.recordings.formats.imported import import_file, session_info
-from tests.recordings.formats.reading import (
-    SAMPLES,
-    answers_of,
-    input_tokens,
-    line_of,
-    only,
-    read_all,
-)
-from tests.recordings.formats.sample_files import sample
+from tests.recordings.formats.reading import answers_of, input_tokens, line_of, only, read_all
+from tests.recordings.formats.sample_files import SAMPLES, sample
 
 from palimpsest.recordings.formats.cline import ClineImporter
 from palimpsest.recordings.reading.recorded import (

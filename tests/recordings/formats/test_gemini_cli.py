@@ -5,15 +5,8 @@ from pathlib import Path
 
 import pytest
 from tests.recordings.formats.imported import import_file
-from tests.recordings.formats.reading import (
-    SAMPLES,
-    answers_of,
-    input_tokens,
-    line_of,
-    only,
-    read_all,
-)
-from tests.recordings.formats.sample_files import sample
+from tests.recordings.formats.reading import answers_of, input_tokens, line_of, only, read_all
+from tests.recordings.formats.sample_files import SAMPLES, sample
 
 from palimpsest.recordings.formats.gemini_cli import GeminiCliImporter
 from palimpsest.recordings.reading.recorded import (

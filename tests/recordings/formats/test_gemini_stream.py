@@ -6,14 +6,8 @@ from typing import Any
 
 import pytest
 from tests.recordings.formats.imported import import_file, session_info
-from tests.recordings.formats.reading import (
-    SAMPLES,
-    answers_of,
-    input_tokens,
-    line_of,
-    only,
-    read_all,
-)
+from tests.recordings.formats.reading import answers_of, input_tokens, line_of, only, read_all
+from tests.recordings.formats.sample_files import SAMPLES
 
 from palimpsest.recordings.formats.gemini_cli import GeminiCliImporter
 from palimpsest.recordings.printed_streams import printed_answers

@@ -9,14 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.formats.reading import (
-    SAMPLES,
-    answers_of,
-    input_tokens,
-    line_of,
-    only,
-    read_all,
-)
+from tests.recordings.formats.reading import answers_of, input_tokens, line_of, only, read_all
+from tests.recordings.formats.sample_files import SAMPLES
 
 from palimpsest.recordings.formats.inspect_eval import InspectEvalImporter
 from palimpsest.recordings.reading.recorded import (

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from tests.recordings.formats.imported import dialogue, import_facts, import_file, usage_sums
-from tests.recordings.formats.reading import SAMPLES, answers_of, input_tokens, only, read_all
+from tests.recordings.formats.reading import answers_of, input_tokens, only, read_all
 from tests.recordings.formats.recording import requests_of
+from tests.recordings.formats.sample_files import SAMPLES
 
 from palimpsest.recordings.format_parts.kimi_contexts import COMPACTED_TEXT
 from palimpsest.recordings.formats.built_in import REGISTRY

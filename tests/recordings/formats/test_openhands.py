@@ -5,14 +5,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.recordings.formats.reading import (
-    SAMPLES,
-    answers_of,
-    input_tokens,
-    line_of,
-    only,
-    read_all,
-)
+from tests.recordings.formats.reading import answers_of, input_tokens, line_of, only, read_all
+from tests.recordings.formats.sample_files import SAMPLES
 
 from palimpsest.recordings.formats.openhands import OpenHandsImporter
 from palimpsest.recordings.reading.recorded import (

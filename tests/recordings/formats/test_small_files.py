@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tests.recordings.formats.captures import har_entry, write_har
 from tests.recordings.formats.imported import import_file
-from tests.recordings.formats.reading import SAMPLES
+from tests.recordings.formats.sample_files import SAMPLES
 from tests.sample_size import sampled_cases
 
 from palimpsest.store.log.memory_store import MemoryStore

@@ -14,7 +14,7 @@ from tests.recordings.formats.imported import (
     session_info,
     usage_sums,
 )
-from tests.recordings.formats.reading import SAMPLES
+from tests.recordings.formats.sample_files import SAMPLES
 
 from palimpsest.recordings.formats.built_in import REGISTRY
 from palimpsest.recordings.import_journal.captured_answers import CapturedAnswers, answer_names

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.recordings.formats.imported import import_facts, import_file, now, session_info
-from tests.recordings.formats.sample_files import FOLDER, sample
+from tests.recordings.formats.sample_files import SAMPLES, sample
 
 from palimpsest.model.tokenizer import counter
 from palimpsest.recordings.formats.built_in import REGISTRY
@@ -44,7 +44,7 @@ def test_it_comes_back_as_the_recording_it_is(tmp_path: Path) -> None:
 
 
 def test_what_was_captured_of_its_requests_comes_back_too(tmp_path: Path) -> None:
-    captured = FOLDER / "captured_http"
+    captured = SAMPLES / "captured_http"
     (transcript,) = (captured / "transcript").glob("*.jsonl")
     store, capture = MemoryStore(), captured / "claude_code.har"
     report = REGISTRY.import_from(store, transcript, now, captured=capture)

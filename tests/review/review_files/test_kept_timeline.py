@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.recordings.formats.imported import import_file
-from tests.recordings.formats.sample_files import FOLDER, sample
+from tests.recordings.formats.sample_files import SAMPLES, sample
 from tests.review.review_files.recorded_project import made_review
 from tests.sample_size import sampled_cases
 
@@ -24,11 +24,16 @@ from palimpsest.transcript.timeline import (
 )
 from palimpsest.transcript.values import Price, PriceTier, ServicePrice
 
-SAMPLES = sorted({path.name.removesuffix(".xz") for path in FOLDER.iterdir() if path.is_file()})
+SAMPLE_NAMES = sorted(
+    {path.name.removesuffix(".xz") for path in SAMPLES.iterdir() if path.is_file()}
+)
 
 
 @pytest.mark.parametrize(
-    "name", sampled_cases(SAMPLES, *(one for one in SAMPLES if one != "pi_large_session.jsonl"))
+    "name",
+    sampled_cases(
+        SAMPLE_NAMES, *(name for name in SAMPLE_NAMES if name != "pi_large_session.jsonl")
+    ),
 )
 def test_the_sessions_of_every_sample_are_the_same_again(
     name: str, tmp_path_factory: pytest.TempPathFactory

@@ -238,7 +238,11 @@ class GeminiCompress(CutAtTokens):
             for shown_item in view.shown_items[: bisect_left(view.shown_items, end)]
             if view.item(shown_item).kind not in FIXED_KINDS
         ]
-        summary = 4 * self.summary if state.place >= 0 and not view.shows(state.place) else 0
+        summary = (
+            4 * self.summary
+            if state.summary_place >= 0 and not view.shows(state.summary_place)
+            else 0
+        )
         goal = (1 - self.keep_share) * (summary + sum(view.chars(index) for index in history))
         passed_chars, newest_prompt = summary, 0
         for index in history:
