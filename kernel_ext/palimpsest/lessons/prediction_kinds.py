@@ -1,6 +1,6 @@
 """The kinds of values that a learner predicts: a number, a choice, an order, a square of the inspector's grid.
 
-Border: values only. Each kind checks what was given, says it in words, and says how far it is from the truth.
+Border: values only. Each kind validates a given value, makes a text of it, and computes how far it is from the truth.
 """
 
 from collections.abc import Sequence
@@ -18,19 +18,19 @@ Distance = float | None
 class PredictionKind(Protocol):
     """One kind of prediction.
 
-    Contract: pure. ``checked`` returns plain JSON values, and the other methods take only those.
+    Contract: pure. ``validated_value`` returns plain JSON values, and the other methods take only those.
     """
 
-    def checked(self, value: Any) -> Any:
+    def validated_value(self, value: Any) -> Any:
         """Return a given value as plain JSON; raises UserError with what would be valid."""
 
-    def words(self, value: Any) -> str:
+    def value_text(self, value: Any) -> str:
         """Return a value for people."""
 
     def distance(self, value: Any, truth: Any) -> Distance:
         """Return how far a value is from the truth, 0 for right, in the kind's own unit."""
 
-    def distance_words(self, value: Any, truth: Any) -> str:
+    def distance_text(self, value: Any, truth: Any) -> str:
         """Return the same for people, such as ``22 % too low``."""
 
 
@@ -43,7 +43,7 @@ class NumberKind:
     high: float = 100
     decimals: int = 0
 
-    def checked(self, value: Any) -> float:
+    def validated_value(self, value: Any) -> float:
         """Return the number; raises UserError for anything else, and beyond the bounds."""
         try:
             number = float(value)
@@ -51,12 +51,12 @@ class NumberKind:
             number = float("nan")
         if isinstance(value, bool) or not self.low <= number <= self.high:
             raise UserError(
-                f"Give a number from {self._digits(self.low)} to {self.words(self.high)}; "
+                f"Give a number from {self._digits(self.low)} to {self.value_text(self.high)}; "
                 f"{value!r:.40} is none."
             )
         return number
 
-    def words(self, value: Any) -> str:
+    def value_text(self, value: Any) -> str:
         """Return the number with its unit."""
         return f"{self._digits(value)} {self.unit}".rstrip()
 
@@ -64,7 +64,7 @@ class NumberKind:
         """Return the absolute difference."""
         return float(abs(value - truth))
 
-    def distance_words(self, value: Any, truth: Any) -> str:
+    def distance_text(self, value: Any, truth: Any) -> str:
         """Return by how much it is too low or too high, in the kind's unit."""
         away = self._digits(abs(value - truth))
         if away == self._digits(0):
@@ -81,11 +81,11 @@ class ChoiceKind:
 
     options: tuple[str, ...]
 
-    def checked(self, value: Any) -> str:
+    def validated_value(self, value: Any) -> str:
         """Return the option's text; raises UserError with the options."""
         return _option(self.options, value)
 
-    def words(self, value: Any) -> str:
+    def value_text(self, value: Any) -> str:
         """Return the option's text."""
         return str(value)
 
@@ -93,7 +93,7 @@ class ChoiceKind:
         """Return 0 for right, and None for wrong."""
         return 0.0 if value == truth else None
 
-    def distance_words(self, value: Any, truth: Any) -> str:
+    def distance_text(self, value: Any, truth: Any) -> str:
         """Return ``right`` or ``wrong``."""
         return "right" if value == truth else "wrong"
 
@@ -106,7 +106,7 @@ class OrderKind:
     first: str = "first"
     """What stands first in the order, such as ``cheapest``."""
 
-    def checked(self, value: Any) -> list[str]:
+    def validated_value(self, value: Any) -> list[str]:
         """Return the options in their order; raises UserError where one lacks or stands twice."""
         values = value if isinstance(value, list | tuple) else ()
         chosen = [_option(self.options, option) for option in values]
@@ -117,16 +117,16 @@ class OrderKind:
             )
         return chosen
 
-    def words(self, value: Any) -> str:
+    def value_text(self, value: Any) -> str:
         """Return the options with arrows between them."""
         return " → ".join(value)
 
     def distance(self, value: Any, truth: Any) -> Distance:
         """Return the number of pairs that stand the wrong way round."""
-        place = {option: index for index, option in enumerate(truth)}
-        return float(sum(place[a] > place[b] for a, b in combinations(value, 2)))
+        index_of = {option: index for index, option in enumerate(truth)}
+        return float(sum(index_of[a] > index_of[b] for a, b in combinations(value, 2)))
 
-    def distance_words(self, value: Any, truth: Any) -> str:
+    def distance_text(self, value: Any, truth: Any) -> str:
         """Return how many of all pairs stand the wrong way round."""
         wrong = round(self.distance(value, truth) or 0)
         pairs = len(self.options) * (len(self.options) - 1) // 2
@@ -140,7 +140,7 @@ class SquareKind:
     requests_only: bool = False
     """Whether any item of the request counts."""
 
-    def checked(self, value: Any) -> list[int]:
+    def validated_value(self, value: Any) -> list[int]:
         """Return request and item; raises UserError for anything else, and where no square is chosen."""
         place = getattr(value, "place", value)
         pair: Any = (
@@ -158,7 +158,7 @@ class SquareKind:
             )
         return square
 
-    def words(self, value: Any) -> str:
+    def value_text(self, value: Any) -> str:
         """Return the numbers of request and item."""
         return ", ".join(
             f"{name} {number:,}" for name, number in zip(("request", "item"), value, strict=False)
@@ -170,7 +170,7 @@ class SquareKind:
             return 0.0
         return float(abs(value[0] - truth[0])) or None
 
-    def distance_words(self, value: Any, truth: Any) -> str:
+    def distance_text(self, value: Any, truth: Any) -> str:
         """Return how many requests it is away."""
         if list(value) == list(truth):
             return "right"

@@ -21,10 +21,10 @@ from palimpsest.lessons.lesson_texts import (
     answer_text,
     check_text,
     hint_text,
-    kept_text,
+    kept_prediction_text,
     lesson_text,
+    not_predicted_text,
     predict_all_first,
-    predict_first,
 )
 from palimpsest.public.recorded_session import RecordedSession, open_recording
 from palimpsest.render.reports.table import ReportTable, ShownInCell
@@ -102,7 +102,7 @@ class Lesson(ShownInCell):
 
     def _keep(self, prediction: Prediction, value: Any) -> LessonText:
         """Keep a prediction if there is none yet; returns a sentence on the one that counts."""
-        checked = prediction.kind.checked(value)
+        checked = prediction.kind.validated_value(value)
         self.results.read()
         if self._prediction_line(prediction) is None:
             self._add("prediction", prediction.name, value=checked)
@@ -113,7 +113,7 @@ class Lesson(ShownInCell):
     def _kept(self, prediction: Prediction, tried: Any = None) -> LessonText:
         line = self._prediction_line(prediction)
         assert line is not None
-        return kept_text(prediction, line, tried, self.results.problem)
+        return kept_prediction_text(prediction, line, tried, self.results.problem)
 
     def _prediction_line(self, prediction: Prediction) -> LearnerLine | None:
         """Return the prediction that counts, or None."""
@@ -161,7 +161,7 @@ class Lesson(ShownInCell):
         for prediction in predictions:
             line = self._prediction_line(prediction)
             if line is None:
-                texts.append(predict_first(prediction))
+                texts.append(not_predicted_text(prediction))
                 continue
             if not self.results.events(self.plan.number, "reveal", prediction.name):
                 self._add("reveal", prediction.name)

@@ -81,7 +81,9 @@ def search_plan(runner: PlanRunner) -> Plan:
     """Search in files for the text that a prompt quotes, or for the word after *for*."""
     prompt = runner.prompt
     match = _TERM.search(prompt.prose)
-    quotes = [text for text in (*prompt.quotes, *prompt.backticked_texts) if text not in prompt.paths]
+    quotes = [
+        text for text in (*prompt.quotes, *prompt.backticked_texts) if text not in prompt.paths
+    ]
     term = next(iter(quotes), match[1].strip(".,;:?!") if match else "")
     if not term:
         return PlanAnswer(

@@ -113,7 +113,7 @@ class SessionReview(NotedSession):
     """Reviews one session.
 
     Responsibilities: hold the session's timeline, fit its ruler once, find its names once, and pass them to the reports.
-    No request is sent and no code is run; values derived from the log are passed to ``keep``, if it is given.
+    No request is sent and no code is run; values derived from the log are passed to ``keep_review``, if it is given.
     """
 
     def __init__(

@@ -235,7 +235,7 @@ export interface Ask {
 export interface AskCompaction {
   subagent?: string;
   ask: 'compaction';
-  /** The place of the compaction among the session's ``compact`` events. */
+  /** The index of the compaction among the session's ``compact`` events. */
   number: number;
   /** The price of the view, for the cost of fetching lost names again. */
   price?: string;
@@ -2717,7 +2717,7 @@ export interface SessionError {
   error: ErrorValue;
   message_id?: string;
 }
-/** What all questions say. */
+/** The field that all questions have. */
 export interface SessionQuery {
   /** The id of a session that calls of this one started, directly or through others, which is asked about instead. */
   subagent?: string;

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 
 from palimpsest.recordings.timeline.journal_timeline import timeline_of
 from palimpsest.transcript.timeline import Timeline
@@ -82,7 +82,7 @@ def _appending(requests: int, pause_seconds: int, shown: int) -> Timeline:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "made.jsonl"
         path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-        store, report = bring(path)
+        store, report = import_file(path)
     return timeline_of(store, report.sessions[0].id)
 
 

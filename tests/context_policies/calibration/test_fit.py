@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.context_policies.pi_session import pi_timeline
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
 
 from palimpsest.context_policies.calibration.fit import (
@@ -57,7 +57,7 @@ def test_unseen_items_and_remainder_are_the_reported_tokens_exactly() -> None:
 
 
 def test_a_session_without_usage_is_only_estimated(tmp_path: Path) -> None:
-    store, report = bring(sample("marshmallow-1867.traj", tmp_path))
+    store, report = import_file(sample("marshmallow-1867.traj", tmp_path))
     timeline = timeline_of(store, report.sessions[0].id)
 
     ruler = fit_ruler(timeline)
@@ -104,7 +104,7 @@ def appending(usages: list[int], tmp_path: Path, *, restarts: int = 0) -> Timeli
         last = f"a{place}"
     path = tmp_path / "made.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    store, report = bring(path)
+    store, report = import_file(path)
     return timeline_of(store, report.sessions[0].id)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.context_policies.calibration.made_usage import caching_session
 from tests.context_policies.pi_session import pi_timeline
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
 from tests.sample_size import sampled_cases
 
@@ -145,7 +145,7 @@ def test_a_cache_that_is_never_read_is_reproduced_as_one() -> None:
 
 @pytest.mark.soak  # with each commit the rows of a sweep over one are marked, below; this adds the table in all its forms
 def test_what_a_doubtful_replay_says_is_marked_and_says_why(tmp_path: Path) -> None:
-    store, report = bring(sample("inspect_plain.eval", tmp_path))
+    store, report = import_file(sample("inspect_plain.eval", tmp_path))
     timeline = timeline_of(store, report.sessions[0].id)
 
     compared = compare_policies(
@@ -168,7 +168,7 @@ def test_what_a_doubtful_replay_says_is_marked_and_says_why(tmp_path: Path) -> N
 
 
 def test_the_rows_of_a_sweep_over_a_doubtful_replay_are_marked(tmp_path: Path) -> None:
-    store, report = bring(sample("inspect_plain.eval", tmp_path))
+    store, report = import_file(sample("inspect_plain.eval", tmp_path))
     review = SessionReview(timeline_of(store, report.sessions[0].id), get, offline_price)
 
     table = review.sweep("sweagent.last_n.n", [2, 5]).table
@@ -178,7 +178,7 @@ def test_the_rows_of_a_sweep_over_a_doubtful_replay_are_marked(tmp_path: Path) -
 
 
 def test_a_recording_without_usage_has_no_proof(tmp_path: Path) -> None:
-    store, report = bring(sample("marshmallow-1867.traj", tmp_path))
+    store, report = import_file(sample("marshmallow-1867.traj", tmp_path))
 
     found = proof(timeline_of(store, report.sessions[0].id))
 

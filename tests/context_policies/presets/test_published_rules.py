@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.context_policies.made_timeline import Call, TimelineMaker
-from tests.context_policies.presets.test_presets import LONG, shown, turns
+from tests.context_policies.presets.test_presets import LONG, states_of, turns
 
 from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.presets.clearing import ClearThinking, ClearToolUses
@@ -33,7 +33,7 @@ def kept(timeline: Timeline, policy: ContextPolicy) -> list[str]:
     first = max(item.index for item in timeline.items if item.kind == "user")
     return [
         timeline.read(place)
-        for place, state in enumerate(shown(timeline, policy)[:first])
+        for place, state in enumerate(states_of(timeline, policy)[:first])
         if state not in ("summarised", "out")
     ]
 
@@ -137,7 +137,7 @@ def test_the_newest_five_results_of_its_tools_stay_after_a_pause() -> None:
     others = ["Task", "TodoWrite", "MultiEdit", "NotebookEdit", "mcp__a__b"]
     timeline = paused(*(Call(tool, LONG) for tool in [*tools, *others]))
 
-    states = shown(timeline, ClaudeCodeMicrocompact(), "output")
+    states = states_of(timeline, ClaudeCodeMicrocompact(), "output")
 
     assert states == ["cleared"] * 4 + ["whole"] * 5 + ["whole"] * len(others)
 
@@ -146,15 +146,15 @@ def test_one_result_stays_at_least() -> None:
     """``Math.max(1, keepRecent)``."""
     timeline = paused(*[Call("Read", LONG)] * 3)
 
-    assert shown(timeline, ClaudeCodeMicrocompact(keep_results=0), "output") == ["cleared"] * 2 + [
-        "whole"
-    ]
+    assert states_of(timeline, ClaudeCodeMicrocompact(keep_results=0), "output") == [
+        "cleared"
+    ] * 2 + ["whole"]
 
 
 def test_a_pause_is_counted_from_the_end_of_the_answer() -> None:
     timeline = paused(*[Call("Read", LONG)] * 6, pause=3_599)
 
-    assert set(shown(timeline, ClaudeCodeMicrocompact(), "output")) == {"whole"}
+    assert set(states_of(timeline, ClaudeCodeMicrocompact(), "output")) == {"whole"}
 
 
 # OpenCode's two compactions
@@ -162,7 +162,7 @@ def test_a_pause_is_counted_from_the_end_of_the_answer() -> None:
 
 def tail_of(timeline: Timeline, policy: Any) -> list[int]:
     """Return which items stay whole of those that were answered."""
-    states = shown(timeline, at_the_end(timeline, policy))
+    states = states_of(timeline, at_the_end(timeline, policy))
     newest = timeline.requests[-2].items
     return [place for place, state in enumerate(states[:newest]) if state == "whole"]
 
@@ -184,7 +184,7 @@ def test_opencode_keeps_the_longest_tail_of_messages_that_fits(tokens: int, firs
     timeline = turns(4, Call("bash", LONG), said=LONG)
     policy = OpenCodeCompact(keep_tokens=tokens, min_keep_tokens=1, keep_share=1.0, summary=10)
 
-    states = shown(timeline, at_the_end(timeline, policy))
+    states = states_of(timeline, at_the_end(timeline, policy))
 
     assert states == ["summarised"] * first + ["whole"] * (len(states) - first)
 
@@ -240,7 +240,7 @@ def test_anthropics_server_clears_the_oldest_uses_and_leaves_out_excluded_tools(
     timeline = touched(*calls)
     policy = ClearToolUses(trigger=1_000, keep_results=3, spared_tools=("web_search",))
 
-    assert shown(timeline, policy, "output") == ["cleared", "whole", "cleared", *["whole"] * 3]
+    assert states_of(timeline, policy, "output") == ["cleared", "whole", "cleared", *["whole"] * 3]
 
 
 def test_nothing_is_cleared_where_it_would_be_less_than_clear_at_least() -> None:
@@ -249,14 +249,16 @@ def test_nothing_is_cleared_where_it_would_be_less_than_clear_at_least() -> None
 
     for least, cleared in ((freed, 2), (freed + 1, 0)):
         policy = ClearToolUses(trigger=1_000, keep_results=3, at_least=least)
-        assert shown(timeline, policy, "output").count("cleared") == cleared
+        assert states_of(timeline, policy, "output").count("cleared") == cleared
 
 
 def test_clear_tool_inputs_empties_the_calls_as_well() -> None:
     timeline = touched(*[Call("read", LONG, (("text", LONG),))] * 4)
 
-    assert shown(timeline, ClearToolUses(trigger=1_000, clear_inputs=True), "call")[0] == "cleared"
-    assert shown(timeline, ClearToolUses(trigger=1_000), "call")[0] == "whole"
+    assert (
+        states_of(timeline, ClearToolUses(trigger=1_000, clear_inputs=True), "call")[0] == "cleared"
+    )
+    assert states_of(timeline, ClearToolUses(trigger=1_000), "call")[0] == "whole"
 
 
 def test_thinking_stays_of_the_newest_turns_that_have_some() -> None:
@@ -268,7 +270,7 @@ def test_thinking_stays_of_the_newest_turns_that_have_some() -> None:
     timeline = maker.made()
 
     for keep, left in ((1, 2), (2, 4), (10, 6)):
-        states = shown(timeline, ClearThinking(keep_turns=keep), "reasoning")
+        states = states_of(timeline, ClearThinking(keep_turns=keep), "reasoning")
         assert states == ["out"] * (6 - left) + ["whole"] * left
 
 
@@ -284,7 +286,7 @@ def test_a_compaction_on_a_server_drops_all_before_it() -> None:
 def test_openais_truncation_drops_the_least_from_the_front() -> None:
     timeline = touched(*[Call("read", LONG)] * 5)
     total = int(simulate(timeline, OpenAITruncation(), Ruler()).sizes[-1].total)
-    states = shown(timeline, OpenAITruncation(window=total - 1, measure="estimated"))
+    states = states_of(timeline, OpenAITruncation(window=total - 1, measure="estimated"))
 
     assert states[0] == "out"
     assert states.count("out") == 1

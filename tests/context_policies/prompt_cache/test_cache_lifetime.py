@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.context_policies.pi_session import pi_timeline
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 
 from palimpsest.context_policies.prompt_cache.cache_lifetime import cache_lifetime
 from palimpsest.context_policies.registry import get
@@ -58,7 +58,7 @@ def claude(
         last = f"a{place}"
     path = tmp_path / "claude.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    store, report = bring(path)
+    store, report = import_file(path)
     return timeline_of(store, report.sessions[0].id)
 
 

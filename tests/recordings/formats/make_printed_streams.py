@@ -37,10 +37,10 @@ PLAN = [{"step": "Read", "status": "completed"}, {"step": "Write", "status": "in
 PROMPT = "What is in a.txt, and how long is b.txt?"
 FAILS = "This is to fail."
 Json = dict[str, Any]
-ColumnSpec = tuple[str, Any]
+NamedContent = tuple[str, Any]
 
 
-def claude_answer(body: Json, project: str) -> list[ColumnSpec]:
+def claude_answer(body: Json, project: str) -> list[NamedContent]:
     """Return the kinds and contents of the next answer: texts, thoughts, or tools with their inputs."""
     messages, tools = body["messages"], [tool["name"] for tool in body.get("tools", [])]
     done = [
@@ -56,7 +56,7 @@ def claude_answer(body: Json, project: str) -> list[ColumnSpec]:
     if "Thank you" in last:
         return [("text", "You are welcome.")]
     if "Count the words" in json.dumps(messages[0]):
-        counting: list[ColumnSpec] = [
+        counting: list[NamedContent] = [
             ("text", "I count."),
             ("Read", {"file_path": f"{project}/b.txt"}),
         ]
@@ -115,7 +115,7 @@ def claude_events(body: Json, project: str, number: int) -> Iterator[Json]:
     yield {"type": "message_stop"}
 
 
-def codex_answer(body: Json) -> list[ColumnSpec]:
+def codex_answer(body: Json) -> list[NamedContent]:
     given = body["input"]
     asked = max(n for n, item in enumerate(given) if item.get("role") == "user")
     done = [item for item in given[asked:] if item.get("type") == "function_call"]
@@ -123,12 +123,12 @@ def codex_answer(body: Json) -> list[ColumnSpec]:
     if "Thank you" in json.dumps(given[asked]):
         return [("say", "You are welcome.")]
 
-    def shell(command: str) -> ColumnSpec:
+    def shell(command: str) -> NamedContent:
         if "exec_command" in names:
             return "exec_command", {"cmd": command}
         return "shell", {"command": ["bash", "-lc", command]}
 
-    script: dict[int, list[ColumnSpec]] = {
+    script: dict[int, list[NamedContent]] = {
         0: [
             ("think", "The file has to be read."),
             ("say", "I read both."),

@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.recordings.formats.imported import (
-    bring,
-    info,
-    kinds,
-    messages,
-    origin,
-    parts,
-    said,
-    sums,
+    all_messages,
+    all_parts,
+    count_kinds,
+    dialogue,
+    import_facts,
+    import_file,
+    session_info,
+    usage_sums,
 )
 from tests.recordings.formats.sample_files import sample
 
@@ -73,25 +73,27 @@ def written(path: Path, *records: dict[str, Any]) -> Path:
 def test_a_real_session_and_its_subagent_give_their_own_figures(tmp_path: Path) -> None:
     folder = sample("claude_code", tmp_path)
 
-    store, report = bring(folder / "cc1df109.jsonl")
+    store, report = import_file(folder / "cc1df109.jsonl")
 
     main, agent = report.sessions
     assert report.problems == ()
-    assert (sums(store, main.id).requests, sums(store, main.id).input) == (4, 130_151)
-    assert (sums(store, agent.id).requests, sums(store, agent.id).input) == (3, 66_063)
-    assert info(store, agent.id).parent_id == main.id
-    assert kinds(store, main.id)["tool completed"] == 8
-    assert kinds(store, agent.id)["tool completed"] == 12
-    assert origin(store, main.id)["format_version"] == "2.1.74"
+    assert (usage_sums(store, main.id).requests, usage_sums(store, main.id).input) == (4, 130_151)
+    assert (usage_sums(store, agent.id).requests, usage_sums(store, agent.id).input) == (3, 66_063)
+    assert session_info(store, agent.id).parent_id == main.id
+    assert count_kinds(store, main.id)["tool completed"] == 8
+    assert count_kinds(store, agent.id)["tool completed"] == 12
+    assert import_facts(store, main.id)["format_version"] == "2.1.74"
 
 
 def test_a_folder_brings_every_session_once(tmp_path: Path) -> None:
     folder = sample("claude_code", tmp_path)
 
-    store, report = bring(folder)
-    again = bring(folder, store)[1]
+    store, report = import_file(folder)
+    again = import_file(folder, store)[1]
 
-    found = sorted((sums(store, session.id).input, session.outcome) for session in report.sessions)
+    found = sorted(
+        (usage_sums(store, session.id).input, session.outcome) for session in report.sessions
+    )
     assert found == [(180, "new"), (66_063, "new"), (130_151, "new")]
     assert {session.outcome for session in again.sessions} == {"same"}
 
@@ -99,7 +101,7 @@ def test_a_folder_brings_every_session_once(tmp_path: Path) -> None:
 def test_a_compaction_hides_what_its_summary_replaced(tmp_path: Path) -> None:
     folder = sample("claude_code", tmp_path)
 
-    store, report = bring(folder / "compaction_session.jsonl")
+    store, report = import_file(folder / "compaction_session.jsonl")
 
     state = store.load(report.sessions[0].id)
     shown = View.of(state.messages(), state.decisions, store.get_blob).folded_messages()
@@ -124,12 +126,14 @@ def test_the_records_of_one_answer_are_one_request_with_the_last_usage(tmp_path:
         answer("a4", "r2", "msg_2", "Both are read."),
     )
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     [session] = report.sessions
-    assert said(store, session.id) == ["> Read both", "< I read.", "< Both are read."]
-    assert (sums(store, session.id).requests, sums(store, session.id).output) == (2, 14)
-    outputs = [part.state.output for part in parts(store, session.id) if isinstance(part, ToolPart)]  # type: ignore[union-attr]
+    assert dialogue(store, session.id) == ["> Read both", "< I read.", "< Both are read."]
+    assert (usage_sums(store, session.id).requests, usage_sums(store, session.id).output) == (2, 14)
+    outputs = [
+        part.state.output for part in all_parts(store, session.id) if isinstance(part, ToolPart)
+    ]  # type: ignore[union-attr]
     assert outputs == ["first", "second"]
 
 
@@ -144,13 +148,13 @@ def test_where_the_user_went_back_the_newest_way_is_the_session(tmp_path: Path) 
         answer("a3", "u3", "msg_3", "Gone another way"),
     )
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     main, branch = report.sessions
-    assert said(store, main.id) == ["> Begin", "< Begun", "> Another way", "< Gone another way"]
-    assert said(store, branch.id) == ["> Begin", "< Begun", "> One way", "< Gone one way"]
-    assert origin(store, branch.id)["branch_of"] == main.id
-    assert origin(store, branch.id)["branch_at"] == messages(store, branch.id)[1].id
+    assert dialogue(store, main.id) == ["> Begin", "< Begun", "> Another way", "< Gone another way"]
+    assert dialogue(store, branch.id) == ["> Begin", "< Begun", "> One way", "< Gone one way"]
+    assert import_facts(store, branch.id)["branch_of"] == main.id
+    assert import_facts(store, branch.id)["branch_at"] == all_messages(store, branch.id)[1].id
 
 
 def test_a_sidechain_in_the_same_file_is_a_child_of_its_call(tmp_path: Path) -> None:
@@ -165,13 +169,13 @@ def test_a_sidechain_in_the_same_file_is_a_child_of_its_call(tmp_path: Path) -> 
         answer("a2", "r1", "msg_2", "Found."),
     )
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     main, child = report.sessions
-    assert said(store, main.id) == ["> Look around", "<", "< Found."]
-    assert said(store, child.id) == ["> Find the tests", "< They are in tests/"]
-    assert info(store, child.id).parent_id == main.id
-    assert origin(store, child.id)["parent_call"] == "c1"
+    assert dialogue(store, main.id) == ["> Look around", "<", "< Found."]
+    assert dialogue(store, child.id) == ["> Find the tests", "< They are in tests/"]
+    assert session_info(store, child.id).parent_id == main.id
+    assert import_facts(store, child.id)["parent_call"] == "c1"
 
 
 def test_what_was_cleared_while_it_ran_is_a_decision(tmp_path: Path) -> None:
@@ -185,7 +189,7 @@ def test_what_was_cleared_while_it_ran_is_a_decision(tmp_path: Path) -> None:
         answer("a2", "x", "msg_2", "Done"),
     )
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     [decision] = store.load(report.sessions[0].id).decisions
     assert (decision.action, decision.numbers) == (
@@ -208,16 +212,16 @@ def test_what_the_program_wrote_is_not_the_users(tmp_path: Path) -> None:
         {"type": "ai-title", "aiTitle": "Review of the diff", "sessionId": "session"},
     )
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     [session] = report.sessions
-    told = messages(store, session.id)
+    told = all_messages(store, session.id)
     assert [message.info.by_engine for message in told[:3]] == [True, True, False]  # type: ignore[union-attr]
     error = told[3].info
     assert isinstance(error, AssistantMessage)
     assert error.error is not None
     assert error.error.message == "API Error: 529"
-    assert sums(store, session.id).requests == 0
+    assert usage_sums(store, session.id).requests == 0
     assert session.title == "Review of the diff"
 
 
@@ -242,9 +246,9 @@ def test_what_the_provider_ran_itself_is_a_call_of_its_own_with_its_result(tmp_p
         answer("a2", "a1", "m1", returned, "Three."),
     )
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
-    found_parts = parts(store, report.sessions[0].id)
+    found_parts = all_parts(store, report.sessions[0].id)
     (part,) = [found for found in found_parts if isinstance(found, ToolPart)]
     assert (part.metadata or {})["provider_executed"] is True
     assert part.state.status == "completed"
@@ -276,13 +280,13 @@ def test_the_subagents_of_a_workflow_are_children_of_its_call(tmp_path: Path) ->
     written(run / "agent-abc.jsonl", *SUBAGENT)
     written(run / "journal.jsonl", {"type": "started", "agentId": "abc"})
 
-    store, report = bring(path)
-    folder_report = bring(tmp_path)[1]
+    store, report = import_file(path)
+    folder_report = import_file(tmp_path)[1]
 
     main, child = report.sessions
-    assert said(store, child.id) == ["> Find the tests", "< They are in tests/"]
-    assert info(store, child.id).parent_id == main.id
-    assert origin(store, child.id)["parent_call"] == "c1"
+    assert dialogue(store, child.id) == ["> Find the tests", "< They are in tests/"]
+    assert session_info(store, child.id).parent_id == main.id
+    assert import_facts(store, child.id)["parent_call"] == "c1"
     assert [session.id for session in folder_report.sessions] == [main.id, child.id]
 
 
@@ -292,12 +296,12 @@ def test_a_subagents_file_beside_its_session_belongs_to_it(tmp_path: Path) -> No
     stray = [{**record, "sessionId": "another"} for record in SUBAGENT]
     written(tmp_path / "agent-def.jsonl", *stray)
 
-    store, report = bring(path)
-    folder_report = bring(tmp_path)[1]
+    store, report = import_file(path)
+    folder_report = import_file(tmp_path)[1]
 
     main, child = report.sessions
-    assert info(store, child.id).parent_id == main.id
-    assert said(store, child.id) == ["> Find the tests", "< They are in tests/"]
+    assert session_info(store, child.id).parent_id == main.id
+    assert dialogue(store, child.id) == ["> Find the tests", "< They are in tests/"]
     imported = [session.id for session in folder_report.sessions]
     assert len(imported) == len(set(imported)) == 3
     assert {main.id, child.id} < set(imported)
@@ -314,7 +318,7 @@ def test_a_long_queue_operation_before_a_session_hides_nothing(tmp_path: Path) -
     path = launching_session(tmp_path / "session.jsonl")
     path.write_text(json.dumps(queued) + "\n" + path.read_text())
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     [session] = report.sessions
-    assert said(store, session.id) == ["> Look around", "<", "< It runs."]
+    assert dialogue(store, session.id) == ["> Look around", "<", "< It runs."]

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 from tests.recordings.formats.imported import (
-    Sums,
-    bring,
-    kinds,
-    messages,
-    origin,
-    parts,
-    said,
-    sums,
+    UsageSums,
+    all_messages,
+    all_parts,
+    count_kinds,
+    dialogue,
+    import_facts,
+    import_file,
+    usage_sums,
 )
 from tests.recordings.formats.sample_files import sample
 from tests.recordings.money_recordings import written as money_recordings
@@ -54,11 +54,11 @@ def written(path: Path, *lines: dict[str, Any]) -> Path:
 
 
 def test_a_real_rollout_gives_its_own_figures(tmp_path: Path) -> None:
-    store, report = bring(sample("codex_rollout.jsonl", tmp_path))
+    store, report = import_file(sample("codex_rollout.jsonl", tmp_path))
 
     [session] = report.sessions
     assert report.problems == ()
-    assert sums(store, session.id) == Sums(
+    assert usage_sums(store, session.id) == UsageSums(
         requests=6,
         input=160_333,
         cached=90_368,
@@ -68,13 +68,13 @@ def test_a_real_rollout_gives_its_own_figures(tmp_path: Path) -> None:
         peak=42_519,
         cost=None,
     )
-    assert kinds(store, session.id)["user"] == 4
-    assert origin(store, session.id)["window"] == 258_400
-    system = store.get_blob(origin(store, session.id)["system"]["sha256"])
+    assert count_kinds(store, session.id)["user"] == 4
+    assert import_facts(store, session.id)["window"] == 258_400
+    system = store.get_blob(import_facts(store, session.id)["system"]["sha256"])
     assert system.startswith(b"You are Codex")
     answers = [
         message.info
-        for message in messages(store, session.id)
+        for message in all_messages(store, session.id)
         if isinstance(message.info, AssistantMessage)
     ]
     assert {answer.model.id for answer in answers} == {"openai/gpt-5.4"}
@@ -98,14 +98,14 @@ def test_the_items_of_one_answer_are_one_request(tmp_path: Path) -> None:
         usage(20),
     )  # fmt: skip
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     [session] = report.sessions
-    assert said(store, session.id)[2:] == ["> List", "< I list.", "< One file."]
-    assert (sums(store, session.id).requests, sums(store, session.id).input) == (2, 20)
-    by_program = [message.info.by_engine for message in messages(store, session.id)[:3]]  # type: ignore[union-attr]
+    assert dialogue(store, session.id)[2:] == ["> List", "< I list.", "< One file."]
+    assert (usage_sums(store, session.id).requests, usage_sums(store, session.id).input) == (2, 20)
+    by_program = [message.info.by_engine for message in all_messages(store, session.id)[:3]]  # type: ignore[union-attr]
     assert by_program == [True, True, False]
-    [tool] = [part for part in parts(store, session.id) if isinstance(part, ToolPart)]
+    [tool] = [part for part in all_parts(store, session.id) if isinstance(part, ToolPart)]
     assert isinstance(tool.state, ToolCompleted)
     assert (tool.tool, tool.state.input, tool.state.output) == ("shell", {"cmd": "ls"}, "a.py")
 
@@ -125,7 +125,7 @@ def test_a_compaction_keeps_what_its_new_history_holds(tmp_path: Path) -> None:
         message("user", "Third"),
     )
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     state = store.load(report.sessions[0].id)
     shown = View.of(state.messages(), state.decisions, store.get_blob).folded_messages()
@@ -156,11 +156,11 @@ def test_a_rollback_takes_turns_back_and_a_stop_is_said(tmp_path: Path) -> None:
         line("event_msg", type="turn_aborted", reason="interrupted"),
     )
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     [session] = report.sessions
-    assert said(store, session.id) == ["> First", "< One", "> Third", "< Half"]
-    last = messages(store, session.id)[-1].info
+    assert dialogue(store, session.id) == ["> First", "< One", "> Third", "< Half"]
+    last = all_messages(store, session.id)[-1].info
     assert isinstance(last, AssistantMessage)
     assert last.error == AbortedError()
     state = store.load(session.id)
@@ -206,17 +206,17 @@ def test_a_search_that_the_provider_ran_is_a_call_of_its_answer(tmp_path: Path) 
         usage(10),
     )
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     [session] = report.sessions
     assert report.problems == ()
-    calls = [part for part in parts(store, session.id) if isinstance(part, ToolPart)]
+    calls = [part for part in all_parts(store, session.id) if isinstance(part, ToolPart)]
     assert [(part.tool, part.state.input["query"]) for part in calls] == [
         ("web_search", "penguins")
     ] * 3
     assert all(is_provider_call(part) for part in calls)
     assert all(isinstance(part.state, ToolCompleted) for part in calls)
-    assert sums(store, session.id).requests == 1
+    assert usage_sums(store, session.id).requests == 1
 
 
 @pytest.mark.parametrize(
@@ -262,18 +262,18 @@ def test_whatever_the_provider_ran_is_a_call_with_what_is_known_of_it(
         message("assistant", "So."),
     )
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     [session] = report.sessions
     assert report.problems == ()
-    ran, ours = [part for part in parts(store, session.id) if isinstance(part, ToolPart)]
+    ran, ours = [part for part in all_parts(store, session.id) if isinstance(part, ToolPart)]
     assert (ran.tool, is_provider_call(ran), is_provider_call(ours)) == (tool, True, False)
     state = ran.state
     told = state.output if isinstance(state, ToolCompleted) else getattr(state, "error", None)
     assert told == output
     answers = [
         shown_message
-        for shown_message in messages(store, session.id)
+        for shown_message in all_messages(store, session.id)
         if isinstance(shown_message.info, AssistantMessage)
     ]
     assert len(answers) == 2

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.formats.imported import bring
-from tests.recordings.formats.reading import SAMPLES, input_tokens, only, recorded, requests, said
+from tests.recordings.formats.imported import import_file
+from tests.recordings.formats.reading import answers_of, input_tokens, line_of, only, read_all
+from tests.recordings.formats.sample_files import SAMPLES
 
 from palimpsest.recordings.formats.codex import CodexImporter
 from palimpsest.recordings.reading.recorded import (
@@ -29,7 +30,7 @@ OLD = {"workdir": "/w", "model": "gpt-5", "provider": "openai"}
 
 
 def read(path: Path) -> list[Recorded]:
-    found, reports = recorded(CodexImporter(), path)
+    found, reports = read_all(CodexImporter(), path)
     assert reports == []
     return found
 
@@ -44,13 +45,13 @@ def item(event: str = "item.completed", /, **fields: Any) -> Any:
 
 
 def calls(found: list[Recorded]) -> list[Call]:
-    return [part for answer in requests(found) for part in answer.parts if isinstance(part, Call)]
+    return [part for answer in answers_of(found) for part in answer.parts if isinstance(part, Call)]
 
 
 def test_items_up_to_a_result_are_one_answer() -> None:
     found = read(EVENTS)
 
-    assert [said(answer) for answer in requests(found)] == [
+    assert [line_of(answer) for answer in answers_of(found)] == [
         "I read both. shell()",
         "shell()",
         "apply_patch()",
@@ -81,7 +82,7 @@ def test_the_tokens_of_a_resumed_thread_are_not_added_to_those_before(tmp_path: 
 
     # Four requests with 10,000 tokens, then one with 5,000, which the program prints as 15,000.
     assert len(only(SessionBegin, found)) == 1
-    assert said(requests(found)[-1]) == "You are welcome."
+    assert line_of(answers_of(found)[-1]) == "You are welcome."
     assert len({message.id for message in only(MessageRead, found)}) == 5
     with open_recording(path) as recording:
         totals = recording[0].timeline.recorded_totals
@@ -95,7 +96,7 @@ def test_two_threads_in_one_file_are_two_sessions(tmp_path: Path) -> None:
     found = read(written(tmp_path / "a.jsonl", THREAD, text, other, text))
 
     assert [begin.id for begin in only(SessionBegin, found)] == ["t", "u"]
-    assert [message.id for message in requests(found)] == ["m1", "m1"]
+    assert [message.id for message in answers_of(found)] == ["m1", "m1"]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +163,7 @@ def test_each_change_of_a_plan_is_a_call_and_its_end_is_none(tmp_path: Path) -> 
 def test_the_first_versions_with_items_are_read(name: str, total: int | None) -> None:
     found = read(PRINTED / name)
 
-    assert [said(answer) for answer in requests(found)] == [
+    assert [line_of(answer) for answer in answers_of(found)] == [
         "I read both. shell()",
         "shell()",
         "update_plan()",
@@ -174,7 +175,7 @@ def test_the_first_versions_with_items_are_read(name: str, total: int | None) ->
 
 
 def test_a_failed_turn_has_its_error() -> None:
-    (answer,) = requests(read(PRINTED / "codex_failed.jsonl"))
+    (answer,) = answers_of(read(PRINTED / "codex_failed.jsonl"))
 
     assert answer.finish == "error"
     assert answer.error is not None
@@ -184,7 +185,7 @@ def test_a_failed_turn_has_its_error() -> None:
 def test_an_item_of_an_unknown_kind_is_named(tmp_path: Path) -> None:
     path = written(tmp_path / "a.jsonl", THREAD, item(type="new_kind"))
 
-    _, reports = recorded(CodexImporter(), path)
+    _, reports = read_all(CodexImporter(), path)
 
     assert reports == [
         "line 2: It is of the kind 'new_kind', which is not known, and was left out."
@@ -196,7 +197,7 @@ def test_older_versions_print_the_tokens_of_each_request(name: str) -> None:
     found = read(PRINTED / name)
     begin = only(SessionBegin, found)[0]
 
-    assert [said(message) for message in only(MessageRead, found)] == [
+    assert [line_of(message) for message in only(MessageRead, found)] == [
         "What is in a.txt, and how long is b.txt?",
         "I read both. shell() shell()",
         "update_plan()",
@@ -204,7 +205,7 @@ def test_older_versions_print_the_tokens_of_each_request(name: str) -> None:
         "It says alpha; b.txt was written.",
     ]
     assert input_tokens(found) == [1_000, 2_000, 3_000, 4_000]
-    assert requests(found)[1].usage == Usage(input=1_800, output=15, reasoning=5, cache_read=200)
+    assert answers_of(found)[1].usage == Usage(input=1_800, output=15, reasoning=5, cache_read=200)
     assert [result.output for result in only(ResultRead, found)][:2] == [
         "alpha\n",
         "cat: missing.txt: No such file or directory\n",
@@ -261,7 +262,7 @@ def test_calls_of_servers_in_older_versions(
 def test_what_an_older_version_printed_of_an_error_ends_the_answer(tmp_path: Path) -> None:
     failure = {"id": "0", "msg": {"type": "error", "message": "It fails."}}
 
-    (answer,) = requests(read(written(tmp_path / "a.jsonl", OLD, failure)))
+    (answer,) = answers_of(read(written(tmp_path / "a.jsonl", OLD, failure)))
 
     assert (answer.finish, answer.error) == ("error", "It fails.")
 
@@ -274,10 +275,10 @@ def test_a_cut_stream_grows(name: str, tmp_path: Path) -> None:
     more = (PRINTED / "codex_resumed.jsonl").read_text() if name == "codex.jsonl" else ""
     path = tmp_path / "one.jsonl"
     path.write_text("".join(lines[: end + 1]))
-    store, before = bring(path)
+    store, before = import_file(path)
 
     path.write_text("".join(lines) + more)
-    _, after = bring(path, store)
+    _, after = import_file(path, store)
 
     assert [session.outcome for session in before.sessions] == ["new"]
     assert [session.outcome for session in after.sessions] == ["updated"]

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 from tests.recordings.formats.imported import (
-    Sums,
-    bring,
-    info,
-    kinds,
-    messages,
-    origin,
-    parts,
-    said,
-    sums,
+    UsageSums,
+    all_messages,
+    all_parts,
+    count_kinds,
+    dialogue,
+    import_facts,
+    import_file,
+    session_info,
+    usage_sums,
 )
 from tests.recordings.formats.sample_files import sample
 
@@ -66,11 +66,11 @@ def written(path: Path, *entries: dict[str, Any], version: int = 3) -> Path:
 
 
 def test_a_real_session_gives_its_own_figures(tmp_path: Path) -> None:
-    store, report = bring(sample("pi_large_session.jsonl", tmp_path))
+    store, report = import_file(sample("pi_large_session.jsonl", tmp_path))
 
     [session] = report.sessions
     assert report.problems == ()
-    assert sums(store, session.id) == Sums(
+    assert usage_sums(store, session.id) == UsageSums(
         requests=439,
         input=47_526_750,
         cached=43_229_469,
@@ -80,20 +80,20 @@ def test_a_real_session_gives_its_own_figures(tmp_path: Path) -> None:
         peak=177_604,
         cost=30.3302,
     )
-    found = kinds(store, session.id)
+    found = count_kinds(store, session.id)
     assert (found["assistant"], found["user"]) == (453, 88)
     assert found["tool completed"] + found["tool error"] == 391
-    assert round(info(store, session.id).cost or 0, 4) == 30.3302
-    assert origin(store, session.id)["from"] == "pi"
+    assert round(session_info(store, session.id).cost or 0, 4) == 30.3302
+    assert import_facts(store, session.id)["from"] == "pi"
 
 
 @pytest.mark.soak  # with each commit a real session gives its own figures, beside it; this adds its thinking levels
 def test_thinking_levels_are_the_effort_of_their_requests(tmp_path: Path) -> None:
-    store, report = bring(sample("pi_large_session.jsonl", tmp_path))
+    store, report = import_file(sample("pi_large_session.jsonl", tmp_path))
 
     answers = [
         message.info
-        for message in messages(store, report.sessions[0].id)
+        for message in all_messages(store, report.sessions[0].id)
         if isinstance(message.info, AssistantMessage)
     ]
     changes = [pair for pair in itertools.pairwise(answers) if pair[0].model != pair[1].model]
@@ -103,11 +103,11 @@ def test_thinking_levels_are_the_effort_of_their_requests(tmp_path: Path) -> Non
 
 @pytest.mark.soak  # with each commit a real session gives its own figures, beside it; this adds its answers that were stopped
 def test_an_aborted_answer_says_so(tmp_path: Path) -> None:
-    store, report = bring(sample("pi_large_session.jsonl", tmp_path))
+    store, report = import_file(sample("pi_large_session.jsonl", tmp_path))
 
     errors = [
         message.info.error
-        for message in messages(store, report.sessions[0].id)
+        for message in all_messages(store, report.sessions[0].id)
         if isinstance(message.info, AssistantMessage) and message.info.error is not None
     ]
     assert len([error for error in errors if isinstance(error, AbortedError)]) == 21
@@ -115,7 +115,7 @@ def test_an_aborted_answer_says_so(tmp_path: Path) -> None:
 
 
 def test_a_file_of_pi_itself_shows_what_pi_would_send(tmp_path: Path) -> None:
-    store, report = bring(sample("pi_version_3.jsonl", tmp_path))
+    store, report = import_file(sample("pi_version_3.jsonl", tmp_path))
 
     main, branch = report.sessions
     assert report.problems == ()
@@ -135,17 +135,17 @@ def test_a_file_of_pi_itself_shows_what_pi_would_send(tmp_path: Path) -> None:
         "Keep both",
         "Kept.",
     ]
-    assert (sums(store, main.id).requests, sums(store, main.id).input) == (5, 700)
-    assert said(store, branch.id)[-2:] == ["> Delete both", "< I would rather not."]
+    assert (usage_sums(store, main.id).requests, usage_sums(store, main.id).input) == (5, 700)
+    assert dialogue(store, branch.id)[-2:] == ["> Delete both", "< I would rather not."]
     efforts = [
         message.info.model.variant
         for message in state.messages()
         if isinstance(message.info, AssistantMessage) and not message.info.summary
     ]
     assert efforts == ["medium", "medium", "high", "high", "high"]
-    [tool] = [part for part in parts(store, main.id) if isinstance(part, ToolPart)]
+    [tool] = [part for part in all_parts(store, main.id) if isinstance(part, ToolPart)]
     assert tool.metadata == {"gaps": ["The output was cut before it was recorded."]}
-    assert origin(store, main.id)["gaps"][0]["chars"] == 891
+    assert import_facts(store, main.id)["gaps"][0]["chars"] == 891
 
 
 def test_the_last_line_is_the_session_and_other_leaves_are_branches(tmp_path: Path) -> None:
@@ -160,11 +160,11 @@ def test_the_last_line_is_the_session_and_other_leaves_are_branches(tmp_path: Pa
         answer("g", "f", "Gone another way"),
     )
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     main, branch = report.sessions
-    summary = said(store, main.id)[2]
-    assert said(store, main.id) == [
+    summary = dialogue(store, main.id)[2]
+    assert dialogue(store, main.id) == [
         "> Begin",
         "< Begun",
         summary,
@@ -172,10 +172,10 @@ def test_the_last_line_is_the_session_and_other_leaves_are_branches(tmp_path: Pa
         "< Gone another way",
     ]
     assert "One way led nowhere." in summary
-    assert said(store, branch.id) == ["> Begin", "< Begun", "> One way", "< Gone one way"]
-    note = origin(store, branch.id)
+    assert dialogue(store, branch.id) == ["> Begin", "< Begun", "> One way", "< Gone one way"]
+    note = import_facts(store, branch.id)
     assert note["branch_of"] == main.id
-    assert note["branch_at"] == messages(store, branch.id)[1].id
+    assert note["branch_at"] == all_messages(store, branch.id)[1].id
 
 
 def test_a_compaction_hides_what_it_replaced(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def test_a_compaction_hides_what_it_replaced(tmp_path: Path) -> None:
         user("g", "f", "New question"),
     )  # fmt: skip
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     state = store.load(report.sessions[0].id)
     shown = View.of(state.messages(), state.decisions, store.get_blob).folded_messages()
@@ -211,14 +211,14 @@ def test_what_the_user_ran_is_told_and_what_is_kept_from_the_model_is_not(tmp_pa
         user("d", "c", "Now?"),
     )
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
-    assert said(store, report.sessions[0].id) == [
+    assert dialogue(store, report.sessions[0].id) == [
         "> Ran `ls`\n```\na.py\n```\n\nCommand exited with code 1",
         "> Remember",
         "> Now?",
     ]
-    origins = [message.info.by_engine for message in messages(store, report.sessions[0].id)]  # type: ignore[union-attr]
+    origins = [message.info.by_engine for message in all_messages(store, report.sessions[0].id)]  # type: ignore[union-attr]
     assert origins == [True, True, False]
 
 
@@ -228,10 +228,10 @@ def test_a_broken_line_costs_only_itself(tmp_path: Path) -> None:
     content.insert(2, '{"type": "message", "id": "x", ')
     path.write_text("\n".join(content))
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     assert report.problems == (Problem("broken.jsonl, line 3", "It is no JSON and was left out."),)
-    assert said(store, report.sessions[0].id) == ["> Begin", "< Begun"]
+    assert dialogue(store, report.sessions[0].id) == ["> Begin", "< Begun"]
 
 
 @pytest.mark.parametrize("broken", [1, 2, 3])
@@ -248,10 +248,10 @@ def test_what_follows_a_broken_line_stays_in_its_session(tmp_path: Path, broken:
     lines[broken] = lines[broken][:-5]
     path.write_text("\n".join(lines) + "\n")
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     assert [problem.what for problem in report.problems] == ["It is no JSON and was left out."]
-    told = [said(store, session.id) for session in report.sessions]
+    told = [dialogue(store, session.id) for session in report.sessions]
     lost = {1: "> Begin", 2: "< Begun", 3: "> Go on"}[broken]
     branches = (
         ["> Begin", "< Begun", "> Do it otherwise"],
@@ -263,7 +263,7 @@ def test_what_follows_a_broken_line_stays_in_its_session(tmp_path: Path, broken:
 def test_an_entry_that_no_broken_line_explains_begins_a_branch(tmp_path: Path) -> None:
     path = written(tmp_path / "lost.jsonl", user("a", None, "Begin"), user("c", "b", "Go on"))
 
-    _, report = bring(path)
+    _, report = import_file(path)
 
     assert [problem.what for problem in report.problems] == [
         "What it follows is missing; it begins a new branch."

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.formats.imported import messages, origin, said, sums
+from tests.recordings.formats.imported import all_messages, dialogue, import_facts, usage_sums
 
 from palimpsest.recordings.formats.built_in import REGISTRY
 from palimpsest.recordings.formats.pi import PiImporter
@@ -103,7 +103,9 @@ def requests_of(store: MemoryStore, session: str) -> list[str]:
     """Return the texts of the answers that count as requests of a session."""
     timeline = timeline_of(store, session)
     names = [request.id for request in timeline.requests]
-    shown = dict(zip([m.id for m in messages(store, session)], said(store, session), strict=True))
+    shown = dict(
+        zip([m.id for m in all_messages(store, session)], dialogue(store, session), strict=True)
+    )
     return [shown[name] for name in names]
 
 
@@ -113,19 +115,21 @@ def test_each_message_counts_in_the_first_session_that_holds_it(tmp_path: Path, 
 
     report = imported(store, made(tmp_path / "sessions", kind))
 
-    recorded = {str(origin(store, session.id)["id"]): session.id for session in report.sessions}
+    recorded = {
+        str(import_facts(store, session.id)["id"]): session.id for session in report.sessions
+    }
     counted = {name: requests_of(store, session) for name, session in recorded.items()}
     assert counted == {
         "one": ["< Answer a", "< Answer b", "< Answer c"],
         "two": ["< Answer d", "< Answer e"],
         "three": ["< Answer f"],
     }
-    assert sum(sums(store, session).input for session in recorded.values()) == 6 * 110
+    assert sum(usage_sums(store, session).input for session in recorded.values()) == 6 * 110
     assert timeline_of(store, recorded["three"]).gaps[-1] == (
         "Its first 10 messages with 5 requests are in session two too, and are counted there."
     )
     # All of it stays in the context, and turns are counted from the first one of the session's own.
-    assert len(said(store, recorded["three"])) == 12
+    assert len(dialogue(store, recorded["three"])) == 12
     assert [request.turn for request in timeline_of(store, recorded["two"]).requests] == [1, 2]
     assert {session.title for session in report.sessions} == {"Prompt a", "Prompt d", "Prompt f"}
 
@@ -137,7 +141,7 @@ def test_two_files_of_one_session_are_no_fork(tmp_path: Path) -> None:
 
     report = imported(store, tmp_path / "b.jsonl")
 
-    assert [sums(store, session.id).input for session in report.sessions] == [440]
+    assert [usage_sums(store, session.id).input for session in report.sessions] == [440]
 
 
 def test_sessions_that_begin_with_the_same_id_at_another_time_are_no_fork(tmp_path: Path) -> None:
@@ -147,7 +151,7 @@ def test_sessions_that_begin_with_the_same_id_at_another_time_are_no_fork(tmp_pa
 
     report = imported(store, tmp_path)
 
-    assert [sums(store, session.id).input for session in report.sessions] == [220, 220]
+    assert [usage_sums(store, session.id).input for session in report.sessions] == [220, 220]
 
 
 def test_a_branch_in_the_same_file_counts_only_its_own_requests(tmp_path: Path) -> None:
@@ -159,8 +163,8 @@ def test_a_branch_in_the_same_file_counts_only_its_own_requests(tmp_path: Path) 
 
     assert requests_of(store, main.id) == ["< Answer a", "< Answer x", "< Answer y"]
     assert requests_of(store, branch.id) == ["< Answer b", "< Answer c"]
-    assert sums(store, branch.id).input == 220
-    assert said(store, branch.id)[:2] == ["> Prompt a", "< Answer a"]
+    assert usage_sums(store, branch.id).input == 220
+    assert dialogue(store, branch.id)[:2] == ["> Prompt a", "< Answer a"]
 
 
 def test_a_cached_row_is_made_again_when_an_earlier_session_appears(tmp_path: Path) -> None:
@@ -191,7 +195,7 @@ def test_a_compaction_counts_in_the_first_session_that_holds_it(tmp_path: Path) 
         [event.kind for event in timeline_of(store, session.id).events] for session in (one, two)
     ]
     assert kinds == [["compact"], []]
-    assert sums(store, one.id).input - sums(store, two.id).input == 2 * 110 + 900
+    assert usage_sums(store, one.id).input - usage_sums(store, two.id).input == 2 * 110 + 900
     [summarised] = {
         transition.state
         for transition in timeline_of(store, two.id).transitions
@@ -258,7 +262,7 @@ def test_a_file_beside_it_that_cannot_be_read_costs_a_recording_nothing(
 
     [session] = imported(store, folder / "m.jsonl").sessions
 
-    assert sums(store, session.id).input == 5 * 110
+    assert usage_sums(store, session.id).input == 5 * 110
 
 
 def test_files_of_other_formats_beside_it_are_not_read_for_their_answers(

@@ -5,7 +5,7 @@ from operator import attrgetter
 from pathlib import Path
 
 import pytest
-from tests.recordings.import_journal.recordings import BEGIN, answer, called, result, tell, user
+from tests.recordings.import_journal.recordings import BEGIN, answer, load, read_call, result, user
 
 from palimpsest.recordings.reading.recorded import CompactionRead, Recorded, UsageRead
 from palimpsest.store.log.jsonl_store import JsonlStore
@@ -46,7 +46,7 @@ def turns(*, compacted: bool, at: Sequence[int] = (EARLY, LATE)) -> Iterator[Rec
                 f"c{number}", summary="Bills were counted.", keeps_from=f"u{number}"
             )
         yield user(f"u{number}", f"How deep is bill {number}?", 1_000 + number)
-        yield answer(f"a{number}", "I look.", called(f"call{number}"), created=1_000 + number)
+        yield answer(f"a{number}", "I look.", read_call(f"call{number}"), created=1_000 + number)
         if number != TURNS - 9:
             yield result(f"call{number}", f"{number} mm")
         yield UsageRead(f"a{max(number - 3, 0)}", Usage(input=number, output=2), cost=0.1 * number)
@@ -55,7 +55,7 @@ def turns(*, compacted: bool, at: Sequence[int] = (EARLY, LATE)) -> Iterator[Rec
 def imported(folder: Path, *values: Recorded) -> tuple[JsonlStore, str]:
     (folder / "project").mkdir(exist_ok=True)
     store = JsonlStore(open_project_folder(folder / "project"))
-    [session] = tell(store, folder, BEGIN, *values).sessions
+    [session] = load(store, folder, BEGIN, *values).sessions
     return store, session.id
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.formats.imported import bring, info
+from tests.recordings.formats.imported import import_file, session_info
 
 import palimpsest
 from palimpsest.review.recorded_sessions.stored_review import stored_review
@@ -102,7 +102,7 @@ def test_what_could_not_be_read_stays_with_an_imported_session(tmp_path: Path) -
     project = tmp_path / "project"
     project.mkdir()
     store = JsonlStore(open_project_folder(project))
-    _, report = bring(path, store)
+    _, report = import_file(path, store)
     name = report.sessions[0].id
     broken = "a.jsonl, line 4: It is no JSON and was left out."
 
@@ -115,13 +115,13 @@ def test_what_could_not_be_read_stays_with_an_imported_session(tmp_path: Path) -
     # The line was being written; where the file grew it is whole, and another is broken.
     recording(path, [RIGHT, RIGHT])
     path.write_text(path.read_text() + "{\n")
-    _, again = bring(path, JsonlStore(store.layout))
+    _, again = import_file(path, JsonlStore(store.layout))
     assert [session.outcome for session in again.sessions] == ["updated"]
     review = stored_review(JsonlStore(store.layout), name, lambda _model: None)
     assert [problem.sentence for problem in review.problems] == [
         "a.jsonl, line 6: It is no JSON and was left out."
     ]
 
-    _, same = bring(path, JsonlStore(store.layout))
+    _, same = import_file(path, JsonlStore(store.layout))
     assert [session.outcome for session in same.sessions] == ["same"]
-    assert (info(store, name).metadata or {})["imported"]["unread"]
+    assert (session_info(store, name).metadata or {})["imported"]["unread"]

@@ -5,9 +5,9 @@ from pathlib import Path
 from tests.context_policies.pi_session import pi_timeline
 from tests.harness.session import SessionHarness, ask
 from tests.recordings.decision_sessions import SCENES
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
-from tests.recordings.import_journal.recordings import BEGIN, answer, called, result, tell, user
+from tests.recordings.import_journal.recordings import BEGIN, answer, load, read_call, result, user
 
 from palimpsest.context.budget.request_tokens import MEDIA_TOKENS
 from palimpsest.model.script import calls, says
@@ -32,7 +32,7 @@ from palimpsest.transcript.timeline import Timeline
 
 def told(tmp_path: Path, *values: Recorded) -> Timeline:
     store = MemoryStore()
-    report = tell(store, tmp_path, BEGIN, *values)
+    report = load(store, tmp_path, BEGIN, *values)
     return timeline_of(store, report.sessions[0].id)
 
 
@@ -42,7 +42,7 @@ def test_calls_come_before_their_results_and_each_result_is_a_message_of_its_own
     timeline = told(
         tmp_path,
         user("u", "Look."),
-        answer("a", "I look.", called("one"), called("two")),
+        answer("a", "I look.", read_call("one"), read_call("two")),
         result("two", "second"),
         result("one", "first"),
         answer("b", "Done."),
@@ -94,7 +94,7 @@ def test_what_was_reduced_and_taken_back_is_known_from_the_request_on(tmp_path: 
     timeline = told(
         tmp_path,
         user("u1", "Look."),
-        answer("a1", called("one")),
+        answer("a1", read_call("one")),
         result("one", "a long output"),
         answer("a2", "Seen."),
         ReducedRead("one", "(1 line omitted)", "last_n"),
@@ -121,7 +121,9 @@ def test_what_was_reduced_and_taken_back_is_known_from_the_request_on(tmp_path: 
 
 
 def test_a_result_that_was_not_recorded_is_no_item(tmp_path: Path) -> None:
-    timeline = told(tmp_path, user("u", "Look."), answer("a", called("one")), answer("b", "Well."))
+    timeline = told(
+        tmp_path, user("u", "Look."), answer("a", read_call("one")), answer("b", "Well.")
+    )
 
     assert "output" not in [item.kind for item in timeline.items[: timeline.requests[1].items]]
 
@@ -131,7 +133,7 @@ def test_a_picture_weighs_what_the_engine_takes_it_for(tmp_path: Path) -> None:
     timeline = told(
         tmp_path,
         MessageRead("u", "user", (Text("See."), picture)),
-        answer("a", called("one")),
+        answer("a", read_call("one")),
         ResultRead("one", "drawn", media=(picture,)),
         answer("b", "Nice."),
     )
@@ -188,7 +190,7 @@ def test_the_golden_numbers_of_pi_come_from_the_timeline() -> None:
 
 
 def test_recorded_reductions_of_swe_agent_are_transitions(tmp_path: Path) -> None:
-    store, report = bring(sample("marshmallow-1867.traj", tmp_path))
+    store, report = import_file(sample("marshmallow-1867.traj", tmp_path))
     timeline = timeline_of(store, report.sessions[0].id)
 
     assert len(timeline.requests) == 13

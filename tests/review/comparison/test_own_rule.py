@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.context_policies.made_timeline import TimelineMaker
 from tests.context_policies.pi_session import pi_timeline
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
 from tests.sample_size import thinned
 
@@ -70,7 +70,7 @@ def recorded(name: str) -> tuple[Timeline, ...]:
 
 
 def read(path: Path) -> tuple[Timeline, ...]:
-    store, report = bring(path)
+    store, report = import_file(path)
     return tuple(timeline_of(store, session.id, counter) for session in report.sessions)
 
 

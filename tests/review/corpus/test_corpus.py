@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.frontends.command_line.command_line import run
-from tests.recordings.formats.sample_files import FOLDER
+from tests.recordings.formats.sample_files import SAMPLES
 from tests.review.corpus.corpus_folder import broken, recordings
 from tests.review.corpus.policies_of_others import EndsItsProcess
 from tests.sample_size import thinned
@@ -58,7 +58,7 @@ def test_one_row_a_session_with_the_recorded_figures(folder: Path) -> None:
 
 
 def test_a_capture_beside_recordings_is_named_and_counts_nothing_twice(tmp_path: Path) -> None:
-    captured = FOLDER / "captured_http"
+    captured = SAMPLES / "captured_http"
     both, alone = tmp_path / "both", tmp_path / "alone"
     shutil.copytree(captured / "transcript", both)
     alone.mkdir()

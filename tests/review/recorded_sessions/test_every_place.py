@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.formats.sample_files import FOLDER, sample
+from tests.recordings.formats.sample_files import SAMPLES, sample
 from tests.recordings.money_recordings import FACTS, RIGHT, written
 from tests.sample_size import sampled_cases
 
@@ -30,9 +30,9 @@ from palimpsest.review.timeline_view.view_values import TimelineView
 
 PRINTED = "printed"
 """A folder of recordings that are looked at one by one: several are of one session."""
-SAMPLES = sorted(
-    file.relative_to(FOLDER).as_posix().removesuffix(".xz")
-    for file in [*FOLDER.iterdir(), *(FOLDER / PRINTED).iterdir()]
+SAMPLE_NAMES = sorted(
+    file.relative_to(SAMPLES).as_posix().removesuffix(".xz")
+    for file in [*SAMPLES.iterdir(), *(SAMPLES / PRINTED).iterdir()]
     if file.name != PRINTED
 )
 SAMPLED = ("claude_code", "openhands_v0.jsonl", "otel_genai.jsonl", "pi_version_3.jsonl")
@@ -85,7 +85,7 @@ def test_a_made_recording_tells_one_number_everywhere(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sampled_cases(SAMPLES, *SAMPLED))
+@pytest.mark.parametrize("name", sampled_cases(SAMPLE_NAMES, *SAMPLED))
 def test_a_sample_tells_one_number_everywhere(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,7 +8,7 @@ from tests.context_policies.made_timeline import Call, TimelineMaker
 from tests.harness.session import ask
 from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harness, reads
 from tests.recordings.decision_sessions import SCENES
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
 from tests.recordings.formats.test_pi import answer, line, user, written
 from tests.review.request_contents.reviewed import pi_review, review_of
@@ -125,7 +125,7 @@ def test_fetching_again_what_was_needed_costs_a_request_for_each_source() -> Non
 def test_each_compact_event_of_a_recording_is_one_loss_at_its_place(
     tmp_path: Path, name: str
 ) -> None:
-    store, report = bring(sample(name, tmp_path))
+    store, report = import_file(sample(name, tmp_path))
     found = [review_of(store, session.id) for session in report.sessions]
 
     assert sum(told(loss) for loss in found) > 0
@@ -191,7 +191,7 @@ def test_a_recording_that_begins_with_a_summary_keeps_the_numbers_of_the_others(
         line("compaction", "e", "d", summary="A file was read.", firstKeptEntryId="d"),
         answer("f", "e", "I go on."),
     )
-    store, report = bring(path)
+    store, report = import_file(path)
     review = review_of(store, report.sessions[0].id)
 
     assert told(review) == 2

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
 from tests.review.request_contents.reviewed import review_of
 
@@ -132,7 +132,7 @@ def test_real_texts_lose_and_need_what_a_simple_count_finds(tmp_path: Path) -> N
         prompts[45] - 1: (prompts[40], "See package.json and README.md."),
     }
     lines = compacted(path, tmp_path / "compacted.jsonl", cuts)
-    store, report = bring(tmp_path / "compacted.jsonl")
+    store, report = import_file(tmp_path / "compacted.jsonl")
     first, second = review_of(store, report.sessions[0].id).compactions()
 
     places = [place for place, line in enumerate(lines) if line["type"] == "compaction"]

@@ -10,7 +10,7 @@ import pytest
 from tests.context_policies.made_timeline import Call, TimelineMaker
 from tests.harness.session import SessionHarness, ask, requested
 from tests.recordings.decision_sessions import SCENES, SOME_SCENES
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
 from tests.review.request_contents.reviewed import imported_review, pi_review, review_of
 from tests.sample_size import thinned
@@ -202,7 +202,7 @@ async def test_a_request_whose_contents_are_gone_is_shown_as_far_as_they_are_the
     ),
 )
 def test_requests_of_other_agents_are_shown_under_any_policy(name: str, tmp_path: Path) -> None:
-    store, report = bring(sample(name, tmp_path))
+    store, report = import_file(sample(name, tmp_path))
 
     for session in report.sessions:
         review = review_of(store, session.id)
@@ -297,7 +297,7 @@ def test_a_recording_without_usage_counts_the_system_prompt_that_came_with_it(
 
 
 def test_a_review_that_grows_counts_as_one_that_is_read_whole(tmp_path: Path) -> None:
-    store, report = bring(sample("marshmallow-1867.traj", tmp_path))
+    store, report = import_file(sample("marshmallow-1867.traj", tmp_path))
     session = report.sessions[0].id
     growing = GrowingReview(store, session, lambda _model: None, get)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
 
 from palimpsest.context_policies.registry import get
@@ -24,7 +24,7 @@ from palimpsest.transcript.errors import UserError
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> ViewAnswers:
     """The answers about a session of SWE-agent."""
-    store, report = bring(sample("marshmallow-1867.traj", tmp_path_factory.mktemp("swe")))
+    store, report = import_file(sample("marshmallow-1867.traj", tmp_path_factory.mktemp("swe")))
     timeline = timeline_of(store, report.sessions[0].id, counter)
     return ViewAnswers(SessionReview(timeline, get, lambda _model: None))
 
@@ -79,7 +79,7 @@ def test_the_view_and_its_tracks_are_those_that_a_kernel_answers(answers: ViewAn
 
 
 def test_of_a_summary_it_holds_what_was_chosen_too(tmp_path: Path) -> None:
-    store, report = bring(sample("cline", tmp_path))
+    store, report = import_file(sample("cline", tmp_path))
     timeline = timeline_of(store, report.sessions[0].id, counter)
     cline = ViewAnswers(SessionReview(timeline, get, lambda _model: None))
     told = {texts: read(cline, "raw", texts=texts)["compactions"] for texts in TEXT_CHOICES}

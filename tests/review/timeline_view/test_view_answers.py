@@ -7,7 +7,7 @@ import pytest
 from tests.context_policies.made_timeline import TimelineMaker
 from tests.context_policies.pi_session import pi_timeline
 from tests.recordings.decision_sessions import SCENES
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
 from tests.review.request_contents.reviewed import review_of
 from tests.sample_size import thinned
@@ -247,7 +247,7 @@ def test_the_saved_tables_name_kinds_and_money_as_the_inspector_does(pi: ViewAns
 
 
 def test_the_saved_picture_marks_where_items_were_cleared(tmp_path: Path) -> None:
-    store, report = bring(sample("marshmallow-1867.traj", tmp_path))
+    store, report = import_file(sample("marshmallow-1867.traj", tmp_path))
     timeline = timeline_of(store, report.sessions[0].id, counter)
     view = timeline_view(SessionReview(timeline, get, lambda _model: None))
 

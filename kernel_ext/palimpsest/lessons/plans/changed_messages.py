@@ -107,7 +107,7 @@ def check_first(sessions: LessonSessions, answer: object) -> CheckResult:
         names=("swe", "claude"),
         example="first_change",
         wrong=_wrong_first,
-        within=0,
+        tolerance=0,
     )
 
 

@@ -7,7 +7,7 @@ from palimpsest.lessons.exercise_checks import (
     COPIED,
     NOT_CALLABLE,
     NOTHING_RETURNED,
-    called,
+    call_answer,
     is_same,
 )
 from palimpsest.lessons.lesson_plan import (
@@ -177,7 +177,7 @@ def check_prefix(sessions: LessonSessions, answer: Any) -> CheckResult:
         raise UserError(NOT_CALLABLE.format(name="shared_prefix"))
     for pair in PAIRS:
         first, second = (sessions[name] for name in pair)
-        value = called(answer, first, second)
+        value = call_answer(answer, first, second)
         if value is None:
             return CheckResult(passed=False, sentence=NOTHING_RETURNED)
         if not is_same(value, shared_prefix(first, second), SUM_SHARE):

@@ -50,7 +50,7 @@ SEARCHED_LINES = 200
 """Number of first lines that are searched for the first model and its window."""
 ANSWER_TYPES = CALL_TYPES | {"reasoning"}
 NO_TOOLS = "The tools are not in the recording."
-COPIED_SENTENCE = "It may begin with requests of the session that began it; which request is its first own one is not recorded."
+COPIED_SENTENCE = "It may begin with requests of the session that began it; where its own requests begin is not recorded."
 HEADER_LOST = (
     "The header of the session is missing: its folder, version and instructions are not known."
 )

@@ -341,7 +341,7 @@ def _usage_of(match: re.Match[str]) -> tuple[Usage | None, bool]:
     With some libraries the sent tokens include the cached ones; cached tokens that are more than those are added.
     """
     groups = match.groups()
-    pairs = [(groups[place], groups[place + 1]) for place in range(0, len(groups), 2)]
+    pairs = [(groups[index], groups[index + 1]) for index in range(0, len(groups), 2)]
     sent, written, read, received = (_tokens(number, unit) for number, unit in pairs)
     prompt = sent if read + written <= sent else max(sent, written) + read
     usage = usage_of_whole_prompt(prompt, received, cache_read=read, cache_written=written)

@@ -401,10 +401,10 @@ class _KimiSession:
         if step is None or not (step.parts or usage):
             return
         parts = tuple(
-            replace(part, input=_input_of(step.arguments[place]))
+            replace(part, input=_input_of(step.arguments[index]))
             if isinstance(part, Call)
             else part
-            for place, part in enumerate(step.parts)
+            for index, part in enumerate(step.parts)
         )
         yield self._message(
             "assistant",

@@ -200,7 +200,8 @@ def compute_plan(runner: PlanRunner, spec: QuerySpec, notes: list[str]) -> Plan:
     else:
         text = result_text.table_text(spec, result)
     body = (
-        text or f"The result for {inline_code(spec.table.name)}:\n\n{text_block(result.shown_text, 40)}"
+        text
+        or f"The result for {inline_code(spec.table.name)}:\n\n{text_block(result.shown_text, 40)}"
     )
     answer = "\n\n".join([body, *notes])
     return PlanAnswer(answer, "The result answers the question; I read the numbers from it.")

@@ -144,7 +144,9 @@ def _describe(spec: QuerySpec) -> str:
     if len(columns) == 1:
         column = f"{rows}[{as_source(columns[0].key)}]"
         return (
-            f"{column}.describe()" if columns[0].is_numeric else f"{column}.value_counts(dropna=False)"
+            f"{column}.describe()"
+            if columns[0].is_numeric
+            else f"{column}.value_counts(dropna=False)"
         )
     table = f"{rows}[{key_list_source(columns)}]" if columns else rows
     lines = [f'print(len({rows}), "rows,", {table}.isna().sum().sum(), "missing values")']

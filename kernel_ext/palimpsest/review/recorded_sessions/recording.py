@@ -94,23 +94,23 @@ class Recording(Sequence[AnyReview]):
         return tuple(place for session_id in self.ids for place in self._store.problems(session_id))
 
     @overload
-    def __getitem__(self, place: int | str) -> AnyReview: ...
+    def __getitem__(self, key: int | str) -> AnyReview: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[AnyReview]: ...
+    def __getitem__(self, key: slice) -> Sequence[AnyReview]: ...
 
-    def __getitem__(self, place: int | str | slice) -> AnyReview | Sequence[AnyReview]:
+    def __getitem__(self, key: int | str | slice) -> AnyReview | Sequence[AnyReview]:
         """Return a session by its number from 0 or by its id; raises IndexError or NotFound."""
-        if isinstance(place, slice):
-            return [self._review(session_id) for session_id in self.ids[place]]
-        if isinstance(place, int):
-            if not -len(self) <= place < len(self):
+        if isinstance(key, slice):
+            return [self._review(session_id) for session_id in self.ids[key]]
+        if isinstance(key, int):
+            if not -len(self) <= key < len(self):
                 raise IndexError(
-                    f"The recording has no session {place}; {self._count_words()}, counted from 0."
+                    f"The recording has no session {key}; {self._count_words()}, counted from 0."
                 )
-            return self._review(self.ids[place])
-        if place not in self.ids:
-            raise NotFound(f"The recording has no session {place!r}; it has {', '.join(self.ids)}.")
-        return self._review(place)
+            return self._review(self.ids[key])
+        if key not in self.ids:
+            raise NotFound(f"The recording has no session {key!r}; it has {', '.join(self.ids)}.")
+        return self._review(key)
 
     def __len__(self) -> int:
         return len(self.ids)

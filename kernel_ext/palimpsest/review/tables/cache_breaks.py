@@ -82,8 +82,8 @@ class CacheBreaks(ShownAsTable):
     def __len__(self) -> int:
         return len(self.breaks)
 
-    def __getitem__(self, place: int) -> CacheBreak:
-        return self.breaks[place]
+    def __getitem__(self, index: int) -> CacheBreak:
+        return self.breaks[index]
 
     @property
     def cost(self) -> float:

@@ -95,9 +95,9 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
     """The cost of each request of the session itself."""
     runs: tuple[SubagentRun, ...]
 
-    def __getitem__(self, place: Any) -> Any:
+    def __getitem__(self, index: Any) -> Any:
         """Return a subagent by its number, from 0."""
-        return self.runs[place]
+        return self.runs[index]
 
     def __len__(self) -> int:
         return len(self.runs)
