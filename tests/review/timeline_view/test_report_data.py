@@ -91,7 +91,7 @@ def test_of_a_summary_it_holds_what_was_chosen_too(tmp_path: Path) -> None:
 
 
 def test_its_subagents_are_those_that_a_kernel_answers(tmp_path: Path) -> None:
-    store, report = bring(sample("claude_code_spotter", tmp_path))
+    store, report = import_file(sample("claude_code_spotter", tmp_path))
     kernel = SessionAnswers(store, report.sessions[0].id, offline_price)
     review = kernel.review()
 
