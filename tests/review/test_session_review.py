@@ -210,9 +210,12 @@ def test_each_request_is_at_the_price_of_its_own_model_and_length() -> None:
     assert track.facts.cost == pytest.approx(by_hand)
     assert sum(track.cost) == pytest.approx(recorded["cost"], rel=1e-3)
     assert raw["cost"] != recorded["cost"] or compared[0].sizes == compared[1].sizes
-    told = review.price().sentence
-    assert "Prices of b/dear: 10 / 1 / 12 / 50 (40 / 4 / 50 / 80 above 100,000 tokens) USD" in told
-    assert "; of a/cheap: 1 / 0.1 / 1.25 / 5, from" in told
+    price_sentence = review.price().sentence
+    assert (
+        "Prices of b/dear: 10 / 1 / 12 / 50 (40 / 4 / 50 / 80 above 100,000 tokens) USD"
+        in price_sentence
+    )
+    assert "; of a/cheap: 1 / 0.1 / 1.25 / 5, from" in price_sentence
 
 
 def test_a_price_that_is_not_known_and_a_policy_that_does_not_exist_get_one_sentence() -> None:

@@ -65,9 +65,9 @@ def _appending(requests: int, pause_seconds: int, shown: int) -> Timeline:
         {"type": "session", "version": 3, "id": "p", "timestamp": _at(0), "cwd": "/w"}
     ]
     last = None
-    for place in range(requests):
-        at = place * pause_seconds
-        ask, answer = f"u{place}", f"a{place}"
+    for number in range(requests):
+        at = number * pause_seconds
+        ask, answer = f"u{number}", f"a{number}"
         lines += [
             _message(ask, last, at, {"role": "user", "content": _text("abcd" * 500)}),
             _message(

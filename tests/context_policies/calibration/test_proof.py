@@ -118,7 +118,7 @@ def test_a_loss_that_nothing_explains_is_taken_into_every_replay() -> None:
     raw = simulate(timeline, None, ruler)
     pruned = simulate(timeline, get("sweagent.last_n", n=3), ruler)
 
-    assert [at for at, size in enumerate(raw.sizes) if size.is_taken and at] == [9]
+    assert [index for index, size in enumerate(raw.sizes) if size.is_taken and index] == [9]
     assert raw.sizes[9].read == pruned.sizes[9].read == 0
     assert raw.sizes[10].read > 0
     found = proof_of(timeline, ruler, UNIT_PRICES)
@@ -275,10 +275,10 @@ def test_what_is_taken_is_what_the_breaks_call_unexplained(name: str, tmp_path: 
 
 def test_the_sentence_ends_with_what_the_agents_own_rule_finds(spotter: SessionReview) -> None:
     own = spotter.own_rule()
-    told = (spotter.proof(), spotter.compare(["raw"]).proof)
+    proofs = (spotter.proof(), spotter.compare(["raw"]).proof)
 
     assert own is not None
-    for rows_of_proof in told:
+    for rows_of_proof in proofs:
         assert rows_of_proof.own_rule == own.sentence_end
         assert rows_of_proof.sentence.endswith(
             "; this agent's own rule found 1 of 1 compactions, at request 72."
@@ -461,7 +461,7 @@ def test_a_read_that_arrives_late_is_taken_and_counted_by_its_cause() -> None:
             "read more than the request before had sent",
         ),
         (
-            [Usage(input=20_000 * (3 if at % 2 else at + 1), output=3_000) for at in range(6)],
+            [Usage(input=20_000 * (3 if number % 2 else number + 1), output=3_000) for number in range(6)],
             "of which the recording shows about",
         ),
         ([Usage(input=tokens) for tokens in (100, 90_000, 200)], "Only 3 requests reported usage"),
@@ -482,7 +482,7 @@ def with_usages(timeline: Timeline, usages: Sequence[Usage | None]) -> Timeline:
     changed = zip(timeline.requests, usages, strict=True)
     return replace(
         timeline,
-        requests=tuple(replace(request, usage=told) for request, told in changed),
+        requests=tuple(replace(request, usage=proofs) for request, proofs in changed),
         earlier={},
     )
 
@@ -493,8 +493,8 @@ def test_two_models_that_take_turns_have_a_cache_and_a_ruler_each() -> None:
     models = ("anthropic/claude-opus-4-8", "anthropic/claude-haiku-4-5")
     usages = [
         Usage(cache_read=left, cache_write=2_000 if left else 20_000, output=500)
-        for at in range(20)
-        for left in [18_000 + 2_000 * (at // 2) if at > 1 else 0]
+        for number in range(20)
+        for left in [18_000 + 2_000 * (number // 2) if number > 1 else 0]
     ]
     requests = [replace(request, model=models[request.index % 2]) for request in timeline.requests]
     mixed = with_usages(replace(timeline, requests=tuple(requests)), usages)

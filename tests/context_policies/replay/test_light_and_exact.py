@@ -77,11 +77,11 @@ def exact(store: Store, messages: Messages, protect: int, minimum: int) -> list[
     policy = policy_with_changes(PRESETS["opencode-1.1"], changes)
     decisions: tuple[Decision, ...] = ()
     ends = [
-        place
-        for place, message in enumerate(messages)
+        index
+        for index, message in enumerate(messages)
         if isinstance(message.info, UserMessage)
-        and place
-        and isinstance(messages[place - 1].info, AssistantMessage)
+        and index
+        and isinstance(messages[index - 1].info, AssistantMessage)
     ]
     for end in ends:
         view = View.of(messages[:end], decisions, store.get_blob)

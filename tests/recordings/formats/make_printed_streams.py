@@ -143,7 +143,7 @@ def codex_answer(body: Json) -> list[NamedContent]:
 
 def codex_events(body: Json, number: int) -> Iterator[Json]:
     yield {"type": "response.created", "response": {"id": f"resp_{number}"}}
-    for place, (kind, what) in enumerate(codex_answer(body)):
+    for index, (kind, what) in enumerate(codex_answer(body)):
         item: Json
         if kind == "say":
             content = [{"type": "output_text", "text": what, "annotations": []}]
@@ -152,12 +152,12 @@ def codex_events(body: Json, number: int) -> Iterator[Json]:
             summary = [{"type": "summary_text", "text": what}]
             item = {"type": "reasoning", "summary": summary, "encrypted_content": "c2VjcmV0"}
         else:
-            call = f"call_{number}_{place}"
+            call = f"call_{number}_{index}"
             item = {"type": "function_call", "name": kind, "call_id": call}
             item |= {"arguments": json.dumps(what)}
-        item["id"] = f"item_{number}_{place}"
-        yield {"type": "response.output_item.added", "item": item, "output_index": place}
-        yield {"type": "response.output_item.done", "item": item, "output_index": place}
+        item["id"] = f"item_{number}_{index}"
+        yield {"type": "response.output_item.added", "item": item, "output_index": index}
+        yield {"type": "response.output_item.done", "item": item, "output_index": index}
     usage = {
         "input_tokens": 1_000 * number, "output_tokens": 20, "total_tokens": 1_000 * number + 20,
         "input_tokens_details": {"cached_tokens": 100 * number},
@@ -182,9 +182,9 @@ def gemini_chunks(body: Json, number: int) -> Iterator[Json]:
         "candidatesTokenCount": 20 + number, "thoughtsTokenCount": 5,
         "totalTokenCount": 1_000 * number + 25 + number,
     }  # fmt: skip
-    for place, content in enumerate(parts):
+    for index, content in enumerate(parts):
         candidate: Json = {"index": 0, "content": {"role": "model", "parts": content}}
-        if place == len(parts) - 1:
+        if index == len(parts) - 1:
             candidate["finishReason"] = "STOP"
         yield {"candidates": [candidate], "usageMetadata": usage, "responseId": f"r{number}"}
 

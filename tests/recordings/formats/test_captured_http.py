@@ -151,7 +151,7 @@ def test_a_har_and_the_lines_of_one_run_tell_the_same() -> None:
     of_har, _ = read_all(IMPORTER, CAPTURES / "claude_code.har")
     of_lines, _ = read_all(IMPORTER, CAPTURES / "claude_tap.jsonl")
 
-    def told(found: list[Recorded]) -> list[Any]:
+    def values_without_ids(found: list[Recorded]) -> list[Any]:
         return [
             (value.parts, value.usage, value.finish, value.captured_request)
             if isinstance(value, MessageRead)
@@ -159,7 +159,7 @@ def test_a_har_and_the_lines_of_one_run_tell_the_same() -> None:
             for value in found
         ]
 
-    assert told(of_har) == told(of_lines)
+    assert values_without_ids(of_har) == values_without_ids(of_lines)
 
 
 def test_the_lines_of_claude_trace_have_streams_and_whole_answers() -> None:
@@ -309,7 +309,9 @@ def test_what_was_said_before_the_capture_began_is_no_request(tmp_path: Path) ->
     [(_, values)] = sessions(found)
     assert [line_of(request) for request in answers_of(values)] == ["There is a file."]
     texts = [
-        (one.by_program, line_of(one)) for one in only(MessageRead, values) if one.role == "user"
+        (message.by_program, line_of(message))
+        for message in only(MessageRead, values)
+        if message.role == "user"
     ]
     assert texts == [(False, "One?"), (True, 'Bash {"command": "ls"}'), (True, "a.txt")]
 
@@ -323,7 +325,7 @@ def test_an_answer_that_breaks_off_is_kept_as_far_as_it_came(tmp_path: Path) -> 
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
         {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Ab"}},
     ]
-    stream = "".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in events)
+    stream = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
     path = write_har(
         tmp_path / "a.har",
         har_entry(
@@ -423,7 +425,7 @@ def test_answers_that_are_named_and_not_repeated_are_one_session(tmp_path: Path)
 
     [(begin, values)] = sessions(found)
     assert begin.system == "Be exact."
-    assert [line_of(one) for one in only(MessageRead, values)] == [
+    assert [line_of(message) for message in only(MessageRead, values)] == [
         "One?",
         "Answer 1.",
         "Two?",
@@ -558,8 +560,8 @@ def test_no_key_in_an_address_or_a_tool_reaches_a_file(tmp_path: Path) -> None:
     assert [problem.what for problem in report.problems] == [
         "Exchanges that are no requests to a model were left out: 1 POST api.example.com/…/send."
     ]
-    files = [one for one in project.rglob("*") if one.is_file()]
-    assert not [one for one in files if key.encode() in one.read_bytes()]
+    files = [path for path in project.rglob("*") if path.is_file()]
+    assert not [file for file in files if key.encode() in file.read_bytes()]
 
 
 # Through the front door

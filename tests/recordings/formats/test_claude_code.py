@@ -46,7 +46,7 @@ def answer(
         {"type": "text", "text": block} if isinstance(block, str) else block for block in blocks
     ]
     usage = {"input_tokens": 10, "cache_read_input_tokens": 90, "output_tokens": output}
-    held = {
+    message_fields = {
         "id": message,
         "role": "assistant",
         "model": "claude-sonnet-4-5",
@@ -54,18 +54,18 @@ def answer(
         "usage": usage,
         "stop_reason": "end_turn",
     }
-    return record("assistant", name, parent, message=held, **fields)
+    return record("assistant", name, parent, message=message_fields, **fields)
 
 
 def call(name: str, **given: Any) -> dict[str, Any]:
     return {"type": "tool_use", "id": name, "name": "Read", "input": given}
 
 
-def result(name: str, parent: str, called: str, words: str) -> dict[str, Any]:
-    return user(name, parent, [{"type": "tool_result", "tool_use_id": called, "content": words}])
+def result(name: str, parent: str, call: str, words: str) -> dict[str, Any]:
+    return user(name, parent, [{"type": "tool_result", "tool_use_id": call, "content": words}])
 
 
-def written(path: Path, *records: dict[str, Any]) -> Path:
+def write_file(path: Path, *records: dict[str, Any]) -> Path:
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     return path
 
@@ -115,7 +115,7 @@ def test_a_compaction_hides_what_its_summary_replaced(tmp_path: Path) -> None:
 
 
 def test_the_records_of_one_answer_are_one_request_with_the_last_usage(tmp_path: Path) -> None:
-    path = written(
+    path = write_file(
         tmp_path / "joined.jsonl",
         user("u", None, "Read both"),
         answer("a1", "u", "msg_1", "I read.", output=1),
@@ -138,7 +138,7 @@ def test_the_records_of_one_answer_are_one_request_with_the_last_usage(tmp_path:
 
 
 def test_where_the_user_went_back_the_newest_way_is_the_session(tmp_path: Path) -> None:
-    path = written(
+    path = write_file(
         tmp_path / "back.jsonl",
         user("u1", None, "Begin"),
         answer("a1", "u1", "msg_1", "Begun"),
@@ -159,7 +159,7 @@ def test_where_the_user_went_back_the_newest_way_is_the_session(tmp_path: Path) 
 
 def test_a_sidechain_in_the_same_file_is_a_child_of_its_call(tmp_path: Path) -> None:
     aside = {"isSidechain": True}
-    path = written(
+    path = write_file(
         tmp_path / "aside.jsonl",
         user("u1", None, "Look around"),
         answer("a1", "u1", "msg_1", call("c1", prompt="Find the tests")),
@@ -180,7 +180,7 @@ def test_a_sidechain_in_the_same_file_is_a_child_of_its_call(tmp_path: Path) -> 
 
 def test_what_was_cleared_while_it_ran_is_a_decision(tmp_path: Path) -> None:
     cleared = {"trigger": "auto", "compactedToolIds": ["c1", "unknown"]}
-    path = written(
+    path = write_file(
         tmp_path / "cleared.jsonl",
         user("u1", None, "Read"),
         answer("a1", "u1", "msg_1", call("c1")),
@@ -202,7 +202,7 @@ def test_what_was_cleared_while_it_ran_is_a_decision(tmp_path: Path) -> None:
 def test_what_the_program_wrote_is_not_the_users(tmp_path: Path) -> None:
     failed = answer("a1", "u3", "msg_1", "API Error: 529", isApiErrorMessage=True)
     failed["message"] |= {"model": "<synthetic>"}
-    path = written(
+    path = write_file(
         tmp_path / "program.jsonl",
         {"type": "summary", "summary": "Another session", "leafUuid": "none"},
         user("u1", None, "A note", isMeta=True),
@@ -215,9 +215,9 @@ def test_what_the_program_wrote_is_not_the_users(tmp_path: Path) -> None:
     store, report = import_file(path)
 
     [session] = report.sessions
-    told = all_messages(store, session.id)
-    assert [message.info.by_engine for message in told[:3]] == [True, True, False]  # type: ignore[union-attr]
-    error = told[3].info
+    messages = all_messages(store, session.id)
+    assert [message.info.by_engine for message in messages[:3]] == [True, True, False]  # type: ignore[union-attr]
+    error = messages[3].info
     assert isinstance(error, AssistantMessage)
     assert error.error is not None
     assert error.error.message == "API Error: 529"
@@ -239,7 +239,7 @@ def test_what_the_provider_ran_itself_is_a_call_of_its_own_with_its_result(tmp_p
         "encrypted_content": "EqgfCio",
     }
     returned = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [found]}
-    path = written(
+    path = write_file(
         tmp_path / "session.jsonl",
         user("u1", None, "How many?"),
         answer("a1", "u1", "m1", "I search.", used),
@@ -264,7 +264,7 @@ SUBAGENT = (
 def launching_session(path: Path) -> Path:
     """Write a session whose call starts a run of the tool Workflow, and return its path."""
     launched = result("r1", "a1", "c1", "Workflow launched")
-    return written(
+    return write_file(
         path,
         user("u1", None, "Look around"),
         answer("a1", "u1", "msg_1", {**call("c1"), "name": "Workflow"}),
@@ -277,8 +277,8 @@ def test_the_subagents_of_a_workflow_are_children_of_its_call(tmp_path: Path) ->
     path = launching_session(tmp_path / "session.jsonl")
     run = tmp_path / "session" / "subagents" / "workflows" / "wf_1"
     run.mkdir(parents=True)
-    written(run / "agent-abc.jsonl", *SUBAGENT)
-    written(run / "journal.jsonl", {"type": "started", "agentId": "abc"})
+    write_file(run / "agent-abc.jsonl", *SUBAGENT)
+    write_file(run / "journal.jsonl", {"type": "started", "agentId": "abc"})
 
     store, report = import_file(path)
     folder_report = import_file(tmp_path)[1]
@@ -292,9 +292,9 @@ def test_the_subagents_of_a_workflow_are_children_of_its_call(tmp_path: Path) ->
 
 def test_a_subagents_file_beside_its_session_belongs_to_it(tmp_path: Path) -> None:
     path = launching_session(tmp_path / "session.jsonl")
-    written(tmp_path / "agent-abc.jsonl", *SUBAGENT)
+    write_file(tmp_path / "agent-abc.jsonl", *SUBAGENT)
     stray = [{**record, "sessionId": "another"} for record in SUBAGENT]
-    written(tmp_path / "agent-def.jsonl", *stray)
+    write_file(tmp_path / "agent-def.jsonl", *stray)
 
     store, report = import_file(path)
     folder_report = import_file(tmp_path)[1]

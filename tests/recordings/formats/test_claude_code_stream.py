@@ -38,7 +38,7 @@ def read(path: Path) -> list[Recorded]:
     return found
 
 
-def written(path: Path, lines: list[Any]) -> Path:
+def write_file(path: Path, lines: list[Any]) -> Path:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path
 
@@ -84,8 +84,8 @@ def test_the_result_s_totals_are_those_of_all_requests_with_the_subagents() -> N
         TotalsRead(RecordedTotals(cost=0.04003125, input=56_515, cached=50_000, output=115))
     ]
     assert sum(prompts) == 56_515
-    told = "The recorded totals count the requests of its subagents, too."
-    assert [gap.sentence for gap in only(GapRead, found)].count(told) == 1
+    sentence = "The recorded totals count the requests of its subagents, too."
+    assert [gap.sentence for gap in only(GapRead, found)].count(sentence) == 1
     with open_recording(STREAM) as recording:
         assert recording[0].timeline.recorded_totals.input == 56_515
         (row,) = recording[0].subagents.table.records()
@@ -121,7 +121,7 @@ def test_a_last_answer_that_was_printed_itself_is_not_counted_twice(tmp_path: Pa
     answer = json.loads(json.dumps(next(line for line in LINES if line["type"] == "assistant")))
     answer["parent_tool_use_id"] = "toolu_2_0"
     answer["message"] |= {"id": "msg_4", "content": [{"type": "text", "text": "There are 3."}]}
-    path = written(tmp_path / "one.jsonl", [*LINES[:at], answer, *LINES[at:]])
+    path = write_file(tmp_path / "one.jsonl", [*LINES[:at], answer, *LINES[at:]])
 
     assert [line_of(found) for found in answers_of(read(path))][-2:] == ["Read()", "There are 3."]
 
@@ -167,7 +167,7 @@ def test_a_result_with_another_prompt_says_nothing_of_the_request(tmp_path: Path
     lines = [json.loads(line) for line in COMPACTION.read_text().splitlines()]
     assert lines[-1]["type"] == "result"
     lines[-1]["usage"]["input_tokens"] += 1
-    path = written(tmp_path / "one.jsonl", lines)
+    path = write_file(tmp_path / "one.jsonl", lines)
 
     assert only(UsageRead, read(path)) == []
 
@@ -205,7 +205,7 @@ def test_a_second_program_that_printed_to_the_same_file_adds_its_totals(
     again["modelUsage"] = {
         "m": {"inputTokens": 5, "outputTokens": 130, "cacheReadInputTokens": 60_000}
     }
-    path = written(tmp_path / "two.jsonl", [*LINES, again])
+    path = write_file(tmp_path / "two.jsonl", [*LINES, again])
 
     totals = only(TotalsRead, read(path))[-1].totals
     assert totals == RecordedTotals(
@@ -217,7 +217,9 @@ def test_turns_of_older_versions_are_added_up(tmp_path: Path) -> None:
     def older(line: Any, cost: float) -> Any:
         return {k: v for k, v in line.items() if k != "modelUsage"} | {"total_cost_usd": cost}
 
-    path = written(tmp_path / "old.jsonl", [*LINES[:-1], older(LINES[-1], 1), older(LINES[-1], 2)])
+    path = write_file(
+        tmp_path / "old.jsonl", [*LINES[:-1], older(LINES[-1], 1), older(LINES[-1], 2)]
+    )
 
     assert [value.totals for value in only(TotalsRead, read(path))] == [
         RecordedTotals(cost=1, input=28_808, cached=25_000, output=68),
@@ -256,7 +258,7 @@ def test_a_failed_request_has_its_error_and_no_tokens() -> None:
 
 
 def test_a_stream_whose_first_line_is_lost_is_recognised_and_read(tmp_path: Path) -> None:
-    path = written(tmp_path / "cut.jsonl", LINES[1:])
+    path = write_file(tmp_path / "cut.jsonl", LINES[1:])
     path.write_text('"Read"],"model":"x"}\n' + path.read_text())
 
     found, reports = read_all(ClaudeCodeImporter(), path)
@@ -266,7 +268,7 @@ def test_a_stream_whose_first_line_is_lost_is_recognised_and_read(tmp_path: Path
 
 
 def test_the_like_of_another_program_is_not_taken(tmp_path: Path) -> None:
-    path = written(
+    path = write_file(
         tmp_path / "other.jsonl",
         [
             {"type": "system", "subtype": "init", "cwd": "/w", "session_id": "s", "model": "m"},
@@ -282,7 +284,7 @@ def test_the_like_of_another_program_is_not_taken(tmp_path: Path) -> None:
 
 def test_many_tools_in_the_first_record_hide_no_session(tmp_path: Path) -> None:
     tools = [f"mcp__server__tool_{n}" for n in range(5_000)]
-    path = written(tmp_path / "many.jsonl", [{**LINES[0], "tools": tools}, *LINES[1:]])
+    path = write_file(tmp_path / "many.jsonl", [{**LINES[0], "tools": tools}, *LINES[1:]])
 
     begin = only(SessionBegin, read(path))[0]
 
@@ -292,16 +294,16 @@ def test_many_tools_in_the_first_record_hide_no_session(tmp_path: Path) -> None:
 
 
 def test_a_stream_that_was_cut_after_its_first_line_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path / "cut.jsonl", LINES[:1])
+    path = write_file(tmp_path / "cut.jsonl", LINES[:1])
 
     with pytest.raises(UserError, match=r"'cut\.jsonl' holds no message of Claude Code"):
         import_file(path)
 
 
 def test_a_prompt_that_was_not_printed_is_a_gap() -> None:
-    told = "The prompt is not in the recording."
+    sentence = "The prompt is not in the recording."
     counts = [
-        [gap.sentence for gap in only(GapRead, read(PRINTED / name))].count(told)
+        [gap.sentence for gap in only(GapRead, read(PRINTED / name))].count(sentence)
         for name in ("claude.jsonl", "claude_compaction.jsonl")
     ]
 

@@ -16,7 +16,7 @@ from tests.recordings.formats.imported import (
     usage_sums,
 )
 from tests.recordings.formats.sample_files import sample
-from tests.recordings.money_recordings import written as money_recordings
+from tests.recordings.money_recordings import write_recordings
 
 from palimpsest.context.visible_messages import View
 from palimpsest.recordings.formats.codex import CodexImporter
@@ -46,7 +46,7 @@ def usage(total: int, last: int = 10) -> dict[str, Any]:
     return line("event_msg", type="token_count", info=said_of)
 
 
-def written(path: Path, *lines: dict[str, Any]) -> Path:
+def write_file(path: Path, *lines: dict[str, Any]) -> Path:
     meta = line("session_meta", id="one", cwd="/home/ada", cli_version="0.115.0")
     context = line("turn_context", model="gpt-5.4", effort="high")
     path.write_text("".join(json.dumps(record) + "\n" for record in (meta, context, *lines)))
@@ -81,7 +81,7 @@ def test_a_real_rollout_gives_its_own_figures(tmp_path: Path) -> None:
 
 
 def test_the_items_of_one_answer_are_one_request(tmp_path: Path) -> None:
-    path = written(
+    path = write_file(
         tmp_path / "rollout.jsonl",
         message("developer", "Be careful"),
         message("user", "<environment_context>x</environment_context>"),
@@ -113,7 +113,7 @@ def test_the_items_of_one_answer_are_one_request(tmp_path: Path) -> None:
 def test_a_compaction_keeps_what_its_new_history_holds(tmp_path: Path) -> None:
     kept = message("user", "Second")["payload"]
     summary = message("user", "Summary: it went well")["payload"]
-    path = written(
+    path = write_file(
         tmp_path / "compacted.jsonl",
         message("user", "First"),
         message("assistant", "Answer one"),
@@ -141,7 +141,7 @@ def test_a_compaction_keeps_what_its_new_history_holds(tmp_path: Path) -> None:
 
 
 def test_a_rollback_takes_turns_back_and_a_stop_is_said(tmp_path: Path) -> None:
-    path = written(
+    path = write_file(
         tmp_path / "back.jsonl",
         message("user", "First"),
         message("assistant", "One"),
@@ -172,7 +172,7 @@ def test_a_rollback_takes_turns_back_and_a_stop_is_said(tmp_path: Path) -> None:
 def test_tokens_written_to_the_cache_and_the_tier_are_read(
     name: str, tier: str | None, tmp_path: Path
 ) -> None:
-    recorded = list(CodexImporter().read(money_recordings(tmp_path)[name], lambda *_: None))
+    recorded = list(CodexImporter().read(write_recordings(tmp_path)[name], lambda *_: None))
 
     (usage,) = (
         message.usage for message in recorded if isinstance(message, MessageRead) and message.usage
@@ -195,7 +195,7 @@ SEARCHED = {
 
 
 def test_a_search_that_the_provider_ran_is_a_call_of_its_answer(tmp_path: Path) -> None:
-    path = written(
+    path = write_file(
         tmp_path / "rollout-1.jsonl",
         message("user", "How many?"),
         line("response_item", type="reasoning", summary=[], encrypted_content="x"),
@@ -252,7 +252,7 @@ def test_a_search_that_the_provider_ran_is_a_call_of_its_answer(tmp_path: Path) 
 def test_whatever_the_provider_ran_is_a_call_with_what_is_known_of_it(
     item: dict[str, Any], tool: str, output: str, tmp_path: Path
 ) -> None:
-    path = written(
+    path = write_file(
         tmp_path / "rollout-1.jsonl",
         message("user", "Go."),
         line("response_item", **item, id="x_1"),
@@ -269,8 +269,10 @@ def test_whatever_the_provider_ran_is_a_call_with_what_is_known_of_it(
     ran, ours = [part for part in all_parts(store, session.id) if isinstance(part, ToolPart)]
     assert (ran.tool, is_provider_call(ran), is_provider_call(ours)) == (tool, True, False)
     state = ran.state
-    told = state.output if isinstance(state, ToolCompleted) else getattr(state, "error", None)
-    assert told == output
+    shown_output = (
+        state.output if isinstance(state, ToolCompleted) else getattr(state, "error", None)
+    )
+    assert shown_output == output
     answers = [
         shown_message
         for shown_message in all_messages(store, session.id)

@@ -35,7 +35,7 @@ def read(path: Path) -> list[Recorded]:
     return found
 
 
-def written(path: Path, *lines: Any) -> Path:
+def write_file(path: Path, *lines: Any) -> Path:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path
 
@@ -70,8 +70,12 @@ def test_no_request_gets_tokens_and_the_turn_s_are_a_total() -> None:
         TotalsRead(RecordedTotals(input=10_000, cached=1_000, output=80))
     ]
     gaps = " ".join(gap.sentence for gap in only(GapRead, found))
-    for told in ("The requests are not recorded", "The prompts, the model", "of the whole thread"):
-        assert told in gaps
+    for sentence in (
+        "The requests are not recorded",
+        "The prompts, the model",
+        "of the whole thread",
+    ):
+        assert sentence in gaps
 
 
 def test_the_tokens_of_a_resumed_thread_are_not_added_to_those_before(tmp_path: Path) -> None:
@@ -93,7 +97,7 @@ def test_two_threads_in_one_file_are_two_sessions(tmp_path: Path) -> None:
     other = THREAD | {"thread_id": "u"}
     text = item(type="agent_message", text="Yes.")
 
-    found = read(written(tmp_path / "a.jsonl", THREAD, text, other, text))
+    found = read(write_file(tmp_path / "a.jsonl", THREAD, text, other, text))
 
     assert [begin.id for begin in only(SessionBegin, found)] == ["t", "u"]
     assert [message.id for message in answers_of(found)] == ["m1", "m1"]
@@ -132,7 +136,7 @@ def test_two_threads_in_one_file_are_two_sessions(tmp_path: Path) -> None:
 def test_calls_of_other_kinds_have_their_tool_and_their_output(
     fields: Any, tool: str, output: str, tmp_path: Path
 ) -> None:
-    found = read(written(tmp_path / "a.jsonl", THREAD, item(**fields)))
+    found = read(write_file(tmp_path / "a.jsonl", THREAD, item(**fields)))
 
     assert [call.tool for call in calls(found)] == [tool]
     assert [result.output for result in only(ResultRead, found)] == [output]
@@ -148,7 +152,7 @@ def test_an_output_that_is_not_printed_is_a_gap() -> None:
 
 def test_each_change_of_a_plan_is_a_call_and_its_end_is_none(tmp_path: Path) -> None:
     plan = {"type": "todo_list", "items": [{"text": "Read", "completed": False}]}
-    path = written(
+    path = write_file(
         tmp_path / "a.jsonl",
         THREAD,
         item("item.started", **plan),
@@ -183,7 +187,7 @@ def test_a_failed_turn_has_its_error() -> None:
 
 
 def test_an_item_of_an_unknown_kind_is_named(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.jsonl", THREAD, item(type="new_kind"))
+    path = write_file(tmp_path / "a.jsonl", THREAD, item(type="new_kind"))
 
     _, reports = read_all(CodexImporter(), path)
 
@@ -245,7 +249,7 @@ def test_calls_of_servers_in_older_versions(
     result: Any, output: str, *, is_error: bool, tmp_path: Path
 ) -> None:
     called = {"call_id": "c", "invocation": {"server": "s", "tool": "find", "arguments": {}}}
-    path = written(
+    path = write_file(
         tmp_path / "a.jsonl",
         OLD,
         {"id": "0", "msg": {"type": "mcp_tool_call_begin", **called}},
@@ -262,7 +266,7 @@ def test_calls_of_servers_in_older_versions(
 def test_what_an_older_version_printed_of_an_error_ends_the_answer(tmp_path: Path) -> None:
     failure = {"id": "0", "msg": {"type": "error", "message": "It fails."}}
 
-    (answer,) = answers_of(read(written(tmp_path / "a.jsonl", OLD, failure)))
+    (answer,) = answers_of(read(write_file(tmp_path / "a.jsonl", OLD, failure)))
 
     assert (answer.finish, answer.error) == ("error", "It fails.")
 

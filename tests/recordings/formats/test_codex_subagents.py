@@ -121,11 +121,11 @@ def test_the_inspector_tells_them_and_their_requests_in_the_order_of_time(
 ) -> None:
     with open_recording(rollouts(version, tmp_path)[0]) as recording:
         first = recording[0]
-        told = timeline_view(first).subagents
-        assert [run.session for run in told] == [
+        subagents = timeline_view(first).subagents
+        assert [run.session for run in subagents] == [
             session.timeline.session for session in recording[1:]
         ]
-        assert [(run.request, run.requests) for run in told] == [(0, 2), (0, 1)]
+        assert [(run.request, run.requests) for run in subagents] == [(0, 2), (0, 1)]
         rows = first.requests_with_subagents.records()
         assert len(rows) == 5 + 2 + 1
         groups = itertools.groupby(rows, key=lambda row: row["request"])
@@ -139,15 +139,15 @@ def test_what_a_forked_one_was_shown_is_no_request_of_its_own(tmp_path: Path) ->
 
     forked = report.sessions[2].id
     assert (usage_sums(store, forked).requests, usage_sums(store, forked).input) == (1, 3_000)
-    told = dialogue(store, forked)
-    assert told[-1] == "< a.py, then b.py."
-    assert [text[0] for text in told].count("<") == 1
-    assert any(text == "> Look at the tests and the modules." for text in told)
-    assert any(text.startswith('> spawn_agent {"message": "Count the tests"') for text in told)
+    texts = dialogue(store, forked)
+    assert texts[-1] == "< a.py, then b.py."
+    assert [text[0] for text in texts].count("<") == 1
+    assert any(text == "> Look at the tests and the modules." for text in texts)
+    assert any(text.startswith('> spawn_agent {"message": "Count the tests"') for text in texts)
     by_program = [
         getattr(message.info, "by_engine", None) for message in all_messages(store, forked)
     ]
-    assert by_program == [True] * (len(told) - 1) + [None]
+    assert by_program == [True] * (len(texts) - 1) + [None]
 
 
 def test_a_folder_brings_each_of_them_once(tmp_path: Path) -> None:

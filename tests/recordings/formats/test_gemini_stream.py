@@ -33,7 +33,7 @@ def read(path: Path) -> list[Recorded]:
     return found
 
 
-def written(path: Path, lines: list[Any]) -> Path:
+def write_file(path: Path, lines: list[Any]) -> Path:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path
 
@@ -69,7 +69,7 @@ def test_a_result_that_was_displayed_as_nothing_is_a_gap() -> None:
 
 
 def test_a_run_that_resumed_the_chat_adds_its_tokens(tmp_path: Path) -> None:
-    found = read(written(tmp_path / "two.jsonl", [*LINES, *LINES]))
+    found = read(write_file(tmp_path / "two.jsonl", [*LINES, *LINES]))
 
     assert len(only(SessionBegin, found)) == 1
     assert only(TotalsRead, found)[-1].totals == RecordedTotals(input=6_000, cached=600, output=86)
@@ -144,7 +144,7 @@ def test_a_text_of_endless_pieces_is_not_stored_without_limit(
     monkeypatch.setattr(printed_answers, "MAX_TEXT_CHARS", 10)
     piece = {**LINES[2], "content": "12345"}
 
-    found = read(written(tmp_path / "long.jsonl", [*LINES[:2], *[piece] * 7]))
+    found = read(write_file(tmp_path / "long.jsonl", [*LINES[:2], *[piece] * 7]))
 
     assert [line_of(answer) for answer in answers_of(found)] == ["12345" * 3, "12345" * 3, "12345"]
 

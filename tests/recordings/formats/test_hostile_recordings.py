@@ -77,13 +77,13 @@ def test_values_of_any_type_cost_only_themselves(tmp_path: Path, name: str) -> N
 def test_a_path_in_a_recording_is_never_opened(tmp_path: Path) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("do not read")
-    told = sample("pi_version_3.jsonl", tmp_path)
-    header, *rest = told.read_text(encoding="utf-8").splitlines()
+    path = sample("pi_version_3.jsonl", tmp_path)
+    header, *rest = path.read_text(encoding="utf-8").splitlines()
     begin = json.loads(header) | {"parentSession": str(secret), "cwd": str(tmp_path)}
-    told.write_text("\n".join([json.dumps(begin), *rest]), encoding="utf-8")
+    path.write_text("\n".join([json.dumps(begin), *rest]), encoding="utf-8")
     (folder := tmp_path / "project").mkdir()
 
-    import_file(told, JsonlStore(open_project_folder(folder)))
+    import_file(path, JsonlStore(open_project_folder(folder)))
 
     written = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
     assert b"do not read" not in written

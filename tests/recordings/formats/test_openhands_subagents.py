@@ -91,13 +91,13 @@ def test_a_link_and_a_broken_one_cost_only_themselves(tmp_path: Path) -> None:
     _, report = import_file(folder)
 
     assert len(report.sessions) == 4
-    told = {
+    results = {
         problem.where.removeprefix("openhands_subagents, "): problem.what
         for problem in report.problems
     }
-    assert told["subagents/link"] == "It is no conversation and was left out."
-    assert told["subagents/broken/event-00000-x.json"].startswith("It cannot be read as JSON")
-    assert "holds no events" in told["subagents/empty"]
+    assert results["subagents/link"] == "It is no conversation and was left out."
+    assert results["subagents/broken/event-00000-x.json"].startswith("It cannot be read as JSON")
+    assert "holds no events" in results["subagents/empty"]
 
 
 @pytest.mark.slow

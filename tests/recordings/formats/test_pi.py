@@ -53,7 +53,7 @@ def answer(name: str, parent: str, *content: Any) -> dict[str, Any]:
     return line("message", name, parent, message=message)
 
 
-def written(path: Path, *entries: dict[str, Any], version: int = 3) -> Path:
+def write_file(path: Path, *entries: dict[str, Any], version: int = 3) -> Path:
     header = {
         "type": "session",
         "version": version,
@@ -149,7 +149,7 @@ def test_a_file_of_pi_itself_shows_what_pi_would_send(tmp_path: Path) -> None:
 
 
 def test_the_last_line_is_the_session_and_other_leaves_are_branches(tmp_path: Path) -> None:
-    path = written(
+    path = write_file(
         tmp_path / "tree.jsonl",
         user("a", None, "Begin"),
         answer("b", "a", "Begun"),
@@ -179,7 +179,7 @@ def test_the_last_line_is_the_session_and_other_leaves_are_branches(tmp_path: Pa
 
 
 def test_a_compaction_hides_what_it_replaced(tmp_path: Path) -> None:
-    path = written(
+    path = write_file(
         tmp_path / "compacted.jsonl",
         user("a", None, "Old question"),
         answer("b", "a", "Old answer"),
@@ -202,11 +202,11 @@ def test_a_compaction_hides_what_it_replaced(tmp_path: Path) -> None:
 
 
 def test_what_the_user_ran_is_told_and_what_is_kept_from_the_model_is_not(tmp_path: Path) -> None:
-    told = {"role": "bashExecution", "command": "ls", "output": "a.py", "exitCode": 1}
-    path = written(
+    record = {"role": "bashExecution", "command": "ls", "output": "a.py", "exitCode": 1}
+    path = write_file(
         tmp_path / "bash.jsonl",
-        line("message", "a", None, message=told),
-        line("message", "b", "a", message={**told, "excludeFromContext": True}),
+        line("message", "a", None, message=record),
+        line("message", "b", "a", message={**record, "excludeFromContext": True}),
         line("custom_message", "c", "b", customType="notes", content="Remember", display=True),
         user("d", "c", "Now?"),
     )
@@ -223,7 +223,9 @@ def test_what_the_user_ran_is_told_and_what_is_kept_from_the_model_is_not(tmp_pa
 
 
 def test_a_broken_line_costs_only_itself(tmp_path: Path) -> None:
-    path = written(tmp_path / "broken.jsonl", user("a", None, "Begin"), answer("b", "a", "Begun"))
+    path = write_file(
+        tmp_path / "broken.jsonl", user("a", None, "Begin"), answer("b", "a", "Begun")
+    )
     content = path.read_text().splitlines()
     content.insert(2, '{"type": "message", "id": "x", ')
     path.write_text("\n".join(content))
@@ -243,7 +245,7 @@ def test_what_follows_a_broken_line_stays_in_its_session(tmp_path: Path, broken:
         answer("d", "c", "Done"),
         user("e", "b", "Do it otherwise"),
     ]
-    path = written(tmp_path / "broken.jsonl", *entries)
+    path = write_file(tmp_path / "broken.jsonl", *entries)
     lines = path.read_text().splitlines()
     lines[broken] = lines[broken][:-5]
     path.write_text("\n".join(lines) + "\n")
@@ -251,17 +253,17 @@ def test_what_follows_a_broken_line_stays_in_its_session(tmp_path: Path, broken:
     store, report = import_file(path)
 
     assert [problem.what for problem in report.problems] == ["It is no JSON and was left out."]
-    told = [dialogue(store, session.id) for session in report.sessions]
+    record = [dialogue(store, session.id) for session in report.sessions]
     lost = {1: "> Begin", 2: "< Begun", 3: "> Go on"}[broken]
     branches = (
         ["> Begin", "< Begun", "> Do it otherwise"],
         ["> Begin", "< Begun", "> Go on", "< Done"],
     )
-    assert told == [[text for text in branch if text != lost] for branch in branches]
+    assert record == [[text for text in branch if text != lost] for branch in branches]
 
 
 def test_an_entry_that_no_broken_line_explains_begins_a_branch(tmp_path: Path) -> None:
-    path = written(tmp_path / "lost.jsonl", user("a", None, "Begin"), user("c", "b", "Go on"))
+    path = write_file(tmp_path / "lost.jsonl", user("a", None, "Begin"), user("c", "b", "Go on"))
 
     _, report = import_file(path)
 
@@ -275,14 +277,14 @@ def test_the_first_message_kept_is_the_first_one_at_or_after_an_entry(*, has_ids
     chance, kept = random.Random(3), KeptMessages()
     expected: dict[object, str | None] = {}
     waiting: list[object] = []
-    for place in range(1, 400):
-        name = f"e{place}" if has_ids else place
+    for number in range(1, 400):
+        name = f"e{number}" if has_ids else number
         kept.add_entry(name)
         expected[name] = None
         waiting.append(name)
         if chance.random() < 0.4:
-            kept.add_message(f"m{place}")
-            expected |= dict.fromkeys(waiting, f"m{place}")
+            kept.add_message(f"m{number}")
+            expected |= dict.fromkeys(waiting, f"m{number}")
             waiting = []
 
     kept.add_entry(last := "e400" if has_ids else 400)

@@ -73,7 +73,7 @@ def pi_copy(session: str, rows: Rows) -> Rows:
     return [{**rows[0], "id": session}, *rows[1:]]
 
 
-def written(path: Path, *rows: Rows) -> Path:
+def write_file(path: Path, *rows: Rows) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{json.dumps(row)}\n" for part in rows for row in part))
     return path
@@ -91,7 +91,7 @@ def made(folder: Path, kind: str) -> Path:
         third = claude_copy("three", second) + claude("three", "f", after="ae", second=40)
     # The names do not give the order away.
     for name, rows in (("z", first), ("m", second), ("a", third)):
-        written(folder / f"{name}.jsonl", rows)
+        write_file(folder / f"{name}.jsonl", rows)
     return folder
 
 
@@ -136,8 +136,8 @@ def test_each_message_counts_in_the_first_session_that_holds_it(tmp_path: Path, 
 
 def test_two_files_of_one_session_are_no_fork(tmp_path: Path) -> None:
     store = MemoryStore()
-    written(tmp_path / "a.jsonl", claude("one", "abc"))
-    written(tmp_path / "b.jsonl", claude("one", "abcd"))
+    write_file(tmp_path / "a.jsonl", claude("one", "abc"))
+    write_file(tmp_path / "b.jsonl", claude("one", "abcd"))
 
     report = imported(store, tmp_path / "b.jsonl")
 
@@ -146,8 +146,8 @@ def test_two_files_of_one_session_are_no_fork(tmp_path: Path) -> None:
 
 def test_sessions_that_begin_with_the_same_id_at_another_time_are_no_fork(tmp_path: Path) -> None:
     store = MemoryStore()
-    written(tmp_path / "a.jsonl", pi("one", "ab"))
-    written(tmp_path / "b.jsonl", pi("two", "ab", second=9))
+    write_file(tmp_path / "a.jsonl", pi("one", "ab"))
+    write_file(tmp_path / "b.jsonl", pi("two", "ab", second=9))
 
     report = imported(store, tmp_path)
 
@@ -157,7 +157,7 @@ def test_sessions_that_begin_with_the_same_id_at_another_time_are_no_fork(tmp_pa
 def test_a_branch_in_the_same_file_counts_only_its_own_requests(tmp_path: Path) -> None:
     store = MemoryStore()
     rows = pi("one", "abc") + pi("one", "xy", after="aa", second=30)[1:]
-    path = written(tmp_path / "a.jsonl", rows)
+    path = write_file(tmp_path / "a.jsonl", rows)
 
     main, branch = imported(store, path).sessions
 
@@ -186,8 +186,10 @@ def test_a_compaction_counts_in_the_first_session_that_holds_it(tmp_path: Path) 
         "summary": "So far", "firstKeptEntryId": "ub", "tokensBefore": 500, "usage": usage,
     }  # fmt: skip
     first = [*pi("one", "ab"), compaction, *pi("one", "c", after="k", second=10)[1:]]
-    written(tmp_path / "a.jsonl", first)
-    written(tmp_path / "b.jsonl", pi_copy("two", first), pi("two", "d", after="ac", second=20)[1:])
+    write_file(tmp_path / "a.jsonl", first)
+    write_file(
+        tmp_path / "b.jsonl", pi_copy("two", first), pi("two", "d", after="ac", second=20)[1:]
+    )
 
     one, two = imported(store, tmp_path).sessions
 
@@ -206,8 +208,8 @@ def test_a_compaction_counts_in_the_first_session_that_holds_it(tmp_path: Path) 
 
 def test_two_recordings_with_one_id_are_told_apart_by_their_files(tmp_path: Path) -> None:
     store = MemoryStore()
-    written(tmp_path / "first run.jsonl", pi("one", "ab"))
-    written(tmp_path / "second run.jsonl", pi("one", "xy", second=9))
+    write_file(tmp_path / "first run.jsonl", pi("one", "ab"))
+    write_file(tmp_path / "second run.jsonl", pi("one", "xy", second=9))
 
     first, second = imported(store, tmp_path).sessions
 
@@ -240,7 +242,7 @@ def test_a_branch_that_leaves_after_a_result_keeps_its_requests(tmp_path: Path) 
     rows += [other, {**rows[5], "id": "ax", "parentId": "ux"}]
 
     store = MemoryStore()
-    main, branch = imported(store, written(tmp_path / "a.jsonl", rows)).sessions
+    main, branch = imported(store, write_file(tmp_path / "a.jsonl", rows)).sessions
 
     assert requests_of(store, main.id) == ["<", "< Answer b"]  # the first one only calls
     assert requests_of(store, branch.id) == ["< Answer b", "< Answer c"]
@@ -276,7 +278,7 @@ def test_files_of_other_formats_beside_it_are_not_read_for_their_answers(
         return beginning(self, path)
 
     monkeypatch.setattr(PiImporter, "session_beginning", noted)
-    written(tmp_path / "a.jsonl", pi("one", "ab"))
+    write_file(tmp_path / "a.jsonl", pi("one", "ab"))
     (tmp_path / "events.jsonl").write_text('{"event": "start"}\n' * 1_000)
 
     imported(MemoryStore(), tmp_path / "a.jsonl")

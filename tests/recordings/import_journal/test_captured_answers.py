@@ -57,7 +57,7 @@ def bring_with(path: Path, captured: Path) -> tuple[Store, ImportReport]:
 
 def totals(store: Store, ids: list[str]) -> tuple[int, int]:
     """Return the requests with usage, and the tokens of their prompts."""
-    made = [usage_sums(store, one) for one in ids]
+    made = [usage_sums(store, session_id) for session_id in ids]
     return sum(one.requests for one in made), sum(one.input for one in made)
 
 
@@ -65,14 +65,14 @@ def test_in_a_folder_each_request_counts_once(tmp_path: Path) -> None:
     alone, captured = import_file(CAPTURES / "claude_code.har")
     together, report = import_file(folder(tmp_path / "both", "claude_code.har"))
 
-    assert [import_facts(together, one.id)["from"] for one in report.sessions] == [
+    assert [import_facts(together, session.id)["from"] for session in report.sessions] == [
         "claude-code",
         "claude-code",
         "captured-http",
         "captured-http",
     ]
-    assert totals(together, [one.id for one in report.sessions]) == totals(
-        alone, [one.id for one in captured.sessions]
+    assert totals(together, [session.id for session in report.sessions]) == totals(
+        alone, [session.id for session in captured.sessions]
     )
     assert [problem.what for problem in report.problems] == [f"{SHOWN_ELSEWHERE} 5."]
 
@@ -93,7 +93,7 @@ def test_two_captures_of_one_run_and_its_transcript_count_once(tmp_path: Path) -
 
 def test_the_transcript_shows_what_was_sent_and_says_so() -> None:
     entries = json.loads((CAPTURES / "claude_code.har").read_text())["log"]["entries"]
-    bodies = [json.loads(one["request"]["postData"]["text"]) for one in entries]
+    bodies = [json.loads(entry["request"]["postData"]["text"]) for entry in entries]
     main = [body for body in bodies if len(body["tools"]) == 25]
 
     with open_recording(TRANSCRIPT, captured=CAPTURES / "claude_code.har") as recording:
@@ -209,7 +209,7 @@ def test_a_capture_of_another_session_joins_nothing(tmp_path: Path) -> None:
     )
     store, report = bring_with(TRANSCRIPT, other)
 
-    assert [import_facts(store, one.id)["from"] for one in report.sessions] == [
+    assert [import_facts(store, session.id)["from"] for session in report.sessions] == [
         "claude-code",
         "claude-code",
         "captured-http",

@@ -15,7 +15,7 @@ from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.project_folder.layout import open_project_folder
 
 
-def exported(store: Store, session_id: str, into: Path) -> Path:
+def write_export(store: Store, session_id: str, into: Path) -> Path:
     into.write_text("".join(export_json(store, session_id, lambda value: value)))
     return into
 
@@ -24,7 +24,7 @@ def test_it_comes_back_as_the_recording_it_is(tmp_path: Path) -> None:
     folder = sample("claude_code", tmp_path)
     store, report = import_file(folder / "compaction_session.jsonl")
     (imported,) = report.sessions
-    file = exported(store, imported.id, tmp_path / "exported.json")
+    file = write_export(store, imported.id, tmp_path / "exported.json")
 
     other, again = import_file(file)
 
@@ -37,8 +37,8 @@ def test_it_comes_back_as_the_recording_it_is(tmp_path: Path) -> None:
     before, after = import_facts(store, imported.id), import_facts(other, back.id)
     assert {name: after[name] for name in before} == before
     assert after["exported"]["from"] == "palimpsest"
-    was, new = timeline_of(store, imported.id, counter), timeline_of(other, back.id, counter)
-    assert (new.origin, new.items, new.requests) == (was.origin, was.items, was.requests)
+    old, new = timeline_of(store, imported.id, counter), timeline_of(other, back.id, counter)
+    assert (new.origin, new.items, new.requests) == (old.origin, old.items, old.requests)
     assert len(new.requests) > 0
     assert [session.outcome for session in import_file(file, other)[1].sessions] == ["same"]
 
@@ -48,25 +48,25 @@ def test_what_was_captured_of_its_requests_comes_back_too(tmp_path: Path) -> Non
     (transcript,) = (captured / "transcript").glob("*.jsonl")
     store, capture = MemoryStore(), captured / "claude_code.har"
     report = REGISTRY.import_from(store, transcript, now, captured=capture)
-    file = exported(store, report.sessions[0].id, tmp_path / "exported.json")
+    file = write_export(store, report.sessions[0].id, tmp_path / "exported.json")
 
     other, again = import_file(file)
 
-    was = timeline_of(store, report.sessions[0].id, counter)
-    is_now = timeline_of(other, again.sessions[0].id, counter)
-    assert is_now.requests == was.requests
-    assert was.requests[0].cache_marks[-1] == "message 1, block 2"
-    sections = [item.index for item in was.items if item.kind in ("system", "tools")]
+    before = timeline_of(store, report.sessions[0].id, counter)
+    after = timeline_of(other, again.sessions[0].id, counter)
+    assert after.requests == before.requests
+    assert before.requests[0].cache_marks[-1] == "message 1, block 2"
+    sections = [item.index for item in before.items if item.kind in ("system", "tools")]
     assert len(sections) == 4
     for index in sections:
-        assert is_now.read(index) == was.read(index) != ""
+        assert after.read(index) == before.read(index) != ""
 
 
 def test_the_recording_itself_goes_on_from_there(tmp_path: Path) -> None:
     folder = sample("claude_code", tmp_path)
     path = folder / "compaction_session.jsonl"
     store, report = import_file(path)
-    file = exported(store, report.sessions[0].id, tmp_path / "exported.json")
+    file = write_export(store, report.sessions[0].id, tmp_path / "exported.json")
     other, _ = import_file(file)
 
     assert [session.outcome for session in import_file(path, other)[1].sessions] == ["same"]

@@ -199,10 +199,10 @@ def test_a_value_that_no_session_can_hold_costs_only_itself(store: Store, tmp_pa
 def test_progress_is_told_in_bytes(store: Store, tmp_path: Path) -> None:
     path = sample("pi_version_3.jsonl", tmp_path)
     size = path.stat().st_size
-    told: list[tuple[int, int]] = []
-    control = ImportControl(progress=lambda done, total: told.append((done, total)))
+    progress: list[tuple[int, int]] = []
+    control = ImportControl(progress=lambda done, total: progress.append((done, total)))
 
     REGISTRY.import_from(store, path, lambda: 1, control)
 
-    assert told[-1] == (size, size)
-    assert told == sorted(told)
+    assert progress[-1] == (size, size)
+    assert progress == sorted(progress)

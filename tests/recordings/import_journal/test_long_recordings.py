@@ -59,7 +59,7 @@ def imported(folder: Path, *values: Recorded) -> tuple[JsonlStore, str]:
     return store, session.id
 
 
-def told_checkpoint(store: JsonlStore, session_id: str) -> Checkpoint:
+def written_checkpoint(store: JsonlStore, session_id: str) -> Checkpoint:
     """Return the checkpoint at the end of a log."""
     newest = next(store.stream(session_id)).event
     assert isinstance(newest, Checkpoint)
@@ -86,13 +86,13 @@ def test_checkpoint_is_that_of_the_whole_state(tmp_path: Path, *, compacted: boo
     index = store.layout.session(session_id) / INDEX_FILE
     kept = index.read_bytes()
 
-    told = told_checkpoint(store, session_id)
+    checkpoint = written_checkpoint(store, session_id)
     state, expected = whole_checkpoint(store, session_id)
 
-    assert told.model_dump(exclude={"check"}) == expected.model_dump()
-    assert ("window" in told.state) is compacted
-    assert told.state.get("index") is not None or compacted
-    assert told.state["messages"] == len(state.message_slots()) > MAX_EARLIER_MESSAGES
+    assert checkpoint.model_dump(exclude={"check"}) == expected.model_dump()
+    assert ("window" in checkpoint.state) is compacted
+    assert checkpoint.state.get("index") is not None or compacted
+    assert checkpoint.state["messages"] == len(state.message_slots()) > MAX_EARLIER_MESSAGES
     store.keep_index(session_id, MessageFacts.of_messages(state.messages()))
     assert index.read_bytes() == kept
 
@@ -101,11 +101,14 @@ def test_checkpoint_is_that_of_the_whole_state(tmp_path: Path, *, compacted: boo
 def test_checkpoint_of_a_long_window_has_its_index(tmp_path: Path) -> None:
     store, session_id = imported(tmp_path, *turns(compacted=True, at=[EARLY]))
 
-    told = told_checkpoint(store, session_id)
+    checkpoint = written_checkpoint(store, session_id)
 
-    assert told.model_dump(exclude={"check"}) == whole_checkpoint(store, session_id)[1].model_dump()
-    assert told.state["index"]["spent"]["cost"] > 0
-    assert "window" in told.state
+    assert (
+        checkpoint.model_dump(exclude={"check"})
+        == whole_checkpoint(store, session_id)[1].model_dump()
+    )
+    assert checkpoint.state["index"]["spent"]["cost"] > 0
+    assert "window" in checkpoint.state
 
 
 @pytest.mark.slow
@@ -114,12 +117,15 @@ def test_a_recording_that_grew_opens_as_its_whole_log_says(tmp_path: Path) -> No
     imported(tmp_path, *values[:-40])
     store, session_id = imported(tmp_path, *values)
 
-    told = told_checkpoint(store, session_id)
+    checkpoint = written_checkpoint(store, session_id)
     whole = store.load(session_id)
     opened = store.open_live(session_id)
 
-    assert (told.window_segment, told.window_seq) == ("log-1.jsonl", live_window(whole).seq)
-    assert "index" in told.state  # of the lines in the first segment
+    assert (checkpoint.window_segment, checkpoint.window_seq) == (
+        "log-1.jsonl",
+        live_window(whole).seq,
+    )
+    assert "index" in checkpoint.state  # of the lines in the first segment
     assert [slot.id for slot in opened.message_slots()] == [
         slot.id for slot in whole.message_slots()
     ]

@@ -322,14 +322,14 @@ def test_gaps_are_named_in_the_session_and_at_their_call(
 
 
 def test_titles_come_from_the_recording_or_from_the_first_prompt(tmp_path: Path) -> None:
-    told = SessionBegin("one", "listed", title="First")
+    titled_begin = SessionBegin("one", "listed", title="First")
     prompts = (user("u", "Please   read\nthis " + "word " * 40),)
 
     titles = [
         built(MemoryStore(), tmp_path, *values, begin=begin).session.title  # type: ignore[union-attr]
         for begin, values in (
-            (told, prompts),
-            (told, (*prompts, TitleRead("Later"))),
+            (titled_begin, prompts),
+            (titled_begin, (*prompts, TitleRead("Later"))),
             (BEGIN, prompts),
             (BEGIN, ()),
         )

@@ -18,10 +18,10 @@ MINUTE = 60_000
 START = 1_767_225_600_000
 
 
-def line(number: int, message: dict[str, Any], at: int) -> str:
+def line(number: int, message: dict[str, Any], time_ms: int) -> str:
     parent = f"m{number - 1}" if number else None
-    told = {**message, "timestamp": START + at}
-    return json.dumps({"type": "message", "id": f"m{number}", "parentId": parent, "message": told})
+    dated = {**message, "timestamp": START + time_ms}
+    return json.dumps({"type": "message", "id": f"m{number}", "parentId": parent, "message": dated})
 
 
 def recording(path: Path, usages: list[dict[str, Any]], times: list[int] | None = None) -> Path:
@@ -29,7 +29,7 @@ def recording(path: Path, usages: list[dict[str, Any]], times: list[int] | None 
     header = {"type": "session", "version": 3, "id": "s", "timestamp": "2026-01-01T00:00:00Z"}
     lines = [json.dumps({**header, "cwd": "/p"})]
     for number, usage in enumerate(usages):
-        at = times[number] if times is not None else number * MINUTE
+        time_ms = times[number] if times is not None else number * MINUTE
         said = [{"type": "text", "text": f"Say {number}."}]
         answer = {
             "role": "assistant",
@@ -39,8 +39,8 @@ def recording(path: Path, usages: list[dict[str, Any]], times: list[int] | None 
             "usage": usage,
             "stopReason": "stop",
         }
-        lines += [line(2 * number, {"role": "user", "content": said}, at)]
-        lines += [line(2 * number + 1, answer, at + 1_000)]
+        lines += [line(2 * number, {"role": "user", "content": said}, time_ms)]
+        lines += [line(2 * number + 1, answer, time_ms + 1_000)]
     path.write_text("\n".join(lines) + "\n")
     return path
 

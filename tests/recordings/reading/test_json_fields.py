@@ -19,33 +19,37 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 
 @given(VALUES, st.lists(NAMES, max_size=3))
 def test_no_reading_raises_and_each_returns_its_type(value: Any, names: list[str]) -> None:
-    told = JsonValue(value)
-    for found in (told.text(*names), told.id(*names), told.as_text(*names)):
+    json_value = JsonValue(value)
+    for found in (json_value.text(*names), json_value.id(*names), json_value.as_text(*names)):
         found.encode()
-    for number in (told.integer(*names), told.milliseconds(*names), told.time_ms(*names)):
+    for number in (
+        json_value.integer(*names),
+        json_value.milliseconds(*names),
+        json_value.time_ms(*names),
+    ):
         assert number is None or (isinstance(number, int) and number >= 0)
-    assert told.tokens(*names) >= 0
-    assert (told.cost(*names) or 0) >= 0
-    assert all(entry.fields() == entry.raw for entry in told.objects(*names))
-    assert set(told.small_facts(*names)) <= set(told.fields(*names))
-    assert isinstance(told.tool_input(*names), dict)
-    assert all(tool_spec.name for tool_spec in told.tool_specs(*names) or ())
+    assert json_value.tokens(*names) >= 0
+    assert (json_value.cost(*names) or 0) >= 0
+    assert all(entry.fields() == entry.raw for entry in json_value.objects(*names))
+    assert set(json_value.small_facts(*names)) <= set(json_value.fields(*names))
+    assert isinstance(json_value.tool_input(*names), dict)
+    assert all(tool_spec.name for tool_spec in json_value.tool_specs(*names) or ())
 
 
 @given(VALUES, NAMES, NAMES)
 def test_a_way_of_names_is_the_same_as_one_step_after_the_other(
     value: Any, first: str, second: str
 ) -> None:
-    told = JsonValue(value)
-    assert told.at(first).at(second).raw is told.get(first, second)
-    assert told.text(first, second) == told.at(first).text(second)
+    json_value = JsonValue(value)
+    assert json_value.at(first).at(second).raw is json_value.get(first, second)
+    assert json_value.text(first, second) == json_value.at(first).text(second)
 
 
 def test_the_first_field_that_is_there_counts_also_where_it_is_null() -> None:
-    told = JsonValue({"": 1, "new": None, "old": 2})
-    assert told.either("new", "old").raw is None
-    assert told.either("newest", "old").raw == 2
-    assert told.either("newest", "oldest") is NO_VALUE
+    json_value = JsonValue({"": 1, "new": None, "old": 2})
+    assert json_value.either("new", "old").raw is None
+    assert json_value.either("newest", "old").raw == 2
+    assert json_value.either("newest", "oldest") is NO_VALUE
 
 
 @pytest.mark.parametrize("given_input", [{"n": 1}, json.dumps({"n": 1})])

@@ -98,7 +98,7 @@ def test_of_equal_texts_the_marked_one_is_meant(at: int, tmp_path: Path) -> None
     timeline = captured(
         tmp_path,
         *plain,
-        [marked(value) if place == at else value for place, value in enumerate(messages)],
+        [marked(value) if index == at else value for index, value in enumerate(messages)],
     )
 
     [item] = timeline.requests[2].mark_items

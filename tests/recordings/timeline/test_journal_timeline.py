@@ -30,7 +30,7 @@ from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.timeline import Timeline
 
 
-def told(tmp_path: Path, *values: Recorded) -> Timeline:
+def imported_timeline(tmp_path: Path, *values: Recorded) -> Timeline:
     store = MemoryStore()
     report = load(store, tmp_path, BEGIN, *values)
     return timeline_of(store, report.sessions[0].id)
@@ -39,7 +39,7 @@ def told(tmp_path: Path, *values: Recorded) -> Timeline:
 def test_calls_come_before_their_results_and_each_result_is_a_message_of_its_own(
     tmp_path: Path,
 ) -> None:
-    timeline = told(
+    timeline = imported_timeline(
         tmp_path,
         user("u", "Look."),
         answer("a", "I look.", read_call("one"), read_call("two")),
@@ -68,7 +68,7 @@ def test_calls_come_before_their_results_and_each_result_is_a_message_of_its_own
 
 
 def test_a_summary_stands_where_the_first_replaced_item_was(tmp_path: Path) -> None:
-    timeline = told(
+    timeline = imported_timeline(
         tmp_path,
         user("u1", "Long ago."),
         answer("a1", "Yes."),
@@ -91,7 +91,7 @@ def test_a_summary_stands_where_the_first_replaced_item_was(tmp_path: Path) -> N
 
 
 def test_what_was_reduced_and_taken_back_is_known_from_the_request_on(tmp_path: Path) -> None:
-    timeline = told(
+    timeline = imported_timeline(
         tmp_path,
         user("u1", "Look."),
         answer("a1", read_call("one")),
@@ -121,7 +121,7 @@ def test_what_was_reduced_and_taken_back_is_known_from_the_request_on(tmp_path: 
 
 
 def test_a_result_that_was_not_recorded_is_no_item(tmp_path: Path) -> None:
-    timeline = told(
+    timeline = imported_timeline(
         tmp_path, user("u", "Look."), answer("a", read_call("one")), answer("b", "Well.")
     )
 
@@ -130,7 +130,7 @@ def test_a_result_that_was_not_recorded_is_no_item(tmp_path: Path) -> None:
 
 def test_a_picture_weighs_what_the_engine_takes_it_for(tmp_path: Path) -> None:
     picture = Media("image/png", "iVBORw0KGgo=", "plot.png")
-    timeline = told(
+    timeline = imported_timeline(
         tmp_path,
         MessageRead("u", "user", (Text("See."), picture)),
         answer("a", read_call("one")),
@@ -147,7 +147,7 @@ def test_a_picture_weighs_what_the_engine_takes_it_for(tmp_path: Path) -> None:
 
 
 def test_times_that_a_recording_has_not_are_none(tmp_path: Path) -> None:
-    timeline = told(
+    timeline = imported_timeline(
         tmp_path,
         user("u", "Look.", created=None),
         MessageRead("a", "assistant", created=None),
@@ -221,7 +221,7 @@ async def test_what_a_person_pins_excludes_and_restores_is_on_its_items(tmp_path
 
 
 def test_gaps_are_sentences_each_told_once(tmp_path: Path) -> None:
-    timeline = told(
+    timeline = imported_timeline(
         tmp_path,
         user("u", "Look."),
         GapRead("Records are missing."),

@@ -142,7 +142,7 @@ def pi_session(folder: Path, answers: int) -> Timeline:
         }
     ]
     last = None
-    for place in range(answers):
+    for number in range(answers):
         asked = {"role": "user", "content": [{"type": "text", "text": "abcd" * 1_000}]}
         said = {
             "role": "assistant",
@@ -150,10 +150,10 @@ def pi_session(folder: Path, answers: int) -> Timeline:
             "provider": "anthropic",
             "model": "claude-opus-4-5",
             "stopReason": "stop",
-            "usage": {"input": 10, "output": 399, "cacheRead": 1_899 * place, "cacheWrite": 1_500},
+            "usage": {"input": 10, "output": 399, "cacheRead": 1_899 * number, "cacheWrite": 1_500},
         }
         for letter, message in (("u", asked), ("a", said)):
-            name, parent = f"{letter}{place}", last
+            name, parent = f"{letter}{number}", last
             rows.append({"type": "message", "id": name, "parentId": parent, "message": message})
             last = name
     path = folder / "pi.jsonl"
@@ -282,13 +282,13 @@ def growing(threshold: int, steps: list[int], most: int) -> Iterator[tuple[int, 
 def test_every_compaction_by_the_rule_is_found(origin: str, steps: list[int]) -> None:
     """Whatever a session looks like: where the original would act, the preset acts, and nowhere else."""
     rows = [*growing(REPORTING[origin], steps, 272_000 if origin == "codex" else 200_000)]
-    acted = [(at, "automatic") for at, (_, compacts) in enumerate(rows) if compacts]
+    acted = [(index, "automatic") for index, (_, compacts) in enumerate(rows) if compacts]
 
     window = 258_400 if origin == "codex" else 200_000
     found = found_in(made(origin, [size for size, _ in rows], *acted, window=window))
 
     # The estimate of what came since is some tokens, so that a size just below the threshold passes it.
-    close = [at for at, (size, _) in enumerate(rows) if 0 <= REPORTING[origin] - size < 100]
+    close = [index for index, (size, _) in enumerate(rows) if 0 <= REPORTING[origin] - size < 100]
     assert found.missed == ()
     assert found.found_at == tuple(at for at, _ in acted)
     assert close or found.unmatched_requests == ()
@@ -421,12 +421,12 @@ def test_a_request_without_a_window_has_that_of_its_model() -> None:
 def test_compactions_by_hand_change_nothing_of_the_others(steps: list[tuple[int, str]]) -> None:
     """Whatever a person had compacted before: where the original would act then, the preset acts."""
     size, asked, acted, sizes = 20_000, [], [], []
-    for at, (step, cause) in enumerate(steps):
+    for index, (step, cause) in enumerate(steps):
         if sizes and size > 167_000 + 100:
-            acted.append((at, "automatic"))
+            acted.append((index, "automatic"))
             size = 20_000
         elif sizes and cause:
-            asked.append((at, cause))
+            asked.append((index, cause))
             size = 20_000
         else:
             size = min(size + step, 166_000 if size + step <= 167_100 else 200_000)
@@ -434,9 +434,9 @@ def test_compactions_by_hand_change_nothing_of_the_others(steps: list[tuple[int,
 
     found = found_in(made("claude-code", sizes, *acted, *asked, window=200_000))
 
-    assert found.found_at == tuple(at for at, _ in acted)
+    assert found.found_at == tuple(index for index, _ in acted)
     assert found.missed == ()
-    assert {*found.by_hand} == {at for at, _ in asked}
+    assert {*found.by_hand} == {index for index, _ in asked}
 
 
 class Looks:

@@ -188,11 +188,11 @@ def test_what_is_broken_is_named_and_the_rest_is_there(folder: Path) -> None:
 @pytest.mark.soak  # with each commit a run that was stopped goes on where it was, above; this adds what is told meanwhile
 @pytest.mark.slow
 def test_progress_is_told_from_none_to_all(folder: Path) -> None:
-    told: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
 
-    opened(folder, progress=lambda done, total: told.append((done, total))).compare(["raw"])
+    opened(folder, progress=lambda done, total: progress.append((done, total))).compare(["raw"])
 
-    assert told == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
+    assert progress == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
 
 
 @pytest.mark.soak  # with each commit threads compare, above; this adds processes

@@ -82,12 +82,16 @@ def test_of_a_summary_it_holds_what_was_chosen_too(tmp_path: Path) -> None:
     store, report = import_file(sample("cline", tmp_path))
     timeline = timeline_of(store, report.sessions[0].id, counter)
     cline = ViewAnswers(SessionReview(timeline, get, lambda _model: None))
-    told = {texts: read(cline, "raw", texts=texts)["compactions"] for texts in TEXT_CHOICES}
+    compactions = {texts: read(cline, "raw", texts=texts)["compactions"] for texts in TEXT_CHOICES}
 
-    assert told["none"] == []
-    assert [len(compaction["summary"]) for compaction in told["preview"]] == [PREVIEW_CHARS]
-    assert told["preview"][0]["summary_chars"] == len(told["all"][0]["summary"]) > PREVIEW_CHARS
-    assert told["preview"][0]["kinds"] == told["all"][0]["kinds"]
+    assert compactions["none"] == []
+    assert [len(compaction["summary"]) for compaction in compactions["preview"]] == [PREVIEW_CHARS]
+    assert (
+        compactions["preview"][0]["summary_chars"]
+        == len(compactions["all"][0]["summary"])
+        > PREVIEW_CHARS
+    )
+    assert compactions["preview"][0]["kinds"] == compactions["all"][0]["kinds"]
 
 
 def test_its_subagents_are_those_that_a_kernel_answers(tmp_path: Path) -> None:

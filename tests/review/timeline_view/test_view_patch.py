@@ -92,9 +92,9 @@ async def test_patched_view_is_the_newer_one_at_every_record(name: str, tmp_path
     follower = Follower(harness.store, session.id)
 
     records = records_of(harness.store, session.id)
-    for at, seq in enumerate(records, start=1 - len(records)):
+    for index, seq in enumerate(records, start=1 - len(records)):
         follower.follow(seq)
-        if at % CHECKED == 0:
+        if index % CHECKED == 0:
             follower.check()
 
     assert follower.patches > follower.wholes

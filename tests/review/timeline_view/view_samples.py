@@ -91,8 +91,8 @@ class _Priced(SessionReview):
 def _why(review: SessionReview) -> Iterator[dict[str, Any]]:
     """Yield sentences for about two hundred pairs of an item and a request, spread over both."""
     items, requests = len(review.timeline.items), len(review.timeline.requests)
-    for place in range(200):
-        item, request = place * 7_919 % items, place * 104_729 % requests
+    for number in range(200):
+        item, request = number * 7_919 % items, number * 104_729 % requests
         yield {"item": item, "request": request, "words": review.why(item + 1, request + 1)}
 
 
