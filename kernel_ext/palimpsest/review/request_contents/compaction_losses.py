@@ -75,7 +75,7 @@ class CompactionLoss(ShownAsTable):
     number: int
     """Index among the compactions of the session, from 0."""
     request: int
-    """The first request that shows the summary; the number of requests where no request followed."""
+    """Index, from 0, of the first request that shows the summary; the number of requests where no request followed."""
     policy: str
     items: tuple[int, ...] = field(repr=False)
     """The replaced items, as far as they were shown."""
@@ -303,7 +303,7 @@ class CompactionLosses(ShownAsTable):
                 )
                 for kind in LOST_KINDS
             ),
-            (TableColumn("needed", "needed later", "count"), lambda loss: len(loss.needed)),
+            (TableColumn("needed", "needed later", "count"), lambda loss: len(loss.needed_names)),
             TableColumn(
                 "refetching", f"{unit} to refetch", "usd" if unit == "USD" else "count", "estimate"
             ),

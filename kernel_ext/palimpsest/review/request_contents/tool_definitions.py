@@ -105,7 +105,7 @@ def _definition(tool: Mapping[str, Any]) -> ToolDefinition:
     return ToolDefinition(
         visible_line(name)[:NAME_CHARS],
         visible_line(words)[:WORDS_CHARS] if isinstance(words, str) else "",
-        json.dumps(tool, ensure_ascii=False),
+        json.dumps(tool, ensure_ascii=False, separators=(",", ":")),
     )
 
 

@@ -66,7 +66,7 @@ class SubagentRun:
     calls: int
     """Number of calls that gave it work; more than 1 where it was resumed."""
     request: int
-    """The request of the reviewed session whose answer started it, directly or through other subagents."""
+    """Index, from 0, of the reviewed session's request whose answer started it, directly or through other subagents."""
     totals: RequestTotals
     costs: Sequence[RequestCost | None]
     """The cost of each of its requests."""
