@@ -242,8 +242,8 @@ SHARED_BEGINNINGS = LessonPlan(
             "prefix",
             "Hand over a function that returns how many tokens the last requests of two sessions begin with in common.",
             (
-                "a.request(len(a.requests.rows)) is the last request of a. Its `blocks` are what was sent, in order.",
-                "zip(blocks of a, blocks of b) gives pairs. Add up the `tokens` of a's block as long as both texts are the same.",
+                "zip(*last) gives pairs: a block of a, and the block of b that stands in the same place.",
+                "Add up the `tokens` of a's block as long as both texts are the same.",
                 "At the first pair whose `text` differs leave the loop with `break`: what follows is not a beginning any more.",
             ),
             check_prefix,
