@@ -126,20 +126,24 @@ def kept_prediction_text(
     return LessonText(prediction.question, (*sentences, *((problem,) if problem else ())))
 
 
+def question_text(prediction: Prediction) -> LessonText:
+    """Return a question, and how to answer it in code, for a place without widgets."""
+    how = f"lesson.predict({prediction.name!r}, value), where the value is {prediction.kind.valid_words}."
+    return LessonText(prediction.question, (f"Predict it with {how}",))
+
+
 def not_predicted_text(prediction: Prediction) -> LessonText:
     """Return what stands in the place of an answer that was not predicted yet."""
     return LessonText(
         prediction.question,
-        (
-            f"Predict first, with lesson.predict({prediction.name!r}); then the answer appears here.",
-        ),
+        (f"Predict first, with lesson.predict({prediction.name!r}); then the answer is shown.",),
     )
 
 
 def predict_all_first(missing: Sequence[str]) -> LessonText:
     """Return what stands in the place of a value that is shown once all predictions are kept."""
     names = ", ".join(missing)
-    return LessonText(sentences=(f"Predict first, above: {names}. Then this is shown here.",))
+    return LessonText(sentences=(f"Predict first, above: {names}. Then this is shown.",))
 
 
 def answer_text(

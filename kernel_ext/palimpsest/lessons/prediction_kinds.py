@@ -21,6 +21,10 @@ class PredictionKind(Protocol):
     Contract: pure. ``validated_value`` returns plain JSON values, and the other methods take only those.
     """
 
+    @property
+    def valid_words(self) -> str:
+        """What is valid, such as ``a number from 0 to 100 %``."""
+
     def validated_value(self, value: Any) -> Any:
         """Return a given value as plain JSON; raises UserError with what would be valid."""
 
@@ -43,6 +47,11 @@ class NumberKind:
     high: float = 100
     decimals: int = 0
 
+    @property
+    def valid_words(self) -> str:
+        """A number and its bounds."""
+        return f"a number from {self._digits(self.low)} to {self.value_text(self.high)}"
+
     def validated_value(self, value: Any) -> float:
         """Return the number; raises UserError for anything else, and beyond the bounds."""
         try:
@@ -50,10 +59,7 @@ class NumberKind:
         except (TypeError, ValueError, OverflowError):
             number = float("nan")
         if isinstance(value, bool) or not self.low <= number <= self.high:
-            raise UserError(
-                f"Give a number from {self._digits(self.low)} to {self.value_text(self.high)}; "
-                f"{value!r:.40} is none."
-            )
+            raise UserError(f"Give {self.valid_words}; {value!r:.40} is none.")
         return number
 
     def value_text(self, value: Any) -> str:
@@ -81,6 +87,11 @@ class ChoiceKind:
 
     options: tuple[str, ...]
 
+    @property
+    def valid_words(self) -> str:
+        """The options with their numbers."""
+        return f"the number of an option: {_numbered(self.options)}"
+
     def validated_value(self, value: Any) -> str:
         """Return the option's text; raises UserError with the options."""
         return _option(self.options, value)
@@ -106,14 +117,18 @@ class OrderKind:
     first: str = "first"
     """What stands first in the order, such as ``cheapest``."""
 
+    @property
+    def valid_words(self) -> str:
+        """The options with their numbers, and what stands first."""
+        return f"all {len(self.options)} numbers in a list, the {self.first} one first: {_numbered(self.options)}"
+
     def validated_value(self, value: Any) -> list[str]:
         """Return the options in their order; raises UserError where one lacks or stands twice."""
         values = value if isinstance(value, list | tuple) else ()
         chosen = [_option(self.options, option) for option in values]
         if sorted(chosen) != sorted(self.options):
-            numbered = ", ".join(f"{n} {text}" for n, text in enumerate(self.options, start=1))
             raise UserError(
-                f"Give all {len(self.options)} once in a list, the {self.first} one first: {numbered}."
+                f"Give all {len(self.options)} once in a list, the {self.first} one first: {_numbered(self.options)}."
             )
         return chosen
 
@@ -139,6 +154,13 @@ class SquareKind:
 
     requests_only: bool = False
     """Whether any item of the request counts."""
+
+    @property
+    def valid_words(self) -> str:
+        """An inspector, or the numbers of a place."""
+        if self.requests_only:
+            return "the inspector with its cursor at a request, or the number of a request"
+        return "the inspector with its cursor on a square, or the numbers of request and item, as (7, 3)"
 
     def validated_value(self, value: Any) -> list[int]:
         """Return request and item; raises UserError for anything else, and where no square is chosen."""
@@ -178,6 +200,10 @@ class SquareKind:
         if not away:
             return "the right request, another item"
         return f"{away:,} request{'s' if away > 1 else ''} {'too early' if value[0] < truth[0] else 'too late'}"
+
+
+def _numbered(options: Sequence[str]) -> str:
+    return ", ".join(f"{number} {text}" for number, text in enumerate(options, start=1))
 
 
 def _is_whole(value: Any) -> bool:

@@ -28,6 +28,7 @@ PAIRS = (("fork", "edited"), ("work", "fork"))
 NO_CALL = (
     "Hand over the inspector, as lesson.check(view, 'place'), with its cursor on a row of the grid."
 )
+NO_ROW = "No row of the grid is chosen yet: click on one, or run view.place = {'item': its number}. Then check again."
 SUM_SHARE = 0.002
 """Share by which a sum of tokens may differ, where each was rounded; a short prompt more is wrong."""
 TASK = "task"
@@ -138,9 +139,11 @@ def _subagent_surprise(sessions: LessonSessions, truth: float) -> str:
 
 def check_place(sessions: LessonSessions, answer: Any) -> CheckResult:
     """Check whether an inspector's cursor is on the call that started the subagent."""
-    place = getattr(answer, "place", None)
-    if place is None or place.item is None:
+    place: Any = getattr(answer, "place", None)
+    if not hasattr(place, "item"):
         raise UserError(NO_CALL)
+    if place.item is None:
+        return CheckResult(passed=False, sentence=NO_ROW)
     items = sessions["work"].timeline.items
     call = task_call(sessions["work"])
     if place.item == call.index + 1:
@@ -239,8 +242,8 @@ SHARED_BEGINNINGS = LessonPlan(
             "prefix",
             "Hand over a function that returns how many tokens the last requests of two sessions begin with in common.",
             (
-                "a.request(len(a.requests.rows)) is the last request of a. Its `blocks` are what was sent, in order.",
-                "zip(blocks of a, blocks of b) gives pairs. Add up the `tokens` of a's block as long as both texts are the same.",
+                "zip(*last) gives pairs: a block of a, and the block of b that stands in the same place.",
+                "Add up the `tokens` of a's block as long as both texts are the same.",
                 "At the first pair whose `text` differs leave the loop with `break`: what follows is not a beginning any more.",
             ),
             check_prefix,
