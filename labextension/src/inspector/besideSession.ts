@@ -9,7 +9,7 @@ import type { IBesideTarget } from './targets';
 
 /** What an inspector knows of the session beside its own. */
 export interface IBesideState {
-  /** Null until it is known. */
+  /** How both compare; null until it is known. */
   readonly comparison: SessionComparison | null;
   /** The source of the other session's views; null until it is known. */
   readonly source: KernelSource | null;
@@ -56,7 +56,7 @@ export class BesideSession implements IReadable<IBesideState> {
 
   readonly getSnapshot = (): IBesideState => this._state;
 
-  /** What restores it. */
+  /** The arguments that restore this comparison. */
   get target(): IBesideTarget {
     const isOwnFile = this._kernel.isOwnFile;
     return {

@@ -42,7 +42,7 @@ export function readReport(packed: unknown): IReportData | null {
     : null;
 }
 
-/** Of a report of two sessions, the second one's data, and both side by side. */
+/** The second session of a report of two, and how both compare. */
 export interface IReportBeside {
   readonly second: IReportData;
   readonly comparison: SessionComparison;

@@ -210,12 +210,12 @@ export class ReportSource implements IInspectorSource {
     const { first, count } = definitionsOf(view, item);
     const texts = count === 0 ? [] : definitionTexts(items[item] ?? '');
     const all = Math.max(view.items.tokens[item] ?? 0, 1);
-    return Array.from({ length: count }, (_, place) => {
-      const text = texts[place] ?? '';
-      const tokens = view.definitions.tokens[first + place] ?? 0;
+    return Array.from({ length: count }, (_, index) => {
+      const text = texts[index] ?? '';
+      const tokens = view.definitions.tokens[first + index] ?? 0;
       return {
         ...block,
-        name: view.definitions.name[first + place] ?? '',
+        name: view.definitions.name[first + index] ?? '',
         words: '',
         text: text.slice(0, BLOCK_CHARS),
         chars: text.length,
@@ -296,8 +296,8 @@ function usesOfItem(
   const namesAt = new Map<number, string[]>();
   request.forEach((usedAt, row) => {
     const number = name[row] ?? -1;
-    const place = placeByName[number] ?? -1;
-    if (usedAt >= query.request && place >= 0 && place < (sources[row] ?? 0)) {
+    const index = placeByName[number] ?? -1;
+    if (usedAt >= query.request && index >= 0 && index < (sources[row] ?? 0)) {
       const usedNames = namesAt.get(usedAt) ?? [];
       namesAt.set(usedAt, [...usedNames, names[number] ?? '']);
     }

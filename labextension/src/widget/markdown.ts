@@ -43,14 +43,14 @@ export function drawMarkdown(text: string): DocumentFragment {
   formulas = [];
   const html = MARKED.parse(text, { async: false });
   const drawn = sanitize(html, { mark: FORMULA_PREFIX });
-  for (const place of drawn.querySelectorAll(`[${FORMULA_ATTRIBUTE}]`)) {
-    const number = place
+  for (const container of drawn.querySelectorAll(`[${FORMULA_ATTRIBUTE}]`)) {
+    const number = container
       .getAttribute(FORMULA_ATTRIBUTE)
       ?.slice(FORMULA_PREFIX.length + 1);
     const formula = formulas[Number(number)];
-    place.removeAttribute(FORMULA_ATTRIBUTE);
+    container.removeAttribute(FORMULA_ATTRIBUTE);
     if (formula !== undefined) {
-      drawFormula(place, formula);
+      drawFormula(container, formula);
     }
   }
   return drawn;
@@ -93,7 +93,7 @@ function mathsExtension(
 }
 
 /** Replaces a placeholder by its formula; invalid maths stays as it was written. */
-function drawFormula(place: Element, { tex, displayMode }: IFormula): void {
+function drawFormula(container: Element, { tex, displayMode }: IFormula): void {
   const template = document.createElement('template');
   try {
     template.innerHTML = temml.renderToString(tex, {
@@ -107,7 +107,7 @@ function drawFormula(place: Element, { tex, displayMode }: IFormula): void {
     return;
   }
   sanitizeInPlace(template.content);
-  place.replaceWith(template.content);
+  container.replaceWith(template.content);
 }
 
 function escapeHtml(text: string): string {

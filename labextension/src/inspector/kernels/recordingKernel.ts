@@ -236,7 +236,7 @@ export class RecordingKernel implements IInspectedKernel {
       `api/sessions/${encodeURIComponent(this._session.id)}`,
       serverSettings.baseUrl
     );
-    // The page does not live to see the answer.
+    // The page is gone before the answer comes.
     const request = { method: 'DELETE', keepalive: true };
     void ServerConnection.makeRequest(url.href, request, serverSettings).catch(
       () => undefined

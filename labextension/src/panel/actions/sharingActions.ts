@@ -13,10 +13,7 @@ export function sharingActions(target: ICommandTarget): ISharingActions {
       return { error: outcome?.error, late: outcome?.answer?.late };
     },
     export: async (session, form) => {
-      const outcome = await target.link?.outcome('export', {
-        session,
-        form
-      });
+      const outcome = await target.link?.outcome('export', { session, form });
       return { error: outcome?.error, file: outcome?.answer };
     },
     import: async (path, onProgress) => {

@@ -26,15 +26,15 @@ const turnRowCache = new WeakMap<ISegment, ITurnRows>();
 const returnedRows = new WeakMap<ISegment, readonly Line[]>();
 const segmentLineCache = new WeakMap<ISegment, readonly Line[]>();
 
-/** Returns the rows of one segment of a turn; `place` is its index in `outputs`. Equal rows keep their object. */
+/** Returns the rows of one segment of a turn; `index` is its place in `outputs`. Equal rows keep their object. */
 export function turnRows(
   outputs: TurnOutputs,
-  place: number,
+  index: number,
   density: Density,
   live: boolean
 ): readonly Line[] {
-  const own = outputs[place];
-  const rows = allRows(outputs, density, live)[place] ?? NONE;
+  const own = outputs[index];
+  const rows = allRows(outputs, density, live)[index] ?? NONE;
   if (own === null || own === undefined) {
     return rows;
   }
@@ -89,13 +89,13 @@ function foldedRows(outputs: TurnOutputs, live: boolean): Line[][] {
     }
     neighbours = [];
   };
-  outputs.forEach((segment, place) => {
+  outputs.forEach((segment, index) => {
     if (segment === null) {
       close(false);
       return;
     }
     for (const line of segmentLines(segment)) {
-      places.set(line, place);
+      places.set(line, index);
       neighbours.push(line);
     }
   });

@@ -41,8 +41,8 @@ const GRADUAL_PIECES = new Set([
   'policy',
   'zoom'
 ]);
-/** More places are never gone back to one by one. */
-const MOST_STEPS = 100;
+/** The number of places that are kept to go back to. */
+const MAX_STEPS = 100;
 
 /** Returns the steps of an inspector that opens at a place. */
 export function openedAt(place: IInspectorPlace): IPlaceSteps {
@@ -96,7 +96,7 @@ function withStep(
 ): IPlaceSteps {
   return {
     place,
-    before: [...steps.before, steps.place].slice(-MOST_STEPS),
+    before: [...steps.before, steps.place].slice(-MAX_STEPS),
     after: [],
     made: steps.made + 1,
     move

@@ -34,7 +34,7 @@ export function whyText(
     const pinned = `${since.includes(';') ? ',' : ''} and the user keeps it (pinned)`;
     const pinnedText = view.items.pinned.includes(item) ? pinned : '';
     return (
-      `${name} is in ${where} whole, ~${count(halfEven(tokens))} tokens, ` +
+      `${name} is in ${where} whole, ~${count(tokens)} tokens, ` +
       `${since}${pinnedText}${lostLater(states, item, request)}.${used}`
     );
   }
@@ -138,12 +138,6 @@ function lostLater(states: ItemStates, item: number, request: number): string {
     }
   }
   return '';
-}
-
-/** Rounds as the kernel's language does: a half to the even number. */
-function halfEven(value: number): number {
-  const low = Math.floor(value);
-  return value - low === 0.5 ? low + (low % 2) : Math.round(value);
 }
 
 /** Returns when a request was sent, in parentheses; empty where that is not known. */

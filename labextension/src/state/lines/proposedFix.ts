@@ -14,7 +14,7 @@ export interface IProposedFix {
   part: string;
   code: string;
   /** Whether little of the cell is left in it, so that it is hardly a correction. */
-  isFar: boolean;
+  isVeryDifferent: boolean;
 }
 
 /** The share of a cell's pairs of letters that a correction keeps; a listing with less is another code, or a piece. */
@@ -47,12 +47,16 @@ export function proposedFix(
                 source,
                 part: part.id,
                 code,
-                isFar: keptShare(source, code) < KEPT_SHARE
+                isVeryDifferent: keptShare(source, code) < KEPT_SHARE
               }))
             : []
         )
   );
-  return listings.find(({ isFar }) => !isFar) ?? listings[0] ?? null;
+  return (
+    listings.find(({ isVeryDifferent }) => !isVeryDifferent) ??
+    listings[0] ??
+    null
+  );
 }
 
 function pythonListings(text: string): string[] {

@@ -181,7 +181,7 @@ function runOf(parts: readonly RetryPart[], ended: RetryEnd): IRetryRun {
   };
 }
 
-/** Returns whether another way was taken at once, such as another model, so that nothing waited. */
+/** Returns whether the request went to something else at once, such as another model, without a wait. */
 export function isFallback({ time }: RetryPart): boolean {
   return time.end === time.start;
 }

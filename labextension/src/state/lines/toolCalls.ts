@@ -195,8 +195,8 @@ function subagentAnswer(text: string): string {
 /** Returns a call's figures and files that are not outputs of the cell already. */
 export function callAttachments(part: ToolPart): readonly Attachment[] {
   // They may be missing in a saved call: see frontends/turn_output/mime_bundle.py.
-  const { attachments: lineCounts = [] } = part.state as Partial<ToolCompleted>;
-  return lineCounts.filter(({ url }) => url !== '');
+  const { attachments = [] } = part.state as Partial<ToolCompleted>;
+  return attachments.filter(({ url }) => url !== '');
 }
 
 /** A rich result that no cell displays: HTML, Markdown, or the name of what only a cell can show. */

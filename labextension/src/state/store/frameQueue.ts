@@ -2,10 +2,10 @@
  * Spreads rendering work over frames, so that the page stays responsive.
  */
 
-/** Milliseconds that the work takes before the browser may draw a frame, which costs about as much again. */
+/** Milliseconds of work between two frames; drawing a frame takes about as long again. */
 const BURST_MS = 24;
 
-/** Milliseconds after which the next job begins all the same: a renderer that never ends holds nothing back. */
+/** Milliseconds after which the next job begins although the last one has not ended. */
 export const JOB_TIMEOUT_MS = 2000;
 
 type Job = () => Promise<void>;
@@ -44,7 +44,7 @@ async function runJobs(): Promise<void> {
   isRunning = false;
 }
 
-/** Resolves when a job has ended, or when it was waited for long enough; rejects as it does. */
+/** Runs a job; resolves when it has ended or timed out, and rejects as it does. */
 async function awaitJob(job: Job): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const patience = new Promise<void>(resolve => {

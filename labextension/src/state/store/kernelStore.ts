@@ -16,7 +16,7 @@ import type {
   RecordsNotice,
   SessionHead
 } from '../../protocol/generated';
-import { messagesOf, TranscriptPieces } from './transcriptPieces';
+import { assembledMessages, TranscriptPieces } from './transcriptPieces';
 import { applyNotice } from './reducer';
 import { EMPTY_TRANSCRIPT, type ITranscript } from './transcript';
 import { updatePace, type Schedule } from './updatePace';
@@ -86,7 +86,7 @@ interface IWaiting {
 }
 
 /** A reminder comes with every watch, each 10 s, and with a session that becomes current. */
-const PATIENCE = 2;
+const IGNORED_REMINDERS = 2;
 
 /**
  * The store of one kernel.
@@ -162,7 +162,7 @@ export class KernelStore implements IReadable<IKernelView> {
   updateHead(head: SessionHead, isCurrent: boolean, isNewKernel = false): void {
     const before = this._view;
     this._noteHead(head, isCurrent && !(head.order < this._currentOrder));
-    const session = this._sessionView(head.session);
+    const session = this._viewOf(head.session);
     if (!session.known || (isNewKernel && head.seq < session.transcript.seq)) {
       this.requestMissing(head.session, null);
     } else if (head.seq > session.transcript.seq) {
@@ -185,7 +185,7 @@ export class KernelStore implements IReadable<IKernelView> {
       after,
       later,
       pieces: waiting?.pieces ?? new TranscriptPieces(),
-      patience: PATIENCE
+      patience: IGNORED_REMINDERS
     });
     this._askAgain(id, after);
   }
@@ -258,7 +258,7 @@ export class KernelStore implements IReadable<IKernelView> {
     after: number | undefined,
     last: boolean
   ): void {
-    const { known, transcript } = this._sessionView(id);
+    const { known, transcript } = this._viewOf(id);
     const waiting = this._waiting.get(id);
     // An older kernel does not report which record its records follow.
     if (known && after !== undefined && after > transcript.seq) {
@@ -276,7 +276,7 @@ export class KernelStore implements IReadable<IKernelView> {
 
   /** Folds consecutive records; requests again if one is missing. */
   private _foldConsecutive(id: string, told: Notice[]): void {
-    const { known, transcript } = this._sessionView(id);
+    const { known, transcript } = this._viewOf(id);
     const fresh = told.filter(({ seq }) => !known || seq > transcript.seq);
     const first = fresh[0];
     if (first === undefined) {
@@ -291,7 +291,7 @@ export class KernelStore implements IReadable<IKernelView> {
   }
 
   private _fold(id: string, told: readonly Notice[]): void {
-    const session = this._sessionView(id);
+    const session = this._viewOf(id);
     const transcript = told.reduce(applyNotice, session.transcript);
     if (session.known && transcript !== session.transcript) {
       this._setSession(id, { ...session, transcript });
@@ -300,11 +300,7 @@ export class KernelStore implements IReadable<IKernelView> {
 
   private _sessionState(notice: SessionStateNotice): void {
     const waiting = this._waiting.get(notice.session);
-    const {
-      head,
-      known,
-      transcript: before
-    } = this._sessionView(notice.session);
+    const { head, known, transcript: before } = this._viewOf(notice.session);
     if (known && waiting?.after !== null && notice.seq < before.seq) {
       // Another page requested it, and it is older than the known state.
       return;
@@ -338,7 +334,7 @@ export class KernelStore implements IReadable<IKernelView> {
     }
   }
 
-  private _sessionView(id: string): ISessionView {
+  private _viewOf(id: string): ISessionView {
     return (
       this._view.sessions.get(id) ?? {
         head: {
@@ -432,7 +428,7 @@ function transcriptOf(
     seq,
     ...(info === undefined ? {} : { session: info }),
     status: head.status,
-    entries: messagesOf(pieces).map(message => ({
+    entries: assembledMessages(pieces).map(message => ({
       id: message.info.id,
       message
     })),

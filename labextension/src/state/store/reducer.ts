@@ -26,17 +26,10 @@ export function applyNotice(
   if (notice.seq <= transcript.seq) {
     return transcript;
   }
-  return {
-    ...transcript,
-    ...changedFields(transcript, notice),
-    seq: notice.seq
-  };
+  return { ...transcript, ...changesBy(transcript, notice), seq: notice.seq };
 }
 
-function changedFields(
-  before: ITranscript,
-  notice: Notice
-): Partial<ITranscript> {
+function changesBy(before: ITranscript, notice: Notice): Partial<ITranscript> {
   switch (notice.type) {
     case 'message.updated':
       return changeMessage(before, notice.info.id, entry => ({
@@ -52,7 +45,7 @@ function changedFields(
         : {};
     case 'message.part.delta':
       return changeKnownPart(before, notice.message_id, notice.part_id, part =>
-        withTextAppended(part, notice.field.split('.'), notice.delta)
+        withText(part, notice.field.split('.'), notice.delta)
       );
     case 'message.part.removed':
       return changeKnownMessage(before, notice.message_id, draft => ({
@@ -257,14 +250,14 @@ function withValue<T extends { id: string }>(
  * Appends text to the string at a path. Every step but the last must lead to an object, and the last
  * to a string or to nothing yet; otherwise the value is unchanged.
  */
-function withTextAppended<T>(value: T, path: string[], words: string): T {
+function withText<T>(value: T, path: string[], words: string): T {
   const [name, ...rest] = path;
   if (name === undefined || typeof value !== 'object' || value === null) {
     return value;
   }
   const inner = (value as Record<string, unknown>)[name];
   if (rest.length > 0) {
-    const changed = withTextAppended(inner, rest, words);
+    const changed = withText(inner, rest, words);
     return changed === inner ? value : { ...value, [name]: changed };
   }
   if (inner !== undefined && inner !== null && typeof inner !== 'string') {

@@ -102,7 +102,7 @@ export function mentionGroups(
         kindOptions.map(({ value }) => value),
         typed
       );
-      const matching = places.flatMap(place => kindOptions[place] ?? []);
+      const matching = places.flatMap(index => kindOptions[index] ?? []);
       const best = matchRank(matching[0]?.value ?? '', typed);
       return { name: names[KINDS[index] ?? 'agent'], matching, best };
     })

@@ -13,7 +13,7 @@ import { unlessGone } from '../dom/effects';
 const ARGUMENT = /^\s*\/([\w-]+)[^\S\n]+(?:\S+[^\S\n]+)*(\S*)$/;
 
 /** The maximum number of shown words behind a command. */
-const SHOWN = 60;
+const MAX_SHOWN = 60;
 
 /** The slash commands that the kernel offers. */
 export interface ISlashCommands {
@@ -70,8 +70,8 @@ export function argumentGroups(
 ): IOptionGroup[] {
   const places = rankedMatches(all, typed);
   const options = places
-    .slice(0, SHOWN)
-    .map(place => ({ value: all[place] ?? '', about: '' }));
+    .slice(0, MAX_SHOWN)
+    .map(index => ({ value: all[index] ?? '', about: '' }));
   return options.length === 0
     ? []
     : [{ name: words.__('What may follow'), count: places.length, options }];
@@ -86,8 +86,8 @@ function matchingGroup(
     commands.map(command => command.name.toLowerCase()),
     typed.toLowerCase()
   );
-  const options = places.flatMap(place => {
-    const match = commands[place];
+  const options = places.flatMap(index => {
+    const match = commands[index];
     return match === undefined
       ? []
       : [{ value: match.name, about: match.description }];

@@ -15,18 +15,18 @@ const CARD = '.plm-Tool-card, .plm-UnattachedAsk, .plm-Question';
 
 /** Returns whether all ends were seen, and a function that scrolls to the first that was not. */
 export function useEndsSeen(
-  place: RefObject<HTMLElement | null>
+  elementRef: RefObject<HTMLElement | null>
 ): [boolean, () => void] {
   const [isSeen, setSeen] = useState(false);
   const watch = useRef<ReturnType<typeof watchEnds> | null>(null);
   useLayoutEffect(() => {
-    const card = cardOf(place.current);
+    const card = cardOf(elementRef.current);
     if (card === null) {
       return;
     }
     watch.current = watchEnds(card, setSeen);
     return watch.current.end;
-  }, [place]);
+  }, [elementRef]);
   return [
     isSeen,
     () => {

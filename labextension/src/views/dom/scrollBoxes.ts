@@ -42,9 +42,9 @@ export function isScrollKey({ key, target }: KeyboardEvent): boolean {
 /** Maintains the scroll boxes in an element. */
 export function useScrollBoxes<T extends HTMLElement>(): RefObject<T> {
   const { words } = useHost();
-  const place = useRef<T>(null);
+  const elementRef = useRef<T>(null);
   useEffect(() => {
-    const root = place.current;
+    const root = elementRef.current;
     if (root === null || !('ResizeObserver' in window)) {
       return;
     }
@@ -127,7 +127,7 @@ export function useScrollBoxes<T extends HTMLElement>(): RefObject<T> {
       root.removeEventListener('scroll', onScroll, { capture: true });
     };
   }, [words]);
-  return place;
+  return elementRef;
 }
 
 function boxOf(node: Node): HTMLElement | null {

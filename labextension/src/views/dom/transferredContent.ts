@@ -148,12 +148,12 @@ function fromBrowser(file: File): ITransferredFile {
 }
 
 /** How many bytes become characters at once, since they are arguments of one call. */
-const PIECE = 0x8000;
+const PIECE_BYTES = 0x8000;
 
 function inBase64(bytes: Uint8Array): string {
   let text = '';
-  for (let at = 0; at < bytes.length; at += PIECE) {
-    text += String.fromCharCode(...bytes.subarray(at, at + PIECE));
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+    text += String.fromCharCode(...bytes.subarray(at, at + PIECE_BYTES));
   }
   return btoa(text);
 }

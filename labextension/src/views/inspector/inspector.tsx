@@ -72,12 +72,12 @@ interface IInspectorProps {
   place?: IInspectorPlace;
   /** Is told of a place that is shown, and whether it is a step from the one before. */
   onPlace?: (place: IInspectorPlace, isStep: boolean) => void;
-  /** The page's own back and forward go from step to step, as in a report. */
+  /** Whether the browser's own back and forward go from step to step, as in a report. */
   isSteppedByPage?: boolean;
   /** The prices by which the source counts without a choice, where it was opened with some. */
   openedPrice?: string;
   openLink?: (link: string) => void;
-  /** All views are shown below each other, for paper. */
+  /** Whether all views are shown below each other, for paper. */
   isPrinted?: boolean;
   /** A sentence about the place, such as that a link leads to another session. */
   remark?: string;

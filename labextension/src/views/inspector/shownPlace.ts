@@ -108,7 +108,7 @@ function stepsWith(
     : { steps: steppedTo(placed.steps, given ?? NOWHERE), given };
 }
 
-/** Keeps an item's place by its id: the last few are numbered anew while an answer is written. */
+/** Keeps the same item chosen when a newer view numbers it anew, as happens while an answer is written. */
 export function useSameItem(
   view: TimelineView | null,
   { change }: ISteppedPlace

@@ -70,14 +70,12 @@ function Cooling({ cache, now }: { cache: CacheForecast; now: number }) {
 
 function Clock({ milliseconds }: { milliseconds: number }) {
   return (
-    <span className="plm-HeldRequest-clock">
-      {minutesAndSeconds(milliseconds)}
-    </span>
+    <span className="plm-HeldRequest-clock">{minutesText(milliseconds)}</span>
   );
 }
 
 /** Formats milliseconds as minutes and seconds: "3:12". */
-function minutesAndSeconds(milliseconds: number): string {
+function minutesText(milliseconds: number): string {
   const seconds = Math.max(0, Math.ceil(milliseconds / SECOND_MS));
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 }

@@ -95,16 +95,16 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
               ? words.__('Changes to the cell')
               : words.__('Changes to cell %1', fix.number)
           }
-          open={fix.isFar}
+          open={fix.isVeryDifferent}
         >
-          {fix.isFar && (
+          {fix.isVeryDifferent && (
             <p className="plm-Muted">
               {words.__(
                 'Little of the cell is left in this code: look before you replace it.'
               )}
             </p>
           )}
-          <Changes before={fix.source} now={code} />
+          <ChangesToCell before={fix.source} now={code} />
         </Disclosure>
       )}
       <div className="plm-CodeActions-buttons">
@@ -125,7 +125,7 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
                     )
               );
             },
-            !isReplaced && !fix.isFar
+            !isReplaced && !fix.isVeryDifferent
           )}
         {fix !== null &&
           actionButton(
@@ -146,7 +146,7 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
                 words.__('The code is in a new cell.')
               );
             },
-            fix?.isFar === true && !isReplaced
+            fix?.isVeryDifferent === true && !isReplaced
           )}
         {copy !== undefined &&
           actionButton(
@@ -164,7 +164,7 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
   );
 }
 
-function Changes({ before, now }: { before: string; now: string }) {
+function ChangesToCell({ before, now }: { before: string; now: string }) {
   const { words } = useHost();
   const diff = useMemo(() => lineDiff(before, now), [before, now]);
   return diff === '' ? (

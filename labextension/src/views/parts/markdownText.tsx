@@ -101,7 +101,8 @@ interface IBlockProps {
 /** Draws a block: the open one becomes a closed one without being drawn anew. */
 const Block = memo(function Block({ text, live, part }: IBlockProps) {
   const shown = text.replace(/\n+$/, '');
-  const code = live && shown.length > LONG_CODE ? unfinishedCode(shown) : null;
+  const code =
+    live && shown.length > LONG_CODE_CHARS ? unfinishedCode(shown) : null;
   if (code !== null) {
     return <pre className="plm-Listing">{code}</pre>;
   }
@@ -199,7 +200,7 @@ function tableCopies(text: string, words: IWords) {
 }
 
 /** A longer listing is coloured only when it is complete. */
-const LONG_CODE = 1_000;
+const LONG_CODE_CHARS = 1_000;
 
 /** Returns the code of a fence that is still open; otherwise null. */
 function unfinishedCode(text: string): string | null {

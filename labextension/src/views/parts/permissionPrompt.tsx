@@ -85,8 +85,8 @@ function PermissionButtons({
   const [reply, setReply] = useState<Answer | null>(null);
   const [rejecting, setRejecting] = useState(false);
 
-  const place = useRef<HTMLDivElement>(null);
-  const [isSeen, showEnd] = useEndsSeen(place);
+  const elementRef = useRef<HTMLDivElement>(null);
+  const [isSeen, showEnd] = useEndsSeen(elementRef);
   const hintId = useId();
 
   const isAboutAll = ABOUT_ALL.includes(ask.permission);
@@ -120,7 +120,7 @@ function PermissionButtons({
   };
   return (
     <div
-      ref={place}
+      ref={elementRef}
       className="plm-Answers"
       onKeyDown={onKeyDown}
       data-ask={ask.id}

@@ -35,7 +35,7 @@ export function StepSummary({
     <div className="plm-Step">
       <span>
         {tokens.estimated && '≈ '}
-        {facts.map(unbroken).join('\u00a0· ')}{' '}
+        {facts.map(withoutBreaks).join('\u00a0· ')}{' '}
         <InspectButton target={{ request: part.message_id }} quiet />
       </span>
       {part.window !== undefined && part.context_tokens !== undefined && (
@@ -46,6 +46,6 @@ export function StepSummary({
 }
 
 /** Keeps a number and its unit on one line. */
-function unbroken(fact: string): string {
+function withoutBreaks(fact: string): string {
   return fact.replaceAll(' ', '\u00a0');
 }

@@ -66,7 +66,7 @@ interface IToolCallProps {
   /** The reason why the turn was stopped, which is shown at its end. */
   ended?: string;
   /** Whether figures are shown without opening the card, since no cell shows them. */
-  figures?: boolean;
+  showsFigures?: boolean;
   /** The id of the cell that shows its figures, to which small pictures of them lead. */
   cell?: string;
 }
@@ -82,7 +82,7 @@ export function ToolCall({
   newest,
   live = false,
   ended = '',
-  figures = false,
+  showsFigures = false,
   cell
 }: IToolCallProps) {
   const { words } = useHost();
@@ -116,9 +116,9 @@ export function ToolCall({
   const isOwnAsk =
     state === 'waiting' && ask !== undefined && !isFromSubagent(ask, part);
   const replacingView = replacingViewOf(part, asked, state);
-  const isThumbnail = !figures && cell !== undefined && notebook !== null;
+  const isThumbnail = !showsFigures && cell !== undefined && notebook !== null;
   const shownPictures =
-    (figures || isThumbnail) && toolKind(part.tool).readsImages !== true
+    (showsFigures || isThumbnail) && toolKind(part.tool).readsImages !== true
       ? callImages(part)
       : [];
   const results = shownResults(part);
@@ -288,7 +288,7 @@ function Output({
   const isKnown = error === ended || error === rowReason || state === 'stopped';
   const failed = isKnown ? '' : error;
   const isEmpty = text === '' && failed === '' && files.length === 0;
-  const place = useTailScroll(state === 'running' && !isEmpty);
+  const elementRef = useTailScroll(state === 'running' && !isEmpty);
   if (isEmpty) {
     return state === 'completed' ? (
       <p className="plm-Muted plm-Tool-output">{words.__('No output.')}</p>
@@ -296,7 +296,7 @@ function Output({
   }
   return (
     <section
-      ref={place}
+      ref={elementRef}
       className="plm-Tool-output"
       role="group"
       aria-label={words.__('Output')}

@@ -18,7 +18,7 @@ interface ITurnFooterProps {
   /** The reason why nothing is being written, if any. */
   problem?: string;
   /** Whether a question waits for the user. */
-  asks: boolean;
+  hasAsks: boolean;
   /** Whether a stop button is drawn here; the panel has its own. */
   stoppable: boolean;
 }
@@ -28,19 +28,19 @@ export function TurnFooter({
   messages,
   status,
   problem,
-  asks,
+  hasAsks,
   stoppable
 }: ITurnFooterProps) {
   const { words } = useHost();
   const turn = useTurnActionsIfOffered();
   return (
     <div className="plm-TurnFooter">
-      <StatusIcon state={asks ? 'waiting' : 'running'} />
+      <StatusIcon state={hasAsks ? 'waiting' : 'running'} />
       <span className="plm-TurnFooter-text">
         {problem !== undefined ? (
           problem
         ) : (
-          <Activity messages={messages} status={status} asks={asks} />
+          <Activity messages={messages} status={status} hasAsks={hasAsks} />
         )}
       </span>
       {stoppable && turn !== null && (
@@ -64,8 +64,8 @@ const SHORT_MS = 3000;
 function Activity({
   messages,
   status,
-  asks
-}: Pick<ITurnFooterProps, 'messages' | 'status' | 'asks'>) {
+  hasAsks
+}: Pick<ITurnFooterProps, 'messages' | 'status' | 'hasAsks'>) {
   const { words } = useHost();
   const run = openRun(messages);
   if (run !== undefined || status.type === 'retry') {
@@ -74,9 +74,9 @@ function Activity({
   const loading = status.type === 'busy' ? status.loading : undefined;
   const activity =
     loading === undefined
-      ? activityText(messages, asks, words)
+      ? activityText(messages, hasAsks, words)
       : words.__('loading what the model needs…');
-  const since = asks ? undefined : (loading ?? waitingSince(messages));
+  const since = hasAsks ? undefined : (loading ?? waitingSince(messages));
   return (
     <>
       {activity}
@@ -155,10 +155,10 @@ function waitingSince(messages: readonly Message[]): number | undefined {
 
 function activityText(
   messages: readonly Message[],
-  asks: boolean,
+  hasAsks: boolean,
   words: IWords
 ): string {
-  if (asks) {
+  if (hasAsks) {
     return words.__('waits for your answer');
   }
   const newest = messages.at(-1);

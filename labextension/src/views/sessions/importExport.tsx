@@ -29,7 +29,7 @@ export function ExportDialog({ session, onBack }: IExportDialogProps) {
     ['html', words.__('Web page')],
     ['json', words.__('JSON')]
   ];
-  const write = async (form: ExportFormat) => {
+  const exportTo = async (form: ExportFormat) => {
     setBusy(true);
     const { error, file } = await sharing.export(session, form);
     setBusy(false);
@@ -55,7 +55,7 @@ export function ExportDialog({ session, onBack }: IExportDialogProps) {
           aria-disabled={busy}
           onClick={() => {
             if (!busy) {
-              void write(form);
+              void exportTo(form);
             }
           }}
         >
@@ -91,7 +91,7 @@ export function ImportDialog({ onBack, onChanged }: IImportDialogProps) {
   const [busy, setBusy] = useState(false);
   const [progress, setProgress] = useState<IImportProgress | null>(null);
   const field = useFirstFocus<HTMLInputElement>();
-  const run = async () => {
+  const runImport = async () => {
     setBusy(true);
     setImportResult(null);
     const outcome = await sharing.import(path.trim(), setProgress);
@@ -107,7 +107,7 @@ export function ImportDialog({ onBack, onChanged }: IImportDialogProps) {
       onSubmit={event => {
         event.preventDefault();
         if (path.trim() !== '' && !busy) {
-          void run();
+          void runImport();
         }
       }}
       onKeyDown={event => {

@@ -116,7 +116,7 @@ export function SessionList({ current, onClose, onChosen }: ISessionListProps) {
 }
 
 /** Milliseconds without a key before a search begins. */
-const PAUSE = 200;
+const PAUSE_MS = 200;
 
 interface IList {
   page: ISessionPage | null;
@@ -151,7 +151,7 @@ function useList(
             take({ rows: [], total: 0 });
           });
       },
-      searched === '' ? 0 : PAUSE
+      searched === '' ? 0 : PAUSE_MS
     );
     return () => {
       clearTimeout(timer);

@@ -60,7 +60,7 @@ export function Transcript({
       {search > 0 && (
         <SessionSearch
           turns={allTurns}
-          place={place}
+          elementRef={place}
           request={search}
           onLeave={leaveEnd}
           onClose={() => {
@@ -95,7 +95,7 @@ export function Transcript({
                         page={page}
                         newest={number === shown.length - 1}
                         live={busy && number === shown.length - 1}
-                        again={
+                        canRetry={
                           !busy && !readOnly && number === shown.length - 1
                         }
                         reverted={reverted}

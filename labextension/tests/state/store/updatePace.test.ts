@@ -6,7 +6,7 @@ import {
 } from '../../../src/state/store/frameQueue';
 import {
   MAX_PAUSE_MS,
-  PAUSES,
+  PAUSE_FACTOR,
   updatePace,
   WORDS_MS
 } from '../../../src/state/store/updatePace';
@@ -68,7 +68,7 @@ describe('the pace of updates', () => {
   });
 
   it('leaves most of the time to the user where drawing takes long', async () => {
-    expect(await pauseAfter(50)).toBeCloseTo(50 * PAUSES, -2);
+    expect(await pauseAfter(50)).toBeCloseTo(50 * PAUSE_FACTOR, -2);
     expect(await pauseAfter(MAX_PAUSE_MS)).toBeLessThan(
       MAX_PAUSE_MS + 2 * FRAME_MS
     );

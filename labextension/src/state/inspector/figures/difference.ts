@@ -35,7 +35,7 @@ export interface IDifference {
   readonly estimated: {
     /** Tokens that came from it. */
     readonly read: number;
-    /** Whether the cache was lost as in the recording. */
+    /** Whether the estimate loses the cache because the recording did. */
     readonly isTaken: boolean;
   } | null;
 }
@@ -66,8 +66,8 @@ export function requestDifference(
   let block = -1;
   let blockTokens = 0;
   const total = order.length > 0 ? order.length : view.items.id.length;
-  for (let place = 0; place < total; place++) {
-    const item = order.length > 0 ? (order[place] ?? 0) : place;
+  for (let index = 0; index < total; index++) {
+    const item = order.length > 0 ? (order[index] ?? 0) : index;
     if (item >= count) {
       if (order.length > 0) {
         continue;

@@ -37,16 +37,16 @@ export class ItemStates {
     for (const itemIndex of item) {
       this._starts[itemIndex + 1] = (this._starts[itemIndex + 1] ?? 0) + 1;
     }
-    for (let place = 0; place < count; place++) {
-      this._starts[place + 1] =
-        (this._starts[place + 1] ?? 0) + (this._starts[place] ?? 0);
+    for (let index = 0; index < count; index++) {
+      this._starts[index + 1] =
+        (this._starts[index + 1] ?? 0) + (this._starts[index] ?? 0);
     }
     const next = this._starts.slice(0, count);
     this._order = new Int32Array(item.length);
     item.forEach((itemIndex, transition) => {
-      const place = next[itemIndex] ?? 0;
-      this._order[place] = transition;
-      next[itemIndex] = place + 1;
+      const index = next[itemIndex] ?? 0;
+      this._order[index] = transition;
+      next[itemIndex] = index + 1;
     });
   }
 

@@ -83,7 +83,7 @@ export function rangeFigures(
   // A cost may be recorded of a request whose tokens are not.
   const isSpent = (at: number) =>
     (cost[at] ?? null) !== null && !(listed[at] ?? false);
-  const requests = within(reported).map((_, place) => range.first + place);
+  const requests = within(reported).map((_, index) => range.first + index);
   const isPaid = isReported || (isRecorded && requests.some(isSpent));
   const sent = knownValues(within(isReported ? reported : track.total));
   const spent = knownValues(within(isPaid ? cost : track.cost));

@@ -4,7 +4,7 @@ import { isGone, type ItemStates } from './itemStates';
 import { writtenAnew } from './writtenAnew';
 
 export interface IReductionBalance {
-  /** Tokens that a request is smaller by, and how many requests up to the asked one were; scaled. */
+  /** Tokens saved in the asked request, scaled; and in how many requests up to it some were saved. */
   readonly saved: number;
   readonly requests: number;
   /** The request of the change, counted from 0, and how many items it reduced besides. */

@@ -83,7 +83,7 @@ export function dearestRequest(view: TimelineView, track: TrackView): number {
   return best;
 }
 
-/** Returns the next request of some, in a direction; null where there is none. */
+/** Returns the nearest of the given requests before or after one; null where there is none. */
 export function nextOf(
   requests: readonly number[],
   from: number,

@@ -184,7 +184,7 @@ function ComparedPicture(props: IComparedPictureProps) {
             ))}
             {COMPARED_SIDES.map(side => {
               const parting = comparison[side].parting?.request ?? null;
-              const place =
+              const x0 =
                 parting === null ? null : (places[side][parting] ?? null);
               const line = comparedLine(
                 places[side],
@@ -195,10 +195,10 @@ function ComparedPicture(props: IComparedPictureProps) {
                 height
               );
               const x =
-                place === null ? 0 : (place / Math.max(longest, 1e-9)) * width;
+                x0 === null ? 0 : (x0 / Math.max(longest, 1e-9)) * width;
               return (
                 <g key={side}>
-                  {place !== null && (
+                  {x0 !== null && (
                     <line
                       className="plm-Compared-mark"
                       data-side={side}

@@ -8,7 +8,7 @@
 export class CardFocus {
   private _card: HTMLElement | null = null;
   private _origin: HTMLElement | null = null;
-  /** From where a card is to be entered that is not drawn yet. */
+  /** Where the focus was when it was to go to a card that is not drawn yet. */
   private _waitingOrigin: HTMLElement | null = null;
 
   /** Notes the card, while it is drawn, and enters it where that was asked for before. */
@@ -24,7 +24,7 @@ export class CardFocus {
     }
   }
 
-  /** Moves the focus into the card, now or when it is drawn; whether there is one now. */
+  /** Moves the focus into the card, now or when it is drawn; returns whether a card is drawn now. */
   moveIntoCard(origin: HTMLElement): boolean {
     if (this._card === null) {
       this._waitingOrigin = origin;
@@ -37,7 +37,7 @@ export class CardFocus {
     return true;
   }
 
-  /** Moves the focus back; whether there was a way. */
+  /** Moves the focus back to where it came from; returns whether that was possible. */
   moveBack(): boolean {
     const origin = this._origin;
     this._origin = null;

@@ -54,7 +54,7 @@ function viewUpTo(view: TimelineView, count: number): TimelineView {
       };
 }
 
-/** Returns the track of a policy, with numbers behind its name; '' has none. */
+/** Returns the track of a policy, with numbers behind its name; the name '' stands for no policy. */
 export function usePolicyTrack(
   source: IInspectorSource,
   view: TimelineView | null,

@@ -1,4 +1,4 @@
-/** The words of the inspector, one for each thing, and what each means. */
+/** The terms of the inspector, and what each means. */
 import type { IWords } from '../../host';
 
 /** The terms, in the order in which they are explained. */

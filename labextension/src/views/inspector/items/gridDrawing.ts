@@ -33,7 +33,7 @@ export const FOLD_PX = 28;
 const INDENT_PX = 36;
 /** Letters of a call's name beside which its subagent's figures are written. */
 const MIN_CALL_LETTERS = 8;
-/** Between the figures of a row and its squares. */
+/** The space between the figures of a row and its squares. */
 const RIGHT_PX = 8;
 /** Letters of a definition's name beside which its tokens are written. */
 const MIN_NAME_LETTERS = 12;
@@ -49,9 +49,9 @@ const NARROW_PX = 11;
 export interface IGridShape {
   readonly width: number;
   readonly height: number;
-  /** Of the names at the left. */
+  /** The width of the names at the left, in CSS pixels. */
   readonly names: number;
-  /** Of a column. */
+  /** The width of a column, in CSS pixels. */
   readonly column: number;
   /** The requests that have columns. */
   readonly range: IRequestRange;
@@ -130,7 +130,7 @@ export function requestsInColumn(column: number): number {
   return Math.max(Math.ceil(1 / column), 1);
 }
 
-/** How little a state leaves of an item. */
+/** How much of an item a state takes away, as a rank. */
 const LOSS: Readonly<Record<ItemState, number>> = {
   whole: 0,
   truncated: 1,

@@ -183,8 +183,8 @@ function Uses({ item, uses }: { item: number; uses: readonly number[] }) {
 function NextState({ item }: { item: number }) {
   const { words } = useHost();
   const { view, shown, recorded } = useInspection();
-  const place = view.coming.item.indexOf(item);
-  const state = view.coming.state[place];
+  const index = view.coming.item.indexOf(item);
+  const state = view.coming.state[index];
   return state === undefined || shown !== recorded ? null : (
     <p className="plm-Muted">
       {words.__('The next request shows it %1.', stateWords(state))}

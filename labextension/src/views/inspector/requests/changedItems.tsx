@@ -23,7 +23,7 @@ interface IChangedItemsProps {
   to: number;
 }
 
-/** Draws a row for each, the first ones at first. */
+/** Draws a row for each changed item; a button unfolds those after the first few. */
 export function ChangedItems(props: IChangedItemsProps) {
   const { sign, name, changes, from, to } = props;
   const { words } = useHost();

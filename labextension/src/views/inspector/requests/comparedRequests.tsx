@@ -22,7 +22,7 @@ export function useComparedRequests(): IComparedRequests {
   const { words } = useHost();
   const { request, against, go } = useInspection();
   const [waiting, setWaiting] = useState<number | null>(null);
-  // A row that was ticked stays in sight until the cursor is elsewhere than where the tick left or led it.
+  // The row ticked last stays in sight until the cursor moves on from where the tick put it.
   const [touched, setTouched] = useState<ITouchedRow | null>(null);
   if (touched !== null && !touched.cursors.includes(request)) {
     setTouched(null);

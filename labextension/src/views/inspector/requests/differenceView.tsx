@@ -150,7 +150,7 @@ function FirstDifference({ change }: { change: IDifference }) {
   const paid = writtenAnew(view, change);
   const { anew, cost, why, isBreak, isTaken, isFact } = paid;
   const price = foreignPrice(view, change.to);
-  const place =
+  const firstPlace =
     change.firstChanged === null ? null : (
       <>
         {' '}
@@ -172,7 +172,7 @@ function FirstDifference({ change }: { change: IDifference }) {
     return (
       <p>
         {unbrokenWords(change, paid, words)}
-        {place}
+        {firstPlace}
       </p>
     );
   }
@@ -198,7 +198,7 @@ function FirstDifference({ change }: { change: IDifference }) {
         <bdi> {words.__('That is by the price of %1.', price)}</bdi>
       )}
       {why !== '' && <bdi> {words.__('The cause: %1.', why)}</bdi>}
-      {place}
+      {firstPlace}
     </p>
   );
 }

@@ -117,8 +117,8 @@ function Cause({ texts }: { texts: ICostWords }) {
           </span>{' '}
         </>
       )}
-      {texts.sentences.map((sentence, place) => (
-        <bdi key={place}>{sentence} </bdi>
+      {texts.sentences.map((sentence, index) => (
+        <bdi key={index}>{sentence} </bdi>
       ))}
     </>
   );

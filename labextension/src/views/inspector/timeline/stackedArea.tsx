@@ -38,7 +38,7 @@ export interface ITrackLines {
 
 const MARKS_PX = 12;
 
-/** Returns the lines of a track of so many requests in a picture. */
+/** Returns the SVG paths of reported tokens, limit and reserve over the first `count` requests of a track. */
 export function trackLines(
   requests: Readonly<
     Record<'reported' | 'window' | 'reserve', readonly (number | null)[]>
@@ -122,7 +122,7 @@ export const StackedArea = memo(function StackedArea(props: IStackedAreaProps) {
           data-kind={kind}
           d={markPath(
             isDense && kind === 'fired' ? 'line' : kind,
-            // Whole at both ends, too.
+            // A mark at either end of the picture is drawn whole.
             Math.min(
               Math.max(x(request + 0.5) + place * MARK_PX, MARK_PX / 2),
               width - MARK_PX / 2
