@@ -36,6 +36,7 @@ MODULES = (
     "palimpsest.transcript.context_values.decisions",
     "palimpsest.transcript.context_values.prompt_mentions",
     "palimpsest.transcript.context_values.page_cells",
+    "palimpsest.transcript.context_values.cell_changes",
     "palimpsest.transcript.session_record.events",
     "palimpsest.review.timeline_view.view_values",
     "palimpsest.review.timeline_view.comparison_values",

@@ -248,6 +248,18 @@ class Ask(Value):
     tool: str | None = None
 
 
+class CellDecision(Value):
+    """The user's answer about one of the changes of a call that changes cells."""
+
+    index: int
+    """Number of the change among those of the call, from 0."""
+    accept: bool
+    source: str | None = None
+    """The source that the user accepts, where it is only a part of the change."""
+    reason: str = ""
+    """Why the change is rejected, for the model."""
+
+
 class Reply(Value):
     """The user's answer to an ask."""
 
@@ -256,6 +268,8 @@ class Reply(Value):
     """Text for the model; a rejection with feedback does not end the turn."""
     scope: Literal["session", "project"] | None = None
     """How far an "always" reaches; None means the session."""
+    cells: tuple[CellDecision, ...] | None = None
+    """The answers about single changes of cells, for which ``answer`` is "once"; None accepts all."""
     by: str = "person"
     """Who answered: ``person``, ``--yes``, ``headless``, ``cancel`` or a rule."""
 

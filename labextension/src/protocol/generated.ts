@@ -59,6 +59,7 @@ export type Command =
   | AnnounceRun
   | Prepare
   | TellCells
+  | CellsChanged
   | Resync
   | RenameNotebook
   | ListSettings
@@ -85,6 +86,7 @@ export type Command =
   | ApplyContextEdit
   | UsePolicy
   | Revert
+  | ReviewCells
   | SetMode
   | ListApprovals
   | SetBudget
@@ -156,6 +158,18 @@ export interface AnswerAsk {
   feedback?: string;
   /** The scope of an ``always``; None means the session. */
   scope?: 'session' | 'project';
+  /** Answers about single changes of cells, for which ``answer`` is "once"; None accepts all. */
+  cells?: CellDecision[];
+}
+/** The user's answer about one of the changes of a call that changes cells. */
+export interface CellDecision {
+  /** Number of the change among those of the call, from 0. */
+  index: number;
+  accept: boolean;
+  /** The source that the user accepts, where it is only a part of the change. */
+  source?: string;
+  /** Why the change is rejected, for the model. */
+  reason: string;
 }
 /** Answer the model's questions; the first answer wins. */
 export interface AnswerQuestion {
@@ -600,6 +614,106 @@ export interface Cancel {
   type: 'cancel';
   session?: string;
 }
+/** One change of a cell. */
+export interface CellChange {
+  action: 'insert' | 'edit' | 'move' | 'delete';
+  /** The cell's id; of an inserted cell, the id that it gets. */
+  cell: string;
+  kind: 'code' | 'markdown' | 'raw';
+  /** Where an inserted or moved cell stands: behind the cell with this id; None for the top of the notebook. */
+  after?: string;
+  /** The source that the cell must still have; None for an inserted cell. */
+  old?: string;
+  /** The source that the cell gets; None for a moved or deleted cell. */
+  new?: string;
+  /** The execution count beside the cell before the change. */
+  number?: number;
+  /** A deleted cell in the format of a notebook file, where an insertion brings it back. */
+  restored?: {
+    [k: string]: unknown;
+  };
+}
+/** The place in a session from which a cell's source came. */
+export interface CellOrigin {
+  session: string;
+  /** Id of the answer's message. */
+  message: string;
+  /** Id of the tool call. */
+  call: string;
+  /** Number of the session's request that contained the call, from 1. */
+  request?: number;
+}
+/** What a page says of one change: made, or why not. */
+export interface CellResult {
+  cell: string;
+  /** None where the change was made, or could have been made had no other one failed. */
+  problem?: 'changed' | 'missing' | 'hidden' | 'locked' | 'agent';
+  /** The cell's present source, where it has another than expected. */
+  source?: string;
+  /** The id of the cell behind which a moved or deleted cell stood; None for the top. */
+  was_after?: string;
+  /** A deleted cell in the format of a notebook file, with its outputs as far as they fit. */
+  removed?: {
+    [k: string]: unknown;
+  };
+}
+/** Changes that a review is about, oldest first. */
+export interface CellReview {
+  changes: ReviewedChange[];
+}
+/** One change of a session's calls, with what became of its review. */
+export interface ReviewedChange {
+  /** Id of the tool call. */
+  call: string;
+  /** Number of the change among those of the call, from 0. */
+  index: number;
+  change: MadeChange;
+  /** Why it could not be taken back, in a sentence; empty where there was none. */
+  problem: string;
+}
+/** A change that is proposed or was made, with what a person said of it. */
+export interface MadeChange {
+  action: 'insert' | 'edit' | 'move' | 'delete';
+  cell: string;
+  kind: 'code' | 'markdown' | 'raw';
+  after?: string;
+  old?: string;
+  new?: string;
+  number?: number;
+  restored?: {
+    [k: string]: unknown;
+  };
+  /** The id of the cell behind which a moved or deleted cell stood before; None for the top. */
+  was_after?: string;
+  /** The deleted cell in the format of a notebook file. */
+  removed?: {
+    [k: string]: unknown;
+  };
+  /**
+   * ``proposed`` while the permission question is open; ``open``: made, and not looked at by a person, who may still
+   * accept it or reject it, upon which it is taken back in the notebook.
+   */
+  state: 'proposed' | 'open' | 'accepted' | 'rejected';
+  /** Who accepted or rejected it: ``person``, ``--yes``, or a rule; empty until then. */
+  by: string;
+  /** Why it was rejected, in the person's words. */
+  reason: string;
+  /** The notebook's path, as the page or the kernel names it. */
+  notebook: string;
+  /** Whether it was made, and is taken back in the notebook. */
+  undone: boolean;
+}
+/** Answer a ``change-cells`` or ``run-cell`` notice; with a problem in any result, nothing was done. */
+export interface CellsChanged {
+  id: string;
+  type: 'cells-changed';
+  client: string;
+  request: string;
+  /** One for each change, in their order. */
+  results: CellResult[];
+  /** Why nothing was done at all. */
+  refusal?: 'closed' | 'read-only' | 'no-kernel';
+}
 /** Request the cells of the kernel's notebooks from every page that shows them. */
 export interface CellsRequestNotice {
   kind: 'cells';
@@ -611,6 +725,18 @@ export interface CellsRequestNotice {
   output_chars: number;
   /** Send images, too. */
   images: boolean;
+}
+/** Change cells of a notebook, all or none, as one step of its undo. */
+export interface ChangeCellsNotice {
+  kind: 'change-cells';
+  /** Id of the request, which the answer repeats. */
+  request: string;
+  /** The page that does it, by the ``client`` of its watch; other pages ignore the notice. */
+  client: string;
+  /** The path of the notebook, as that page named it. */
+  notebook: string;
+  changes: CellChange[];
+  origin?: CellOrigin;
 }
 /**
  * The folded state without messages, and where the live window begins.
@@ -1663,6 +1789,10 @@ export interface NotebookPart {
   omitted: NotedCell[];
   /** Cells that were edited without being run, and deleted cells, as an open page reported them. */
   edits: NotedEdit[];
+  /**
+   * Changes of cells by the agent that the user took back, each as its call's id, a colon and its number in the call.
+   */
+  reviews: string[];
   /** Id of the kernel that recorded these runs. */
   kernel: string;
   /** Serial number of the newest run that was considered; later runs are reported with the next prompt. */
@@ -2103,6 +2233,8 @@ export interface Reply {
   feedback?: string;
   /** How far an "always" reaches; None means the session. */
   scope?: 'session' | 'project';
+  /** The answers about single changes of cells, for which ``answer`` is "once"; None accepts all. */
+  cells?: CellDecision[];
   /** Who answered: ``person``, ``--yes``, ``headless``, ``cancel`` or a rule. */
   by: string;
 }
@@ -2331,6 +2463,7 @@ export interface Prompt {
       };
   max_steps?: number;
   files: Attachment[];
+  client?: string;
   type: 'prompt';
 }
 /** A prompt was accepted into the inbox. */
@@ -2409,6 +2542,7 @@ export interface Queue {
       };
   max_steps?: number;
   files: Attachment[];
+  client?: string;
   type: 'queue';
 }
 /** Journal records, as they were written in one tick, or again after ``resync``. */
@@ -2575,6 +2709,24 @@ export interface RevertedFile {
   reason?: string;
   diff?: FileDiff;
 }
+/**
+ * Accept changes of cells that were made without asking, or take them back; without decisions list those to look at.
+ */
+export interface ReviewCells {
+  id: string;
+  type: 'review-cells';
+  session?: string;
+  /** The tool call that made the changes; None where ``all`` is about all calls of the session. */
+  call?: string;
+  /** Decisions on single changes of the call. */
+  decisions: CellDecision[];
+  /** What is done with all open changes, of the call or of the session. */
+  all?: 'accept' | 'reject';
+  /** Only the open change with this number in the list, from 1. */
+  number?: number;
+  /** Why all are rejected, for the model. */
+  reason: string;
+}
 /** The ruler: tokens = unseen + factor x the estimator's tokens of the items. */
 export interface RulerView {
   estimator: string;
@@ -2582,6 +2734,15 @@ export interface RulerView {
   factor: number;
   measured: boolean;
   words: string;
+}
+/** Run a cell as a person would, if it still has this source. */
+export interface RunCellNotice {
+  kind: 'run-cell';
+  request: string;
+  client: string;
+  notebook: string;
+  cell: string;
+  source: string;
 }
 /** An item that holds a searched text. */
 export interface SearchedItem {
@@ -2839,6 +3000,7 @@ export interface Steer {
       };
   max_steps?: number;
   files: Attachment[];
+  client?: string;
   type: 'steer';
 }
 /** Everything needed to rebuild one model request from the log. */
@@ -3207,6 +3369,7 @@ export interface Answers {
   compact: SessionAnswer;
   context: DrawnText;
   revert: RevertAnswer;
+  'review-cells': CellReview;
   approvals: ListedApprovals;
   choices: Choices;
   extensions: Extensions;

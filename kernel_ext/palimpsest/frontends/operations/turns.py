@@ -19,7 +19,7 @@ from palimpsest.frontends.operation_base.operation import (
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions, TurnToRetry
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.messages import Origin
-from palimpsest.transcript.values import Reply
+from palimpsest.transcript.values import CellDecision, Reply
 
 STOPPED, NOTHING_RAN = "Stopped.", "Nothing was running."
 
@@ -41,6 +41,8 @@ class PromptBase(TurnOperation):
     max_steps: int | None = Field(default=None, ge=1)
     files: tuple[ContentFile, ...] = ()
     """Files sent with the text, such as those of a prompt that was withdrawn."""
+    client: str | None = None
+    """The page that sends the prompt, which shows the notebook whose cells its turn may change."""
 
     def turn(self, session: KernelSession, origin: Origin | None) -> Coroutine[Any, Any, Answer]:
         options = PromptOptions.of_choices(
@@ -247,10 +249,14 @@ class AnswerAsk(Operation):
     feedback: str | None = None
     scope: Literal["session", "project"] | None = None
     """The scope of an ``always``; None means the session."""
+    cells: tuple[CellDecision, ...] | None = None
+    """Answers about single changes of cells, for which ``answer`` is "once"; None accepts all."""
 
     async def run(self, context: OperationContext) -> Done:
         session = await context.find(self.session)
-        reply = Reply(answer=self.answer, feedback=self.feedback, scope=self.scope)
+        reply = Reply(
+            answer=self.answer, feedback=self.feedback, scope=self.scope, cells=self.cells
+        )
         return Done(late=not session.reply(self.ask_id, reply))
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, WithJsonSchema
 
+from palimpsest.transcript.context_values.cell_changes import CellChange, CellOrigin, CellResult
 from palimpsest.transcript.context_values.page_cells import PageNotebook
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.session_record.events import QuestionAsked
@@ -212,3 +213,41 @@ class TellCells(CommandBase):
     notebooks: tuple[PageNotebook, ...] = ()
     """Cells of one notebook may be in several pieces, in order."""
     last: bool = True
+
+
+class ChangeCellsNotice(Value):
+    """Change cells of a notebook, all or none, as one step of its undo."""
+
+    kind: Literal["change-cells"] = "change-cells"
+    request: str
+    """Id of the request, which the answer repeats."""
+    client: str
+    """The page that does it, by the ``client`` of its watch; other pages ignore the notice."""
+    notebook: str
+    """The path of the notebook, as that page named it."""
+    changes: tuple[CellChange, ...]
+    origin: CellOrigin | None = None
+    """Where the new sources come from; None where changes are taken back."""
+
+
+class RunCellNotice(Value):
+    """Run a cell as a person would, if it still has this source."""
+
+    kind: Literal["run-cell"] = "run-cell"
+    request: str
+    client: str
+    notebook: str
+    cell: str
+    source: str
+
+
+class CellsChanged(CommandBase):
+    """Answer a ``change-cells`` or ``run-cell`` notice; with a problem in any result, nothing was done."""
+
+    type: Literal["cells-changed"] = "cells-changed"
+    client: str
+    request: str
+    results: tuple[CellResult, ...] = ()
+    """One for each change, in their order."""
+    refusal: Literal["closed", "read-only", "no-kernel"] | None = None
+    """Why nothing was done at all."""

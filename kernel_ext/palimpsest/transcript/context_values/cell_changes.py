@@ -1,0 +1,145 @@
+"""Changes that the agent makes to the cells of a notebook, as values.
+
+Border: values and pure functions; ``tools/notebook`` makes the changes, a page applies them, and the tool call's part
+keeps them with what a person said of each (``CellDecision`` in ``transcript/values.py``).
+"""
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from palimpsest.transcript.values import Value
+
+CellAction = Literal["insert", "edit", "move", "delete"]
+CellKind = Literal["code", "markdown", "raw"]
+
+CELLS_KEY = "cells"
+"""Key in the metadata of a call's part: its changes, as ``MadeChange``."""
+
+
+class CellOrigin(Value):
+    """The place in a session from which a cell's source came."""
+
+    session: str
+    message: str
+    """Id of the answer's message."""
+    call: str
+    """Id of the tool call."""
+    request: int | None = None
+    """Number of the session's request that contained the call, from 1."""
+
+
+class CellChange(Value):
+    """One change of a cell."""
+
+    action: CellAction
+    cell: str
+    """The cell's id; of an inserted cell, the id that it gets."""
+    kind: CellKind = "code"
+    after: str | None = None
+    """Where an inserted or moved cell stands: behind the cell with this id; None for the top of the notebook."""
+    old: str | None = None
+    """The source that the cell must still have; None for an inserted cell."""
+    new: str | None = None
+    """The source that the cell gets; None for a moved or deleted cell."""
+    number: int | None = None
+    """The execution count beside the cell before the change."""
+    restored: dict[str, Any] | None = None
+    """A deleted cell in the format of a notebook file, where an insertion brings it back."""
+
+
+ChangeProblem = Literal["changed", "missing", "hidden", "locked", "agent"]
+"""``changed``: the cell has another source; ``missing``: it is gone; ``hidden``: it is kept from the agent; ``locked``: its
+metadata forbid the change; ``agent``: it is a prompt, which is changed only on request."""
+
+
+class CellResult(Value):
+    """What a page says of one change: made, or why not."""
+
+    cell: str
+    problem: ChangeProblem | None = None
+    """None where the change was made, or could have been made had no other one failed."""
+    source: str | None = None
+    """The cell's present source, where it has another than expected."""
+    was_after: str | None = None
+    """The id of the cell behind which a moved or deleted cell stood; None for the top."""
+    removed: dict[str, Any] | None = None
+    """A deleted cell in the format of a notebook file, with its outputs as far as they fit."""
+
+
+ReviewState = Literal["proposed", "open", "accepted", "rejected"]
+
+
+class MadeChange(CellChange):
+    """A change that is proposed or was made, with what a person said of it."""
+
+    was_after: str | None = None
+    """The id of the cell behind which a moved or deleted cell stood before; None for the top."""
+    removed: dict[str, Any] | None = None
+    """The deleted cell in the format of a notebook file."""
+    state: ReviewState = "open"
+    """``proposed`` while the permission question is open; ``open``: made, and not looked at by a person, who may still
+    accept it or reject it, upon which it is taken back in the notebook."""
+    by: str = ""
+    """Who accepted or rejected it: ``person``, ``--yes``, or a rule; empty until then."""
+    reason: str = ""
+    """Why it was rejected, in the person's words."""
+    notebook: str = ""
+    """The notebook's path, as the page or the kernel names it."""
+    undone: bool = False
+    """Whether it was made, and is taken back in the notebook."""
+
+
+class ReviewedChange(Value):
+    """One change of a session's calls, with what became of its review."""
+
+    call: str
+    """Id of the tool call."""
+    index: int
+    """Number of the change among those of the call, from 0."""
+    change: MadeChange
+    problem: str = ""
+    """Why it could not be taken back, in a sentence; empty where there was none."""
+
+
+class CellReview(Value):
+    """Changes that a review is about, oldest first."""
+
+    changes: tuple[ReviewedChange, ...] = ()
+
+
+def taken_back(changes: Iterable[MadeChange]) -> tuple[CellChange, ...]:
+    """Return the changes that undo others, the newest first; each expects the source that the change left."""
+    return tuple(_inverse(change) for change in reversed(tuple(changes)))
+
+
+def _inverse(change: MadeChange) -> CellChange:
+    match change.action:
+        case "insert":
+            return CellChange(
+                action="delete", cell=change.cell, kind=change.kind, old=change.new or ""
+            )
+        case "edit":
+            return CellChange(
+                action="edit",
+                cell=change.cell,
+                kind=change.kind,
+                old=change.new or "",
+                new=change.old or "",
+            )
+        case "move":
+            return CellChange(
+                action="move",
+                cell=change.cell,
+                kind=change.kind,
+                after=change.was_after,
+                old=change.old,
+            )
+        case "delete":
+            return CellChange(
+                action="insert",
+                cell=change.cell,
+                kind=change.kind,
+                after=change.was_after,
+                new=change.old or "",
+                restored=change.removed,
+            )
