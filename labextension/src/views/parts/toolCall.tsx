@@ -1,5 +1,5 @@
 /** A tool call: one row that opens to its input and output, with its permission question. */
-import type { ReactNode } from 'react';
+import { useMemo, type ReactNode } from 'react';
 import type {
   Ask,
   Attachment,
@@ -25,6 +25,7 @@ import {
   subject,
   toolKind
 } from '../../state/lines/toolCalls';
+import { changesOfCall } from '../../state/review/cellReview';
 import { effectiveDecisions } from '../../state/session/contextEdits';
 import { visible } from '../../state/text/visibleText';
 import { TextEnd } from '../controls/textEnd';
@@ -45,6 +46,7 @@ import { StatusIcon, type CallState } from '../controls/statusIcon';
 import { useTailScroll } from '../dom/tailScroll';
 import { SubagentCall, subagentSession } from './subagentCall';
 import { TOOL_VIEWS } from './toolViews';
+import { ChangeList } from '../review/changeList';
 import { ContextEditNote } from '../modelContext/editButtons';
 
 interface IToolCallProps {
@@ -142,6 +144,7 @@ export function ToolCall({
         {state === 'waiting' && isFromSubagent(ask, part) && (
           <AskInput ask={ask} />
         )}
+        {state === 'waiting' && <ProposedChanges part={part} ask={ask} />}
         {ask !== undefined && state === 'waiting' && (
           <PermissionPrompt ask={ask} above={!asksByDiff} />
         )}
@@ -189,6 +192,18 @@ export function ToolCall({
       </div>
     </>
   );
+}
+
+/** Draws the changes of cells that a question is about, each with its own answer. */
+function ProposedChanges({
+  part,
+  ask
+}: {
+  part: ToolPart;
+  ask: Ask | undefined;
+}) {
+  const changes = useMemo(() => changesOfCall(part, ''), [part]);
+  return <ChangeList changes={changes} asks={ask === undefined ? [] : [ask]} />;
 }
 
 function pictures(part: ToolPart) {
