@@ -96,6 +96,7 @@ class Extension:
             with collection_paused():
                 self._front = self._build(self.shell, self.cells, self.recorder)
             self.recorder.read_pages = self._front.channel.cells.page_notebooks
+            self.recorder.changer = self._front.channel.cell_changes
         except BaseException as problem:  # noqa: BLE001  # reported to the user at first use
             self._problem = problem
         finally:

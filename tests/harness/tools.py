@@ -9,8 +9,16 @@ from palimpsest.session.permissions.asks import permission_refusal
 from palimpsest.tools.permission_rules.permissions import Allowed, Denied, decide_call, from_config
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.tools.registration.registry import Registry, builtin_tools
-from palimpsest.tools.tool import Abort, Namespace, PythonRunner, ToolContext, ToolOutcome
+from palimpsest.tools.tool import (
+    Abort,
+    Namespace,
+    NotebookReader,
+    PythonRunner,
+    ToolContext,
+    ToolOutcome,
+)
 from palimpsest.transcript.errors import PermissionDenied, UserError
+from palimpsest.transcript.messages import Message
 from palimpsest.transcript.values import Reply, Rule
 
 
@@ -44,19 +52,25 @@ class ScriptedUser:
         title: str = "",
         always: Sequence[str] = (),
         diff: str | None = None,
+        other_patterns: Mapping[str, Sequence[str]] | None = None,
         bound_to: str | None = None,
-    ) -> None:
+    ) -> Reply | None:
         rules = (*DEFAULT_RULES, *from_config(self.rules or {}, home="/home/ada"))
         verdict = decide_call(permission, patterns, rules, self.approved)
         if isinstance(verdict, Denied):
             raise PermissionDenied(verdict.message, stops_turn=False)
-        if isinstance(verdict, Allowed):
-            return
+        others = [
+            decide_call(name, texts, rules, self.approved)
+            for name, texts in (other_patterns or {}).items()
+        ]
+        if all(isinstance(decided, Allowed) for decided in (verdict, *others)):
+            return None
         self.asked.append(
             AskedPermission(permission, tuple(patterns), title, tuple(always), diff, bound_to)
         )
         if self.reply.answer == "reject":
             raise permission_refusal(self.reply)
+        return self.reply
 
 
 @dataclass
@@ -71,6 +85,8 @@ class ToolHarness:
     namespace: Namespace | None = None
     extra: dict[str, Any] = field(default_factory=dict)
     cwd: Path | None = None
+    messages: tuple[Message, ...] = ()
+    notebook: NotebookReader | None = None
     registry: Registry = field(default_factory=lambda: Registry(builtin_tools()))
 
     def context(self) -> ToolContext:
@@ -80,13 +96,14 @@ class ToolHarness:
             call_id="call_1",
             agent="build",
             abort=self.abort,
-            messages=(),
+            messages=self.messages,
             root=self.root,
             cwd=self.cwd or self.root,
             metadata=lambda _title, metadata: self.shown.append(dict(metadata)),
             ask=self.user,
             python=self.python,
             namespace=self.namespace,
+            notebook=self.notebook,
             extra_values=self.extra,
         )
 

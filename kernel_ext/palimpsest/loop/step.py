@@ -50,6 +50,7 @@ from palimpsest.transcript.errors import (
 from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessage
 from palimpsest.transcript.parts import Part, TextPart, ToolPart
 from palimpsest.transcript.session_record.events import MessageUpdated, StepRequested, answer_ended
+from palimpsest.transcript.values import Reply
 
 NO_ANSWER_ERROR = (
     "The model ended its answer without a word. Send the prompt again, or choose another model "
@@ -379,9 +380,9 @@ async def _run(
     def asker(call: ToolCalled) -> AskFunction:
         ask = tools.ask(message.id, call.id, call.tool)
 
-        async def with_measured_wait(*words: Any, **more: Any) -> None:
+        async def with_measured_wait(*words: Any, **more: Any) -> Reply | None:
             with user_wait.count_waiting(call.id):
-                await ask(*words, **more)
+                return await ask(*words, **more)
 
         return with_measured_wait
 

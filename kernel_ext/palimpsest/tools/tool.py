@@ -14,13 +14,16 @@ from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel
 
-from palimpsest.transcript.context_values.cell_runs import NotebookRuns
+from palimpsest.transcript.context_values.cell_changes import CellChange, CellOrigin, CellResult
+from palimpsest.transcript.context_values.cell_runs import CellRun, NotebookRuns
 from palimpsest.transcript.context_values.hidden_cells import NONE_HIDDEN, HiddenRuns, hidden_runs
 from palimpsest.transcript.context_values.page_cells import CellsWanted, PageNotebook
+from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Messages, StoppedBy
 from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.redaction.secret_patterns import scrub_values
 from palimpsest.transcript.redaction.secret_removal import secret_values
+from palimpsest.transcript.values import Reply
 
 
 class Abort:
@@ -204,6 +207,40 @@ class Namespace(Protocol):
         """
 
 
+class NoPage(UserError):
+    """No open page shows the notebook, so its cells can be changed by nobody."""
+
+
+class NotebookChanger(Protocol):
+    """Changes and runs cells of this kernel's notebooks through the pages that show them.
+
+    Contract: on the engine's loop. A page makes all of the changes, in their order and as one step of its undo, or none:
+    with a ``problem`` in any result nothing was done. Each change's ``old`` is the source that the cell must have when
+    the changes before it were made. Raises NoPage where no page shows the notebook, and UserError with a sentence for
+    the model. ``session_id`` names the session whose newest prompt's page is preferred.
+    """
+
+    async def change(
+        self,
+        notebook: str,
+        changes: Sequence[CellChange],
+        origin: CellOrigin | None,
+        session_id: str | None = None,
+    ) -> tuple[CellResult, ...]:
+        """Make the changes in the notebook with this path, and return one result for each."""
+
+    async def run(
+        self,
+        notebook: str,
+        cell: str,
+        source: str,
+        *,
+        abort: Abort,
+        session_id: str | None = None,
+    ) -> CellRun:
+        """Run a cell as a person would, if it has this source, and return its recorded run; raises Aborted, too."""
+
+
 class NotebookReader(Protocol):
     """Reads this kernel's record of the user's cells: sources, outputs and errors.
 
@@ -212,6 +249,8 @@ class NotebookReader(Protocol):
 
     kernel: str
     """An id of this start of the kernel, since execution counts restart with each."""
+    changer: NotebookChanger | None
+    """Changes cells through open pages; None where no page can be connected."""
 
     def recorded_runs(self) -> NotebookRuns:
         """Return the recorded runs, oldest first, including those hidden from the agent."""
@@ -226,7 +265,8 @@ class NotebookReader(Protocol):
 class AskFunction(Protocol):
     """Asks for permission.
 
-    Contract: returns when the call may run; raises PermissionDenied otherwise.
+    Contract: returns when the call may run: the user's answer, or None where the rules answered; raises PermissionDenied
+    otherwise.
     """
 
     def __call__(
@@ -239,7 +279,7 @@ class AskFunction(Protocol):
         diff: str | None = None,
         other_patterns: Mapping[str, Sequence[str]] | None = None,
         bound_to: str | None = None,
-    ) -> Awaitable[None]:
+    ) -> Awaitable[Reply | None]:
         """Ask for ``permission`` for every pattern; ``always`` are the patterns an "always" would allow.
 
         ``other_patterns`` has further permissions with their patterns for the same question. ``bound_to`` describes
@@ -297,7 +337,8 @@ class ToolContext:
     notebook: NotebookReader | None = None
     extra_values: dict[str, Any] = field(default_factory=dict)
     """``model``: ModelInfo; ``bypass_agent_check``: bool; ``environment``: Mapping[str, str];
-    ``archive``: RecallArchive."""
+    ``archive``: RecallArchive; ``notebook_file``: the session's notebook; ``mentioned_cells``: returns the cells that the
+    present prompt names; ``request_number``: returns the number of the request of a message."""
 
     @property
     def environment(self) -> Mapping[str, str]:

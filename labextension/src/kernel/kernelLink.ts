@@ -455,6 +455,10 @@ const CLIENT: Partial<Record<Command['type'], true>> = {
   watch: true,
   unwatch: true,
   cells: true,
+  'cells-changed': true,
+  prompt: true,
+  queue: true,
+  steer: true,
   resync: true,
   inspect: true
 };

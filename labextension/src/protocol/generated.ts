@@ -59,6 +59,7 @@ export type Command =
   | AnnounceRun
   | Prepare
   | TellCells
+  | CellsChanged
   | Resync
   | RenameNotebook
   | ListSettings
@@ -2439,6 +2440,7 @@ export interface Prompt {
       };
   max_steps?: number;
   files: Attachment[];
+  client?: string;
   type: 'prompt';
 }
 /** A prompt was accepted into the inbox. */
@@ -2517,6 +2519,7 @@ export interface Queue {
       };
   max_steps?: number;
   files: Attachment[];
+  client?: string;
   type: 'queue';
 }
 /** Journal records, as they were written in one tick, or again after ``resync``. */
@@ -2956,6 +2959,7 @@ export interface Steer {
       };
   max_steps?: number;
   files: Attachment[];
+  client?: string;
   type: 'steer';
 }
 /** Everything needed to rebuild one model request from the log. */

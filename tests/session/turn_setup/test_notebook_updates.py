@@ -23,6 +23,7 @@ class RecordedRuns:
     """A kernel's record of its cells, filled by the test (tools.tool.NotebookReader)."""
 
     kernel = "kernel-1"
+    changer = None
 
     def __init__(self) -> None:
         self.found: list[CellRun] = []

@@ -62,6 +62,7 @@ def test_a_new_tool_that_changes_something_is_denied_by_its_row_alone() -> None:
 def test_what_runs_code_or_writes_files_changes_something() -> None:
     assert [own.name for own in BUILTIN_TOOLS if own.changes_something] == [
         "python",
+        "cells",
         "bash",
         "edit",
         "write",

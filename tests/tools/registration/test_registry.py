@@ -32,7 +32,7 @@ def names(tools: tuple[Tool, ...]) -> list[str]:
 
 def test_offers_all_tools_by_name(registry: Registry) -> None:
     assert names(registry.offered_tools(DEFAULT_RULES)) == [
-        "bash", "edit", "glob", "grep", "list", "notebook", "python", "question", "read", "recall",
+        "bash", "cells", "edit", "glob", "grep", "list", "notebook", "python", "question", "read", "recall",
         "todowrite", "variables", "webfetch", "write",
     ]  # fmt: skip
 
@@ -55,7 +55,7 @@ def test_hides_what_is_denied_or_switched_off(registry: Registry) -> None:
 
 
 def test_without_a_kernel_nothing_needs_one() -> None:
-    assert not {"python", "variables", "notebook"} & {
+    assert not {"python", "variables", "notebook", "cells"} & {
         tool.name for tool in builtin_tools(kernel=False)
     }
 
@@ -67,7 +67,7 @@ def test_specs_are_short_plain_and_stable(registry: Registry) -> None:
     assert "$ref" not in text
     assert '"title"' not in text
     assert "anyOf" not in text
-    assert len(text) < 8_500
+    assert len(text) < 10_300
     assert registry.spec(tool(registry, "read")) is registry.spec(tool(registry, "read"))
     assert registry.spec(tool(registry, "bash")).parameters["required"] == ["command"]
 

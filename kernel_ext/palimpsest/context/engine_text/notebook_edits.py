@@ -4,18 +4,15 @@ Border: pure; it compares a page's cells, the kernel's record and earlier notes.
 that never ran is noted only once it changes, not because the notebook was opened with it.
 """
 
-import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from palimpsest.transcript.context_values.cell_runs import CellRun, same_source
+from palimpsest.transcript.context_values.cell_sources import is_prompt_cell, source_hash
 from palimpsest.transcript.context_values.page_cells import PageCell, PageNotebook
 from palimpsest.transcript.parts import NotedEdit
 
 DELETED_MARK = "deleted"
-_AGENT_CELL = re.compile(r"\s*%{1,2}agent\b")
-"""The beginning of a cell that prompts the agent: its session has the prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +28,7 @@ class CellEdit:
 def source_hashes(pages: Sequence[PageNotebook]) -> dict[str, str]:
     """Return a hash of each cell's source by cell id, for the comparison at the next turn."""
     return {
-        cell.id: _source_hash(cell.source)
+        cell.id: source_hash(cell.source)
         for page in pages
         for cell in page.cells
         if cell.source is not None
@@ -74,33 +71,26 @@ def _edit(
     sources_before: Mapping[str, str] | None,
 ) -> CellEdit | None:
     source = cell.source
-    if (
-        cell.hidden
-        or source is None
-        or _AGENT_CELL.match(source)
-        or (run is not None and run.hidden)
-    ):
+    if cell.hidden or source is None or is_prompt_cell(source) or (run is not None and run.hidden):
         return None
     serial = run.serial if run is not None else 0
-    source_hash = (
-        "" if run is not None and same_source(source, run.source) else _source_hash(source)
-    )
+    mark = "" if run is not None and same_source(source, run.source) else source_hash(source)
     if noted_before is not None and noted_before.serial == serial:
         known_mark = DELETED_MARK if noted_before.state == "deleted" else noted_before.mark
     elif run is not None:
         known_mark = ""
     else:
         known_mark = (
-            source_hash if sources_before is None else sources_before.get(cell.id, _source_hash(""))
+            mark if sources_before is None else sources_before.get(cell.id, source_hash(""))
         )
-    if source_hash == known_mark:
+    if mark == known_mark:
         return None
     noted_edits = NotedEdit(
         cell_id=cell.id,
         number=run.number if run is not None else None,
         serial=serial,
-        state="edited" if source_hash else "as it ran",
-        mark=source_hash,
+        state="edited" if mark else "as it ran",
+        mark=mark,
     )
     return CellEdit(noted_edits, cell.kind, source)
 
@@ -121,7 +111,3 @@ def _deletion(cell_id: str, run: CellRun | None, noted_before: NotedEdit | None)
     number = run.number if run is not None else None
     noted_edits = NotedEdit(cell_id=cell_id, number=number, serial=serial, state="deleted")
     return CellEdit(noted_edits, "code", run.source if run is not None else "")
-
-
-def _source_hash(source: str) -> str:
-    return hashlib.sha256(source.strip().encode("utf-8", "surrogatepass")).hexdigest()[:12]

@@ -10,11 +10,11 @@ from typing import Any, Protocol
 from IPython.core.completer import SimpleCompletion, context_matcher
 
 from palimpsest.session.prompts.mention_matches import ranked_matches
+from palimpsest.transcript.context_values.cell_sources import is_prompt_cell
 
 _LINE = re.compile(r"^\s*(?:[^=#'\"%]+=\s*)?%{1,2}agent(\s.*)$")
 
 
-_AGENT_CELL = re.compile(r"\s*%{1,2}agent\b")
 _MENTION = re.compile(r"(?:^|[\s(])@[\w.]*$")
 
 
@@ -41,10 +41,7 @@ class Completions:
         @context_matcher()  # type: ignore[untyped-decorator]  # IPython has no types
         def palimpsest_matcher(context: Any) -> Any:
             line = context.line_with_cursor[: context.cursor_position]
-            if (
-                _AGENT_CELL.match(context.full_text)
-                and (front_end := self._front_end()) is not None
-            ):
+            if is_prompt_cell(context.full_text) and (front_end := self._front_end()) is not None:
                 front_end.prepare()  # here because no page announces that the user is about to ask
             words = self.line_completions(line) or self.body_completions(context.full_text, line)
             matching = ranked_matches(words, context.token)

@@ -12,8 +12,8 @@ from palimpsest.frontends.operation_base.operation import Form, Operation
 from palimpsest.frontends.operation_text.part_list import part_rows
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.records.part_lookup import LAST, SUMMARY
+from palimpsest.session.turn_setup.cell_call_facts import REQUEST_EVENTS, numbered_requests
 from palimpsest.tools.permission_rules.modes import MODES
-from palimpsest.transcript.session_record.events import StepRequested
 
 CompletionValues = Callable[[str], Sequence[str]]
 """Returns the values that complete a field, by the field's name."""
@@ -74,10 +74,5 @@ def known_values(
 
 def _request_numbers(session: KernelSession) -> list[str]:
     """Return the numbers of the session's requests, the newest first."""
-    sent = session.records_after(0, frozenset({"step.requested"}))
-    answers = {
-        record.event.request.message_id
-        for record in sent
-        if isinstance(record.event, StepRequested) and record.event.request.purpose == "step"
-    }
+    answers = numbered_requests(session.records_after(0, REQUEST_EVENTS))
     return [str(number) for number in range(len(answers), 0, -1)]

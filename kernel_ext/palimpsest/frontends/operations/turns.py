@@ -41,6 +41,8 @@ class PromptBase(TurnOperation):
     max_steps: int | None = Field(default=None, ge=1)
     files: tuple[ContentFile, ...] = ()
     """Files sent with the text, such as those of a prompt that was withdrawn."""
+    client: str | None = None
+    """The page that sends the prompt, which shows the notebook whose cells its turn may change."""
 
     def turn(self, session: KernelSession, origin: Origin | None) -> Coroutine[Any, Any, Answer]:
         options = PromptOptions.of_choices(

@@ -34,12 +34,14 @@ from palimpsest.frontends.operation_text.session_head import head_of
 from palimpsest.frontends.operations.turns import PromptBase
 from palimpsest.frontends.page_channel.notices import missed_notices, new_records
 from palimpsest.frontends.page_channel.page_cells import PageCells
+from palimpsest.frontends.page_channel.page_changes import PageChanges
 from palimpsest.frontends.page_channel.page_presence import PagePresence, PageWatches
 from palimpsest.frontends.page_channel.typed_commands import panel_words, typed_command
 from palimpsest.frontends.protocol.connection import (
     PROTOCOL_VERSION,
     WATCH_SECONDS,
     AnnounceRun,
+    CellsChanged,
     CommandBase,
     CommandReply,
     CurrentNotice,
@@ -72,7 +74,17 @@ MAX_STORED_REPLIES = 1_000
 """Maximum replies that are kept for repeated commands; a page repeats within seconds."""
 CONNECTION_COMMANDS: Mapping[str, type[CommandBase]] = {
     str(model.model_fields["type"].default): model
-    for model in (Hello, Watch, Unwatch, AnnounceRun, Prepare, TellCells, Resync, RenameNotebook)
+    for model in (
+        Hello,
+        Watch,
+        Unwatch,
+        AnnounceRun,
+        Prepare,
+        TellCells,
+        CellsChanged,
+        Resync,
+        RenameNotebook,
+    )
 }
 """The commands about the page's own connection, by their types; all others are operations."""
 FORMER_TYPES = {
@@ -96,6 +108,7 @@ class Channel:
             self.page_watches.is_watched, lambda: self._send(PingNotice())
         )
         self.cells = PageCells(self._send)
+        self.cell_changes = PageChanges(self._send, self.cells)
         self.kernel_parts = KernelParts(services, main_thread, self)
         self._services = services
         self._shell = shell
@@ -234,9 +247,14 @@ class Channel:
         return self._reply(command)
 
     async def _run_slow_part(self, command: CommandBase) -> Any:
+        if isinstance(command, PromptBase) and command.client is not None:
+            self.cells.record_prompt(command.client, (await self._session(command.session)).id)
         match command:
             case TellCells():
                 await self.cells.add_piece(command)
+                return None
+            case CellsChanged():
+                self.cell_changes.add_answer(command)
                 return None
             case Resync():
                 return await self._send_again(command)

@@ -46,6 +46,31 @@ class PageCells:
         self._requests: dict[str, _CellsRequest] = {}
         self._known_cell_ids: dict[str, set[str]] = {}
         """Ids of all cells that each notebook has had, by its path."""
+        self._shown_notebooks: dict[str, dict[str, bool]] = {}
+        """Whether each notebook that a page showed in its last answer is visible there, by page and path."""
+        self._prompting_clients: dict[str, str] = {}
+        """The page that sent the newest prompt of each session."""
+
+    def record_prompt(self, client: str, session_id: str) -> None:
+        """Record that a page sent a prompt; from any thread."""
+        self._prompting_clients = {**self._prompting_clients, session_id: client}
+
+    def best_client(self, notebook: str, session_id: str | None = None) -> str | None:
+        """Return the page through which a notebook is changed; None where no page shows it.
+
+        The page that sent the session's newest prompt comes first, then a visible one, then the one heard last.
+        """
+        asked_by = self._prompting_clients.get(session_id or "")
+        candidates = [
+            (page == asked_by, shown[notebook], self._heard_times.get(page, 0.0), page)
+            for page, shown in self._shown_notebooks.items()
+            if notebook in shown and page in self._heard_times
+        ]
+        return max(candidates)[3] if candidates else None
+
+    def was_shown(self, notebook: str) -> bool:
+        """Return whether a page showed the notebook in this kernel, and has it no longer."""
+        return notebook in self._known_cell_ids and self.best_client(notebook) is None
 
     def record_message(self, client: str) -> None:
         """Record a message from a page that can answer; from any thread."""
@@ -57,6 +82,7 @@ class PageCells:
         self._heard_times = {
             page: time for page, time in self._heard_times.items() if page != client
         }
+        self._shown_notebooks.pop(client, None)
 
     def clients(self, seconds: float) -> frozenset[str]:
         """Return the pages that can answer within this time."""
@@ -121,6 +147,10 @@ class PageCells:
             return
         cells_request.pieces_by_client.setdefault(command.client, []).extend(command.notebooks)
         if command.last:
+            self._shown_notebooks[command.client] = {
+                notebook.path: notebook.visible
+                for notebook in cells_request.pieces_by_client[command.client]
+            }
             cells_request.waiting_clients.discard(command.client)
             cells_request.complete_clients.append(command.client)
             cells_request.changed.set()

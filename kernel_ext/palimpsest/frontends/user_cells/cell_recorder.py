@@ -7,7 +7,6 @@ A message names its request, so that later output of threads and widgets is assi
 
 import base64
 import binascii
-import re
 import threading
 import uuid
 from collections import OrderedDict
@@ -25,9 +24,11 @@ from palimpsest.transcript.context_values.cell_runs import (
     OutputKind,
     RecordedOutput,
 )
+from palimpsest.transcript.context_values.cell_sources import is_prompt_cell
 from palimpsest.transcript.context_values.hidden_tag import has_hidden_tag
 
 if TYPE_CHECKING:
+    from palimpsest.tools.tool import NotebookChanger
     from palimpsest.transcript.context_values.page_cells import CellsWanted, PageNotebook
 
 MAX_RUNS = 200
@@ -57,7 +58,6 @@ _LLM_MIME = "x-vendor/llm"
 _PLAIN_MIME = "text/plain"
 _MARKUP_MIMES = ("text/markdown", "text/latex", "text/html")
 _IMAGE_MIMES = ("image/png", "image/jpeg")
-_AGENT_CELL = re.compile(r"\s*%{1,2}agent\b")
 _EMPTY_TEXT = "<IPython.core.display."
 
 
@@ -134,6 +134,8 @@ class CellRecorder:
             Callable[[CellsWanted, float], Awaitable[Sequence[PageNotebook] | None]] | None
         ) = None
         """Reads the cells of open pages; None until the channel to them is loaded."""
+        self.changer: NotebookChanger | None = None
+        """Changes cells through open pages; None until the channel to them is loaded."""
 
     def register(self) -> None:
         """Begin recording."""
@@ -206,7 +208,7 @@ class CellRecorder:
                 cell_id=cell_id,
                 status="running",
                 hidden=self._hidden_by(metadata, source),
-                by_agent=_AGENT_CELL.match(source) is not None,
+                by_agent=is_prompt_cell(source),
             )
             run = _Run(data)
             if data.hidden:
@@ -250,7 +252,7 @@ class CellRecorder:
         if has_hidden_tag(metadata):
             return "tag"
         # %agent private hides the next cell, not its own.
-        if self._is_next_hidden and not _AGENT_CELL.match(source):
+        if self._is_next_hidden and not is_prompt_cell(source):
             self._is_next_hidden = False
             return "private"
         return ""
@@ -472,7 +474,7 @@ def _earlier_cells(shell: Any) -> tuple[tuple[int, str], ...]:
     return tuple(
         (number, "" if may_have_tags else shortened_middle(source, 2_000))
         for number, source in cells
-        if not _AGENT_CELL.match(source) and "%load_ext palimpsest" not in source
+        if not is_prompt_cell(source) and "%load_ext palimpsest" not in source
     )
 
 

@@ -61,6 +61,11 @@ from palimpsest.session.runs.title_writer import TitleWriter
 from palimpsest.session.runs.tool_gate import ToolGate
 from palimpsest.session.runs.turn_summaries import TurnSummaries
 from palimpsest.session.sharing.sharing_service import AutoShare
+from palimpsest.session.turn_setup.cell_call_facts import (
+    REQUEST_EVENTS,
+    mentioned_cells,
+    numbered_requests,
+)
 from palimpsest.session.turn_setup.prompt_resolver import PromptResolver
 from palimpsest.store.blobs.blob_storage import keep_attachment
 from palimpsest.store.log.journal import Journal
@@ -572,6 +577,8 @@ class LiveSession:
                 "environment": services.environment,
                 "variables": services.kernel.variables,
                 "notebook_file": self._notebook_file(),
+                "mentioned_cells": lambda: mentioned_cells(self.log.state.messages()),
+                "request_number": self._request_number,
                 "archive": self.archive,
                 "interview": self.interview,
                 "subagent_runner": services.sessions.child_sessions.runner(self, run),
@@ -633,6 +640,11 @@ class LiveSession:
         session = self.log.state.session
         name = session.notebook if session is not None else None
         return self._services.root / name if name else None
+
+    def _request_number(self, message_id: str) -> int | None:
+        """Return the number of the request that a message answers, as inspectors count; None where it is unknown."""
+        answers = numbered_requests(self.records_after(0, REQUEST_EVENTS))
+        return answers.index(message_id) + 1 if message_id in answers else None
 
     def _turn_ended(self, run_context: RunContext) -> None:
         if self._services.models.turn_summaries:

@@ -219,8 +219,8 @@ class Asks:
         diff: str | None = None,
         other_patterns: Mapping[str, Sequence[str]] | None = None,
         bound_to: str | None = None,
-    ) -> None:
-        """Return when the call may run; raises PermissionDenied or Aborted otherwise.
+    ) -> Reply | None:
+        """Return when the call may run: the user's answer, None where rules allow it; raises PermissionDenied or Aborted otherwise.
 
         ``other_patterns`` maps further permissions to their patterns, which the same question covers; ``bound_to``
         describes what is allowed, in place of ``patterns`` and ``always``.
@@ -242,7 +242,8 @@ class Asks:
         match verdict:
             case Allowed():
                 if permission not in NEVER_BY_YES or self._was_always_allowed(permission, patterns):
-                    return await self._wait_until_on_disk(permission, abort)
+                    await self._wait_until_on_disk((permission, *(other_patterns or {})), abort)
+                    return None
             case Denied() as denied:
                 raise _with_diff(
                     PermissionDenied(denied.message, stops_turn=False, reason=denied.description),
@@ -272,12 +273,13 @@ class Asks:
         if reply.answer == "reject":
             is_by_stop = reply.by == "cancel"
             raise _with_diff(Aborted("Stopped.") if is_by_stop else permission_refusal(reply), diff)
-        return await self._wait_until_on_disk(permission, abort)
+        await self._wait_until_on_disk((permission, *(other_patterns or {})), abort)
+        return reply
 
-    async def _wait_until_on_disk(self, permission: str, abort: Abort) -> None:
+    async def _wait_until_on_disk(self, permissions: Sequence[str], abort: Abort) -> None:
         """Wait until a call that may end this process is on disk with its answer, so that the next kernel can name it."""
         unwritten = ""
-        if permission in MAY_END_THE_KERNEL:
+        if MAY_END_THE_KERNEL.intersection(permissions):
             unwritten = await self._log.wait_until_written(abort.is_set)
         if unwritten:
             raise UserError(unwritten)

@@ -20,6 +20,7 @@ from palimpsest.tools.tool import AskFunction
 from palimpsest.transcript.errors import PermissionDenied
 from palimpsest.transcript.messages import Messages, UserMessage
 from palimpsest.transcript.parts import TextPart, ToolPart
+from palimpsest.transcript.values import Reply
 
 LOOP_REFUSED = (
     "Refused: you repeat {words}, and nothing has changed in between. Do something else, or end with what you "
@@ -69,7 +70,7 @@ class ToolGate:
             *,
             other_patterns: Mapping[str, Sequence[str]] | None = None,
             **more: Any,
-        ) -> None:
+        ) -> Reply | None:
             session = self._log.state.session
             if session is not None and session.limits:
                 rules = self._services.rules
@@ -77,7 +78,7 @@ class ToolGate:
                 for name, texts in {permission: patterns, **(other_patterns or {})}.items():
                     refuse_beyond(session.limits, base, name, texts)
             more |= {"rules": self._rules(message_id), "abort": run.abort, "yes": run.yes}
-            await self._pending_asks.ask_permission(
+            return await self._pending_asks.ask_permission(
                 caller, permission, patterns, other_patterns=other_patterns, **more
             )
 

@@ -227,7 +227,7 @@ def _encode_edited(file: TextFile, place: ResolvedPath) -> bytes:
     except UnicodeEncodeError as error:
         letter = error.object[error.start]
         if file.encoding != "latin-1":
-            raise UserError(_escaped_surrogate(letter)) from error
+            raise UserError(half_character_text(letter)) from error
         raise UserError(
             f"{place.display_path} is not UTF-8, and {letter!r} has no place in its encoding. Change it with the python "
             "tool, which can be told the encoding, or write the whole file."
@@ -243,7 +243,8 @@ def _encode_replaced(file: TextFile, place: ResolvedPath) -> tuple[TextFile, byt
     return file, _encode_edited(file, place)
 
 
-def _escaped_surrogate(letter: str) -> str:
+def half_character_text(letter: str) -> str:
+    """Return the sentence on half of a character, which no file and no message can hold."""
     return f"The new text holds {letter!r}, which is half of a character. Write it whole."
 
 
@@ -267,14 +268,15 @@ def _apply_edits(file: TextFile, edits: list[Replacement], name: str) -> tuple[T
     for number, edit in enumerate(edits, 1):
         prefix = f"Edit {number} of {len(edits)}: " if len(edits) > 1 else ""
         text = file.text
-        match = _find_match(text, edit, name, prefix)
+        match = find_replacement(text, edit, name, prefix)
         spans = [(span.start, span.end_index, span.new_text) for span in match.spans]
         file = file.with_spans(spans)
-        notes.append(prefix + _edit_note(text, match))
+        notes.append(prefix + edit_note(text, match))
     return file, notes
 
 
-def _find_match(text: str, edit: Replacement, name: str, prefix: str) -> EditMatch:
+def find_replacement(text: str, edit: Replacement, name: str, prefix: str) -> EditMatch:
+    """Return the places of an edit in a text; raises UserError where there is none, or more than it allows."""
     old_text, new_text = edit.old.replace("\r\n", "\n"), edit.new.replace("\r\n", "\n")
     if not old_text:
         raise UserError(
@@ -308,7 +310,8 @@ def _not_found_text(text: str, old_text: str, name: str) -> str:
     return f"old does not occur in {name}. Closest to its first line is line {line}: {content[:200]!r}. Read that part again."
 
 
-def _edit_note(text: str, match: EditMatch) -> str:
+def edit_note(text: str, match: EditMatch) -> str:
+    """Return a sentence for the model on the lines that an edit replaced, and how tolerant the match was."""
     lines = ", ".join(_line_range_text(text, span) for span in match.spans[:MAX_NAMED_PLACES])
     places = len(match.spans)
     note = (

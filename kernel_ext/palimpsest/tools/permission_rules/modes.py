@@ -17,15 +17,21 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 
 MEANINGS: dict[Mode, str] = {
     "ask": "what changes something asks first",
-    "plan": "looks and proposes; cannot run code, write or edit",
-    "accept-edits": "files are edited without asking; code and commands still ask",
+    "plan": "looks and proposes; cannot run code, write, edit or change cells",
+    "accept-edits": "files and cells are edited without asking; code and commands still ask",
     "bypass": "nothing asks; what a rule denies stays denied",
 }
+
+CELL_ACTIONS = ("insert", "edit", "move", "delete")
+"""What is done with cells other than running them, as the patterns of the permission ``cells`` begin."""
 
 MODE_APPROVALS: dict[Mode, Rules] = {
     "ask": (),
     "plan": (),
-    "accept-edits": tuple(rule for name in ("edit", "write") for rule in rules_of(name, "allow")),
+    "accept-edits": (
+        *(rule for name in ("edit", "write") for rule in rules_of(name, "allow")),
+        *rules_of("cells", "allow", [f"{action} *" for action in CELL_ACTIONS]),
+    ),
     "bypass": (*rules_of("*", "allow"), *rules_of("doom_loop", "ask"), *rules_of("budget", "ask")),
 }
 """The rules that a mode approves, as after an "always" of the user."""

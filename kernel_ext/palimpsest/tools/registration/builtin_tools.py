@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from palimpsest.tools.execution.bash import BashTool
-from palimpsest.tools.execution.notebook import NotebookTool
 from palimpsest.tools.execution.python import PythonTool
 from palimpsest.tools.execution.variables import VariablesTool
 from palimpsest.tools.files.listing import ListTool
 from palimpsest.tools.files.read_tool import ReadTool
 from palimpsest.tools.files.search import GlobTool, GrepTool
 from palimpsest.tools.files.write_tools import EditTool, WriteTool
+from palimpsest.tools.notebook.cells_tool import CellsTool
+from palimpsest.tools.notebook.notebook_tool import NotebookTool
 from palimpsest.tools.permission_rules.modes import Mode
 from palimpsest.tools.permission_rules.permissions import Rules, rules_of
 from palimpsest.tools.tool import Tool
@@ -67,6 +68,7 @@ class BuiltinTool:
 
 BUILTIN_TOOLS = (
     BuiltinTool(PythonTool, "ask", changes_something=True, needs="kernel"),
+    BuiltinTool(CellsTool, "ask", changes_something=True, needs="kernel"),
     BuiltinTool(BashTool, "ask", changes_something=True, explores=True),
     BuiltinTool(EditTool, "ask", changes_something=True),
     BuiltinTool(WriteTool, "ask", changes_something=True),

@@ -28,6 +28,7 @@ from palimpsest.transcript.context_values.hidden_cells import (
 )
 from palimpsest.transcript.context_values.hidden_tag import has_hidden_tag
 from palimpsest.transcript.context_values.page_cells import PageCell, PageNotebook
+from palimpsest.transcript.errors import NotFound
 
 MAX_FILE_BYTES = 64_000_000
 """Largest notebook file that is read; of a larger one, only the recorded cells are known."""
@@ -80,7 +81,7 @@ def cells_of_pages(
     cells: list[KnownCell] = []
     hidden_count = 0
     present_ids: set[str] = set()
-    for page in sorted(pages, key=lambda notebook: not _is_own(notebook, own_path)):
+    for page in sorted(pages, key=lambda notebook: not is_own_notebook(notebook, own_path)):
         for cell in page.cells:
             run = newest_runs.get(cell.id)
             present_ids.add(cell.id)
@@ -134,7 +135,7 @@ def outputs_of(cell: PageCell) -> tuple[RecordedOutput, ...]:
     return tuple(_saved_output(output) for output in cell.outputs)
 
 
-def _is_own(page: PageNotebook, own_path: Path | None) -> bool:
+def is_own_notebook(page: PageNotebook, own_path: Path | None) -> bool:
     """Return whether a page shows the session's notebook; a server's paths may begin at another folder."""
     return own_path is not None and f"/{own_path.as_posix()}".endswith(f"/{page.path}")
 
@@ -253,3 +254,27 @@ def _joined_text(text: Any) -> str:
     if isinstance(text, list):
         return "".join(map(str, text))
     return text if isinstance(text, str) else ""
+
+
+def find_cell(known_cells: KnownCells, cell_name: str) -> KnownCell:
+    """Return the cell with this number or id; raises NotFound with the numbers that there are.
+
+    Of several cells with the same number it is the one that ran last.
+    """
+    cells = known_cells.cells
+    number_or_id = cell_name.strip("[]# ").removeprefix("cell ").removeprefix("id=").strip()
+    if number_or_id.isdecimal():
+        # A restarted kernel counts from 1 again.
+        numbered = [entry for entry in cells if entry.run.number == int(number_or_id)]
+        if numbered:
+            return max(numbered, key=lambda cell: (cell.recorded, cell.run.serial))
+    for cell in cells:
+        if cell.run.cell_id == number_or_id:
+            return cell
+    if any(number_or_id in (str(run.number), run.cell_id) for run in known_cells.deleted_runs):
+        raise NotFound(f"The user deleted cell {cell_name!r} from the notebook since it ran.")
+    numbers = [entry.run.number for entry in cells if entry.run.number is not None]
+    hint = f" Cells that ran: {', '.join(map(str, sorted(set(numbers))))}." if numbers else ""
+    raise NotFound(
+        f"There is no cell {cell_name!r} that you may read.{hint} The notebook tool, called without a cell, lists them."
+    )

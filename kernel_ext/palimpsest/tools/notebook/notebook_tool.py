@@ -1,7 +1,7 @@
 """The notebook tool: an outline of the notebook's cells, or one cell with its source, outputs and images.
 
 Border: reads the live page where there is one, else the kernel's record and the saved file
-(``tools/execution/notebook_cells.py``); writes nothing and runs nothing. The output names the source of each
+(``tools/notebook/notebook_cells.py``); writes nothing and runs nothing. The output names the source of each
 piece, since a file on disk may be older than the page. Hidden cells are counted, not shown.
 """
 
@@ -14,17 +14,19 @@ from pathlib import Path
 from pydantic import BaseModel, Field
 
 from palimpsest.tools.calls.images import fit_image
-from palimpsest.tools.execution.notebook_cells import (
+from palimpsest.tools.notebook.notebook_cells import (
     KnownCell,
     KnownCells,
     cells_of_file,
     cells_of_pages,
+    find_cell,
     outputs_of,
 )
 from palimpsest.tools.tool import NotebookReader, ToolContext, ToolOutcome
-from palimpsest.transcript.context_values.cell_runs import NotebookRuns, RecordedOutput
+from palimpsest.transcript.context_values.cell_runs import CellRun, NotebookRuns, RecordedOutput
+from palimpsest.transcript.context_values.cell_sources import SEEN_KEY, source_hash
 from palimpsest.transcript.context_values.page_cells import CellsWanted
-from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import Attachment
 
 PAGE_SECONDS = 2.0
@@ -75,16 +77,28 @@ class NotebookTool:
         cell_name = (arguments.cell or "").strip()
         if not cell_name:
             title = _count_text(len(known_cells.cells), "cell")
-            return ToolOutcome(title, scrub(_outline(known_cells, reader.recorded_runs())))
-        cell = _find_cell(known_cells, cell_name)
+            outline = scrub(_outline(known_cells, reader.recorded_runs()))
+            whole_cells = [cell for cell in known_cells.cells[:MAX_CELLS] if _is_told_whole(cell)]
+            return ToolOutcome(title, outline, {SEEN_KEY: _seen_hashes(whole_cells)})
+        cell = find_cell(known_cells, cell_name)
         if arguments.outputs and cell.is_on_page and not cell.recorded:
             cell = await _with_outputs(cell, reader)
         return ToolOutcome(
             _cell_title(cell),
             scrub(_cell_text(cell, known_cells.saved_at, outputs=arguments.outputs)),
-            {"cell_id": cell.run.cell_id},
-            _output_images(cell) if arguments.outputs else (),
+            {"cell_id": cell.run.cell_id, SEEN_KEY: _seen_hashes((cell,))},
+            output_images(cell.run) if arguments.outputs else (),
         )
+
+
+def _seen_hashes(cells: Sequence[KnownCell]) -> dict[str, str]:
+    """Return hashes of the sources that an output shows, by cell id, with which later changes are compared."""
+    return {cell.run.cell_id: source_hash(cell.source) for cell in cells if cell.run.cell_id}
+
+
+def _is_told_whole(cell: KnownCell) -> bool:
+    """Return whether the outline shows all of a cell's source."""
+    return _first_line(cell.source) == cell.source.strip()
 
 
 async def _known_cells(reader: NotebookReader, context: ToolContext) -> KnownCells:
@@ -227,26 +241,6 @@ def _first_line(text: str) -> str:
     return line if len(line) <= MAX_LINE_CHARS else line[: MAX_LINE_CHARS - 3] + "..."
 
 
-def _find_cell(known_cells: KnownCells, cell_name: str) -> KnownCell:
-    cells = known_cells.cells
-    number_or_id = cell_name.strip("[]# ").removeprefix("cell ").strip()
-    if number_or_id.isdecimal():
-        # The newest of several with the same number: a restarted kernel counts from 1 again.
-        numbered = [entry for entry in cells if entry.run.number == int(number_or_id)]
-        if numbered:
-            return max(numbered, key=lambda cell: (cell.recorded, cell.run.serial))
-    for cell in cells:
-        if cell.run.cell_id == number_or_id:
-            return cell
-    if any(number_or_id in (str(run.number), run.cell_id) for run in known_cells.deleted_runs):
-        raise NotFound(f"The user deleted cell {cell_name!r} from the notebook since it ran.")
-    numbers = [entry.run.number for entry in cells if entry.run.number is not None]
-    hint = f" Cells that ran: {', '.join(map(str, sorted(set(numbers))))}." if numbers else ""
-    raise NotFound(
-        f"There is no cell {cell_name!r} that you may read.{hint} Call without a cell for the outline."
-    )
-
-
 def _cell_title(cell: KnownCell) -> str:
     return f"cell {cell.run.number if cell.run.number is not None else cell.run.cell_id or '?'}"
 
@@ -267,7 +261,7 @@ def _cell_text(cell: KnownCell, saved_at: float | None, *, outputs: bool) -> str
         sections.append(f"[source now, on the live page; it did not run]\n{cell.page_source}")
         sections.append(f"[source that ran, to which the outputs belong]\n{run.source}")
     if outputs:
-        sections += [_output_section(output) for output in run.outputs]
+        sections += [output_section(output) for output in run.outputs]
         if run.dropped:
             sections.append(f"({run.dropped} more outputs were not kept.)")
         if not run.outputs:
@@ -284,15 +278,17 @@ def _sources_text(cell: KnownCell, saved_at: float | None) -> str:
     return "as it ran in this kernel" if cell.recorded else f"as saved at {_time_text(saved_at)}"
 
 
-def _output_section(output: RecordedOutput) -> str:
+def output_section(output: RecordedOutput) -> str:
+    """Return one output of a cell with its kind, for the model."""
     kinds = f" {', '.join(output.mimes)}" if output.mimes else ""
     body = output.text.rstrip() or output.markup.rstrip()
     return f"[{output.kind}{kinds}]\n{body}".rstrip()
 
 
-def _output_images(cell: KnownCell) -> tuple[Attachment, ...]:
+def output_images(run: CellRun) -> tuple[Attachment, ...]:
+    """Return the pictures of a run, as many and as large as a model takes."""
     attachments: list[Attachment] = []
-    for output in cell.run.outputs:
+    for output in run.outputs:
         if output.image is None or len(attachments) == MAX_IMAGES:
             continue
         try:

@@ -1,0 +1,112 @@
+"""Have a page change or run cells of the notebook that it shows, and await its answer.
+
+Border: on the engine's loop; one page is asked by a notice and answers by a command. Which page: the one that sent the
+prompt, if it shows the notebook, then a visible page before a hidden one. A page does all of the changes or none.
+"""
+
+import asyncio
+import uuid
+from collections.abc import Callable, Sequence
+
+from pydantic import BaseModel
+
+from palimpsest.frontends.page_channel.page_cells import PageCells
+from palimpsest.frontends.protocol.connection import (
+    CellsChanged,
+    ChangeCellsNotice,
+    RunCellNotice,
+)
+from palimpsest.tools.tool import NoPage
+from palimpsest.transcript.context_values.cell_changes import CellChange, CellOrigin, CellResult
+from palimpsest.transcript.errors import UserError
+
+ANSWER_SECONDS = 5.0
+"""Time that a page has to change cells; one that does more than draw answers within a tenth of it."""
+NO_PAGE = "No open page shows {notebook}. Ask the user to open it in JupyterLab."
+SILENT_PAGE = (
+    "The page that shows {notebook} did not answer within {seconds:.0f} seconds, so whether its cells changed is not "
+    "known. Read the notebook before you go on."
+)
+REFUSALS = {
+    "closed": "{notebook} was closed in the page just now, so nothing was changed. Ask the user to open it again.",
+    "read-only": "{notebook} is read-only in the page, so nothing was changed. Ask the user to save a copy that can be written.",
+    "no-kernel": "{notebook} has no kernel in the page, so no cell can be run. Ask the user to start one.",
+}
+
+
+class PageChanges:
+    """Changes cells of this kernel's notebooks through pages (``tools.tool.NotebookChanger``)."""
+
+    def __init__(self, send: Callable[[BaseModel], None], cells: PageCells) -> None:
+        self._send = send
+        self._cells = cells
+        self._answers: dict[str, asyncio.Future[CellsChanged]] = {}
+
+    async def change(
+        self,
+        notebook: str,
+        changes: Sequence[CellChange],
+        origin: CellOrigin | None,
+        session_id: str | None = None,
+    ) -> tuple[CellResult, ...]:
+        """Make all of the changes or none, and return one result for each; raises NoPage and UserError."""
+        answer = await self._ask_page(
+            notebook,
+            session_id,
+            lambda request, client: ChangeCellsNotice(
+                request=request,
+                client=client,
+                notebook=notebook,
+                changes=tuple(changes),
+                origin=origin,
+            ),
+        )
+        if len(answer.results) != len(changes):
+            raise UserError(
+                f"The page that shows {notebook} answered about {len(answer.results)} of {len(changes)} changes. It has "
+                "another version than the kernel: ask the user to reload it."
+            )
+        return answer.results
+
+    async def begin_run(
+        self, notebook: str, cell: str, source: str, session_id: str | None
+    ) -> CellResult:
+        """Have the page begin to run a cell, and return whether it did; raises NoPage and UserError."""
+        answer = await self._ask_page(
+            notebook,
+            session_id,
+            lambda request, client: RunCellNotice(
+                request=request, client=client, notebook=notebook, cell=cell, source=source
+            ),
+        )
+        return answer.results[0] if answer.results else CellResult(cell=cell)
+
+    def add_answer(self, command: CellsChanged) -> None:
+        """Add a page's answer; one that comes too late only shows that the page can answer."""
+        self._cells.record_message(command.client)
+        answer = self._answers.get(command.request)
+        if answer is not None and not answer.done():
+            answer.set_result(command)
+
+    async def _ask_page(
+        self,
+        notebook: str,
+        session_id: str | None,
+        notice: Callable[[str, str], ChangeCellsNotice | RunCellNotice],
+    ) -> CellsChanged:
+        client = self._cells.best_client(notebook, session_id)
+        if client is None:
+            raise NoPage(NO_PAGE.format(notebook=notebook))
+        request = uuid.uuid4().hex
+        answer_future = asyncio.get_running_loop().create_future()
+        self._answers[request] = answer_future
+        try:
+            self._send(notice(request, client))
+            answer: CellsChanged = await asyncio.wait_for(answer_future, ANSWER_SECONDS)
+        except TimeoutError:
+            raise UserError(SILENT_PAGE.format(notebook=notebook, seconds=ANSWER_SECONDS)) from None
+        finally:
+            del self._answers[request]
+        if answer.refusal is not None:
+            raise UserError(REFUSALS[answer.refusal].format(notebook=notebook))
+        return answer

@@ -1,0 +1,68 @@
+"""Apply what a person says of single proposed changes: which are made, with which source, and which are not.
+
+Border: pure. A change that is left out must not break those that remain, so their places are found anew.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from palimpsest.transcript.context_values.cell_changes import MadeChange
+from palimpsest.transcript.values import CellDecision, Reply
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedChanges:
+    """The changes of a call after the answer to its question."""
+
+    accepted: tuple[MadeChange, ...]
+    rejected: tuple[MadeChange, ...] = ()
+    rewritten: tuple[str, ...] = ()
+    """Ids of cells of which the person accepted only a part."""
+
+    def in_order(self, made: Sequence[MadeChange]) -> tuple[MadeChange, ...]:
+        """Return the changes that were made and, behind them, those that were rejected."""
+        return (*made, *self.rejected)
+
+
+def decided_changes(changes: Sequence[MadeChange], reply: Reply | None) -> DecidedChanges:
+    """Return the accepted and the rejected changes; without a reply all are made and open for review."""
+    if reply is None or reply.by != "person":
+        opened = tuple(change.model_copy(update={"state": "open"}) for change in changes)
+        return DecidedChanges(opened)
+    decisions: dict[int, CellDecision] = {
+        decision.index: decision for decision in reply.cells or ()
+    }
+    accepted: list[MadeChange] = []
+    rejected: list[MadeChange] = []
+    rewritten: list[str] = []
+    for index, change in enumerate(changes):
+        decision = decisions.get(index, CellDecision(index=index, accept=True))
+        if not decision.accept:
+            state = {"state": "rejected", "by": reply.by, "reason": decision.reason.strip()}
+            rejected.append(change.model_copy(update=state))
+            continue
+        fields: dict[str, object] = {"state": "accepted", "by": reply.by}
+        if decision.source is not None and change.action in ("insert", "edit"):
+            rewritten += [change.cell] if decision.source != change.new else []
+            fields["new"] = decision.source
+        accepted.append(change.model_copy(update=fields))
+    return DecidedChanges(_replaced(accepted, rejected), tuple(rejected), tuple(rewritten))
+
+
+def _replaced(
+    accepted: Sequence[MadeChange], rejected: Sequence[MadeChange]
+) -> tuple[MadeChange, ...]:
+    """Return the accepted changes with sources and places that hold without the rejected ones."""
+    places = {change.cell: change.after for change in rejected if change.action == "insert"}
+    sources = {change.cell: change.old for change in rejected if change.action == "edit"}
+    sources |= {change.cell: change.new for change in accepted if change.action == "edit"}
+    replaced = []
+    for change in accepted:
+        after = change.after
+        while after in places:
+            after = places[after]
+        fields: dict[str, object] = {"after": after}
+        if change.action == "move":
+            fields["old"] = sources.get(change.cell, change.old)
+        replaced.append(change.model_copy(update=fields))
+    return tuple(replaced)

@@ -1,0 +1,419 @@
+"""The cells tool: insert, edit, move, delete and run cells of the user's notebook, through the page that shows it.
+
+Border: asks for permission with the difference; the page makes all changes or none, and only if the cells still have the
+sources that the model saw. Where the changes go is the session's own notebook; another one is never changed. The call's
+metadata keep the changes with what a person said of each, which pages draw and ``review-cells`` reads.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from palimpsest.tools.calls.limited_diff import limited_diff
+from palimpsest.tools.notebook.cell_decisions import DecidedChanges, decided_changes
+from palimpsest.tools.notebook.change_text import (
+    change_line,
+    change_title,
+    changes_difference,
+)
+from palimpsest.tools.notebook.notebook_cells import (
+    KnownCells,
+    cells_of_pages,
+    find_cell,
+    is_own_notebook,
+)
+from palimpsest.tools.notebook.notebook_tool import PAGE_SECONDS, output_images, output_section
+from palimpsest.tools.notebook.planned_changes import (
+    MAX_CHANGES,
+    ChangePlanner,
+    NotebookCell,
+    PlannedChanges,
+    PlannedRun,
+    RequestedChange,
+    UnseenCells,
+)
+from palimpsest.tools.notebook.seen_sources import seen_sources
+from palimpsest.tools.permission_rules.ipython_shell import shell_commands
+from palimpsest.tools.tool import NoPage, NotebookChanger, NotebookReader, ToolContext, ToolOutcome
+from palimpsest.transcript.context_values.cell_changes import (
+    CELLS_KEY,
+    CellChange,
+    CellOrigin,
+    CellResult,
+    MadeChange,
+)
+from palimpsest.transcript.context_values.cell_runs import CellRun
+from palimpsest.transcript.context_values.cell_sources import SEEN_KEY, source_hash
+from palimpsest.transcript.context_values.page_cells import CellsWanted, PageCell, PageNotebook
+from palimpsest.transcript.errors import Aborted, NotFound, PermissionDenied, UserError
+from palimpsest.transcript.messages import UserMessage
+from palimpsest.transcript.parts import Attachment
+from palimpsest.transcript.values import Reply
+
+NO_NOTEBOOK = (
+    "No open page shows the user's notebook, so its cells cannot be changed. Ask the user to open it in JupyterLab, or give "
+    "the cells in your answer."
+)
+OTHER_NOTEBOOK = "Cell {name!r} belongs to {notebook}. You may change cells of {own} only."
+NOT_IN_NOTEBOOK = "Cell {name!r} ran in this kernel, but it is not in {own} any more."
+WILDCARDS = frozenset("*?[")
+
+
+class CellsArguments(BaseModel):
+    """Input of the cells tool."""
+
+    changes: list[RequestedChange] = Field(
+        min_length=1,
+        max_length=MAX_CHANGES,
+        description="Made in this order, all or none; runs come last.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _OwnNotebook:
+    """The session's notebook, as it is now."""
+
+    path: str
+    cells: tuple[NotebookCell, ...]
+    known: KnownCells
+    """The visible cells of all notebooks of this kernel, for finding one by its number."""
+    change: Callable[[Sequence[CellChange], CellOrigin | None], Any]
+    changer: NotebookChanger
+
+    def cell_id(self, name: str) -> str:
+        """Return the id of a visible cell of this notebook; raises NotFound."""
+        own = tuple(
+            cell for cell in self.known.cells if cell.is_on_page and cell.notebook == self.path
+        )
+        try:
+            found = find_cell(replace(self.known, cells=own), name)
+        except NotFound:
+            other = find_cell(self.known, name)
+            text = OTHER_NOTEBOOK if other.is_on_page else NOT_IN_NOTEBOOK
+            raise NotFound(text.format(name=name, notebook=other.notebook, own=self.path)) from None
+        return str(found.run.cell_id)
+
+
+class CellsTool:
+    """The cells tool, which changes and runs cells of the user's notebook."""
+
+    name = "cells"
+    description = (
+        "Change the user's notebook: insert, edit, move, delete and run cells, several in one call. For code that is to "
+        "stay in the notebook; use python for your own. Read a cell before you change it: one that the user changed since "
+        "is refused. The user sees the difference and may reject parts. Prompts (%%agent) are changed only where the user "
+        "names their cell."
+    )
+    arguments: type[BaseModel] = CellsArguments
+    concurrent = False
+    permission = "cells"
+
+    async def run(self, arguments: CellsArguments, context: ToolContext) -> ToolOutcome:
+        """Plan the changes, ask for permission, make them, and run the cells that are to be run."""
+        reader = context.notebook
+        if reader is None or reader.changer is None:
+            raise UserError("There is no notebook here. Give the user the cells in your answer.")
+        # Refusals show sources, so whoever may not read cells may not change them either.
+        await context.ask("notebook", ["*"], title="Read the cells of the notebook")
+        notebook = await _own_notebook(context, reader, reader.changer)
+        plan = _plan(arguments.changes, notebook, context, reader)
+        title = change_title(notebook.path, plan.changes, plan.runs)
+        diff = changes_difference(notebook.path, plan.changes, plan.runs, plan.labels)
+        diff = context.scrubber()(diff)
+        context.metadata(title, {CELLS_KEY: _as_metadata(plan.changes)})
+        decided = decided_changes(
+            plan.changes, await _ask_permission(context, notebook.path, plan, title, diff)
+        )
+        made = await _make_changes(context, notebook, decided)
+        metadata: dict[str, Any] = {CELLS_KEY: _as_metadata(decided.in_order(made))}
+        context.metadata(title, metadata)
+        changed_text = _changed_text(notebook.path, made, decided, plan)
+        runs = await _run_cells(context, notebook, _runs_after(plan.runs, made, decided.rejected))
+        output = "\n\n".join(filter(None, (changed_text, *runs.sections)))
+        if plan.changes:
+            metadata["diff"] = limited_diff(diff)
+        if runs.has_failed:
+            metadata["failed"] = True
+        return ToolOutcome(title, context.scrubber()(output), metadata, runs.images)
+
+
+async def _own_notebook(
+    context: ToolContext, reader: NotebookReader, changer: NotebookChanger
+) -> _OwnNotebook:
+    """Return the session's notebook as a page shows it; raises UserError where none does."""
+    file = context.extra_values.get("notebook_file")
+    own_path = file if isinstance(file, Path) else None
+    pages = await reader.page(CellsWanted(), PAGE_SECONDS) or ()
+    own = [page for page in pages if is_own_notebook(page, own_path)]
+    if not own and own_path is None and len(pages) == 1:
+        own = list(pages)
+    if not own:
+        raise NoPage(NO_NOTEBOOK)
+    known = cells_of_pages(pages, reader.recorded_runs(), own_path)
+    visible = {
+        cell.run.cell_id for cell in known.cells if cell.is_on_page and cell.notebook == own[0].path
+    }
+    cells = [
+        NotebookCell(
+            cell.id,
+            _kind(cell),
+            await _source(cell, own[0], reader) if cell.id in visible else "",
+            cell.number,
+            is_hidden=cell.id not in visible,
+        )
+        for cell in own[0].cells
+    ]
+    return _OwnNotebook(
+        own[0].path,
+        tuple(cells),
+        known,
+        partial(changer.change, own[0].path, session_id=context.session_id),
+        changer,
+    )
+
+
+def _kind(cell: PageCell) -> Any:
+    return cell.kind if cell.kind in ("markdown", "raw") else "code"
+
+
+async def _source(cell: PageCell, page: PageNotebook, reader: NotebookReader) -> str:
+    """Return a cell's source; of a notebook that is too large to be sent whole, the page is asked for each."""
+    if cell.source is not None:
+        return cell.source
+    for notebook in await reader.page(CellsWanted(cell.id), PAGE_SECONDS) or ():
+        for entry in notebook.cells:
+            if notebook.path == page.path and entry.id == cell.id and entry.source is not None:
+                return entry.source
+    return ""
+
+
+def _plan(
+    requested: Sequence[RequestedChange],
+    notebook: _OwnNotebook,
+    context: ToolContext,
+    reader: NotebookReader,
+) -> PlannedChanges:
+    """Return what is to be done; raises UserError, and records which sources a refusal shows the model."""
+    mentioned = context.extra_values.get("mentioned_cells")
+    planner = ChangePlanner(
+        notebook=notebook.path,
+        cells=[replace(cell) for cell in notebook.cells],
+        find=notebook.cell_id,
+        seen=seen_sources(context.messages, reader.recorded_runs(), reader.kernel),
+        mentioned=mentioned() if callable(mentioned) else frozenset(),
+        prompt_cell=_prompt_cell(context),
+    )
+    try:
+        return planner.plan(requested)
+    except UnseenCells as unseen:
+        context.metadata(None, {SEEN_KEY: unseen.marks})
+        raise UserError(context.scrubber()(str(unseen))) from None
+
+
+def _prompt_cell(context: ToolContext) -> str | None:
+    prompt = next(
+        (
+            message.info
+            for message in reversed(context.messages)
+            if isinstance(message.info, UserMessage) and not message.info.by_engine
+        ),
+        None,
+    )
+    return prompt.origin.cell_id if prompt is not None and prompt.origin is not None else None
+
+
+async def _ask_permission(
+    context: ToolContext, notebook: str, plan: PlannedChanges, title: str, diff: str
+) -> Reply | None:
+    """Return the user's answer, None where nothing had to be asked; marks the changes of a refused call as rejected."""
+    actions = [change.action for change in plan.changes] + ["run"] * bool(plan.runs)
+    patterns = [f"{action} {notebook}" for action in dict.fromkeys(actions)]
+    other_patterns: dict[str, list[str]] = {}
+    if plan.runs:
+        other_patterns["python"] = [run.source for run in plan.runs]
+        commands = [command for run in plan.runs for command in shell_commands(run.source)]
+        if commands:
+            other_patterns["bash"] = commands
+    more: dict[str, Any] = {"other_patterns": other_patterns} if other_patterns else {}
+    try:
+        return await context.ask(
+            "cells",
+            patterns,
+            title=title,
+            always=() if WILDCARDS & set(notebook) else patterns,
+            diff=diff,
+            **more,
+        )
+    except (PermissionDenied, Aborted) as refusal:
+        state = {
+            "state": "rejected",
+            "by": getattr(refusal, "denied_by", None) or "cancel",
+            "reason": getattr(refusal, "reason", "") or "",
+        }
+        rejected = [change.model_copy(update=state) for change in plan.changes]
+        context.metadata(None, {CELLS_KEY: _as_metadata(rejected)})
+        raise
+
+
+async def _make_changes(
+    context: ToolContext, notebook: _OwnNotebook, decided: DecidedChanges
+) -> tuple[MadeChange, ...]:
+    """Have the accepted changes made, and return them with what the page says; raises UserError where it made none."""
+    changes = decided.accepted
+    if not changes:
+        return ()
+    plain = [CellChange.model_validate(_fields_of(change)) for change in changes]
+    try:
+        results = await notebook.change(plain, _origin(context))
+        problems = [result for result in results if result.problem is not None]
+        if problems:
+            raise _problem_error(context, problems, changes)
+    except UserError:
+        context.metadata(None, {CELLS_KEY: _as_metadata(decided.rejected)})
+        raise
+    return tuple(
+        change.model_copy(
+            update={
+                "was_after": result.was_after,
+                "removed": result.removed,
+            }
+        )
+        for change, result in zip(changes, results, strict=True)
+    )
+
+
+def _fields_of(change: MadeChange) -> dict[str, Any]:
+    return {name: getattr(change, name) for name in CellChange.model_fields}
+
+
+def _origin(context: ToolContext) -> CellOrigin:
+    number = context.extra_values.get("request_number")
+    return CellOrigin(
+        session=context.session_id,
+        message=context.message_id,
+        call=context.call_id,
+        request=number(context.message_id) if callable(number) else None,
+    )
+
+
+def _problem_error(
+    context: ToolContext, problems: Sequence[CellResult], changes: Sequence[MadeChange]
+) -> UserError:
+    """Return the sentence on why a page made no change, with what changed cells hold now."""
+    numbers = {change.cell: change.number for change in changes}
+    sentences = []
+    for result in problems:
+        number = numbers.get(result.cell)
+        label = f"cell [{number}]" if number is not None else f"cell {result.cell}"
+        match result.problem:
+            case "changed":
+                sentences.append(
+                    f"{label} was changed while the question was open. It holds now:\n{result.source or ''}"
+                )
+            case "locked":
+                sentences.append(f"{label} is locked by its metadata. Ask the user to unlock it.")
+            case "agent":
+                sentences.append(f"{label} is a prompt of the user now. Leave it as it is.")
+            case _:
+                sentences.append(f"{label} is not in the notebook any more.")
+    marks = {
+        result.cell: source_hash(result.source)
+        for result in problems
+        if result.problem == "changed" and result.source is not None
+    }
+    context.metadata(None, {SEEN_KEY: marks})
+    return UserError(
+        context.scrubber()("\n".join(["Nothing was changed and nothing run.", *sentences]))
+    )
+
+
+def _changed_text(
+    notebook: str,
+    made: Sequence[MadeChange],
+    decided: DecidedChanges,
+    plan: PlannedChanges,
+) -> str:
+    lines = []
+    if made:
+        lines += [f"Changed {notebook}:", *(change_line(change, plan.labels) for change in made)]
+        lines += plan.notes
+    for change in made:
+        if change.cell in decided.rewritten:
+            lines.append(
+                f"The user accepted only a part of {plan.labels[change.cell]}, which holds now:\n{change.new}"
+            )
+    if decided.rejected:
+        lines.append("Not made, since the user rejected it:")
+    for change in decided.rejected:
+        reason = f" Reason: {change.reason}" if change.reason else ""
+        lines.append(f"{change_line(change, plan.labels).replace('- ', '- not ', 1)}.{reason}")
+    return "\n".join(lines)
+
+
+def _runs_after(
+    runs: Sequence[PlannedRun], made: Sequence[MadeChange], rejected: Sequence[MadeChange]
+) -> list[PlannedRun]:
+    """Return the runs with the sources that the cells have now, without cells whose change was rejected."""
+    sources = {change.cell: change.new for change in made if change.action in ("insert", "edit")}
+    without = {change.cell for change in rejected}
+    return [
+        replace(run, source=sources.get(run.cell) or run.source)
+        for run in runs
+        if run.cell not in without
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _RunOutcome:
+    """What came out of the cells that were run."""
+
+    sections: tuple[str, ...] = ()
+    images: tuple[Attachment, ...] = ()
+    has_failed: bool = False
+
+
+async def _run_cells(
+    context: ToolContext, notebook: _OwnNotebook, runs: Sequence[PlannedRun]
+) -> _RunOutcome:
+    """Run cells one after the other, until one fails, as a person's Run All does."""
+    sections: list[str] = []
+    images: list[Attachment] = []
+    for index, run in enumerate(runs):
+        try:
+            recorded = await notebook.changer.run(
+                notebook.path,
+                run.cell,
+                run.source,
+                abort=context.abort,
+                session_id=context.session_id,
+            )
+        except (UserError, Aborted) as error:
+            if isinstance(error, Aborted) and not sections:
+                raise
+            sections.append(f"{run.label} was not run: {error}")
+            has_failed = True
+        else:
+            sections.append(_run_text(run, recorded))
+            images += output_images(recorded)
+            has_failed = recorded.status != "ok"
+        if has_failed:
+            rest = [later.label for later in runs[index + 1 :]]
+            if rest:
+                sections.append(f"Not run, since a cell before failed: {', '.join(rest)}.")
+            return _RunOutcome(tuple(sections), tuple(images), has_failed=True)
+    return _RunOutcome(tuple(sections), tuple(images))
+
+
+def _run_text(run: PlannedRun, recorded: CellRun) -> str:
+    number = f" as [{recorded.number}]" if recorded.number is not None else ""
+    status = "" if recorded.status == "ok" else f", {recorded.status}"
+    outputs = [output_section(output) for output in recorded.outputs] or ["(no output)"]
+    return "\n\n".join([f"[ran {run.label} id={run.cell}{number}{status}]", *outputs])
+
+
+def _as_metadata(changes: Sequence[MadeChange]) -> list[Mapping[str, Any]]:
+    return [change.model_dump(mode="json", exclude_none=True) for change in changes]

@@ -1,0 +1,409 @@
+"""Turn the changes that a model asks for into changes of cells with ids and expected sources, or a sentence why not.
+
+Border: pure; the cells of the notebook as they are now, and what the model saw of them, come in. The changes are tried in
+their order on a copy of the notebook, so that each is right after those before it. Repeated edits of a cell become one.
+"""
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from palimpsest.tools.files.write_tools import (
+    Replacement,
+    edit_note,
+    find_replacement,
+    half_character_text,
+    unified_difference,
+)
+from palimpsest.tools.notebook.seen_sources import SeenSource
+from palimpsest.transcript.context_values.cell_changes import CellKind, MadeChange
+from palimpsest.transcript.context_values.cell_sources import is_prompt_cell, source_hash
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.redaction.secret_patterns import REDACTED, scrub
+
+MAX_CHANGES = 200
+MAX_SOURCE_CHARS = 200_000
+"""Longer sources make a page slow for every key that is pressed in it."""
+TOP = "top"
+
+
+class RequestedChange(BaseModel):
+    """One change that the model asks for."""
+
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+
+    action: Literal["insert", "edit", "move", "delete", "run"]
+    cell: str | None = Field(
+        default=None,
+        description="Not for insert: the cell's number or id, or the name of an inserted one.",
+    )
+    after: str | None = Field(
+        default=None,
+        description=f'insert, move: the cell behind which it goes, or "{TOP}". Without it an inserted cell goes behind the '
+        "one before, below the user's prompt, or to the end.",
+    )
+    kind: CellKind | None = Field(default=None, description="insert: code by default.")
+    source: str | None = Field(default=None, description="insert, edit: the whole new source.")
+    edits: list[Replacement] | None = Field(
+        default=None, description="edit: replacements, in place of source."
+    )
+    name: str | None = Field(
+        default=None, description="insert: a name for the cell, for later changes of this call."
+    )
+
+
+@dataclass(slots=True)
+class NotebookCell:
+    """A cell of the notebook, as it is now."""
+
+    id: str
+    kind: CellKind
+    source: str
+    number: int | None = None
+    is_hidden: bool = False
+
+    @property
+    def label(self) -> str:
+        """The cell's name for people and for the model."""
+        return f"cell [{self.number}]" if self.number is not None else f"cell {self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """A cell that is to be run, with the source that it must have then."""
+
+    cell: str
+    source: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedChanges:
+    """What a call is to do: first all changes, then all runs."""
+
+    changes: tuple[MadeChange, ...]
+    runs: tuple[PlannedRun, ...]
+    labels: Mapping[str, str]
+    """Names of all cells that occur in it, by id."""
+    notes: tuple[str, ...] = ()
+    """Sentences for the model about edits whose text did not match to the letter."""
+
+
+class UnseenCells(UserError):
+    """Cells have another source than the model saw last, or it never saw them; the sentence shows what they hold."""
+
+    def __init__(self, sentence: str, marks: Mapping[str, str]) -> None:
+        super().__init__(sentence)
+        self.marks = dict(marks)
+        """Hashes of the shown sources, by cell id."""
+
+
+@dataclass(slots=True)
+class ChangePlanner:
+    """Tries changes on a copy of the notebook, and collects them."""
+
+    notebook: str
+    cells: list[NotebookCell]
+    """All cells in their order, hidden ones too."""
+    find: Callable[[str], str]
+    """Returns the id of the visible cell with a number or id; raises NotFound."""
+    seen: Mapping[str, SeenSource]
+    mentioned: frozenset[str]
+    """Numbers and ids of cells that the present prompt of the user mentions."""
+    prompt_cell: str | None = None
+    """The id of the cell of the present prompt."""
+    _changes: list[MadeChange] = field(default_factory=list)
+    _runs: list[PlannedRun] = field(default_factory=list)
+    _names: dict[str, str] = field(default_factory=dict)
+    _inserted: list[str] = field(default_factory=list)
+    _deleted: set[str] = field(default_factory=set)
+    _unseen: dict[str, NotebookCell] = field(default_factory=dict)
+    _labels: dict[str, str] = field(default_factory=dict)
+    _notes: list[str] = field(default_factory=list)
+    _prefix: str = ""
+
+    def plan(self, requested: Sequence[RequestedChange]) -> PlannedChanges:
+        """Return the changes and runs; raises UserError, NotFound or UnseenCells with a sentence for the model."""
+        actions = {
+            "insert": self._insert,
+            "edit": self._edit,
+            "move": self._move,
+            "delete": self._delete,
+            "run": self._run,
+        }
+        for number, change in enumerate(requested, 1):
+            self._prefix = f"Change {number} of {len(requested)}: " if len(requested) > 1 else ""
+            actions[change.action](change)
+        if self._unseen:
+            raise self._unseen_error()
+        runs = tuple(
+            PlannedRun(run.cell, self._present(run.cell).source, run.label) for run in self._runs
+        )
+        return PlannedChanges(tuple(self._changes), runs, self._labels, tuple(self._notes))
+
+    # One function for each action
+
+    def _insert(self, change: RequestedChange) -> None:
+        self._refuse_fields(change, "cell", "edits")
+        if change.source is None:
+            raise self._error("insert needs source, which may be empty.")
+        source = self._checked_source(change.source, "")
+        after = self._insert_after(change.after)
+        cell = NotebookCell(self._new_id(), change.kind or "code", source)
+        if change.name is not None:
+            self._name_cell(change.name.strip(), cell.id)
+        self._place(cell, after)
+        self._inserted.append(cell.id)
+        self._labels[cell.id] = f"new cell {cell.id}"
+        self._changes.append(
+            self._made(cell, action="insert", after=after, new=source, number=None)
+        )
+
+    def _edit(self, change: RequestedChange) -> None:
+        self._refuse_fields(change, "after", "name")
+        cell = self._target(change)
+        if change.kind not in (None, cell.kind):
+            raise self._error(
+                f"{cell.label} is a {cell.kind} cell, and the kind of a cell is not changed. Insert a {change.kind} "
+                "cell behind it and delete it."
+            )
+        if (change.source is None) == (change.edits is None):
+            raise self._error("edit needs either source or edits.")
+        if change.source is not None:
+            new = self._checked_source(change.source, cell.source)
+        else:
+            new = self._checked_source(self._with_edits(cell, change.edits or []), cell.source)
+        if new == cell.source:
+            raise self._error(f"{cell.label} has that source already, so there is nothing to edit.")
+        earlier = next(
+            (
+                index
+                for index, made in enumerate(self._changes)
+                if made.cell == cell.id and made.action in ("insert", "edit")
+            ),
+            None,
+        )
+        if earlier is None:
+            self._changes.append(self._made(cell, action="edit", old=cell.source, new=new))
+        else:
+            self._changes[earlier] = self._changes[earlier].model_copy(update={"new": new})
+            self._changes = [
+                made.model_copy(update={"old": new})
+                if made.cell == cell.id and made.action == "move" and index > earlier
+                else made
+                for index, made in enumerate(self._changes)
+            ]
+        cell.source = new
+
+    def _move(self, change: RequestedChange) -> None:
+        self._refuse_fields(change, "kind", "source", "edits", "name")
+        cell = self._target(change, needs_seen=False)
+        if change.after is None:
+            raise self._error(f'move needs after: the cell behind which it goes, or "{TOP}".')
+        if cell.id in self._inserted:
+            raise self._error(
+                f"{cell.label} is inserted by this call: give its place there by after."
+            )
+        after = self._place_named(change.after)
+        if after == cell.id:
+            raise self._error(f"{cell.label} cannot be moved behind itself.")
+        was_after = self._before(cell.id)
+        if after == was_after:
+            raise self._error(f"{cell.label} stands there already.")
+        self.cells.remove(cell)
+        self._place(cell, after)
+        made = self._made(cell, action="move", after=after, old=cell.source)
+        self._changes.append(made.model_copy(update={"was_after": was_after}))
+
+    def _delete(self, change: RequestedChange) -> None:
+        self._refuse_fields(change, "after", "kind", "source", "edits", "name")
+        cell = self._target(change)
+        if any(made.cell == cell.id for made in self._changes):
+            raise self._error(
+                f"{cell.label} is changed by this call already. Either change it or delete it."
+            )
+        was_after = self._before(cell.id)
+        self.cells.remove(cell)
+        self._deleted.add(cell.id)
+        made = self._made(cell, action="delete", old=cell.source)
+        self._changes.append(made.model_copy(update={"was_after": was_after}))
+
+    def _run(self, change: RequestedChange) -> None:
+        self._refuse_fields(change, "after", "kind", "source", "edits", "name")
+        cell = self._target(change)
+        if cell.kind != "code":
+            raise self._error(f"{cell.label} is a {cell.kind} cell, which cannot be run.")
+        if is_prompt_cell(cell.source):
+            raise self._error(
+                f"{cell.label} is a prompt to you, which only the user runs. Do yourself what it asks for."
+            )
+        if not cell.source.strip():
+            raise self._error(f"{cell.label} is empty, so there is nothing to run.")
+        self._runs.append(PlannedRun(cell.id, cell.source, self._labels[cell.id]))
+
+    # Places and sources
+
+    def _target(self, change: RequestedChange, *, needs_seen: bool = True) -> NotebookCell:
+        if not (change.cell or "").strip():
+            raise self._error(f"{change.action} needs cell: a number, an id, or a name.")
+        cell = self._present(self._found(str(change.cell)))
+        is_ours = cell.id in self._inserted or {str(cell.number), cell.id} & self.mentioned
+        if change.action != "run" and is_prompt_cell(cell.source) and not is_ours:
+            raise self._error(
+                f"{cell.label} is a prompt of the user, and those are changed only where the user's present prompt "
+                f"names the cell (@{cell.label.replace('[', '').replace(']', '')}). Leave it as it is."
+            )
+        self._labels.setdefault(cell.id, cell.label)
+        if needs_seen and cell.id not in self._inserted and cell.id not in self._changed_ids():
+            seen = self.seen.get(cell.id)
+            if seen is None or seen.mark != source_hash(cell.source):
+                self._unseen[cell.id] = replace(cell)
+        return cell
+
+    def _changed_ids(self) -> set[str]:
+        return {made.cell for made in self._changes if made.action == "edit"}
+
+    def _found(self, name: str) -> str:
+        """Return the id of a cell by its name in this call, its number or its id."""
+        name = name.strip()
+        cell_id = self._names.get(name)
+        if cell_id is None and name in self._inserted:
+            cell_id = name
+        if cell_id is None:
+            try:
+                cell_id = self.find(name)
+            except UserError as error:
+                raise type(error)(f"{self._prefix}{error}") from None
+        if cell_id in self._deleted:
+            raise self._error(f"cell {name} is deleted by this call.")
+        return cell_id
+
+    def _present(self, cell_id: str) -> NotebookCell:
+        return next(cell for cell in self.cells if cell.id == cell_id)
+
+    def _place_named(self, name: str) -> str | None:
+        """Return the id of the cell behind which another goes; None for the top."""
+        if name.strip().lower() in (TOP, ""):
+            return None
+        cell = self._present(self._found(name))
+        self._labels.setdefault(cell.id, cell.label)
+        return cell.id
+
+    def _insert_after(self, name: str | None) -> str | None:
+        if name is not None:
+            return self._place_named(name)
+        if self._inserted:
+            return self._inserted[-1]
+        ids = [cell.id for cell in self.cells]
+        if self.prompt_cell in ids:
+            return self.prompt_cell
+        return ids[-1] if ids else None
+
+    def _before(self, cell_id: str) -> str | None:
+        ids = [cell.id for cell in self.cells]
+        index = ids.index(cell_id)
+        return ids[index - 1] if index else None
+
+    def _place(self, cell: NotebookCell, after: str | None) -> None:
+        ids = [known.id for known in self.cells]
+        self.cells.insert(0 if after is None else ids.index(after) + 1, cell)
+
+    def _new_id(self) -> str:
+        known_ids = {cell.id for cell in self.cells} | self._deleted
+        while (new_id := uuid.uuid4().hex[:8]) in known_ids:
+            pass
+        return new_id
+
+    def _name_cell(self, name: str, cell_id: str) -> None:
+        if not name or name.isdecimal() or name.lower() == TOP:
+            raise self._error(f"name {name!r} reads as a place or a number. Choose a word.")
+        if name in self._names or any(cell.id == name for cell in self.cells):
+            raise self._error(
+                f"name {name!r} belongs to another cell already. Choose another word."
+            )
+        self._names[name] = cell_id
+
+    def _checked_source(self, source: str, old: str) -> str:
+        source = source.replace("\r\n", "\n").replace("\r", "\n")
+        if len(source) > MAX_SOURCE_CHARS:
+            raise self._error(
+                f"the source has {len(source):,} characters, and a cell takes {MAX_SOURCE_CHARS:,}. Write it to a file, or "
+                "split it into several cells."
+            )
+        try:
+            source.encode()
+        except UnicodeEncodeError as error:
+            raise self._error(half_character_text(source[error.start])) from None
+        if REDACTED in source and REDACTED not in old and scrub(old) != old:
+            raise self._error(
+                f"the source has {REDACTED}, which stands for a secret in the cell that you were not shown: it would be lost. "
+                "Change the other lines with edits."
+            )
+        return source
+
+    def _with_edits(self, cell: NotebookCell, edits: Sequence[Replacement]) -> str:
+        if not edits:
+            raise self._error("edits is empty. Give replacements, or the whole source.")
+        text = cell.source
+        for number, edit in enumerate(edits, 1):
+            prefix = (
+                f"{self._prefix}Edit {number} of {len(edits)}: " if len(edits) > 1 else self._prefix
+            )
+            match = find_replacement(text, edit, cell.label, prefix)
+            if match.tolerance != "exact":
+                self._notes.append(f"{cell.label}: {edit_note(text, match)}")
+            for span in reversed(match.spans):
+                text = text[: span.start] + span.new_text + text[span.end_index :]
+        return text
+
+    def _made(self, cell: NotebookCell, **fields: object) -> MadeChange:
+        return MadeChange.model_validate(
+            {
+                "cell": cell.id,
+                "kind": cell.kind,
+                "number": cell.number,
+                "state": "proposed",
+                "notebook": self.notebook,
+                **fields,
+            }
+        )
+
+    # Errors
+
+    def _refuse_fields(self, change: RequestedChange, *names: str) -> None:
+        given = [name for name in names if getattr(change, name) is not None]
+        if given:
+            raise self._error(f"{change.action} takes no {' and no '.join(given)}. Leave it out.")
+
+    def _error(self, sentence: str) -> UserError:
+        if not self._prefix:
+            return UserError(sentence[:1].upper() + sentence[1:])
+        return UserError(self._prefix + sentence)
+
+    def _unseen_error(self) -> UnseenCells:
+        sections = []
+        for cell in self._unseen.values():
+            seen = self.seen.get(cell.id)
+            seen_text = seen.text() if seen is not None else None
+            if seen is None:
+                sections.append(
+                    f"{cell.label} id={cell.id}, which you have not read:\n{cell.source}"
+                )
+            elif seen_text is None:
+                sections.append(
+                    f"{cell.label} id={cell.id} is another than you saw. It holds now:\n{cell.source}"
+                )
+            else:
+                changed = unified_difference(f"{seen_text}\n", f"{cell.source}\n", cell.label)
+                sections.append(
+                    f"{cell.label} id={cell.id}, from what you saw to what it holds now:\n{changed}"
+                )
+        marks = {cell.id: source_hash(cell.source) for cell in self._unseen.values()}
+        heading = (
+            "Nothing was changed and nothing run, since you have not seen what these cells hold now. Look at it, and call "
+            "again where it is still right."
+        )
+        return UnseenCells("\n\n".join([heading, *sections]), marks)

@@ -1,0 +1,100 @@
+"""Find which source of each cell the model saw last, in the session's own messages.
+
+Border: pure. The model saw sources in the notes beside prompts, in outputs of the notebook tool, in its own changes, and in
+refusals of changes. A cell whose source is another one now is not changed, since a person changed it meanwhile.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from palimpsest.transcript.context_values.cell_changes import CELLS_KEY, MadeChange
+from palimpsest.transcript.context_values.cell_runs import NotebookRuns
+from palimpsest.transcript.context_values.cell_sources import SEEN_KEY, source_hash
+from palimpsest.transcript.messages import Message
+from palimpsest.transcript.parts import NotebookPart, ToolCompleted, ToolPart
+
+NOTEBOOK_TOOL, CELLS_TOOL = "notebook", "cells"
+MAX_PARAGRAPHS = 200
+"""Paragraphs of an output among which the end of a source is looked for."""
+_SOURCE_HEADING = "[source"
+
+
+@dataclass(frozen=True, slots=True)
+class SeenSource:
+    """A source that the model saw."""
+
+    mark: str
+    """Its hash, as of ``source_hash``."""
+    source: str | None = None
+    """The source, where it was kept apart."""
+    output: str = ""
+    """The output of the notebook tool that shows the source, among other text."""
+
+    def text(self) -> str | None:
+        """Return the source, or None where only its hash is known."""
+        if self.source is not None:
+            return self.source
+        texts = _possible_sources(self.output)
+        return next((text for text in texts if source_hash(text) == self.mark), None)
+
+
+def seen_sources(
+    messages: Sequence[Message], recorded_runs: NotebookRuns, kernel: str
+) -> dict[str, SeenSource]:
+    """Return the source of each cell that the model saw last, by cell id."""
+    sources_by_serial = {run.serial: run.source for run in recorded_runs.runs}
+    seen: dict[str, SeenSource] = {}
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, NotebookPart) and part.kernel == kernel:
+                _add_note(seen, part, sources_by_serial)
+            elif isinstance(part, ToolPart) and part.tool in (NOTEBOOK_TOOL, CELLS_TOOL):
+                _add_call(seen, part)
+    return seen
+
+
+def changes_of_call(part: ToolPart) -> tuple[MadeChange, ...]:
+    """Return the changes of cells that a call made or proposed; empty for other calls, and for values of another form."""
+    values = getattr(part.state, "metadata", {}).get(CELLS_KEY)
+    if part.tool != CELLS_TOOL or not isinstance(values, list):
+        return ()
+    try:
+        return tuple(MadeChange.model_validate(value) for value in values)
+    except ValueError:
+        return ()
+
+
+def _add_note(
+    seen: dict[str, SeenSource], part: NotebookPart, sources_by_serial: Mapping[int, str]
+) -> None:
+    for cell in part.cells:
+        source = sources_by_serial.get(cell.serial)
+        if cell.cell_id and source is not None:
+            seen[cell.cell_id] = SeenSource(source_hash(source), source)
+    for edit in part.edits:
+        source = sources_by_serial.get(edit.serial)
+        if edit.state == "edited":
+            seen[edit.cell_id] = SeenSource(edit.mark)
+        elif edit.state == "as it ran" and source is not None:
+            seen[edit.cell_id] = SeenSource(source_hash(source), source)
+
+
+def _add_call(seen: dict[str, SeenSource], part: ToolPart) -> None:
+    shown = getattr(part.state, "metadata", {}).get(SEEN_KEY)
+    output = part.state.output if isinstance(part.state, ToolCompleted) else ""
+    for cell_id, mark in shown.items() if isinstance(shown, dict) else ():
+        before = seen.get(cell_id)
+        if before is None or before.mark != mark:
+            seen[str(cell_id)] = SeenSource(str(mark), output=output)
+    for change in changes_of_call(part):
+        kept = change.old if change.state == "rejected" else change.new
+        if change.state in ("open", "accepted", "rejected") and kept is not None:
+            seen[change.cell] = SeenSource(source_hash(kept), kept)
+
+
+def _possible_sources(output: str) -> Iterator[str]:
+    """Return the texts in an output of the notebook tool that may be a source, since a source may hold headings, too."""
+    for heading in output.split(f"\n\n{_SOURCE_HEADING}")[1:]:
+        paragraphs = heading.partition("]\n")[2].split("\n\n")
+        for count in range(1, min(len(paragraphs), MAX_PARAGRAPHS) + 1):
+            yield "\n\n".join(paragraphs[:count])

@@ -1,0 +1,166 @@
+"""One page is asked to change cells: the one that sent the prompt, else a visible one; and its answer is awaited."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from palimpsest.frontends.page_channel import page_changes
+from palimpsest.frontends.page_channel.page_cells import PageCells
+from palimpsest.frontends.page_channel.page_changes import PageChanges
+from palimpsest.frontends.protocol.connection import (
+    CellsChanged,
+    CellsRequestNotice,
+    ChangeCellsNotice,
+    RunCellNotice,
+    TellCells,
+)
+from palimpsest.tools.tool import NoPage
+from palimpsest.transcript.context_values.cell_changes import CellChange, CellOrigin, CellResult
+from palimpsest.transcript.context_values.page_cells import CellsWanted, PageNotebook
+from palimpsest.transcript.errors import UserError
+
+CHANGE = CellChange(action="edit", cell="c1", old="x", new="y")
+ORIGIN = CellOrigin(session="ses", message="msg", call="call", request=3)
+
+
+class ChangingPages:
+    """Pages that show notebooks, and answer a request for changes with what a test gives."""
+
+    def __init__(self, answer: dict[str, Any] | None = None) -> None:
+        self.asked: list[ChangeCellsNotice | RunCellNotice] = []
+        self.shown: dict[str, tuple[PageNotebook, ...]] = {}
+        self.answer = answer
+        self.now = 100.0
+        self.cells = PageCells(self._send, lambda: self.now)
+        self.changes = PageChanges(self._send, self.cells)
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def show(self, client: str, *notebooks: PageNotebook) -> None:
+        """Let a page tell its notebooks."""
+        self.now += 1
+        self.shown[client] = notebooks
+        self.cells.record_message(client)
+        await self.cells.page_notebooks(CellsWanted(), 60.0)
+
+    def _send(self, notice: BaseModel) -> None:
+        if isinstance(notice, CellsRequestNotice):
+            for client, notebooks in self.shown.items():
+                command = TellCells(
+                    id=client, client=client, request=notice.request, notebooks=notebooks
+                )
+                self._tasks.append(asyncio.ensure_future(self.cells.add_piece(command)))
+            return
+        assert isinstance(notice, ChangeCellsNotice | RunCellNotice)
+        self.asked.append(notice)
+        if self.answer is not None:
+            self.changes.add_answer(
+                CellsChanged(
+                    **{"id": "a", "client": notice.client, "request": notice.request} | self.answer
+                )
+            )
+
+
+def book(path: str = "a.ipynb", *, visible: bool = True) -> PageNotebook:
+    return PageNotebook(path=path, visible=visible)
+
+
+DONE = {"results": [CellResult(cell="c1")]}
+
+
+async def test_the_page_that_shows_the_notebook_is_asked_and_its_answer_returned() -> None:
+    pages = ChangingPages(DONE)
+    await pages.show("a", book())
+    await pages.show("b", book("b.ipynb"))
+
+    results = await pages.changes.change("a.ipynb", [CHANGE], ORIGIN)
+
+    assert results == (CellResult(cell="c1"),)
+    (notice,) = pages.asked
+    assert isinstance(notice, ChangeCellsNotice)
+    assert (notice.client, notice.notebook, notice.changes, notice.origin) == (
+        "a",
+        "a.ipynb",
+        (CHANGE,),
+        ORIGIN,
+    )
+
+
+async def test_a_visible_page_comes_before_a_hidden_one_and_the_one_that_asked_before_both() -> (
+    None
+):
+    pages = ChangingPages(DONE)
+    await pages.show("front", book())
+    await pages.show("behind", book(visible=False))
+    await pages.show("newest behind", book(visible=False))
+
+    await pages.changes.change("a.ipynb", [CHANGE], None, "ses")
+    pages.cells.record_prompt("behind", "ses")
+    await pages.changes.change("a.ipynb", [CHANGE], None, "ses")
+    await pages.changes.change("a.ipynb", [CHANGE], None, "another session")
+
+    assert [notice.client for notice in pages.asked] == ["front", "behind", "front"]
+
+
+async def test_a_page_that_left_is_not_asked_and_its_notebook_counts_as_closed() -> None:
+    pages = ChangingPages(DONE)
+    await pages.show("a", book())
+    assert not pages.cells.was_shown("a.ipynb")
+    pages.cells.record_leave("a")
+
+    with pytest.raises(NoPage, match=r"No open page shows a\.ipynb\. Ask the user to open it"):
+        await pages.changes.change("a.ipynb", [CHANGE], None)
+    assert pages.asked == []
+    assert pages.cells.was_shown("a.ipynb")
+    assert not pages.cells.was_shown("b.ipynb")
+
+
+@pytest.mark.parametrize(
+    ("refusal", "sentence"),
+    [
+        ("closed", "a.ipynb was closed in the page just now, so nothing was changed."),
+        ("read-only", "a.ipynb is read-only in the page, so nothing was changed."),
+        ("no-kernel", "a.ipynb has no kernel in the page, so no cell can be run."),
+    ],
+)
+async def test_a_refusal_is_one_sentence(refusal: str, sentence: str) -> None:
+    pages = ChangingPages({"refusal": refusal})
+    await pages.show("a", book())
+
+    with pytest.raises(UserError) as raised:
+        await pages.changes.change("a.ipynb", [CHANGE], None)
+    assert str(raised.value).startswith(sentence)
+
+
+async def test_a_page_that_does_not_answer_is_not_waited_for_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(page_changes, "ANSWER_SECONDS", 0.01)
+    pages = ChangingPages()
+    await pages.show("a", book())
+
+    with pytest.raises(UserError, match="whether its cells changed is not known"):
+        await pages.changes.change("a.ipynb", [CHANGE], None)
+    late = CellsChanged(id="x", client="a", request=pages.asked[0].request)
+    pages.changes.add_answer(late)
+
+
+async def test_an_answer_about_other_changes_is_refused() -> None:
+    pages = ChangingPages({"results": []})
+    await pages.show("a", book())
+
+    with pytest.raises(UserError, match="answered about 0 of 1 changes"):
+        await pages.changes.change("a.ipynb", [CHANGE], None)
+
+
+async def test_a_run_is_begun_by_the_same_way() -> None:
+    pages = ChangingPages({"results": [CellResult(cell="c1", problem="changed", source="z")]})
+    await pages.show("a", book())
+
+    result = await pages.changes.begin_run("a.ipynb", "c1", "x", "ses")
+
+    assert (result.problem, result.source) == ("changed", "z")
+    (notice,) = pages.asked
+    assert isinstance(notice, RunCellNotice)
+    assert (notice.cell, notice.source) == ("c1", "x")
