@@ -1,12 +1,26 @@
-/** The answer to a kernel's request for a notebook's cells, in messages small enough for every server. */
+/** What a page answers to a kernel's requests about the cells of its notebooks, in messages small enough for every server. */
 import type {
+  CellsChanged,
   CellsRequestNotice,
+  ChangeCellsNotice,
   PageCell,
-  PageNotebook
+  PageNotebook,
+  RunCellNotice
 } from '../protocol/generated';
 
 /** Reads one notebook for the kernel. */
 export type ReadCells = (wanted: CellsRequestNotice) => PageNotebook;
+
+/** A request of the kernel to do something with cells of a notebook. */
+export type CellsAction = ChangeCellsNotice | RunCellNotice;
+
+/** What a page answers to such a request. */
+export type CellsAnswer = Partial<Pick<CellsChanged, 'results' | 'refusal'>>;
+
+/** Does what the kernel requests; undefined where the request is not for this notebook, or of another kind. */
+export type ActOnCells = (
+  notice: CellsAction
+) => CellsAnswer | Promise<CellsAnswer> | undefined;
 
 /** Characters of one message, except where one cell is larger. */
 const PIECE_CHARS = 250_000;

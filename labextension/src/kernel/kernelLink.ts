@@ -22,7 +22,12 @@ import {
   type KernelNotice,
   type LinkState
 } from '../state/store/kernelStore';
-import { inPieces, type ReadCells } from './cellAnswers';
+import {
+  inPieces,
+  type ActOnCells,
+  type CellsAction,
+  type ReadCells
+} from './cellAnswers';
 import type { ITransport, TransportEvent } from './transport';
 
 /** Milliseconds after which a kernel without an answer counts as one without the package. */
@@ -76,6 +81,8 @@ export interface ILink {
   onInsertCells?: ((notice: InsertCellsNotice) => void) | null;
   /** Lets the kernel ask what a notebook's cells hold, until the returned function is called. */
   tellCells(read: ReadCells): () => void;
+  /** Lets the kernel change or run a notebook's cells, until the returned function is called. */
+  serveCells(act: ActOnCells): () => void;
   /** Asks again whether the package is loaded, for example after loading it. */
   retry(): void;
   /** Applies received notices to the store at once, instead of with the next frame. */
@@ -103,6 +110,8 @@ export class KernelLink implements ILink {
   private readonly _newId: () => string;
   private readonly _notebooks = new Set<ReadCells>();
   private _answered = '';
+  private readonly _actors = new Set<ActOnCells>();
+  private _served = '';
   private readonly _outcomes = new Map<
     string,
     (outcome: IOutcome<never>) => void
@@ -146,6 +155,8 @@ export class KernelLink implements ILink {
         this._watch();
       } else if (notice.kind === 'cells') {
         this._tellCells(notice);
+      } else if (notice.kind === 'change-cells' || notice.kind === 'run-cell') {
+        void this._serveCells(notice);
       } else {
         this.store.receive(inPresentWords(notice));
       }
@@ -210,6 +221,13 @@ export class KernelLink implements ILink {
     this._watch();
     return () => {
       this._notebooks.delete(read);
+    };
+  }
+
+  serveCells(act: ActOnCells): () => void {
+    this._actors.add(act);
+    return () => {
+      this._actors.delete(act);
     };
   }
 
@@ -379,6 +397,22 @@ export class KernelLink implements ILink {
         }
       );
     }
+  }
+
+  /** Does what the kernel requests of this page's cells, once, and answers. */
+  private async _serveCells(notice: CellsAction): Promise<void> {
+    const { client, request } = notice;
+    // Two connections of a page that was just opened receive each notice twice.
+    if (client !== this._client || request === this._served) {
+      return;
+    }
+    this._served = request;
+    let answer: ReturnType<ActOnCells>;
+    for (const act of this._actors) {
+      answer ??= act(notice);
+    }
+    const { results = [], refusal } = (await answer) ?? { refusal: 'closed' };
+    await this.command('cells-changed', { request, results, refusal });
   }
 
   private _isBehind({ session }: CommandReply): number {

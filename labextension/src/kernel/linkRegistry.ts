@@ -7,7 +7,7 @@ import {
   type IKernelView,
   type IReadable
 } from '../state/store/kernelStore';
-import type { ReadCells } from './cellAnswers';
+import type { ActOnCells, ReadCells } from './cellAnswers';
 import {
   KernelLink,
   type CommandFields,
@@ -82,7 +82,8 @@ class NotebookLink implements ILink {
   private _kernelId = '';
   private readonly _readers = new ReaderSet();
   private readonly _watchers = new Set<{ unwatch: () => void }>();
-  private readonly _cells = new Map<ReadCells, () => void>();
+  /** What this notebook offers to its kernel: each joins a link, and returns what ends that. */
+  private readonly _offers = new Map<Offer, () => void>();
   private _unsubscribe: () => void = () => undefined;
 
   constructor(
@@ -136,11 +137,11 @@ class NotebookLink implements ILink {
   }
 
   tellCells(read: ReadCells): () => void {
-    this._cells.set(read, this._link?.tellCells(read) ?? noop);
-    return () => {
-      this._cells.get(read)?.();
-      this._cells.delete(read);
-    };
+    return this._offer(link => link.tellCells(read));
+  }
+
+  serveCells(act: ActOnCells): () => void {
+    return this._offer(link => link.serveCells(act));
   }
 
   retry(): void {
@@ -155,8 +156,16 @@ class NotebookLink implements ILink {
     this._context.kernelChanged.disconnect(this._follow);
     this._leave();
     this._watchers.clear();
-    this._cells.clear();
+    this._offers.clear();
     this._readers.clear();
+  }
+
+  private _offer(offer: Offer): () => void {
+    this._offers.set(offer, this._link === null ? noop : offer(this._link));
+    return () => {
+      this._offers.get(offer)?.();
+      this._offers.delete(offer);
+    };
   }
 
   private readonly _follow = (): void => {
@@ -174,8 +183,8 @@ class NotebookLink implements ILink {
       for (const watcher of this._watchers) {
         watcher.unwatch = this._link.watch();
       }
-      for (const read of this._cells.keys()) {
-        this._cells.set(read, this._link.tellCells(read));
+      for (const offer of this._offers.keys()) {
+        this._offers.set(offer, offer(this._link));
       }
     }
     this._readers.notify();
@@ -188,9 +197,9 @@ class NotebookLink implements ILink {
         watcher.unwatch();
         watcher.unwatch = noop;
       }
-      for (const [read, end] of this._cells) {
+      for (const [offer, end] of this._offers) {
         end();
-        this._cells.set(read, noop);
+        this._offers.set(offer, noop);
       }
       this._link = null;
       this._links.leave(this._kernelId);
@@ -198,6 +207,8 @@ class NotebookLink implements ILink {
     }
   }
 }
+
+type Offer = (link: KernelLink) => () => void;
 
 const NO_KERNEL = 'The notebook has no kernel.';
 const noop = () => undefined;

@@ -1,4 +1,5 @@
 /** Connects each notebook to its kernel's link: only a renderer made for a notebook knows both. */
+import { Notification } from '@jupyterlab/apputils';
 import type { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import {
@@ -12,8 +13,11 @@ import type { LinkRegistry } from '../kernel/linkRegistry';
 import type { IInspectorTarget } from '../views/actions/inspector';
 import { addAnnouncer } from './announcer';
 import { cellEdits } from './cells/cellEdits';
+import { dropRewrittenOrigins } from './cells/cellOrigins';
 import { cellReader } from './cells/cellReader';
+import { changeRequestedCells } from './cells/changedCells';
 import { addErrorButtons } from './cells/errorButtons';
+import { addOriginSigns } from './cells/originSigns';
 import { completeOutputs } from './savedOutputs/outputCompletion';
 import { labHost } from './rendering/labHost';
 import { addQuestionShortcuts } from './questionShortcuts';
@@ -50,6 +54,9 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
   createNew(panel: NotebookPanel, context: Context): IDisposable {
     const link = this._links.get(context.sessionContext);
     const { rendermime } = panel.content;
+    const inspect = (target: IInspectorTarget) => {
+      this._inspect({ ...target, notebook: context.path });
+    };
     rendermime.addFactory(
       segmentFactory(
         rendermime,
@@ -58,9 +65,7 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
         link,
         {
           showPanel: this._showPanel,
-          inspect: target => {
-            this._inspect({ ...target, notebook: context.path });
-          }
+          inspect
         },
         node => ({
           ...cellEdits(
@@ -102,6 +107,15 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
       announceRuns(panel, link),
       expectPrompts(panel, link),
       insertRequestedCells(panel, link),
+      changeRequestedCells(panel, link),
+      dropRewrittenOrigins(panel),
+      addOriginSigns(panel, link, this._words, {
+        showPanel: this._showPanel,
+        inspect,
+        report: sentence => {
+          Notification.warning(sentence, { autoClose: 8000 });
+        }
+      }),
       completeOutputs(panel, link, this._words),
       addAnnouncer(panel, link, host),
       showWaiting(panel, link, this._waiting),

@@ -415,4 +415,36 @@ describe('the link to a kernel', () => {
     kernel.onNotice?.({ ...asks, request: 's', images: false });
     expect(kernel.asked.filter(({ type }) => type === 'cells')).toHaveLength(2);
   });
+
+  it('does what the kernel asks of this page’s cells once, and answers', async () => {
+    const { kernel, link: made } = link();
+    made.watch();
+    await settled();
+    const seen: string[] = [];
+    const results = [{ cell: 'a' }];
+    made.serveCells(({ notebook, request }) => {
+      if (notebook !== 'a.ipynb') {
+        return undefined;
+      }
+      seen.push(request);
+      return Promise.resolve({ results });
+    });
+    const ask = (request: string, client: string, notebook: string) => {
+      const kind = 'change-cells';
+      kernel.onNotice?.({ kind, request, client, notebook, changes: [] });
+    };
+
+    ask('r', 'id-1', 'a.ipynb');
+    ask('r', 'id-1', 'a.ipynb');
+    ask('s', 'another-page', 'a.ipynb');
+    ask('t', 'id-1', 'b.ipynb');
+    await settled();
+
+    expect(seen).toEqual(['r']);
+    const type = 'cells-changed';
+    expect(kernel.asked.filter(asked => asked.type === type)).toMatchObject([
+      { client: 'id-1', request: 'r', results, refusal: undefined },
+      { client: 'id-1', request: 't', results: [], refusal: 'closed' }
+    ]);
+  });
 });

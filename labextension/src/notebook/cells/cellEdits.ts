@@ -4,6 +4,7 @@ import type { NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
 import type { ICellActions } from '../../views/actions/cells';
 import type { IWords } from '../../views/host';
 import { showCellAt } from './shownCell';
+import { beginUndoStep } from './undoSteps';
 
 /** Runs cells as the notebook's own commands do. */
 export type RunCells = typeof NotebookActions.runCells;
@@ -104,12 +105,4 @@ export function cellEdits(
 
 function cellOf({ content }: NotebookPanel, id: string): Cell | undefined {
   return content.widgets.find(({ model }) => model.id === id);
-}
-
-/** Keeps an edit apart from what was typed right before it, which undo would take back with it. */
-function beginUndoStep(shared: object): void {
-  const { undoManager } = shared as {
-    undoManager?: { stopCapturing?: () => void } | null;
-  };
-  undoManager?.stopCapturing?.();
 }

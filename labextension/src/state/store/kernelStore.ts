@@ -6,6 +6,7 @@
  */
 import type {
   CellsRequestNotice,
+  ChangeCellsNotice,
   CurrentNotice,
   ImportProgressNotice,
   InsertCellsNotice,
@@ -14,6 +15,7 @@ import type {
   OutcomeNotice,
   SessionStateNotice,
   RecordsNotice,
+  RunCellNotice,
   SessionHead
 } from '../../protocol/generated';
 import { messagesOf, TranscriptPieces } from './transcriptPieces';
@@ -61,6 +63,8 @@ export type KernelNotice =
   | ImportProgressNotice
   | InsertCellsNotice
   | CellsRequestNotice
+  | ChangeCellsNotice
+  | RunCellNotice
   | PingNotice;
 
 export const UNKNOWN_KERNEL: IKernelView = {
@@ -233,6 +237,8 @@ export class KernelStore implements IReadable<IKernelView> {
       case 'import-progress':
       case 'insert-cells':
       case 'cells':
+      case 'change-cells':
+      case 'run-cell':
       case 'ping':
         break;
     }

@@ -1,0 +1,153 @@
+/** Where the source of a cell came from, in the cell's metadata. */
+import type { NotebookPanel } from '@jupyterlab/notebook';
+import type { CellOrigin } from '../../protocol/generated';
+
+/** The key in a cell's metadata. */
+export const ORIGIN_KEY = 'palimpsest';
+
+/** A cell of the shared model. */
+type SharedNotebook = NotebookPanel['context']['model']['sharedModel'];
+export type SharedCell = SharedNotebook['cells'][number];
+
+/** Returns where a cell's source came from; null for a cell that a person wrote, and for metadata of another form. */
+export function originOf(cell: SharedCell): CellOrigin | null {
+  const value: unknown = cell.getMetadata(ORIGIN_KEY);
+  if (typeof value !== 'object' || value === null) {
+    return null;
+  }
+  const { session, message, call, request } = value as Record<string, unknown>;
+  return typeof session === 'string' &&
+    typeof message === 'string' &&
+    typeof call === 'string'
+    ? {
+        session,
+        message,
+        call,
+        request: typeof request === 'number' ? request : undefined
+      }
+    : null;
+}
+
+/** Returns the metadata that name an origin; empty for none. */
+export function originMetadata(
+  origin: CellOrigin | undefined
+): Record<string, Record<string, string | number>> {
+  if (origin === undefined) {
+    return {};
+  }
+  const { session, message, call, request } = origin;
+  const place = { session, message, call };
+  return {
+    [ORIGIN_KEY]: request === undefined ? place : { ...place, request }
+  };
+}
+
+/** Returns metadata of a cell with another origin, or with none. */
+export function withOrigin(
+  metadata: Readonly<Record<string, unknown>>,
+  origin: CellOrigin | undefined
+): Record<string, unknown> {
+  const others = Object.entries(metadata).filter(([key]) => key !== ORIGIN_KEY);
+  return { ...Object.fromEntries(others), ...originMetadata(origin) };
+}
+
+/** Writes where a cell's present source came from, or that a person's source is there again. */
+export function writeOrigin(
+  cell: SharedCell,
+  origin: CellOrigin | undefined
+): void {
+  const value = originMetadata(origin)[ORIGIN_KEY];
+  if (value === undefined) {
+    cell.deleteMetadata(ORIGIN_KEY);
+  } else {
+    cell.setMetadata(ORIGIN_KEY, value);
+  }
+}
+
+/** The notebooks that the agent changes at this moment. */
+const changing = new WeakSet<object>();
+
+/** Changes cells of a notebook in the agent's name: their origins stay. */
+export function changeAsAgent(
+  notebook: SharedNotebook,
+  change: () => void
+): void {
+  changing.add(notebook);
+  try {
+    notebook.transact(change);
+  } finally {
+    changing.delete(notebook);
+  }
+}
+
+interface IDeepEvent {
+  target: unknown;
+  keys: ReadonlyMap<string, unknown>;
+}
+
+type DeepObserver = (
+  events: readonly IDeepEvent[],
+  transaction: { local: boolean }
+) => void;
+
+/** What the shared model's own interface leaves out. */
+interface IObservedCell {
+  ymodel?: {
+    get: (key: string) => unknown;
+    observeDeep: (observer: DeepObserver) => void;
+    unobserveDeep: (observer: DeepObserver) => void;
+  };
+}
+
+/**
+ * Removes the origin of each cell whose source a person of this page changes; returns a function that ends this.
+ *
+ * One step of undo takes both back.
+ */
+export function dropRewrittenOrigins(panel: NotebookPanel): () => void {
+  const notebook = panel.context.model.sharedModel;
+  const observed = new Map<SharedCell, () => void>();
+  const observe = (cell: SharedCell): (() => void) => {
+    const { ymodel } = cell as SharedCell & IObservedCell;
+    const observer: DeepObserver = (events, { local }) => {
+      const source = ymodel?.get('source');
+      if (
+        local &&
+        !changing.has(notebook) &&
+        events.some(({ target }) => target === source) &&
+        !events.some(({ keys }) => keys.has(ORIGIN_KEY)) &&
+        originOf(cell) !== null
+      ) {
+        cell.transact(() => {
+          cell.deleteMetadata(ORIGIN_KEY);
+        });
+      }
+    };
+    ymodel?.observeDeep(observer);
+    return () => {
+      ymodel?.unobserveDeep(observer);
+    };
+  };
+  const update = () => {
+    const cells = new Set(notebook.cells);
+    for (const cell of cells) {
+      if (!observed.has(cell)) {
+        observed.set(cell, observe(cell));
+      }
+    }
+    for (const [cell, end] of observed) {
+      if (!cells.has(cell)) {
+        end();
+        observed.delete(cell);
+      }
+    }
+  };
+  notebook.changed.connect(update);
+  update();
+  return () => {
+    notebook.changed.disconnect(update);
+    observed.forEach(end => {
+      end();
+    });
+  };
+}

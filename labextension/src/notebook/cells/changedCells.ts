@@ -1,0 +1,191 @@
+/**
+ * Changes cells of a notebook for the kernel: all of the changes or none, through the shared model, as one step of undo.
+ *
+ * What the reader was doing goes on: the active cell, the selection, the place on the screen and the keyboard stay.
+ */
+import type { NotebookPanel } from '@jupyterlab/notebook';
+import type { CellsAnswer } from '../../kernel/cellAnswers';
+import type { ILink } from '../../kernel/kernelLink';
+import type {
+  CellChange,
+  CellOrigin,
+  CellResult,
+  ChangeCellsNotice
+} from '../../protocol/generated';
+import {
+  changeAsAgent,
+  originMetadata,
+  withOrigin,
+  writeOrigin,
+  type SharedCell
+} from './cellOrigins';
+import { beginUndoStep, undoAlsoInCell } from './undoSteps';
+import { isHiddenCell } from './errorPrompts';
+import { keepReader, readerWeight } from './keptReader';
+import {
+  planChanges,
+  shortestReplacement,
+  stayingCells,
+  type IPlannedCell
+} from './plannedChanges';
+import { RemovedCells, restoredCell } from './removedCells';
+
+/** Lets the kernel change cells of a notebook; returns a function that ends this. */
+export function changeRequestedCells(
+  panel: NotebookPanel,
+  link: ILink
+): () => void {
+  const removed = new RemovedCells();
+  return link.serveCells(notice =>
+    notice.kind === 'change-cells' &&
+    notice.notebook === panel.context.localPath
+      ? changeCells(panel, notice, removed)
+      : undefined
+  );
+}
+
+/** Makes all of the changes, or none. */
+function changeCells(
+  panel: NotebookPanel,
+  { changes, origin }: ChangeCellsNotice,
+  removed: RemovedCells
+): CellsAnswer {
+  if (panel.isDisposed) {
+    return { refusal: 'closed' };
+  }
+  const { model } = panel.context;
+  if (model.readOnly) {
+    return { refusal: 'read-only' };
+  }
+  const known = [...model.cells].map(cell => ({
+    id: cell.id,
+    source: cell.sharedModel.getSource(),
+    isHidden: isHiddenCell(cell),
+    isEditable: cell.getMetadata('editable') !== false,
+    isDeletable: cell.getMetadata('deletable') !== false
+  }));
+  const { results, cells } = planChanges(known, changes);
+  if (results.some(({ problem }) => problem !== undefined)) {
+    return { results };
+  }
+  const before = [...model.sharedModel.cells];
+  const kept = new Set(cells.map(({ id }) => id));
+  const told = removed.remember(before.filter(({ id }) => !kept.has(id)));
+  const staying = stayingCells(cells, readerWeight(panel));
+  const keepPlace = keepReader(panel, index => !staying.has(index), kept);
+  arrange(panel, cells, staying, origin, removed);
+  keepPlace();
+  noteDeleted(panel, [...told.keys()], kept);
+  return { results: withRemoved(results, changes, told) };
+}
+
+/** Brings the shared model into the planned state. */
+function arrange(
+  { context: { model } }: NotebookPanel,
+  planned: readonly IPlannedCell[],
+  staying: ReadonlySet<number>,
+  origin: CellOrigin | undefined,
+  removed: RemovedCells
+): void {
+  const notebook = model.sharedModel;
+  const before = [...notebook.cells];
+  const edited = planned.flatMap(({ before: index, isEdited, source }) => {
+    const cell = before[index ?? -1];
+    return isEdited && cell !== undefined && staying.has(index ?? -1)
+      ? [{ cell, source }]
+      : [];
+  });
+  const made = planned.map(cell =>
+    cell.before !== null && staying.has(cell.before)
+      ? null
+      : newCell(cell, before[cell.before ?? -1], origin, removed)
+  );
+  beginUndoStep(notebook);
+  const endInCells = undoAlsoInCell(
+    notebook,
+    edited.map(({ cell }) => cell)
+  );
+  changeAsAgent(notebook, () => {
+    for (const { cell, source } of edited) {
+      const { start, end, text } = shortestReplacement(
+        cell.getSource(),
+        source
+      );
+      cell.updateSource(start, end, text);
+      writeOrigin(cell, origin);
+    }
+    for (let index = before.length - 1; index >= 0; index -= 1) {
+      if (!staying.has(index)) {
+        notebook.deleteCell(index);
+      }
+    }
+    made.forEach((cell, index) => {
+      if (cell !== null) {
+        notebook.insertCell(index, cell);
+      }
+    });
+  });
+  endInCells();
+  beginUndoStep(notebook);
+}
+
+type NewCell = Parameters<
+  NotebookPanel['context']['model']['sharedModel']['insertCell']
+>[1];
+
+/** Returns a cell that is put into the notebook: an inserted one, or one that moves. */
+function newCell(
+  { id, source, isEdited, inserted }: IPlannedCell,
+  moved: SharedCell | undefined,
+  origin: CellOrigin | undefined,
+  removed: RemovedCells
+): NewCell {
+  if (moved !== undefined) {
+    const cell = moved.toJSON();
+    return {
+      ...cell,
+      source,
+      metadata: isEdited ? withOrigin(cell.metadata, origin) : cell.metadata
+    } as NewCell;
+  }
+  const kind = inserted?.kind ?? 'code';
+  const restored = restoredCell(inserted?.restored, kind, removed.known(id));
+  return {
+    id,
+    cell_type: kind,
+    source,
+    ...(restored ?? {
+      metadata: {
+        ...(kind === 'code' ? { trusted: true } : {}),
+        ...originMetadata(origin)
+      }
+    })
+  };
+}
+
+/** Tells the notebook of deleted cells as its own command does, for the next run of a cell. */
+function noteDeleted(
+  { context: { model } }: NotebookPanel,
+  gone: readonly string[],
+  present: ReadonlySet<string>
+): void {
+  const deleted = [...model.deletedCells, ...gone];
+  model.deletedCells.splice(
+    0,
+    model.deletedCells.length,
+    ...deleted.filter(id => !present.has(id))
+  );
+}
+
+/** Adds to the results of deletions what was deleted. */
+function withRemoved(
+  results: readonly CellResult[],
+  changes: readonly CellChange[],
+  told: ReadonlyMap<string, Record<string, unknown>>
+): CellResult[] {
+  return results.map((result, index) =>
+    changes[index]?.action === 'delete'
+      ? { ...result, removed: told.get(result.cell) }
+      : result
+  );
+}

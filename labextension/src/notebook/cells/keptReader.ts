@@ -1,0 +1,174 @@
+/** Keeps what a reader does in a notebook while its cells are changed around it: cursor, selection, place, keyboard. */
+import type { Cell } from '@jupyterlab/cells';
+import type { NotebookPanel } from '@jupyterlab/notebook';
+
+/** What a cell of a certain kind has beyond a cell. */
+interface ICellParts {
+  rendered?: boolean;
+  headingCollapsed?: boolean;
+  outputArea?: {
+    future?: unknown;
+    /** Since JupyterLab 4.6. */
+    detachFuture?: () => unknown;
+    reattachFuture?: (future: unknown) => void;
+  };
+}
+
+type KeptCell = Cell & ICellParts;
+
+/** Returns how bad it is to make a cell again where another one could move instead, by the cell's index. */
+export function readerWeight({
+  content
+}: NotebookPanel): (index: number) => number {
+  return index => {
+    const cell = content.widgets[index];
+    if (cell?.model.type === 'code' && isRunning(cell)) {
+      return 1000;
+    }
+    return cell === content.activeCell && content.mode === 'edit' ? 3 : 1;
+  };
+}
+
+function isRunning({ model }: KeptCell): boolean {
+  const { executionState } = model as { executionState?: string };
+  return executionState === 'running';
+}
+
+/**
+ * Notes what the reader does; the returned function, called after the change, lets it go on.
+ *
+ * `isMade` says of which cells, by their index, the change makes new ones; `kept` has the ids of those that remain.
+ */
+export function keepReader(
+  panel: NotebookPanel,
+  isMade: (index: number) => boolean,
+  kept: ReadonlySet<string>
+): () => void {
+  const { content } = panel;
+  const { mode } = content;
+  const focused = document.activeElement;
+  const active = content.activeCell?.model.id;
+  const cells = content.widgets as readonly KeptCell[];
+  const selected = cells
+    .filter(cell => content.isSelected(cell))
+    .map(({ model }) => model.id);
+  const views = cells.map((cell, index) => viewOf(cell, isMade(index)));
+  const keepPlace = keepScrollPlace(panel, kept);
+  const cursor =
+    mode === 'edit' ? content.activeCell?.editor?.getSelections() : undefined;
+  const hasCursor = content.activeCell?.editor?.hasFocus() === true;
+  return () => {
+    const present = new Map(
+      (content.widgets as readonly KeptCell[]).map(cell => [
+        cell.model.id,
+        cell
+      ])
+    );
+    const activeCell = present.get(active ?? '');
+    if (activeCell !== undefined && content.activeCell !== activeCell) {
+      content.activeCellIndex = content.widgets.indexOf(activeCell);
+    }
+    if (activeCell !== undefined && content.mode !== mode) {
+      content.mode = mode;
+    }
+    for (const { id, restore } of views) {
+      const cell = present.get(id);
+      if (cell !== undefined) {
+        restore(cell);
+      }
+    }
+    for (const id of selected) {
+      const cell = present.get(id);
+      if (cell !== undefined && !content.isSelected(cell)) {
+        content.select(cell);
+      }
+    }
+    const editor = activeCell?.editor;
+    if (cursor !== undefined && activeCell !== undefined && hasCursor) {
+      if (focused?.isConnected !== true) {
+        // The cell was made again: its editor comes a little later.
+        void activeCell.ready.then(() => {
+          activeCell.editor?.setSelections(cursor);
+          activeCell.editor?.focus();
+        });
+      } else if (editor?.hasFocus() === false) {
+        editor.focus();
+      }
+    } else if (
+      focused instanceof HTMLElement &&
+      focused !== document.activeElement &&
+      focused.isConnected
+    ) {
+      focused.focus({ preventScroll: true });
+    }
+    keepPlace();
+  };
+}
+
+/** Notes how a cell is shown; `restore` shows it so again, in another widget if it was made again. */
+function viewOf(cell: KeptCell, isMade: boolean) {
+  const { model, rendered, headingCollapsed, outputArea } = cell;
+  const future = isMade ? outputArea?.detachFuture?.() : undefined;
+  const { isDirty } = model as { isDirty?: boolean };
+  return {
+    id: model.id,
+    restore: (now: KeptCell) => {
+      if (rendered !== undefined && now.rendered !== rendered) {
+        now.rendered = rendered;
+      }
+      if (now === cell) {
+        return;
+      }
+      if (headingCollapsed === true) {
+        now.headingCollapsed = true;
+      }
+      if (isDirty !== undefined) {
+        (now.model as { isDirty?: boolean }).isDirty = isDirty;
+      }
+      if (future !== undefined && future !== null) {
+        now.outputArea?.reattachFuture?.(future);
+      }
+    }
+  };
+}
+
+/** Notes which cell is at which height; the returned function scrolls it there again, also in the next frames. */
+function keepScrollPlace(
+  { content }: NotebookPanel,
+  kept: ReadonlySet<string>
+): () => void {
+  const { outerNode } = content as { outerNode?: HTMLElement };
+  const frame = outerNode?.getBoundingClientRect();
+  if (outerNode === undefined || frame === undefined || frame.height === 0) {
+    return () => undefined;
+  }
+  const shown = content.widgets.filter(({ node, model }) => {
+    const { top, bottom } = node.getBoundingClientRect();
+    return (
+      kept.has(model.id) &&
+      node.isConnected &&
+      bottom > frame.top &&
+      top < frame.bottom
+    );
+  });
+  const cell = shown.find(other => other === content.activeCell) ?? shown[0];
+  if (cell === undefined) {
+    return () => undefined;
+  }
+  const { id } = cell.model;
+  const height = cell.node.getBoundingClientRect().top;
+  const scroll = () => {
+    const now = content.widgets.find(({ model }) => model.id === id);
+    if (!content.isDisposed && now?.node.isConnected === true) {
+      outerNode.scrollTop += now.node.getBoundingClientRect().top - height;
+    }
+  };
+  return () => {
+    scroll();
+    // New cells get their height when they are drawn.
+    requestAnimationFrame(() => {
+      scroll();
+      requestAnimationFrame(scroll);
+    });
+  };
+}

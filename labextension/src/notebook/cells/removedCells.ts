@@ -1,0 +1,123 @@
+/** Cells that the agent deleted: what the kernel keeps of them, and how they come back. */
+import { JSONExt, type ReadonlyJSONValue } from '@lumino/coreutils';
+import type { CellChange } from '../../protocol/generated';
+import type { SharedCell } from './cellOrigins';
+
+/** Characters of all outputs that are told of the cells of one request. */
+const OUTPUT_CHARS = 200_000;
+
+/** Characters of outputs that a page remembers; older ones are forgotten. */
+const REMEMBERED_CHARS = 20_000_000;
+
+type RawCell = Record<string, unknown>;
+
+interface IRemembered {
+  /** The cell as it was told. */
+  told: RawCell;
+  /** The whole cell. */
+  whole: RawCell;
+  chars: number;
+}
+
+/**
+ * The cells that were deleted in this page.
+ *
+ * Responsibilities: leave out of what is told the outputs that are too large for a message, and bring back a whole cell,
+ * with its trust, where the kernel asks for just the one that it was told.
+ */
+export class RemovedCells {
+  private readonly _cells = new Map<string, IRemembered>();
+
+  /** Remembers cells that are about to be deleted; returns what is told of each, by id. */
+  remember(cells: readonly SharedCell[]): Map<string, RawCell> {
+    let room = OUTPUT_CHARS;
+    const toldCells = new Map<string, RawCell>();
+    for (const cell of cells) {
+      const whole: RawCell = { ...cell.toJSON() };
+      const chars = JSON.stringify(whole.outputs ?? []).length;
+      const fits = chars <= room;
+      room -= fits ? chars : 0;
+      const told = fits ? whole : { ...whole, outputs: [placeholder(whole)] };
+      toldCells.set(cell.id, told);
+      this._cells.delete(cell.id);
+      this._cells.set(cell.id, { told, whole, chars });
+    }
+    let remembered = 0;
+    for (const [id, { chars }] of [...this._cells].reverse()) {
+      remembered += chars;
+      if (remembered > REMEMBERED_CHARS) {
+        this._cells.delete(id);
+      }
+    }
+    return toldCells;
+  }
+
+  /** Returns what this page remembers of a cell. */
+  known(id: string): IRemembered | undefined {
+    return this._cells.get(id);
+  }
+}
+
+/** Returns the output that stands for outputs which are not kept. */
+function placeholder({ outputs }: RawCell): RawCell {
+  const count = Array.isArray(outputs) ? outputs.length : 0;
+  return {
+    output_type: 'stream',
+    name: 'stderr',
+    text: `${count === 1 ? 'The output' : `The ${count} outputs`} of this cell, which the agent deleted, took too much space to be kept.\n`
+  };
+}
+
+/**
+ * Returns metadata, attachments and outputs of a cell that is brought back; null where there is none.
+ *
+ * It is trusted only if this page deleted it as a trusted one: what a recorded session says of it may be forged.
+ */
+export function restoredCell(
+  restored: RawCell | undefined,
+  kind: CellChange['kind'],
+  remembered: IRemembered | undefined
+): RawCell | null {
+  if (restored === undefined) {
+    return null;
+  }
+  const isOwn =
+    remembered !== undefined &&
+    JSONExt.deepEqual(
+      restored as ReadonlyJSONValue,
+      remembered.told as ReadonlyJSONValue
+    );
+  const { metadata, attachments, outputs, execution_count } = isOwn
+    ? remembered.whole
+    : restored;
+  const { trusted: wasTrusted, ...others } = isRecord(metadata) ? metadata : {};
+  if (kind !== 'code') {
+    return {
+      metadata: others,
+      ...(isRecord(attachments) ? { attachments } : {})
+    };
+  }
+  const kept = Array.isArray(outputs) ? outputs.filter(isOutput) : [];
+  const trusted = kept.length === 0 || (isOwn && wasTrusted === true);
+  return {
+    metadata: trusted ? { ...others, trusted } : others,
+    outputs: kept,
+    execution_count:
+      typeof execution_count === 'number' ? execution_count : null
+  };
+}
+
+function isOutput(value: unknown): value is RawCell {
+  return isRecord(value) && OUTPUT_TYPES.has(value.output_type);
+}
+
+const OUTPUT_TYPES = new Set<unknown>([
+  'stream',
+  'display_data',
+  'execute_result',
+  'error'
+]);
+
+function isRecord(value: unknown): value is RawCell {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
