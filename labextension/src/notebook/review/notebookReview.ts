@@ -322,8 +322,14 @@ export class NotebookReview {
     if (isMark) {
       drawn.bar.drawMark(
         review.state === 'proposed'
-          ? words.__('%1 would be moved here.', nameOf(review, this._host))
-          : words.__('%1 was moved away from here.', nameOf(review, this._host))
+          ? words.__(
+              'The agent wants to move %1 here.',
+              nameOf(review, this._host)
+            )
+          : words.__(
+              'The agent moved %1 away from here.',
+              nameOf(review, this._host)
+            )
       );
       return;
     }

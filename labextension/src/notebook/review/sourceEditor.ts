@@ -4,9 +4,9 @@
  * CodeMirror's merge view finds and draws the difference. Control characters and those that turn the direction of
  * text are written out, so that what is accepted is what is seen.
  */
-import { EditorState, type Extension } from '@codemirror/state';
+import { EditorState, Text, type Extension } from '@codemirror/state';
 import { EditorView } from '@codemirror/view';
-import { getChunks, unifiedMergeView } from '@codemirror/merge';
+import { Chunk, getChunks, unifiedMergeView } from '@codemirror/merge';
 import {
   jupyterTheme,
   type IEditorLanguageRegistry
@@ -28,8 +28,8 @@ export interface ISourceEditor {
   destroy(): void;
 }
 
-/** Milliseconds for the comparison of two sources; then it gets coarse. */
-const COMPARISON_MS = 200;
+/** How precisely two sources are compared: beyond it, or after so many milliseconds, the difference gets coarse. */
+const COMPARISON = { scanLimit: 500, timeout: 200 };
 
 /**
  * Draws a source into an element.
@@ -48,7 +48,8 @@ export async function showSource(
   const original = before === null ? null : visible(before);
   // What is written out cannot be a source, so such a change is decided as a whole.
   const isExact = shown === now && (original ?? '') === (before ?? '');
-  const canDecide = isExact && onDecided !== undefined;
+  const canDecide =
+    isExact && onDecided !== undefined && chunkCount(original ?? '', shown) > 1;
   const support = (await languages?.getLanguage(language))?.support;
   const extensions: Extension[] = [
     EditorState.readOnly.of(true),
@@ -69,7 +70,7 @@ export async function showSource(
       unifiedMergeView({
         original,
         gutter: true,
-        diffConfig: { scanLimit: 500, timeout: COMPARISON_MS },
+        diffConfig: COMPARISON,
         mergeControls:
           canDecide && ((type, action) => partButton(type, action, words))
       })
@@ -101,6 +102,12 @@ export async function showSource(
       view.destroy();
     }
   };
+}
+
+/** Returns of how many parts a difference consists; one is decided as a whole. */
+function chunkCount(before: string, now: string): number {
+  const text = (source: string) => Text.of(source.split('\n'));
+  return Chunk.build(text(before), text(now), COMPARISON).length;
 }
 
 /** Returns the button that keeps or drops one part of a difference. */

@@ -1,5 +1,11 @@
 /** A permission question: what a tool wants to do, and the user's reply by button or key. */
-import { useId, useRef, useState, type KeyboardEvent } from 'react';
+import {
+  useId,
+  useRef,
+  useState,
+  type KeyboardEvent,
+  type ReactNode
+} from 'react';
 import type { Ask } from '../../protocol/generated';
 import { visible } from '../../state/text/visibleText';
 import { useEndsSeen } from '../dom/endSeen';
@@ -25,9 +31,12 @@ function offeredReplies(ask: Ask): readonly Answer[] {
 /** Draws a question; in a read-only view it says where to answer. */
 export function PermissionPrompt({
   ask,
-  above = false
+  above = false,
+  children
 }: {
   ask: Ask;
+  /** What stands below its title. */
+  children?: ReactNode;
   /** Whether the call's input is shown above. */
   above?: boolean;
 }) {
@@ -40,6 +49,7 @@ export function PermissionPrompt({
   return (
     <div className="plm-Question" role="group" aria-label={title}>
       <p className="plm-Question-title">{visible(title)}</p>
+      {children}
       {changed !== '' && <Diff text={changed} />}
       {diff !== '' && <Diff text={diff} />}
       {warnings.length > 0 && (

@@ -144,9 +144,10 @@ export function ToolCall({
         {state === 'waiting' && isFromSubagent(ask, part) && (
           <AskInput ask={ask} />
         )}
-        {state === 'waiting' && <ProposedChanges part={part} ask={ask} />}
         {ask !== undefined && state === 'waiting' && (
-          <PermissionPrompt ask={ask} above={!asksByDiff} />
+          <PermissionPrompt ask={ask} above={!asksByDiff}>
+            <ProposedChanges part={part} ask={ask} />
+          </PermissionPrompt>
         )}
         {(replacingView === null || state === 'error') &&
           !isListEnough(part) && (
@@ -195,15 +196,9 @@ export function ToolCall({
 }
 
 /** Draws the changes of cells that a question is about, each with its own answer. */
-function ProposedChanges({
-  part,
-  ask
-}: {
-  part: ToolPart;
-  ask: Ask | undefined;
-}) {
+function ProposedChanges({ part, ask }: { part: ToolPart; ask: Ask }) {
   const changes = useMemo(() => changesOfCall(part, ''), [part]);
-  return <ChangeList changes={changes} asks={ask === undefined ? [] : [ask]} />;
+  return <ChangeList changes={changes} asks={[ask]} />;
 }
 
 function pictures(part: ToolPart) {

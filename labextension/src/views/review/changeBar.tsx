@@ -87,9 +87,7 @@ export function ChangeBar({
                   ? words.__(
                       'Accepted; the agent goes on when all are decided.'
                     )
-                  : words.__(
-                      'Rejected; the agent goes on when all are decided.'
-                    )}
+                  : words.__('Rejected; the others are still to be decided.')}
               </span>
               <BarButton onClick={actions.takeBack} label={words.__('Undo')} />
             </>
