@@ -5,15 +5,18 @@ import uuid
 from types import TracebackType
 from typing import Any
 
+from tests.harness.changed_cells import applied
 from tests.harness.kernel import Kernel, Message
 from tests.waiting import LAST_RESORT_SECONDS, eventually
 
+from palimpsest.transcript.context_values.cell_changes import CellChange
+
 
 class NotebookPage:
-    """A client of the kernel that watches it as a page does, and answers ``cells`` notices.
+    """A client of the kernel that watches it as a page does, answers ``cells`` notices and makes changes.
 
-    Its cells are what a test puts into ``cells``, and what it was asked is in ``asked``; a page that is not
-    ``awake`` answers nothing.
+    Its cells are what a test puts into ``cells``, what it was asked is in ``asked``, and which changes in ``changed``;
+    a page that is not ``awake`` answers nothing.
     """
 
     def __init__(self, kernel: Kernel, path: str = "a.ipynb") -> None:
@@ -21,6 +24,8 @@ class NotebookPage:
         self.cells: list[Message] = []
         self.deleted: list[str] = []
         self.asked: list[Message] = []
+        self.changed: list[Message] = []
+        self.visible = True
         self.awake = True
         self.name = uuid.uuid4().hex
         self._client = kernel.second_client()
@@ -64,9 +69,25 @@ class NotebookPage:
             except AssertionError:
                 continue
             seen = self._client.iopub.index(notice) + 1
-            self.asked.append(notice["content"])
+            content = notice["content"]
+            if content["kind"] == "change-cells":
+                if content["client"] == self.name:
+                    self.changed.append(content)
+                    self._change(content)
+                continue
+            self.asked.append(content)
             if self.awake:
-                self._tell(notice["content"])
+                self._tell(content)
+
+    def _change(self, wanted: Message) -> None:
+        changes = [CellChange.model_validate(change) for change in wanted["changes"]]
+        self.cells, results = applied(self.cells, changes)
+        self._client.request(
+            type="cells-changed",
+            client=self.name,
+            request=wanted["request"],
+            results=[result.model_dump(mode="json", exclude_none=True) for result in results],
+        )
 
     def _tell(self, wanted: Message) -> None:
         cells = [one for one in self.cells if wanted.get("cell") in (None, one["id"])]
@@ -77,13 +98,19 @@ class NotebookPage:
                 type="cells",
                 client=self.name,
                 request=wanted["request"],
-                notebooks=[{"path": self.path, "cells": piece, "deleted": self.deleted}],
+                notebooks=[
+                    {
+                        "path": self.path,
+                        "cells": piece,
+                        "deleted": self.deleted,
+                        "visible": self.visible,
+                    }
+                ],
                 last=number == len(pieces) - 1,
             )
 
 
 def _asks(message: Message) -> bool:
-    return (
-        message["header"]["msg_type"] == "palimpsest_notice"
-        and message["content"].get("kind") == "cells"
-    )
+    return message["header"]["msg_type"] == "palimpsest_notice" and message["content"].get(
+        "kind"
+    ) in ("cells", "change-cells")

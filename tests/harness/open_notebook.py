@@ -97,7 +97,8 @@ class OpenNotebook:
         abort: Abort,
         session_id: str | None = None,
     ) -> CellRun:
-        assert (notebook, abort.is_set(), session_id) == (PATH, False, "ses_1")
+        assert (notebook, abort.is_set()) == (PATH, False)
+        assert session_id is not None
         if self.cell(cell)["source"] != source:
             raise UserError(f"Cell {cell} was changed meanwhile.")
         number = len(self.runs) + 1
