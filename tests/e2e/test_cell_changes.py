@@ -1,5 +1,7 @@
 """The agent's changes to cells of an open notebook: made by the page, all or none, and the reader goes on."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.changed_notebook import (
@@ -9,7 +11,17 @@ from tests.e2e.changed_notebook import (
     cells_of,
     open_changing,
 )
-from tests.e2e.jupyterlab import Lab, PageErrors, wait_until_drawn
+from tests.e2e.jupyterlab import (
+    OPEN,
+    READY,
+    THEMES,
+    Lab,
+    PageErrors,
+    choose_theme,
+    photograph,
+    wait_until_drawn,
+)
+from tests.e2e.running_notebook import begin
 from tests.e2e.test_panel import composer, open_panel
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -168,3 +180,134 @@ def test_the_keyboard_stays_in_the_panel_and_cells_stay_selected(
     assert reader["selected"] == [ids[2], ids[3]]
     assert sources(page)[2:] == ["1", "3"]
     assert seen.errors == []
+
+
+WRITES = (
+    "harness.script(calls('notebook').calls('cells', changes=["
+    "dict(action='insert', after='2', source='total = 7 * 6', name='new'),"
+    "dict(action='edit', cell='2', source='radius = 3'),"
+    "dict(action='insert', after='new', kind='markdown', source='*Read me.*')]), says('Done.'))"
+)
+
+
+def test_a_cell_of_the_agent_leads_to_its_turn_and_its_request(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
+    notebook = begin(page, lab, "origins", "radius = 2", WRITES, "%%agent\nWrite two cells.", told=True)
+    notebook.run(1)
+    notebook.run(2)
+    notebook.run(3, wait=False)
+    notebook.cell(3).get_by_role("button", name="Allow once").click()
+    notebook.ended()
+
+    signs = page.locator(".plm-CellOrigin")
+    expect(signs).to_have_count(3)
+    sign = notebook.cell(1).get_by_role("button", name="Written by the agent")
+    lens = notebook.cell(1).get_by_role("button", name="Inspect request 1,")
+    expect(notebook.cell(2).locator(".plm-CellOrigin")).to_be_visible()
+    expect(notebook.cell(3).locator(".plm-CellOrigin")).to_have_count(0)
+    sign.hover()
+    words = "Written by the agent in the turn “Write two cells.”, request 1. Approved by you."
+    expect(sign).to_have_attribute("title", words)
+    expect(sign).to_have_accessible_name(words)
+    for theme in THEMES:
+        choose_theme(page, theme)
+        sign.hover()
+        expect(lens).to_have_css("opacity", "1")
+        photograph(page, f"cell-origins-{theme.split()[-1].lower()}")
+    choose_theme(page, THEMES[0])
+
+    sign.focus()
+    page.keyboard.press("Enter")
+    panel = page.locator("#jupyter-palimpsest-panel")
+    expect(panel.locator(".plm-Turn:focus")).to_contain_text("Write two cells.")
+    sign.hover()
+    lens.click()
+    views = page.locator(".plm-InspectorWidget:visible .plm-Inspector")
+    expect(views.get_by_role("slider", name="Request, recorded")).to_have_attribute(
+        "aria-valuetext", re.compile("^Request 1 of 2")
+    )
+    page.evaluate(OPEN, "origins.ipynb")
+
+    page.evaluate(EDITS, 1)
+    expect(signs).to_have_count(3)
+    page.keyboard.type("x")
+    expect(signs).to_have_count(2)
+    page.keyboard.press("Control+z")
+    expect(signs).to_have_count(3)
+    page.evaluate(EDITS, 2)
+    page.keyboard.type("x")
+    expect(signs).to_have_count(2)
+    saved = notebook.save()["cells"]
+    assert saved[1]["metadata"]["palimpsest"]["call"] == "call_2"
+    assert "palimpsest" not in saved[2]["metadata"]
+    assert seen.errors == []
+
+
+def cpu_seconds(page: Page) -> float:
+    """Return the seconds that the page's main thread has worked."""
+    client = page.context.new_cdp_session(page)
+    client.send("Performance.enable")
+    metrics = client.send("Performance.getMetrics")["metrics"]
+    client.detach()
+    return next(float(each["value"]) for each in metrics if each["name"] == "TaskDuration")
+
+
+def test_a_hundred_cells_change_in_one_step_and_in_little_time(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
+    open_changing(page, lab, "hundred", *(f"value_{n} = {n}\n{LINES}" for n in range(100)))
+    cells = cells_of(page)
+    wait_until_drawn(page)
+    before = cpu_seconds(page)
+    ask_page(
+        page,
+        *(
+            {
+                "action": "edit",
+                "cell": cell["id"],
+                "old": cell["source"],
+                "new": cell["source"].replace("line_3", "third_line"),
+            }
+            for cell in cells[1:]
+        ),
+    )
+    wait_until_drawn(page)
+    spent = cpu_seconds(page) - before
+    assert spent / 100 < 0.1
+    assert all("third_line" in source for source in sources(page))
+    page.evaluate(UNDO)
+    assert cells_of(page) == cells
+
+    before = cpu_seconds(page)
+    ask_page(
+        page,
+        {"action": "edit", "cell": cells[50]["id"], "old": cells[50]["source"], "new": "one"},
+    )
+    wait_until_drawn(page)
+    assert cpu_seconds(page) - before < 0.1
+    assert seen.errors == []
+
+
+@pytest.mark.soak  # with each commit the tests above change one page; this adds a second page of the same notebook
+def test_of_two_pages_one_changes_the_notebook_and_the_other_reads_it_again(
+    page: Page, lab: Lab
+) -> None:
+    notebook = open_changing(page, lab, "twice", "a = 1")
+    other = notebook.beside(lab)
+    other.page.evaluate(READY)
+    cell = cells_of(page)[1]
+    ask_page(page, {"action": "edit", "cell": cell["id"], "old": "a = 1", "new": "a = 2"})
+    changed, kept = (
+        (page, other.page) if sources(page) == ["a = 2"] else (other.page, page)
+    )
+    assert sources(changed) == ["a = 2"]
+    assert sources(kept) == ["a = 1"]
+    changed.evaluate("window.jupyterapp.shell.currentWidget.context.save()")
+    kept.evaluate("window.jupyterapp.shell.currentWidget.context.revert()")
+    kept.wait_for_function(
+        "window.jupyterapp.shell.currentWidget.content.widgets[1].model.sharedModel.getSource() === 'a = 2'"
+    )
+    expect(kept.locator(".plm-CellOrigin")).to_have_count(1)
+    results = ask_page(page, {"action": "edit", "cell": cell["id"], "old": "a = 1", "new": "a = 3"})
+    assert results == [{"cell": cell["id"], "problem": "changed", "source": "a = 2"}]
