@@ -7,8 +7,10 @@ import { prepareModel } from '../kernel/modelPreparation';
 import type { LinkRegistry } from '../kernel/linkRegistry';
 import { cellEdits, type RunCells } from '../notebook/cells/cellEdits';
 import { showCell } from '../notebook/cells/shownCell';
+import { REVIEW_COMMANDS } from '../notebook/review/reviewCommands';
 import {
   answerActions,
+  cellReviewActions,
   compactionActions,
   contextEditor,
   heldRequestActions,
@@ -99,6 +101,16 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
         runCells,
         words
       ),
+      cellReviews: {
+        ...cellReviewActions(this),
+        show: ({ change, key }) => {
+          const { panel } = this._front;
+          if (panel !== null) {
+            showCell(panel, change.cell);
+            void app.commands.execute(REVIEW_COMMANDS.show, { key });
+          }
+        }
+      },
       compaction: compactionActions(this),
       contextEdits: contextEditor(this),
       heldRequests: heldRequestActions(this),

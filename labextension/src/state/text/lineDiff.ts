@@ -41,6 +41,23 @@ export function lineDiff(before: string, now: string): string {
   return hunks.join('\n');
 }
 
+/** Returns how many lines a text lost and got. */
+export function lineCounts(
+  before: string,
+  now: string
+): { additions: number; deletions: number } {
+  const drawn = signedLines(linesOf(before), linesOf(now));
+  return {
+    additions: drawn.filter(([sign]) => sign === '+').length,
+    deletions: drawn.filter(([sign]) => sign === '-').length
+  };
+}
+
+/** An empty text has no line. */
+function linesOf(text: string): string[] {
+  return text === '' ? [] : text.split('\n');
+}
+
 /** Returns the lines of both texts in order, each with what became of it. */
 function signedLines(
   before: readonly string[],

@@ -11,7 +11,10 @@ import {
 import type { Message } from '../../protocol/generated';
 import { revertedMessages } from '../../state/session/reverts';
 import { isBusy, windowUsage } from '../../state/session/status';
-import { CellActionsProvider } from '../actions/cells';
+import {
+  CellActionsProvider,
+  CellReviewActionsProvider
+} from '../actions/cells';
 import { ContextEditorProvider } from '../actions/contextEdits';
 import { useInspectorOpener } from '../actions/inspector';
 import { PanelActionsProvider, type IPanelActions } from '../actions/panel';
@@ -130,20 +133,24 @@ export function ChatPanel({
                   <CellActionsProvider
                     value={state.readOnly ? null : actions.cells}
                   >
-                    <MissingAnswersProvider
-                      value={state.missingAnswers ?? null}
+                    <CellReviewActionsProvider
+                      value={state.readOnly ? null : actions.cellReviews}
                     >
-                      <Transcript
-                        key={state.key}
-                        transcript={transcript}
-                        readOnly={state.readOnly}
-                        search={state.search}
-                        onSearchEnd={onSearchEnd}
-                        empty={
-                          state.loading === true ? null : <GettingStarted />
-                        }
-                      />
-                    </MissingAnswersProvider>
+                      <MissingAnswersProvider
+                        value={state.missingAnswers ?? null}
+                      >
+                        <Transcript
+                          key={state.key}
+                          transcript={transcript}
+                          readOnly={state.readOnly}
+                          search={state.search}
+                          onSearchEnd={onSearchEnd}
+                          empty={
+                            state.loading === true ? null : <GettingStarted />
+                          }
+                        />
+                      </MissingAnswersProvider>
+                    </CellReviewActionsProvider>
                   </CellActionsProvider>
                 </ContextEditorProvider>
                 {reverted !== null && <RevertBanner reverted={reverted} />}

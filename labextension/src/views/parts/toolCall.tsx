@@ -1,5 +1,5 @@
 /** A tool call: one row that opens to its input and output, with its permission question. */
-import type { ReactNode } from 'react';
+import { useMemo, type ReactNode } from 'react';
 import type {
   Ask,
   Attachment,
@@ -25,6 +25,7 @@ import {
   callSubject,
   toolKind
 } from '../../state/lines/toolCalls';
+import { changesOfCall } from '../../state/review/cellReview';
 import { effectiveDecisions } from '../../state/session/contextEdits';
 import { visibleText } from '../../state/text/visibleText';
 import { TextEnd } from '../controls/textEnd';
@@ -45,6 +46,7 @@ import { StatusIcon, type CallState } from '../controls/statusIcon';
 import { useTailScroll } from '../dom/tailScroll';
 import { SubagentCall, subagentSession } from './subagentCall';
 import { TOOL_VIEWS } from './toolViews';
+import { ChangeList } from '../review/changeList';
 import { ContextEditNote } from '../modelContext/editButtons';
 
 interface IToolCallProps {
@@ -143,7 +145,9 @@ export function ToolCall({
           <AskInput ask={ask} />
         )}
         {ask !== undefined && state === 'waiting' && (
-          <PermissionPrompt ask={ask} above={!asksByDiff} />
+          <PermissionPrompt ask={ask} above={!asksByDiff}>
+            <ProposedChanges part={part} ask={ask} />
+          </PermissionPrompt>
         )}
         {(replacingView === null || state === 'error') &&
           !isListEnough(part) && (
@@ -189,6 +193,12 @@ export function ToolCall({
       </div>
     </>
   );
+}
+
+/** Draws the changes of cells that a question is about, each with its own answer. */
+function ProposedChanges({ part, ask }: { part: ToolPart; ask: Ask }) {
+  const changes = useMemo(() => changesOfCall(part, ''), [part]);
+  return <ChangeList changes={changes} asks={[ask]} />;
 }
 
 function callImages(part: ToolPart) {

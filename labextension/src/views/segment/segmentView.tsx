@@ -21,6 +21,8 @@ import {
 } from '../../state/display/turnRows';
 import type { RevertedExtent } from '../../state/session/reverts';
 import { FileChanges } from '../parts/fileChanges';
+import { ChangeList } from '../review/changeList';
+import { changesOfMessage } from '../../state/review/cellReview';
 import { StoppedNotice } from '../parts/failure';
 import { TurnFooter } from './turnFooter';
 import { TurnSummary } from './turnSummary';
@@ -142,6 +144,14 @@ const DrawnSegment = memo(function DrawnSegment({
     open && live && activity !== undefined && activity.type !== 'idle';
   const drawn = hasFooter ? rows.filter(row => !isOpenRetry(row)) : rows;
   const changes = segment.changes ?? [];
+  // Those that are only proposed stand in the card of their question.
+  const cellChanges = useMemo(
+    () =>
+      turn
+        .flatMap(changesOfMessage)
+        .filter(({ change }) => change.state !== 'proposed'),
+    [turn]
+  );
   const newest = drawn.findLast(line => line.kind === 'tool')?.key;
   const ended = useMemo(() => stoppedWith(messages), [messages]);
   const boxes = useScrollBoxes<HTMLElement>();
@@ -186,6 +196,7 @@ const DrawnSegment = memo(function DrawnSegment({
       {changes.length > 0 && !isCoveredByCall(changes, turn) && (
         <FileChanges changes={changes} />
       )}
+      <ChangeList changes={cellChanges} asks={segment.asks} />
       {open && !live && status !== '' && (
         <div className="plm-Status">
           <Markdown text={status} />

@@ -23,6 +23,7 @@ function error(source?: string): NotebookPart {
     type: 'notebook',
     about: 'error',
     text: '',
+    reviews: [],
     cells: [
       {
         serial: 4,
