@@ -317,9 +317,7 @@ def test_of_two_pages_one_changes_the_notebook_and_the_other_reads_it_again(
     other.page.evaluate(READY)
     cell = cells_of(page)[1]
     ask_page(page, {"action": "edit", "cell": cell["id"], "old": "a = 1", "new": "a = 2"})
-    changed, kept = (
-        (page, other.page) if sources(page) == ["a = 2"] else (other.page, page)
-    )
+    changed, kept = (page, other.page) if sources(page) == ["a = 2"] else (other.page, page)
     assert sources(changed) == ["a = 2"]
     assert sources(kept) == ["a = 1"]
     changed.evaluate("window.jupyterapp.shell.currentWidget.context.save()")

@@ -38,7 +38,7 @@ def shown_texts(timeline: Timeline, policy: ContextPolicy) -> list[str]:
     ]
 
 
-def acting_last(timeline: Timeline, policy: Any) -> Any:
+def acting(timeline: Timeline, policy: Any) -> Any:
     """Return a policy with the window or trigger at which it acts before the last request, and not earlier."""
     trigger = getattr(policy, "trigger", 0)
     never = replace(policy, **{"trigger" if trigger else "window": 10**9})
@@ -52,7 +52,7 @@ def acting_last(timeline: Timeline, policy: Any) -> Any:
 # Claude Code's auto-compaction
 
 
-def call_session(*calls: Call) -> Timeline:
+def session(*calls: Call) -> Timeline:
     """Return a session with a turn of calls, one by one, and a further prompt."""
     maker = TimelineMaker()
     maker.prompt(LONG * 4)
@@ -73,25 +73,25 @@ def editing(path: str, tool: str = "Edit") -> Call:
 
 def files_again(timeline: Timeline) -> list[str]:
     """Return which files are shown again after a compaction."""
-    policy = acting_last(timeline, ClaudeCodeAuto(summary=10))
+    policy = acting(timeline, ClaudeCodeAuto(summary=10))
     return [text for text in shown_texts(timeline, policy) if text.startswith("the text of")]
 
 
 def test_claude_code_shows_five_files_again() -> None:
-    timeline = call_session(*(reading(f"{number}.py") for number in range(7)))
+    timeline = session(*(reading(f"{number}.py") for number in range(7)))
 
     assert files_again(timeline) == [f"the text of {number}.py" for number in range(2, 7)]
 
 
 def test_a_file_that_was_edited_later_is_one_of_the_newest() -> None:
     """The state of read files is written anew by Edit and Write."""
-    timeline = call_session(*(reading(f"{number}.py") for number in range(6)), editing("0.py"))
+    timeline = session(*(reading(f"{number}.py") for number in range(6)), editing("0.py"))
 
     assert files_again(timeline) == [f"the text of {place}.py" for place in (0, 2, 3, 4, 5)]
 
 
 def test_a_file_that_was_written_and_not_read_takes_a_place() -> None:
-    timeline = call_session(
+    timeline = session(
         *(reading(f"{number}.py") for number in range(6)), editing("new.py", "Write")
     )
 
@@ -99,13 +99,13 @@ def test_a_file_that_was_written_and_not_read_takes_a_place() -> None:
 
 
 def test_of_a_file_that_was_read_twice_the_newest_read_is_shown() -> None:
-    timeline = call_session(reading("a.py", "the text of old"), reading("a.py", "the text of new"))
+    timeline = session(reading("a.py", "the text of old"), reading("a.py", "the text of new"))
 
     assert files_again(timeline) == ["the text of new"]
 
 
 def test_a_read_that_failed_shows_no_file() -> None:
-    timeline = call_session(reading("a.py"), reading("b.py", "the text of an error", failed=True))
+    timeline = session(reading("a.py"), reading("b.py", "the text of an error", failed=True))
 
     assert files_again(timeline) == ["the text of a.py"]
 
@@ -114,9 +114,7 @@ def test_a_read_that_failed_shows_no_file() -> None:
 def test_a_file_over_5_000_tokens_is_named_only(chars: int, *, shows: bool) -> None:
     """MaxFileReadTokenExceededError makes a reference of it, and it takes one of the places."""
     long = "the text of it".ljust(chars, "x")
-    timeline = call_session(
-        *(reading(f"{number}.py") for number in range(5)), reading("long.py", long)
-    )
+    timeline = session(*(reading(f"{number}.py") for number in range(5)), reading("long.py", long))
 
     assert (long in files_again(timeline)) == shows
     assert "the text of 0.py" not in files_again(timeline)
@@ -166,7 +164,7 @@ def test_a_pause_is_counted_from_the_end_of_the_answer() -> None:
 
 def tail_of(timeline: Timeline, policy: Any) -> list[int]:
     """Return which items stay whole of those that were answered."""
-    states = states_of(timeline, acting_last(timeline, policy))
+    states = states_of(timeline, acting(timeline, policy))
     newest = timeline.requests[-2].items
     return [index for index, state in enumerate(states[:newest]) if state == "whole"]
 
@@ -188,7 +186,7 @@ def test_opencode_keeps_the_longest_tail_of_messages_that_fits(tokens: int, firs
     timeline = turns(4, Call("bash", LONG), said=LONG)
     policy = OpenCodeCompact(keep_tokens=tokens, min_keep_tokens=1, keep_share=1.0, summary=10)
 
-    states = states_of(timeline, acting_last(timeline, policy))
+    states = states_of(timeline, acting(timeline, policy))
 
     assert states == ["summarised"] * first + ["whole"] * (len(states) - first)
 
@@ -200,7 +198,7 @@ def test_where_nothing_of_opencodes_fits_nothing_stays() -> None:
 
 def test_a_tail_of_opencodes_second_compaction_shows_2_000_characters_of_a_result() -> None:
     timeline = turns(6, Call("bash", "x" * 8_000), said="Well.")
-    policy = acting_last(timeline, OpenCodeCompactV2(keep_tokens=1_600, summary=10))
+    policy = acting(timeline, OpenCodeCompactV2(keep_tokens=1_600, summary=10))
     replay = simulate(timeline, policy, Ruler())
     cut = [
         transition.chars
@@ -241,14 +239,14 @@ def test_codex_cuts_the_prompt_that_exceeds_what_stays_and_notes_how_much() -> N
 
 def test_anthropics_server_clears_the_oldest_uses_and_leaves_out_excluded_tools() -> None:
     calls = [Call(tool, LONG) for tool in ("read", "web_search", "read", "read", "read", "read")]
-    timeline = call_session(*calls)
+    timeline = session(*calls)
     policy = ClearToolUses(trigger=1_000, keep_results=3, spared_tools=("web_search",))
 
     assert states_of(timeline, policy, "output") == ["cleared", "whole", "cleared", *["whole"] * 3]
 
 
 def test_nothing_is_cleared_where_it_would_be_less_than_clear_at_least() -> None:
-    timeline = call_session(*[Call("read", LONG)] * 5)
+    timeline = session(*[Call("read", LONG)] * 5)
     freed = 2 * (425 - 9)  # the placeholder has 33 characters
 
     for least, cleared in ((freed, 2), (freed + 1, 0)):
@@ -257,7 +255,7 @@ def test_nothing_is_cleared_where_it_would_be_less_than_clear_at_least() -> None
 
 
 def test_clear_tool_inputs_empties_the_calls_as_well() -> None:
-    timeline = call_session(*[Call("read", LONG, (("text", LONG),))] * 4)
+    timeline = session(*[Call("read", LONG, (("text", LONG),))] * 4)
 
     assert (
         states_of(timeline, ClearToolUses(trigger=1_000, clear_inputs=True), "call")[0] == "cleared"
@@ -279,16 +277,16 @@ def test_thinking_stays_of_the_newest_turns_that_have_some() -> None:
 
 
 def test_a_compaction_on_a_server_drops_all_before_it() -> None:
-    timeline = call_session(*[Call("read", LONG)] * 5)
+    timeline = session(*[Call("read", LONG)] * 5)
 
     for policy in (AnthropicCompact(summary=10), OpenAICompact(summary=10)):
-        assert shown_texts(timeline, acting_last(timeline, policy)) == [
+        assert shown_texts(timeline, acting(timeline, policy)) == [
             "Well."
         ]  # not counted: the newest answer
 
 
 def test_openais_truncation_drops_the_least_from_the_front() -> None:
-    timeline = call_session(*[Call("read", LONG)] * 5)
+    timeline = session(*[Call("read", LONG)] * 5)
     total = int(simulate(timeline, OpenAITruncation(), Ruler()).sizes[-1].total)
     states = states_of(timeline, OpenAITruncation(window=total - 1, measure="estimated"))
 

@@ -46,7 +46,7 @@ def session(*prompts: int | None, output: int = 40) -> Timeline:
     return replace(made, requests=requests)
 
 
-class AskPolicy:
+class Asking:
     """Asks at each request what is reported of it, and clears results at the requests that it is told."""
 
     name, source, estimator = "asking", "a test", "chars/4"
@@ -70,13 +70,13 @@ class AskPolicy:
         return PolicyResult(None, [Change(view.outputs[0], "cleared", "gone")], fired=True)
 
 
-def reports_seen(timeline: Timeline, policy: AskPolicy) -> list[int | None]:
+def counts_of(timeline: Timeline, policy: Asking) -> list[int | None]:
     simulate(timeline, policy, RULER)  # type: ignore[arg-type]  # its state is no value
     return policy.found
 
 
 def test_it_is_the_last_usage_with_its_answer_and_an_estimate_of_what_came_since() -> None:
-    found = reports_seen(session(1_000, 2_000, 3_000), AskPolicy())
+    found = counts_of(session(1_000, 2_000, 3_000), Asking())
 
     assert found == [None, 1_000 + 40 + 100, 2_000 + 40 + 100]
 
@@ -84,24 +84,17 @@ def test_it_is_the_last_usage_with_its_answer_and_an_estimate_of_what_came_since
 def test_what_an_original_leaves_out_is_left_out() -> None:
     timeline = session(1_000, 2_000, 3_000)
 
-    assert reports_seen(timeline, AskPolicy(later_items="nothing")) == [None, 1_040, 2_040]
-    assert reports_seen(timeline, AskPolicy(answer=False, later_items="nothing")) == [
-        None,
-        1_000,
-        2_000,
-    ]
+    assert counts_of(timeline, Asking(later_items="nothing")) == [None, 1_040, 2_040]
+    assert counts_of(timeline, Asking(answer=False, later_items="nothing")) == [None, 1_000, 2_000]
 
 
 def test_what_a_server_counts_is_scaled_as_the_usage_is() -> None:
     """The prompt is 150 tokens by 100 estimated ones, so the result of 100 counts as 150."""
-    assert reports_seen(session(150, 600), AskPolicy(later_items="counted")) == [
-        None,
-        150 + 40 + 150,
-    ]
+    assert counts_of(session(150, 600), Asking(later_items="counted")) == [None, 150 + 40 + 150]
 
 
 def test_a_request_without_usage_is_estimated_beside_the_last_one_with() -> None:
-    found = reports_seen(session(1_000, None, 3_000), AskPolicy())
+    found = counts_of(session(1_000, None, 3_000), Asking())
 
     call = len('read{"path": "1"}')
     assert found == [None, 1_140, 1_140 + -(-(80 + call) // 4) + 100]
@@ -109,7 +102,7 @@ def test_a_request_without_usage_is_estimated_beside_the_last_one_with() -> None
 
 def test_after_the_first_difference_the_ruler_counts() -> None:
     timeline = session(1_000, 2_000, 3_000, 4_000)
-    policy = AskPolicy(1)
+    policy = Asking(1)
     replay = simulate(timeline, policy, RULER)  # type: ignore[arg-type]
 
     assert replay.facts_until == 1
@@ -172,7 +165,7 @@ def test_a_report_of_the_future_changes_nothing(
 ) -> None:
     """What is reported of a request is known from the next one on, and from no earlier."""
     clears = {clear for clear in clears if clear < len(prompts)}
-    whole = reports_seen(session(*prompts), AskPolicy(*clears))
+    whole = counts_of(session(*prompts), Asking(*clears))
     for until in range(1, len(prompts)):
         other = [*prompts[:until], *([7] * (len(prompts) - until))]
-        assert reports_seen(session(*other), AskPolicy(*clears))[: until + 1] == whole[: until + 1]
+        assert counts_of(session(*other), Asking(*clears))[: until + 1] == whole[: until + 1]

@@ -17,7 +17,7 @@ def reply(text: str) -> Json:
     return {"role": "assistant", "content": [{"type": "text", "text": text}]}
 
 
-def claude_answer(number: int, text: str, **more: Any) -> Json:
+def response(number: int, text: str, **more: Any) -> Json:
     """Return an answer of Anthropic's messages."""
     return {
         "id": f"msg_{number}",

@@ -42,9 +42,9 @@ class UsageSums:
     cost: float | None
 
 
-def usage_sums(store: Store, session_id: str) -> UsageSums:
+def sums_of(store: Store, session_id: str) -> UsageSums:
     """Add up the step-finish parts of a session."""
-    ends = [part for part in all_parts(store, session_id) if isinstance(part, StepFinishPart)]
+    ends = [part for part in parts_of(store, session_id) if isinstance(part, StepFinishPart)]
     costs = [end.cost for end in ends if end.cost is not None]
     return UsageSums(
         requests=len(ends),
@@ -58,29 +58,29 @@ def usage_sums(store: Store, session_id: str) -> UsageSums:
     )
 
 
-def all_messages(store: Store, session_id: str) -> Sequence[Message]:
+def messages_of(store: Store, session_id: str) -> Sequence[Message]:
     return store.load(session_id).messages()
 
 
-def all_parts(store: Store, session_id: str) -> list[Part]:
-    return [part for message in all_messages(store, session_id) for part in message.parts]
+def parts_of(store: Store, session_id: str) -> list[Part]:
+    return [part for message in messages_of(store, session_id) for part in message.parts]
 
 
-def session_info(store: Store, session_id: str) -> SessionInfo:
+def info_of(store: Store, session_id: str) -> SessionInfo:
     found = store.load(session_id).session
     assert found is not None
     return found
 
 
-def import_facts(store: Store, session_id: str) -> dict[str, Any]:
-    note: dict[str, Any] = (session_info(store, session_id).metadata or {})["imported"]
+def facts_of(store: Store, session_id: str) -> dict[str, Any]:
+    note: dict[str, Any] = (info_of(store, session_id).metadata or {})["imported"]
     return note
 
 
-def count_kinds(store: Store, session_id: str) -> Counter[str]:
+def kinds_of(store: Store, session_id: str) -> Counter[str]:
     """Count messages by role and parts by type; a call with its state."""
     found: Counter[str] = Counter()
-    for message in all_messages(store, session_id):
+    for message in messages_of(store, session_id):
         found[message.info.role] += 1
         for part in message.parts:
             found[part.type if part.type != "tool" else f"tool {part.state.status}"] += 1
@@ -90,7 +90,7 @@ def count_kinds(store: Store, session_id: str) -> Counter[str]:
 def dialogue(store: Store, session_id: str) -> list[str]:
     """Return who said what: ``> `` before prompts, ``< `` before answers, ``= `` before summaries."""
     lines = []
-    for message in all_messages(store, session_id):
+    for message in messages_of(store, session_id):
         summary = isinstance(message.info, AssistantMessage) and message.info.summary
         mark = "=" if summary else ">" if message.info.role == "user" else "<"
         words = " ".join(part.text for part in message.parts if isinstance(part, TextPart))

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.recordings.formats.imported import dialogue, import_file, usage_sums
+from tests.recordings.formats.imported import dialogue, import_file, sums_of
 from tests.recordings.formats.reading import answers_of, input_tokens, only, read_all
 from tests.recordings.formats.recording import requests_of
 from tests.recordings.formats.sample_files import SAMPLES
@@ -167,8 +167,8 @@ def test_totals_of_the_imported_sessions() -> None:
 
     assert report.problems == ()
     first, second = (session.id for session in report.sessions)
-    assert (usage_sums(store, first).requests, usage_sums(store, first).input) == (4, 10_300)
-    assert (usage_sums(store, first).output, usage_sums(store, first).cost) == (105, 0.0266)
+    assert (sums_of(store, first).requests, sums_of(store, first).input) == (4, 10_300)
+    assert (sums_of(store, first).output, sums_of(store, first).cost) == (105, 0.0266)
     assert dialogue(store, second)[0] == "> Say good night"
 
 

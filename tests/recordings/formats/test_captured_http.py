@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from tests.recordings.formats.captures import (
     Json,
-    claude_answer,
     har_entry,
     reply,
+    response,
     tap_line,
     user,
     write_har,
     write_lines,
 )
-from tests.recordings.formats.imported import import_file, usage_sums
+from tests.recordings.formats.imported import import_file, sums_of
 from tests.recordings.formats.reading import answers_of, line_of, only, read_all
 from tests.recordings.formats.sample_files import SAMPLES
 
@@ -228,11 +228,9 @@ def test_openai_and_gemini_are_read_with_their_usage() -> None:
 def test_a_request_that_begins_with_another_prompt_is_another_session(tmp_path: Path) -> None:
     found, _ = made_of(
         tmp_path,
-        tap_line(1, [user("One?")], claude_answer(1, "The first answer.")),
-        tap_line(2, [user("Two?")], claude_answer(2, "The second answer.")),
-        tap_line(
-            3, [user("One?"), reply("The first answer."), user("More")], claude_answer(3, "Yes.")
-        ),
+        tap_line(1, [user("One?")], response(1, "The first answer.")),
+        tap_line(2, [user("Two?")], response(2, "The second answer.")),
+        tap_line(3, [user("One?"), reply("The first answer."), user("More")], response(3, "Yes.")),
     )
 
     assert [answers for _, answers in outline(found)] == [
@@ -245,11 +243,9 @@ def test_messages_that_the_client_left_out_are_told(tmp_path: Path) -> None:
     first = [user("One?"), reply("The first answer."), user("Two?")]
     found, _ = made_of(
         tmp_path,
-        tap_line(1, first[:1], claude_answer(1, "The first answer.")),
-        tap_line(2, first, claude_answer(2, "The second answer.")),
-        tap_line(
-            3, [first[2], reply("The second answer."), user("Three?")], claude_answer(3, "Ends.")
-        ),
+        tap_line(1, first[:1], response(1, "The first answer.")),
+        tap_line(2, first, response(2, "The second answer.")),
+        tap_line(3, [first[2], reply("The second answer."), user("Three?")], response(3, "Ends.")),
     )
 
     [session] = sessions(found)
@@ -262,10 +258,8 @@ def test_messages_that_the_client_left_out_are_told(tmp_path: Path) -> None:
 def test_a_message_that_is_sent_in_another_form_is_no_new_one(tmp_path: Path) -> None:
     found, _ = made_of(
         tmp_path,
-        tap_line(1, [user("One? (a note)")], claude_answer(1, "The first answer.")),
-        tap_line(
-            2, [user("One?"), reply("The first answer."), user("Two?")], claude_answer(2, "Yes.")
-        ),
+        tap_line(1, [user("One? (a note)")], response(1, "The first answer.")),
+        tap_line(2, [user("One?"), reply("The first answer."), user("Two?")], response(2, "Yes.")),
     )
 
     [(_, values)] = sessions(found)
@@ -280,7 +274,7 @@ def test_a_refused_request_is_one_without_usage_and_its_repetition_goes_on(tmp_p
     found, _ = made_of(
         tmp_path,
         tap_line(1, [user("One?")], refusal, status=529),
-        tap_line(2, [user("One?")], claude_answer(2, "The first answer.")),
+        tap_line(2, [user("One?")], response(2, "The first answer.")),
     )
 
     [(_, values)] = sessions(found)
@@ -302,7 +296,7 @@ def test_what_was_said_before_the_capture_began_is_no_request(tmp_path: Path) ->
                 {"role": "assistant", "content": [call]},
                 {"role": "user", "content": [result]},
             ],
-            claude_answer(1, "There is a file."),
+            response(1, "There is a file."),
         ),
     )
 
@@ -318,10 +312,7 @@ def test_what_was_said_before_the_capture_began_is_no_request(tmp_path: Path) ->
 
 def test_an_answer_that_breaks_off_is_kept_as_far_as_it_came(tmp_path: Path) -> None:
     events = [
-        {
-            "type": "message_start",
-            "message": {**claude_answer(1, ""), "usage": {"input_tokens": 5}},
-        },
+        {"type": "message_start", "message": {**response(1, ""), "usage": {"input_tokens": 5}}},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
         {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Ab"}},
     ]
@@ -344,7 +335,7 @@ def test_an_answer_that_breaks_off_is_kept_as_far_as_it_came(tmp_path: Path) -> 
 
 def test_what_the_provider_cleared_is_told(tmp_path: Path) -> None:
     edits = [{"type": "clear_tool_uses", "cleared_tool_uses": 8, "cleared_input_tokens": 50_000}]
-    answer = claude_answer(1, "Yes.", context_management={"applied_edits": edits})
+    answer = response(1, "Yes.", context_management={"applied_edits": edits})
     found, _ = made_of(tmp_path, tap_line(1, [user("One?")], answer))
 
     assert only(GapRead, found) == [
@@ -357,7 +348,7 @@ def test_what_the_provider_cleared_is_told(tmp_path: Path) -> None:
 
 
 def test_one_exchange_twice_counts_once(tmp_path: Path) -> None:
-    exchange = tap_line(1, [user("One?")], claude_answer(1, "The first answer."))
+    exchange = tap_line(1, [user("One?")], response(1, "The first answer."))
     found, reports = made_of(tmp_path, exchange, exchange)
 
     assert len(answers_of(found)) == 1
@@ -372,9 +363,9 @@ def test_subagents_with_the_same_prompt_belong_to_their_calls_in_order(tmp_path:
     ]
     found, _ = made_of(
         tmp_path,
-        tap_line(1, [user("Count them twice.")], claude_answer(1, "", content=calls)),
-        tap_line(2, [user(prompt)], claude_answer(2, "There are two files.")),
-        tap_line(3, [user(prompt)], claude_answer(3, "There are three files.")),
+        tap_line(1, [user("Count them twice.")], response(1, "", content=calls)),
+        tap_line(2, [user(prompt)], response(2, "There are two files.")),
+        tap_line(3, [user(prompt)], response(3, "There are three files.")),
     )
 
     begins = [begin for begin, _ in sessions(found)]
@@ -389,9 +380,9 @@ def test_what_was_asked_and_taken_back_is_a_branch(tmp_path: Path) -> None:
     begun = [user("One?"), reply("The first answer.")]
     found, _ = made_of(
         tmp_path,
-        tap_line(1, begun[:1], claude_answer(1, "The first answer.")),
-        tap_line(2, [*begun, user("Two?")], claude_answer(2, "This was a mistake.")),
-        tap_line(3, [*begun, user("Three?")], claude_answer(3, "The third answer.")),
+        tap_line(1, begun[:1], response(1, "The first answer.")),
+        tap_line(2, [*begun, user("Two?")], response(2, "This was a mistake.")),
+        tap_line(3, [*begun, user("Three?")], response(3, "The third answer.")),
     )
 
     (main, main_values), (branch, branch_values) = sessions(found)
@@ -465,7 +456,7 @@ def packed(content: bytes, **more: Any) -> Json:
     return {"text": base64.b64encode(content).decode(), "encoding": "base64", **more}
 
 
-ANSWER = json.dumps(claude_answer(1, "Packed.")).encode()
+ANSWER = json.dumps(response(1, "Packed.")).encode()
 
 
 @pytest.mark.parametrize(
@@ -570,7 +561,7 @@ def test_no_key_in_an_address_or_a_tool_reaches_a_file(tmp_path: Path) -> None:
 def test_the_sums_of_a_capture_are_those_of_its_answers() -> None:
     store, report = import_file(CAPTURES / "sdk.har")
 
-    made = [usage_sums(store, session.id) for session in report.sessions]
+    made = [sums_of(store, session.id) for session in report.sessions]
     assert [(one.requests, one.input, one.cached, one.output) for one in made] == [
         (3, 750, 192, 45),
         (1, 400, 64, 15),
@@ -604,7 +595,7 @@ def test_a_request_says_that_it_is_recorded_and_what_was_marked() -> None:
 def test_what_a_client_wrote_into_a_mark_draws_nothing(tmp_path: Path) -> None:
     mark = {"type": "ephemeral", "ttl": "1h\n\x1b[2J"}
     prompt = {"role": "user", "content": [{"type": "text", "text": "Hi", "cache_control": mark}]}
-    path = write_lines(tmp_path / "a.jsonl", tap_line(1, [prompt], claude_answer(1, "The answer.")))
+    path = write_lines(tmp_path / "a.jsonl", tap_line(1, [prompt], response(1, "The answer.")))
 
     with open_recording(path) as recording:
         (marked,) = recording[0].timeline.requests[0].cache_marks

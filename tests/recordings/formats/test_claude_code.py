@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.recordings.formats.imported import (
-    all_messages,
-    all_parts,
-    count_kinds,
     dialogue,
-    import_facts,
+    facts_of,
     import_file,
-    session_info,
-    usage_sums,
+    info_of,
+    kinds_of,
+    messages_of,
+    parts_of,
+    sums_of,
 )
 from tests.recordings.formats.sample_files import sample
 
@@ -77,12 +77,12 @@ def test_a_real_session_and_its_subagent_give_their_own_figures(tmp_path: Path) 
 
     main, agent = report.sessions
     assert report.problems == ()
-    assert (usage_sums(store, main.id).requests, usage_sums(store, main.id).input) == (4, 130_151)
-    assert (usage_sums(store, agent.id).requests, usage_sums(store, agent.id).input) == (3, 66_063)
-    assert session_info(store, agent.id).parent_id == main.id
-    assert count_kinds(store, main.id)["tool completed"] == 8
-    assert count_kinds(store, agent.id)["tool completed"] == 12
-    assert import_facts(store, main.id)["format_version"] == "2.1.74"
+    assert (sums_of(store, main.id).requests, sums_of(store, main.id).input) == (4, 130_151)
+    assert (sums_of(store, agent.id).requests, sums_of(store, agent.id).input) == (3, 66_063)
+    assert info_of(store, agent.id).parent_id == main.id
+    assert kinds_of(store, main.id)["tool completed"] == 8
+    assert kinds_of(store, agent.id)["tool completed"] == 12
+    assert facts_of(store, main.id)["format_version"] == "2.1.74"
 
 
 def test_a_folder_brings_every_session_once(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_folder_brings_every_session_once(tmp_path: Path) -> None:
     again = import_file(folder, store)[1]
 
     found = sorted(
-        (usage_sums(store, session.id).input, session.outcome) for session in report.sessions
+        (sums_of(store, session.id).input, session.outcome) for session in report.sessions
     )
     assert found == [(180, "new"), (66_063, "new"), (130_151, "new")]
     assert {session.outcome for session in again.sessions} == {"same"}
@@ -130,9 +130,9 @@ def test_the_records_of_one_answer_are_one_request_with_the_last_usage(tmp_path:
 
     [session] = report.sessions
     assert dialogue(store, session.id) == ["> Read both", "< I read.", "< Both are read."]
-    assert (usage_sums(store, session.id).requests, usage_sums(store, session.id).output) == (2, 14)
+    assert (sums_of(store, session.id).requests, sums_of(store, session.id).output) == (2, 14)
     outputs = [
-        part.state.output for part in all_parts(store, session.id) if isinstance(part, ToolPart)
+        part.state.output for part in parts_of(store, session.id) if isinstance(part, ToolPart)
     ]  # type: ignore[union-attr]
     assert outputs == ["first", "second"]
 
@@ -153,8 +153,8 @@ def test_where_the_user_went_back_the_newest_way_is_the_session(tmp_path: Path) 
     main, branch = report.sessions
     assert dialogue(store, main.id) == ["> Begin", "< Begun", "> Another way", "< Gone another way"]
     assert dialogue(store, branch.id) == ["> Begin", "< Begun", "> One way", "< Gone one way"]
-    assert import_facts(store, branch.id)["branch_of"] == main.id
-    assert import_facts(store, branch.id)["branch_at"] == all_messages(store, branch.id)[1].id
+    assert facts_of(store, branch.id)["branch_of"] == main.id
+    assert facts_of(store, branch.id)["branch_at"] == messages_of(store, branch.id)[1].id
 
 
 def test_a_sidechain_in_the_same_file_is_a_child_of_its_call(tmp_path: Path) -> None:
@@ -174,8 +174,8 @@ def test_a_sidechain_in_the_same_file_is_a_child_of_its_call(tmp_path: Path) -> 
     main, child = report.sessions
     assert dialogue(store, main.id) == ["> Look around", "<", "< Found."]
     assert dialogue(store, child.id) == ["> Find the tests", "< They are in tests/"]
-    assert session_info(store, child.id).parent_id == main.id
-    assert import_facts(store, child.id)["parent_call"] == "c1"
+    assert info_of(store, child.id).parent_id == main.id
+    assert facts_of(store, child.id)["parent_call"] == "c1"
 
 
 def test_what_was_cleared_while_it_ran_is_a_decision(tmp_path: Path) -> None:
@@ -215,13 +215,13 @@ def test_what_the_program_wrote_is_not_the_users(tmp_path: Path) -> None:
     store, report = import_file(path)
 
     [session] = report.sessions
-    messages = all_messages(store, session.id)
+    messages = messages_of(store, session.id)
     assert [message.info.by_engine for message in messages[:3]] == [True, True, False]  # type: ignore[union-attr]
     error = messages[3].info
     assert isinstance(error, AssistantMessage)
     assert error.error is not None
     assert error.error.message == "API Error: 529"
-    assert usage_sums(store, session.id).requests == 0
+    assert sums_of(store, session.id).requests == 0
     assert session.title == "Review of the diff"
 
 
@@ -248,7 +248,7 @@ def test_what_the_provider_ran_itself_is_a_call_of_its_own_with_its_result(tmp_p
 
     store, report = import_file(path)
 
-    found_parts = all_parts(store, report.sessions[0].id)
+    found_parts = parts_of(store, report.sessions[0].id)
     (part,) = [found for found in found_parts if isinstance(found, ToolPart)]
     assert (part.metadata or {})["provider_executed"] is True
     assert part.state.status == "completed"
@@ -285,8 +285,8 @@ def test_the_subagents_of_a_workflow_are_children_of_its_call(tmp_path: Path) ->
 
     main, child = report.sessions
     assert dialogue(store, child.id) == ["> Find the tests", "< They are in tests/"]
-    assert session_info(store, child.id).parent_id == main.id
-    assert import_facts(store, child.id)["parent_call"] == "c1"
+    assert info_of(store, child.id).parent_id == main.id
+    assert facts_of(store, child.id)["parent_call"] == "c1"
     assert [session.id for session in folder_report.sessions] == [main.id, child.id]
 
 
@@ -300,7 +300,7 @@ def test_a_subagents_file_beside_its_session_belongs_to_it(tmp_path: Path) -> No
     folder_report = import_file(tmp_path)[1]
 
     main, child = report.sessions
-    assert session_info(store, child.id).parent_id == main.id
+    assert info_of(store, child.id).parent_id == main.id
     assert dialogue(store, child.id) == ["> Find the tests", "< They are in tests/"]
     imported = [session.id for session in folder_report.sessions]
     assert len(imported) == len(set(imported)) == 3

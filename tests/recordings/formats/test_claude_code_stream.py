@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.formats.imported import import_facts, import_file
+from tests.recordings.formats.imported import facts_of, import_file
 from tests.recordings.formats.reading import answers_of, input_tokens, line_of, only, read_all
 from tests.recordings.formats.sample_files import SAMPLES
 
@@ -72,7 +72,7 @@ def test_the_first_record_tells_tools_model_folder_version_and_permissions() -> 
     assert begin.model == "anthropic/claude-sonnet-4-5"
     assert (begin.directory, begin.format_version) == ("/home/user/project", "2.1.197")
     assert begin.permissions == "default"
-    notes = [import_facts(store, session.id) for session in report.sessions]
+    notes = [facts_of(store, session.id) for session in report.sessions]
     assert [note.get("permissions") for note in notes] == ["default", None]
 
 

@@ -4,7 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
-from tests.recordings.formats.imported import import_file, session_info
+from tests.recordings.formats.imported import import_file, info_of
 from tests.recordings.formats.reading import answers_of, input_tokens, line_of, only, read_all
 from tests.recordings.formats.sample_files import SAMPLES, sample
 
@@ -126,7 +126,7 @@ def test_a_subagent_names_the_session_that_began_it(tmp_path: Path) -> None:
         "1793523600000_fghij_cli",
         "1793523600000_fghij_cli__agent_counter",
     )
-    assert session_info(store, child.id).parent_id == first.id
+    assert info_of(store, child.id).parent_id == first.id
     with open_recording(folder) as recording:
         rows = recording[0].requests_with_subagents.records()
     assert [(row["request"], row["own_request"], row["input"]) for row in rows] == [
@@ -143,7 +143,4 @@ def test_a_lead_that_names_a_parent_has_none(tmp_path: Path) -> None:
 
     store, report = import_file(folder)
 
-    assert [session_info(store, session.id).parent_id for session in report.sessions] == [
-        None,
-        None,
-    ]
+    assert [info_of(store, session.id).parent_id for session in report.sessions] == [None, None]

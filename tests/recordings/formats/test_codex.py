@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from tests.recordings.formats.imported import (
     UsageSums,
-    all_messages,
-    all_parts,
-    count_kinds,
     dialogue,
-    import_facts,
+    facts_of,
     import_file,
-    usage_sums,
+    kinds_of,
+    messages_of,
+    parts_of,
+    sums_of,
 )
 from tests.recordings.formats.sample_files import sample
 from tests.recordings.money_recordings import write_recordings
@@ -58,7 +58,7 @@ def test_a_real_rollout_gives_its_own_figures(tmp_path: Path) -> None:
 
     [session] = report.sessions
     assert report.problems == ()
-    assert usage_sums(store, session.id) == UsageSums(
+    assert sums_of(store, session.id) == UsageSums(
         requests=6,
         input=160_333,
         cached=90_368,
@@ -68,13 +68,13 @@ def test_a_real_rollout_gives_its_own_figures(tmp_path: Path) -> None:
         peak=42_519,
         cost=None,
     )
-    assert count_kinds(store, session.id)["user"] == 4
-    assert import_facts(store, session.id)["window"] == 258_400
-    system = store.get_blob(import_facts(store, session.id)["system"]["sha256"])
+    assert kinds_of(store, session.id)["user"] == 4
+    assert facts_of(store, session.id)["window"] == 258_400
+    system = store.get_blob(facts_of(store, session.id)["system"]["sha256"])
     assert system.startswith(b"You are Codex")
     answers = [
         message.info
-        for message in all_messages(store, session.id)
+        for message in messages_of(store, session.id)
         if isinstance(message.info, AssistantMessage)
     ]
     assert {answer.model.id for answer in answers} == {"openai/gpt-5.4"}
@@ -102,10 +102,10 @@ def test_the_items_of_one_answer_are_one_request(tmp_path: Path) -> None:
 
     [session] = report.sessions
     assert dialogue(store, session.id)[2:] == ["> List", "< I list.", "< One file."]
-    assert (usage_sums(store, session.id).requests, usage_sums(store, session.id).input) == (2, 20)
-    by_program = [message.info.by_engine for message in all_messages(store, session.id)[:3]]  # type: ignore[union-attr]
+    assert (sums_of(store, session.id).requests, sums_of(store, session.id).input) == (2, 20)
+    by_program = [message.info.by_engine for message in messages_of(store, session.id)[:3]]  # type: ignore[union-attr]
     assert by_program == [True, True, False]
-    [tool] = [part for part in all_parts(store, session.id) if isinstance(part, ToolPart)]
+    [tool] = [part for part in parts_of(store, session.id) if isinstance(part, ToolPart)]
     assert isinstance(tool.state, ToolCompleted)
     assert (tool.tool, tool.state.input, tool.state.output) == ("shell", {"cmd": "ls"}, "a.py")
 
@@ -160,7 +160,7 @@ def test_a_rollback_takes_turns_back_and_a_stop_is_said(tmp_path: Path) -> None:
 
     [session] = report.sessions
     assert dialogue(store, session.id) == ["> First", "< One", "> Third", "< Half"]
-    last = all_messages(store, session.id)[-1].info
+    last = messages_of(store, session.id)[-1].info
     assert isinstance(last, AssistantMessage)
     assert last.error == AbortedError()
     state = store.load(session.id)
@@ -210,13 +210,13 @@ def test_a_search_that_the_provider_ran_is_a_call_of_its_answer(tmp_path: Path) 
 
     [session] = report.sessions
     assert report.problems == ()
-    calls = [part for part in all_parts(store, session.id) if isinstance(part, ToolPart)]
+    calls = [part for part in parts_of(store, session.id) if isinstance(part, ToolPart)]
     assert [(part.tool, part.state.input["query"]) for part in calls] == [
         ("web_search", "penguins")
     ] * 3
     assert all(is_provider_call(part) for part in calls)
     assert all(isinstance(part.state, ToolCompleted) for part in calls)
-    assert usage_sums(store, session.id).requests == 1
+    assert sums_of(store, session.id).requests == 1
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_whatever_the_provider_ran_is_a_call_with_what_is_known_of_it(
 
     [session] = report.sessions
     assert report.problems == ()
-    ran, ours = [part for part in all_parts(store, session.id) if isinstance(part, ToolPart)]
+    ran, ours = [part for part in parts_of(store, session.id) if isinstance(part, ToolPart)]
     assert (ran.tool, is_provider_call(ran), is_provider_call(ours)) == (tool, True, False)
     state = ran.state
     shown_output = (
@@ -275,7 +275,7 @@ def test_whatever_the_provider_ran_is_a_call_with_what_is_known_of_it(
     assert shown_output == output
     answers = [
         shown_message
-        for shown_message in all_messages(store, session.id)
+        for shown_message in messages_of(store, session.id)
         if isinstance(shown_message.info, AssistantMessage)
     ]
     assert len(answers) == 2

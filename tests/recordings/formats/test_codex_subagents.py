@@ -8,13 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.formats.imported import (
-    all_messages,
-    dialogue,
-    import_file,
-    session_info,
-    usage_sums,
-)
+from tests.recordings.formats.imported import dialogue, import_file, info_of, messages_of, sums_of
 from tests.recordings.formats.sample_files import sample
 from tests.recordings.formats.test_codex import line, message, usage
 
@@ -138,14 +132,14 @@ def test_what_a_forked_one_was_shown_is_no_request_of_its_own(tmp_path: Path) ->
     store, report = import_file(rollouts("v2", tmp_path)[0])
 
     forked = report.sessions[2].id
-    assert (usage_sums(store, forked).requests, usage_sums(store, forked).input) == (1, 3_000)
+    assert (sums_of(store, forked).requests, sums_of(store, forked).input) == (1, 3_000)
     texts = dialogue(store, forked)
     assert texts[-1] == "< a.py, then b.py."
     assert [text[0] for text in texts].count("<") == 1
     assert any(text == "> Look at the tests and the modules." for text in texts)
     assert any(text.startswith('> spawn_agent {"message": "Count the tests"') for text in texts)
     by_program = [
-        getattr(message.info, "by_engine", None) for message in all_messages(store, forked)
+        getattr(message.info, "by_engine", None) for message in messages_of(store, forked)
     ]
     assert by_program == [True] * (len(texts) - 1) + [None]
 
@@ -161,7 +155,7 @@ def test_a_folder_brings_each_of_them_once(tmp_path: Path) -> None:
     assert len(store.list()) == 6
     _, again = import_file(tmp_path, store)
     assert {session.outcome for session in again.sessions} == {"same"}
-    parents = {session_info(store, session.id).parent_id for session in report.sessions}
+    parents = {info_of(store, session.id).parent_id for session in report.sessions}
     assert len(parents - {None}) == 2
 
 
@@ -177,7 +171,7 @@ def test_one_of_a_later_day_is_found_and_one_of_an_earlier_is_none(tmp_path: Pat
     assert report.problems == (
         Problem(path.name, f"The rollout of the subagent {thread(3)} is not beside it."),
     )
-    assert session_info(store, report.sessions[1].id).parent_id == report.sessions[0].id
+    assert info_of(store, report.sessions[1].id).parent_id == report.sessions[0].id
 
 
 def test_one_under_another_name_is_known_by_its_header(tmp_path: Path) -> None:
@@ -242,7 +236,7 @@ def test_one_that_names_itself_as_its_parent_has_none(tmp_path: Path) -> None:
     store, report = import_file(path)
 
     (session,) = report.sessions
-    assert session_info(store, session.id).parent_id is None
+    assert info_of(store, session.id).parent_id is None
     assert [problem.what for problem in report.problems] == [
         "It names itself as the session that began it; that was left out."
     ]
@@ -257,7 +251,7 @@ def test_two_that_name_each_other_are_one_below_the_other(tmp_path: Path) -> Non
     store, report = import_file(first)
 
     session, other = report.sessions
-    assert (session_info(store, session.id).parent_id, session_info(store, other.id).parent_id) == (
+    assert (info_of(store, session.id).parent_id, info_of(store, other.id).parent_id) == (
         None,
         session.id,
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.formats.imported import import_file, session_info
+from tests.recordings.formats.imported import import_file, info_of
 from tests.recordings.formats.reading import answers_of, input_tokens, line_of, only, read_all
 from tests.recordings.formats.sample_files import SAMPLES
 
@@ -163,10 +163,7 @@ def test_the_chat_that_was_kept_has_each_request_and_begins_with_the_program_s_w
         False,
         False,
     ]
-    assert (
-        session_info(store, report.sessions[0].id).title
-        == "What is in a.txt, and how long is b.txt?"
-    )
+    assert info_of(store, report.sessions[0].id).title == "What is in a.txt, and how long is b.txt?"
     assert [result.output for result in only(ResultRead, found)] == [
         "alpha\n",
         "File not found: /home/user/project/missing.txt",

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.formats.imported import dialogue, import_facts, import_file, usage_sums
+from tests.recordings.formats.imported import dialogue, facts_of, import_file, sums_of
 from tests.recordings.formats.reading import answers_of, input_tokens, only, read_all
 from tests.recordings.formats.recording import requests_of
 from tests.recordings.formats.sample_files import SAMPLES
@@ -210,7 +210,7 @@ def test_the_imported_session_names_its_agent_and_shows_what_is_left() -> None:
 
     main, child = (session.id for session in report.sessions)
     assert dialogue(store, main) == ["> Say hello.", "< Hello."]
-    assert (import_facts(store, child)["from"], import_facts(store, child)["parent_call"]) == (
+    assert (facts_of(store, child)["from"], facts_of(store, child)["parent_call"]) == (
         "kimi-cli",
         "call_3",
     )
@@ -225,7 +225,7 @@ def test_a_folder_of_sessions_brings_each_once(tmp_path: Path) -> None:
     assert [path.name for path, _ in contents.recordings] == [NAME]
     assert contents.unrecognised_files == ()
     assert len(report.sessions) == 2
-    assert {usage_sums(store, session.id).requests for session in report.sessions} == {1, 2}
+    assert {sums_of(store, session.id).requests for session in report.sessions} == {1, 2}
 
 
 def test_without_the_files_beside_it_the_events_alone_are_read(tmp_path: Path) -> None:

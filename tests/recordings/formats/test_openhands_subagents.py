@@ -6,13 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.formats.imported import (
-    dialogue,
-    import_facts,
-    import_file,
-    session_info,
-    usage_sums,
-)
+from tests.recordings.formats.imported import dialogue, facts_of, import_file, info_of, sums_of
 from tests.recordings.formats.sample_files import sample
 
 from palimpsest.review.recorded_sessions.recording import open_recording
@@ -145,13 +139,13 @@ def test_a_delegate_s_events_are_its_own_session(tmp_path: Path) -> None:
         "Version 2 is the newest.",
     ]
     assert all("browse-1" not in text for text in dialogue(store, main.id))
-    assert (usage_sums(store, main.id).input, usage_sums(store, delegate.id).input) == (
+    assert (sums_of(store, main.id).input, sums_of(store, delegate.id).input) == (
         1_000 + 2_000 + 5_000 + 6_000,
         3_000 + 4_000,
     )
-    child = session_info(store, delegate.id)
+    child = info_of(store, delegate.id)
     assert (child.parent_id, child.title) == (main.id, "BrowsingAgent")
-    system = store.get_blob(import_facts(store, delegate.id)["system"]["sha256"])
+    system = store.get_blob(facts_of(store, delegate.id)["system"]["sha256"])
     assert system == b"You browse."
 
 

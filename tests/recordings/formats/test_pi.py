@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from tests.recordings.formats.imported import (
     UsageSums,
-    all_messages,
-    all_parts,
-    count_kinds,
     dialogue,
-    import_facts,
+    facts_of,
     import_file,
-    session_info,
-    usage_sums,
+    info_of,
+    kinds_of,
+    messages_of,
+    parts_of,
+    sums_of,
 )
 from tests.recordings.formats.sample_files import sample
 
@@ -70,7 +70,7 @@ def test_a_real_session_gives_its_own_figures(tmp_path: Path) -> None:
 
     [session] = report.sessions
     assert report.problems == ()
-    assert usage_sums(store, session.id) == UsageSums(
+    assert sums_of(store, session.id) == UsageSums(
         requests=439,
         input=47_526_750,
         cached=43_229_469,
@@ -80,11 +80,11 @@ def test_a_real_session_gives_its_own_figures(tmp_path: Path) -> None:
         peak=177_604,
         cost=30.3302,
     )
-    found = count_kinds(store, session.id)
+    found = kinds_of(store, session.id)
     assert (found["assistant"], found["user"]) == (453, 88)
     assert found["tool completed"] + found["tool error"] == 391
-    assert round(session_info(store, session.id).cost or 0, 4) == 30.3302
-    assert import_facts(store, session.id)["from"] == "pi"
+    assert round(info_of(store, session.id).cost or 0, 4) == 30.3302
+    assert facts_of(store, session.id)["from"] == "pi"
 
 
 @pytest.mark.soak  # with each commit a real session gives its own figures, beside it; this adds its thinking levels
@@ -93,7 +93,7 @@ def test_thinking_levels_are_the_effort_of_their_requests(tmp_path: Path) -> Non
 
     answers = [
         message.info
-        for message in all_messages(store, report.sessions[0].id)
+        for message in messages_of(store, report.sessions[0].id)
         if isinstance(message.info, AssistantMessage)
     ]
     changes = [pair for pair in itertools.pairwise(answers) if pair[0].model != pair[1].model]
@@ -107,7 +107,7 @@ def test_an_aborted_answer_says_so(tmp_path: Path) -> None:
 
     errors = [
         message.info.error
-        for message in all_messages(store, report.sessions[0].id)
+        for message in messages_of(store, report.sessions[0].id)
         if isinstance(message.info, AssistantMessage) and message.info.error is not None
     ]
     assert len([error for error in errors if isinstance(error, AbortedError)]) == 21
@@ -135,7 +135,7 @@ def test_a_file_of_pi_itself_shows_what_pi_would_send(tmp_path: Path) -> None:
         "Keep both",
         "Kept.",
     ]
-    assert (usage_sums(store, main.id).requests, usage_sums(store, main.id).input) == (5, 700)
+    assert (sums_of(store, main.id).requests, sums_of(store, main.id).input) == (5, 700)
     assert dialogue(store, branch.id)[-2:] == ["> Delete both", "< I would rather not."]
     efforts = [
         message.info.model.variant
@@ -143,9 +143,9 @@ def test_a_file_of_pi_itself_shows_what_pi_would_send(tmp_path: Path) -> None:
         if isinstance(message.info, AssistantMessage) and not message.info.summary
     ]
     assert efforts == ["medium", "medium", "high", "high", "high"]
-    [tool] = [part for part in all_parts(store, main.id) if isinstance(part, ToolPart)]
+    [tool] = [part for part in parts_of(store, main.id) if isinstance(part, ToolPart)]
     assert tool.metadata == {"gaps": ["The output was cut before it was recorded."]}
-    assert import_facts(store, main.id)["gaps"][0]["chars"] == 891
+    assert facts_of(store, main.id)["gaps"][0]["chars"] == 891
 
 
 def test_the_last_line_is_the_session_and_other_leaves_are_branches(tmp_path: Path) -> None:
@@ -173,9 +173,9 @@ def test_the_last_line_is_the_session_and_other_leaves_are_branches(tmp_path: Pa
     ]
     assert "One way led nowhere." in summary
     assert dialogue(store, branch.id) == ["> Begin", "< Begun", "> One way", "< Gone one way"]
-    note = import_facts(store, branch.id)
+    note = facts_of(store, branch.id)
     assert note["branch_of"] == main.id
-    assert note["branch_at"] == all_messages(store, branch.id)[1].id
+    assert note["branch_at"] == messages_of(store, branch.id)[1].id
 
 
 def test_a_compaction_hides_what_it_replaced(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_what_the_user_ran_is_told_and_what_is_kept_from_the_model_is_not(tmp_pa
         "> Remember",
         "> Now?",
     ]
-    origins = [message.info.by_engine for message in all_messages(store, report.sessions[0].id)]  # type: ignore[union-attr]
+    origins = [message.info.by_engine for message in messages_of(store, report.sessions[0].id)]  # type: ignore[union-attr]
     assert origins == [True, True, False]
 
 

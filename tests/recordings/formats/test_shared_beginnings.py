@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.formats.imported import all_messages, dialogue, import_facts, usage_sums
+from tests.recordings.formats.imported import dialogue, facts_of, messages_of, sums_of
 
 from palimpsest.recordings.formats.built_in import REGISTRY
 from palimpsest.recordings.formats.pi import PiImporter
@@ -104,7 +104,7 @@ def requests_of(store: MemoryStore, session: str) -> list[str]:
     timeline = timeline_of(store, session)
     names = [request.id for request in timeline.requests]
     shown = dict(
-        zip([m.id for m in all_messages(store, session)], dialogue(store, session), strict=True)
+        zip([m.id for m in messages_of(store, session)], dialogue(store, session), strict=True)
     )
     return [shown[name] for name in names]
 
@@ -115,16 +115,14 @@ def test_each_message_counts_in_the_first_session_that_holds_it(tmp_path: Path, 
 
     report = imported(store, made(tmp_path / "sessions", kind))
 
-    recorded = {
-        str(import_facts(store, session.id)["id"]): session.id for session in report.sessions
-    }
+    recorded = {str(facts_of(store, session.id)["id"]): session.id for session in report.sessions}
     counted = {name: requests_of(store, session) for name, session in recorded.items()}
     assert counted == {
         "one": ["< Answer a", "< Answer b", "< Answer c"],
         "two": ["< Answer d", "< Answer e"],
         "three": ["< Answer f"],
     }
-    assert sum(usage_sums(store, session).input for session in recorded.values()) == 6 * 110
+    assert sum(sums_of(store, session).input for session in recorded.values()) == 6 * 110
     assert timeline_of(store, recorded["three"]).gaps[-1] == (
         "Its first 10 messages with 5 requests are in session two too, and are counted there."
     )
@@ -141,7 +139,7 @@ def test_two_files_of_one_session_are_no_fork(tmp_path: Path) -> None:
 
     report = imported(store, tmp_path / "b.jsonl")
 
-    assert [usage_sums(store, session.id).input for session in report.sessions] == [440]
+    assert [sums_of(store, session.id).input for session in report.sessions] == [440]
 
 
 def test_sessions_that_begin_with_the_same_id_at_another_time_are_no_fork(tmp_path: Path) -> None:
@@ -151,7 +149,7 @@ def test_sessions_that_begin_with_the_same_id_at_another_time_are_no_fork(tmp_pa
 
     report = imported(store, tmp_path)
 
-    assert [usage_sums(store, session.id).input for session in report.sessions] == [220, 220]
+    assert [sums_of(store, session.id).input for session in report.sessions] == [220, 220]
 
 
 def test_a_branch_in_the_same_file_counts_only_its_own_requests(tmp_path: Path) -> None:
@@ -163,7 +161,7 @@ def test_a_branch_in_the_same_file_counts_only_its_own_requests(tmp_path: Path) 
 
     assert requests_of(store, main.id) == ["< Answer a", "< Answer x", "< Answer y"]
     assert requests_of(store, branch.id) == ["< Answer b", "< Answer c"]
-    assert usage_sums(store, branch.id).input == 220
+    assert sums_of(store, branch.id).input == 220
     assert dialogue(store, branch.id)[:2] == ["> Prompt a", "< Answer a"]
 
 
@@ -197,7 +195,7 @@ def test_a_compaction_counts_in_the_first_session_that_holds_it(tmp_path: Path) 
         [event.kind for event in timeline_of(store, session.id).events] for session in (one, two)
     ]
     assert kinds == [["compact"], []]
-    assert usage_sums(store, one.id).input - usage_sums(store, two.id).input == 2 * 110 + 900
+    assert sums_of(store, one.id).input - sums_of(store, two.id).input == 2 * 110 + 900
     [summarised] = {
         transition.state
         for transition in timeline_of(store, two.id).transitions
@@ -264,7 +262,7 @@ def test_a_file_beside_it_that_cannot_be_read_costs_a_recording_nothing(
 
     [session] = imported(store, folder / "m.jsonl").sessions
 
-    assert usage_sums(store, session.id).input == 5 * 110
+    assert sums_of(store, session.id).input == 5 * 110
 
 
 def test_files_of_other_formats_beside_it_are_not_read_for_their_answers(

@@ -6,14 +6,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tests.recordings.formats.captures import claude_answer, tap_line, user, write_lines
-from tests.recordings.formats.imported import (
-    import_facts,
-    import_file,
-    now,
-    session_info,
-    usage_sums,
-)
+from tests.recordings.formats.captures import response, tap_line, user, write_lines
+from tests.recordings.formats.imported import facts_of, import_file, info_of, now, sums_of
 from tests.recordings.formats.sample_files import SAMPLES
 
 from palimpsest.recordings.formats.built_in import REGISTRY
@@ -57,7 +51,7 @@ def bring_with(path: Path, captured: Path) -> tuple[Store, ImportReport]:
 
 def totals(store: Store, ids: list[str]) -> tuple[int, int]:
     """Return the requests with usage, and the tokens of their prompts."""
-    made = [usage_sums(store, session_id) for session_id in ids]
+    made = [sums_of(store, session_id) for session_id in ids]
     return sum(one.requests for one in made), sum(one.input for one in made)
 
 
@@ -65,7 +59,7 @@ def test_in_a_folder_each_request_counts_once(tmp_path: Path) -> None:
     alone, captured = import_file(CAPTURES / "claude_code.har")
     together, report = import_file(folder(tmp_path / "both", "claude_code.har"))
 
-    assert [import_facts(together, session.id)["from"] for session in report.sessions] == [
+    assert [facts_of(together, session.id)["from"] for session in report.sessions] == [
         "claude-code",
         "claude-code",
         "captured-http",
@@ -161,7 +155,7 @@ def test_the_note_of_an_answer_names_blobs_and_no_texts(tmp_path: Path) -> None:
     assert all(set(note) == {"system", "tools", "marks"} for note in sent)
     tools = json.loads(store.get_blob(sent[0]["tools"]["sha256"]))
     assert len(tools) == 25
-    assert session_info(store, report.sessions[0].id).title == "Count the files"
+    assert info_of(store, report.sessions[0].id).title == "Count the files"
 
 
 def test_an_answer_is_known_by_its_id_its_calls_or_its_text_with_its_usage() -> None:
@@ -205,11 +199,11 @@ def test_what_a_session_sends_again_is_not_written_again() -> None:
 
 def test_a_capture_of_another_session_joins_nothing(tmp_path: Path) -> None:
     other = write_lines(
-        tmp_path / "other.jsonl", tap_line(1, [user("One?")], claude_answer(900, "Nothing to do."))
+        tmp_path / "other.jsonl", tap_line(1, [user("One?")], response(900, "Nothing to do."))
     )
     store, report = bring_with(TRANSCRIPT, other)
 
-    assert [import_facts(store, session.id)["from"] for session in report.sessions] == [
+    assert [facts_of(store, session.id)["from"] for session in report.sessions] == [
         "claude-code",
         "claude-code",
         "captured-http",

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.recordings.formats.imported import import_facts, import_file, now, session_info
+from tests.recordings.formats.imported import facts_of, import_file, info_of, now
 from tests.recordings.formats.sample_files import SAMPLES, sample
 
 from palimpsest.model.tokenizer import counter
@@ -30,11 +30,11 @@ def test_it_comes_back_as_the_recording_it_is(tmp_path: Path) -> None:
 
     (back,) = again.sessions
     assert (back.id, back.outcome) == (imported.id, "new")
-    assert (session_info(other, back.id).imported_from, session_info(other, back.id).read_only) == (
+    assert (info_of(other, back.id).imported_from, info_of(other, back.id).read_only) == (
         "claude-code",
         True,
     )
-    before, after = import_facts(store, imported.id), import_facts(other, back.id)
+    before, after = facts_of(store, imported.id), facts_of(other, back.id)
     assert {name: after[name] for name in before} == before
     assert after["exported"]["from"] == "palimpsest"
     old, new = timeline_of(store, imported.id, counter), timeline_of(other, back.id, counter)

@@ -74,9 +74,9 @@ def whole_checkpoint(store: JsonlStore, session_id: str) -> tuple[State, Checkpo
     window = live_window(state)
     segment, offset = writer.place_of_record(window.seq)
     *lines, _ = writer.written_lines(segment, offset)
-    checkpoint = window_checkpoint(state, window, (segment, offset), lambda *_: lines)
+    written = window_checkpoint(state, window, (segment, offset), lambda *_: lines)
     writer.close()
-    return state, checkpoint
+    return state, written
 
 
 @pytest.mark.slow
@@ -86,13 +86,13 @@ def test_checkpoint_is_that_of_the_whole_state(tmp_path: Path, *, compacted: boo
     index = store.layout.session(session_id) / INDEX_FILE
     kept = index.read_bytes()
 
-    checkpoint = written_checkpoint(store, session_id)
+    written = written_checkpoint(store, session_id)
     state, expected = whole_checkpoint(store, session_id)
 
-    assert checkpoint.model_dump(exclude={"check"}) == expected.model_dump()
-    assert ("window" in checkpoint.state) is compacted
-    assert checkpoint.state.get("index") is not None or compacted
-    assert checkpoint.state["messages"] == len(state.message_slots()) > MAX_EARLIER_MESSAGES
+    assert written.model_dump(exclude={"check"}) == expected.model_dump()
+    assert ("window" in written.state) is compacted
+    assert written.state.get("index") is not None or compacted
+    assert written.state["messages"] == len(state.message_slots()) > MAX_EARLIER_MESSAGES
     store.keep_index(session_id, MessageFacts.of_messages(state.messages()))
     assert index.read_bytes() == kept
 
@@ -101,14 +101,13 @@ def test_checkpoint_is_that_of_the_whole_state(tmp_path: Path, *, compacted: boo
 def test_checkpoint_of_a_long_window_has_its_index(tmp_path: Path) -> None:
     store, session_id = imported(tmp_path, *turns(compacted=True, at=[EARLY]))
 
-    checkpoint = written_checkpoint(store, session_id)
+    written = written_checkpoint(store, session_id)
 
     assert (
-        checkpoint.model_dump(exclude={"check"})
-        == whole_checkpoint(store, session_id)[1].model_dump()
+        written.model_dump(exclude={"check"}) == whole_checkpoint(store, session_id)[1].model_dump()
     )
-    assert checkpoint.state["index"]["spent"]["cost"] > 0
-    assert "window" in checkpoint.state
+    assert written.state["index"]["spent"]["cost"] > 0
+    assert "window" in written.state
 
 
 @pytest.mark.slow
@@ -117,15 +116,12 @@ def test_a_recording_that_grew_opens_as_its_whole_log_says(tmp_path: Path) -> No
     imported(tmp_path, *values[:-40])
     store, session_id = imported(tmp_path, *values)
 
-    checkpoint = written_checkpoint(store, session_id)
+    written = written_checkpoint(store, session_id)
     whole = store.load(session_id)
     opened = store.open_live(session_id)
 
-    assert (checkpoint.window_segment, checkpoint.window_seq) == (
-        "log-1.jsonl",
-        live_window(whole).seq,
-    )
-    assert "index" in checkpoint.state  # of the lines in the first segment
+    assert (written.window_segment, written.window_seq) == ("log-1.jsonl", live_window(whole).seq)
+    assert "index" in written.state  # of the lines in the first segment
     assert [slot.id for slot in opened.message_slots()] == [
         slot.id for slot in whole.message_slots()
     ]

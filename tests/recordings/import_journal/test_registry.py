@@ -285,7 +285,7 @@ NINE_FILES = (
 
 
 @pytest.fixture
-def nine_files(tmp_path: Path) -> Path:
+def nine(tmp_path: Path) -> Path:
     """A folder with nine recordings of seven formats, one of them in a folder below."""
     folder = tmp_path / "recordings"
     below = folder / "older"
@@ -297,46 +297,40 @@ def nine_files(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("owner", thinned(["cline", "openhands_v1", "openhands_v1/events"], 3))
 def test_a_recording_in_the_files_of_a_folder_hides_no_other(
-    nine_files: Path, tmp_path: Path, owner: str
+    nine: Path, tmp_path: Path, owner: str
 ) -> None:
     for path in sample(owner, tmp_path).iterdir():
-        path.rename(nine_files / path.name)
+        path.rename(nine / path.name)
 
-    _, report = import_file(nine_files)
+    _, report = import_file(nine)
 
-    files = [
-        nine_files / ("older" if name == "gemini_cli.jsonl" else "") / name for name in NINE_FILES
-    ]
-    assert sorted(path for path, _ in REGISTRY.contents(nine_files).recordings) == sorted(
-        [nine_files, *files]
-    )
+    files = [nine / ("older" if name == "gemini_cli.jsonl" else "") / name for name in NINE_FILES]
+    assert sorted(path for path, _ in REGISTRY.contents(nine).recordings) == sorted([nine, *files])
     imported = [session.id for session in report.sessions]
     alone = [session.id for file in files for session in import_file(file)[1].sessions]
     assert set(alone) < set(imported)
     assert len(imported) == len(set(imported)) == len(alone) + 1
 
 
-def test_a_file_with_the_name_of_an_event_is_told_of_and_hides_no_recording(
-    nine_files: Path,
-) -> None:
-    _, before = import_file(nine_files)
-    (nine_files / "event-1.json").write_text("{}")
+def test_a_file_with_the_name_of_an_event_is_told_of_and_hides_no_recording(nine: Path) -> None:
+    _, before = import_file(nine)
+    (nine / "event-1.json").write_text("{}")
 
-    _, report = import_file(nine_files)
+    _, report = import_file(nine)
 
     assert [session.id for session in report.sessions] == [
         session.id for session in before.sessions
     ]
-    sentences = [problem.what for problem in report.problems if problem.where == nine_files.name]
-    assert sentences == [f"The events of {nine_files.name!r} cannot be read."]
+    sentences = [problem.what for problem in report.problems if problem.where == nine.name]
+    assert sentences == [f"The events of {nine.name!r} cannot be read."]
 
 
-def test_files_that_are_no_recordings_are_counted_and_named(nine_files: Path) -> None:
+def test_files_that_are_no_recordings_are_counted_and_named(nine: Path) -> None:
     for name in ("a.json", "b.json", "c.jsonl", "d.json", "e.json"):
-        (nine_files / name).write_text("{}")
-    (nine_files / "notes.txt").write_text("Not of interest.")
+        (nine / name).write_text("{}")
+    (nine / "notes.txt").write_text("Not of interest.")
 
-    _, report = import_file(nine_files)
+    _, report = import_file(nine)
 
     [problem] = [problem for problem in report.problems if "no recording" in problem.what]
     assert problem.where == "a.json"

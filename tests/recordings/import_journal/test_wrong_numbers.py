@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.formats.imported import import_file, session_info
+from tests.recordings.formats.imported import import_file, info_of
 
 import palimpsest
 from palimpsest.review.recorded_sessions.stored_review import stored_review
@@ -124,4 +124,4 @@ def test_what_could_not_be_read_stays_with_an_imported_session(tmp_path: Path) -
 
     _, same = import_file(path, JsonlStore(store.layout))
     assert [session.outcome for session in same.sessions] == ["same"]
-    assert (session_info(store, name).metadata or {})["imported"]["unread"]
+    assert (info_of(store, name).metadata or {})["imported"]["unread"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.harness.session import SessionHarness, ask, requested
-from tests.recordings.formats.captures import claude_answer, tap_line, user, write_lines
+from tests.recordings.formats.captures import response, tap_line, user, write_lines
 from tests.recordings.formats.imported import import_file
 from tests.review.request_contents.reviewed import pi_review
 
@@ -45,7 +45,7 @@ def captured(folder: Path, *requests: Sequence[Json], **body: Any) -> Timeline:
     exchanges = []
     for number, messages in enumerate(requests, 1):
         following = requests[number][len(messages)] if number < len(requests) else None
-        answer = claude_answer(number, "Done.")
+        answer = response(number, "Done.")
         if following is not None:
             answer |= {"content": following["content"]}
         exchanges.append(tap_line(number, messages, answer, **body))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.harness.session import SessionHarness, ask
-from tests.recordings.formats.captures import claude_answer, tap_line, user, write_lines
+from tests.recordings.formats.captures import response, tap_line, user, write_lines
 from tests.recordings.formats.imported import import_file
 from tests.review.request_contents.reviewed import imported_review, pi_review, review_of
 
@@ -33,7 +33,7 @@ def captured(folder: Path, *offered: list[dict[str, Any]]) -> SessionReview:
     exchanges = []
     for number, tools in enumerate(offered, 1):
         messages = [*messages, user(f"Question {number}")]
-        answer = claude_answer(number, f"Answer {number}")
+        answer = response(number, f"Answer {number}")
         exchanges.append(tap_line(number, messages, answer, tools=tools))
         messages = [*messages, {"role": "assistant", "content": answer["content"]}]
     store, report = import_file(write_lines(folder / "capture.jsonl", *exchanges))

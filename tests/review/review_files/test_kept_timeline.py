@@ -24,16 +24,11 @@ from palimpsest.transcript.timeline import (
 )
 from palimpsest.transcript.values import Price, PriceTier, ServicePrice
 
-SAMPLE_NAMES = sorted(
-    {path.name.removesuffix(".xz") for path in SAMPLES.iterdir() if path.is_file()}
-)
+NAMES = sorted({path.name.removesuffix(".xz") for path in SAMPLES.iterdir() if path.is_file()})
 
 
 @pytest.mark.parametrize(
-    "name",
-    sampled_cases(
-        SAMPLE_NAMES, *(name for name in SAMPLE_NAMES if name != "pi_large_session.jsonl")
-    ),
+    "name", sampled_cases(NAMES, *(name for name in NAMES if name != "pi_large_session.jsonl"))
 )
 def test_the_sessions_of_every_sample_are_the_same_again(
     name: str, tmp_path_factory: pytest.TempPathFactory

@@ -6,10 +6,7 @@ from palimpsest.context_policies.interface.settings import Preset
 
 
 def window_to_fit(policy: ContextPolicy | None, facts: SessionFacts) -> int:
-    """Return the context window, in tokens, that a policy's requests must fit; 0 for the model's own window.
-
-    It is the window of the policy's threshold, else the one that the caller assumes; a pipeline has its smallest one.
-    """
+    """Return the window in tokens that a policy's requests must fit: its own, else the assumed one; 0 for the model's."""
     if isinstance(policy, Pipeline):
         return min((window_to_fit(stage, facts) for stage in policy.stages), default=0)
     if isinstance(policy, Preset) and policy.token_source and hasattr(policy, "window"):

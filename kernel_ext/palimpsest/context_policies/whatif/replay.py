@@ -139,7 +139,7 @@ class CounterfactualReplay:
             if step is not None:
                 yield step
 
-    def undecided(self) -> tuple[Decision, ...]:
+    def decisions_after_last_step(self) -> tuple[Decision, ...]:
         """Return the decisions after the newest step."""
         return tuple(self._simulated.new_decisions)
 

@@ -70,7 +70,7 @@ BY_PROGRAM = (
 )
 COMMAND_SENTENCE = "The prompt that a command stands for is not in the recording."
 EDITOR_ALONE = "Requests of the editor model have only this message of the chat."
-TOO_LONG = "An answer is longer than one may be; the rest of it was left out."
+TOO_LONG = "An answer is longer than the limit; the rest of it was left out."
 
 
 class AiderImporter:
@@ -112,6 +112,8 @@ def _text_of(content: bytes) -> str:
 
 @dataclass(slots=True)
 class _AiderAnswer:
+    """The lines of the answer that is being read."""
+
     lines: list[str] = field(default_factory=list)
     size: int = 0
     is_closed: bool = False

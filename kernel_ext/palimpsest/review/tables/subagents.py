@@ -36,7 +36,7 @@ from palimpsest.transcript.values import Usage
 
 ChildrenOf = Callable[[str], Sequence[Timeline]]
 """Returns the timelines of the sessions that a session started."""
-MeasuresOf = Callable[[Timeline], tuple[Ruler, PriceProfile]]
+RulerAndPricesOf = Callable[[Timeline], tuple[Ruler, PriceProfile]]
 """Returns the ruler of a subagent's session, and its prices in the money of the parent session."""
 MAX_LEVELS = 8
 """Maximum levels of subagents that are followed."""
@@ -195,7 +195,7 @@ def _totals(
 
 
 def subagent_runs(
-    timeline: Timeline, children_of: ChildrenOf, ruler: Ruler, measures_of: MeasuresOf
+    timeline: Timeline, children_of: ChildrenOf, ruler: Ruler, measures_of: RulerAndPricesOf
 ) -> tuple[SubagentRun, ...]:
     """Return the subagents of a session; subagents of a subagent come right after it."""
     return tuple(_runs(timeline, children_of, ruler, measures_of, (timeline.session,), None))
@@ -205,7 +205,7 @@ def _runs(
     parent: Timeline,
     children_of: ChildrenOf,
     ruler: Ruler,
-    measures_of: MeasuresOf,
+    measures_of: RulerAndPricesOf,
     ancestors: tuple[str, ...],
     request: int | None,
 ) -> Iterator[SubagentRun]:
