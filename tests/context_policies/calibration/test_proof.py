@@ -194,8 +194,7 @@ def test_a_recording_without_usage_has_no_proof(tmp_path: Path) -> None:
             250,
             "and by its texts it would cost 3,000 units instead of the reported 2,750 units.",
             (
-                "The money of 1 request is 9.1 % above the reported: prompts 500 for 250 tokens,"
-                " uncached input 500 for 250 tokens.",
+                "The money of 1 request is 9.1 % above the reported: prompts 500 for 250 tokens, uncached input 500 for 250 tokens.",
             ),
         ),
     ],
