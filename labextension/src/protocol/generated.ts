@@ -3202,6 +3202,7 @@ export interface Waste {
   cost: number;
   sentence: string;
   link: string;
+  /** Index of the request, from 0. */
   request: number;
   /** Whether the waste is known from reported usage; else it is an estimate. */
   is_fact: boolean;

@@ -32,6 +32,14 @@ export function rowName(
   return `${item + 1} ${name}`;
 }
 
+/** Returns an item's name without the folder that most paths share, or that in which its command runs. */
+export function itemName(view: TimelineView, item: number): string {
+  const label = itemLabel(view, item);
+  const own = view.items.label[item] ?? '';
+  const [shorter = own] = shortLabels(own, commonFolder(view));
+  return own === '' ? label : label.replace(own, () => shorter);
+}
+
 /** Returns forms of a label without the folder that most paths share or in which its command runs, the longest first. */
 function shortLabels(label: string, folder: string): string[] {
   if (!PATH.test(label)) {
