@@ -158,6 +158,9 @@ class ShownVariables:
     """Whether to compute a fingerprint of each variable's contents, to detect changes in place."""
 
 
+WithoutPage = Literal["refuse", "write"]
+"""What becomes of changes of cells where no page shows the notebook, which another editor may have open."""
+
 NAMES_AND_TYPES = ShownVariables()
 
 
@@ -261,6 +264,9 @@ class NotebookChanger(Protocol):
         the run of a stopped cell has the status ``stopped``.
         """
 
+    def was_closed(self, own_path: Path) -> bool:
+        """Return whether a page showed the notebook of this file in this kernel, and none does any more."""
+
 
 class NotebookReader(Protocol):
     """Reads this kernel's record of the user's cells: sources, outputs and errors.
@@ -362,7 +368,8 @@ class ToolContext:
     extra_values: dict[str, Any] = field(default_factory=dict)
     """``model``: ModelInfo; ``bypass_agent_check``: bool; ``environment``: Mapping[str, str];
     ``archive``: RecallArchive; ``notebook_file``: the session's notebook; ``mentioned_cells``: returns the cells that the
-    present prompt names; ``request_number``: returns the number of the request of a message."""
+    present prompt names; ``request_number``: returns the number of the request of a message;
+    ``cells_without_page``: the setting."""
 
     @property
     def environment(self) -> Mapping[str, str]:

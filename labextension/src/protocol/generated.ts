@@ -3411,6 +3411,7 @@ export const PART_TYPES: readonly Part['type'][] = [
 ];
 
 export const PROTOCOL_VERSION = 4 as const;
+export const RUN_KEY = "palimpsest_run" as const;
 export const VIEW_VERSION = 2 as const;
 export const STATE_WORDS = {"truncated": "cut short", "cleared": "cleared", "masked": "masked", "summarised": "replaced by a summary", "offloaded": "moved to a file", "out": "left out", "reverted": "taken back"} as const;
 export const GONE_STATES = ["out", "reverted", "summarised"] as const;

@@ -1,6 +1,7 @@
 """One page is asked to change cells: the one that sent the prompt, else a visible one; and its answer is awaited."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -110,14 +111,14 @@ async def test_a_visible_page_comes_before_a_hidden_one_and_the_one_that_asked_b
 async def test_a_page_that_left_is_not_asked_and_its_notebook_counts_as_closed() -> None:
     pages = ChangingPages(DONE)
     await pages.show("a", book())
-    assert not pages.cells.was_shown("a.ipynb")
+    assert not pages.changes.was_closed(Path("work/a.ipynb"))
     pages.cells.record_leave("a")
 
     with pytest.raises(NoPage, match=r"No open page shows a\.ipynb\. Ask the user to open it"):
         await pages.changes.change("a.ipynb", [CHANGE], None)
     assert pages.asked == []
-    assert pages.cells.was_shown("a.ipynb")
-    assert not pages.cells.was_shown("b.ipynb")
+    assert pages.changes.was_closed(Path("work/a.ipynb"))
+    assert not pages.changes.was_closed(Path("b.ipynb"))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ prompt, if it shows the notebook, then a visible page before a hidden one. A pag
 import asyncio
 import uuid
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from pydantic import BaseModel
 
@@ -17,6 +18,7 @@ from palimpsest.frontends.protocol.connection import (
     ChangeCellsNotice,
     RunCellNotice,
 )
+from palimpsest.tools.notebook.notebook_cells import is_own_notebook
 from palimpsest.tools.tool import Abort, NoPage
 from palimpsest.transcript.context_values.cell_changes import CellChange, CellOrigin, CellResult
 from palimpsest.transcript.context_values.cell_runs import CellRun
@@ -100,6 +102,11 @@ class PageChanges:
         return await self._requested_runs.run(
             cell, source, ask_page, session_id=session_id, abort=abort
         )
+
+    def was_closed(self, own_path: Path) -> bool:
+        """Return whether a page showed the notebook of this file in this kernel, and none does any more."""
+        closed = self._cells.closed_notebooks()
+        return any(is_own_notebook(path, own_path) for path in closed)
 
     def add_answer(self, command: CellsChanged) -> None:
         """Add a page's answer; one that comes too late only shows that the page can answer."""
