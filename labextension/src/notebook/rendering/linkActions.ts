@@ -69,11 +69,15 @@ export function cellReviewActions(
         const [{ ask, call, count } = { call: '', count: 0 }] = ofCall;
         const decisions = ofCall.map(change => decisionOf(change, verdict));
         if (ask === undefined) {
-          const outcome = await target.link?.outcome(
-            'review-cells' as 'reply',
-            { session, call, decisions } as never
+          const outcome = await target.link?.outcome('review-cells', {
+            session,
+            call,
+            decisions
+          });
+          problems.push(
+            outcome?.error ?? '',
+            ...(outcome?.answer?.changes ?? []).map(({ problem }) => problem)
           );
-          problems.push(outcome?.error ?? '');
           continue;
         }
         const reply = replyOf(

@@ -70,7 +70,8 @@ const DEFAULTS = {
   state: 'open',
   by: '',
   reason: '',
-  notebook: ''
+  notebook: '',
+  undone: false
 } as const;
 
 function isMadeChange(value: unknown): value is MadeChange {
