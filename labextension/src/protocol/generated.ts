@@ -1435,15 +1435,6 @@ export interface Problem {
   where: string;
   what: string;
 }
-/** Insert new code cells; nothing is run. */
-export interface InsertCellsNotice {
-  kind: 'insert-cells';
-  /** The page that inserts them, by the ``client`` of its watch; other pages ignore the notice. */
-  client: string;
-  sources: string[];
-  /** The id of the cell below which they are inserted; None for the active cell. */
-  below?: string;
-}
 /** Answer a question about a session, or about a recording in a file; writes nothing. */
 export interface Inspect {
   id: string;
