@@ -5,7 +5,7 @@ It offers what the magic and the panel can do as a Python object (docs/api.md).
 
 import functools
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from palimpsest.app.wiring import App
 from palimpsest.context_policies.summary_size import SUMMARY_TOKENS
@@ -23,6 +23,7 @@ from palimpsest.session.extensions.hooks import HookStatus
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.session.prompts.prompt_checks import PromptWords
 from palimpsest.tools.mcp.servers import McpServerStatus
+from palimpsest.transcript.context_values.cell_changes import CellReview
 from palimpsest.transcript.context_values.decisions import StepRequest
 from palimpsest.transcript.context_values.policies import OwnPolicy, Policy
 from palimpsest.transcript.errors import UserError
@@ -280,6 +281,24 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
             "revert", action="revert", target=name, overwrite=files
         ).revert
         return reverted
+
+    def review_cells(
+        self,
+        answer: Literal["accept", "reject"] | None = None,
+        *,
+        number: int | None = None,
+        reason: str = "",
+    ) -> CellReview:
+        """Accept the changes of cells that the agent made without asking, or take them back in the notebook.
+
+        Without ``answer`` they are only listed; ``number``, from 1, means one of that list; ``reason`` tells the model
+        why. A cell that was changed since is not taken back: its change stays open, with a ``problem``.
+
+        >>> session.review_cells().changes
+        ()
+        """
+        reviewed: CellReview = self.run("review-cells", all=answer, number=number, reason=reason)
+        return reviewed
 
     def unrevert(self, overwrite: Collection[str] = ()) -> RevertPreview:
         """Undo the revert that is in effect.

@@ -147,7 +147,7 @@ class SessionRuns(SessionCalls):
         """Answer a permission question with once, always or reject; the first answer wins.
 
         ``feedback`` tells the model after a reject what to do instead. A ``Reply`` can also set how far
-        an always reaches: ``Reply(answer="always", scope="project")``.
+        an always reaches, ``Reply(answer="always", scope="project")``, and answer single changes of cells by ``cells``.
 
         >>> session.reply("ask_1", "reject", "Use the other file.")
         False
@@ -155,7 +155,11 @@ class SessionRuns(SessionCalls):
         checked_reply = reply_of(reply, feedback)
         if checked_reply.by != "person":  # no page says who else has answered
             return self._live.reply(ask_id, checked_reply)
-        options = {"feedback": checked_reply.feedback, "scope": checked_reply.scope}
+        options = {
+            "feedback": checked_reply.feedback,
+            "scope": checked_reply.scope,
+            "cells": checked_reply.cells,
+        }
         return not self._at_once(
             "reply", ask_id=ask_id, answer=checked_reply.answer, **options
         ).late

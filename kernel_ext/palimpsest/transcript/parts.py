@@ -372,6 +372,8 @@ class NotebookPart(PartBase):
     """Cells that ran and are only named in the text, to save tokens."""
     edits: tuple[NotedEdit, ...] = ()
     """Cells that were edited without being run, and deleted cells, as an open page reported them."""
+    reviews: tuple[str, ...] = ()
+    """Changes of cells by the agent that the user took back, each as its call's id, a colon and its number in the call."""
     kernel: str = ""
     """Id of the kernel that recorded these runs."""
     through: int = 0

@@ -86,6 +86,7 @@ export type Command =
   | ApplyContextEdit
   | UsePolicy
   | Revert
+  | ReviewCells
   | SetMode
   | ListApprovals
   | SetBudget
@@ -157,6 +158,18 @@ export interface AnswerAsk {
   feedback?: string;
   /** The scope of an ``always``; None means the session. */
   scope?: 'session' | 'project';
+  /** Answers about single changes of cells, for which ``answer`` is "once"; None accepts all. */
+  cells?: CellDecision[];
+}
+/** The user's answer about one of the changes of a call that changes cells. */
+export interface CellDecision {
+  /** Number of the change among those of the call, from 0. */
+  index: number;
+  accept: boolean;
+  /** The source that the user accepts, where it is only a part of the change. */
+  source?: string;
+  /** Why the change is rejected, for the model. */
+  reason: string;
 }
 /** Answer the model's questions; the first answer wins. */
 export interface AnswerQuestion {
@@ -620,16 +633,6 @@ export interface CellChange {
     [k: string]: unknown;
   };
 }
-/** The user's answer about one of the changes of a call that changes cells. */
-export interface CellDecision {
-  /** Number of the change among those of the call, from 0. */
-  index: number;
-  accept: boolean;
-  /** The source that the user accepts, where it is only a part of the change. */
-  source?: string;
-  /** Why the change is rejected, for the model. */
-  reason: string;
-}
 /** The place in a session from which a cell's source came. */
 export interface CellOrigin {
   session: string;
@@ -653,6 +656,52 @@ export interface CellResult {
   removed?: {
     [k: string]: unknown;
   };
+}
+/** Changes that a review is about, oldest first. */
+export interface CellReview {
+  changes: ReviewedChange[];
+}
+/** One change of a session's calls, with what became of its review. */
+export interface ReviewedChange {
+  /** Id of the tool call. */
+  call: string;
+  /** Number of the change among those of the call, from 0. */
+  index: number;
+  change: MadeChange;
+  /** Why it could not be taken back, in a sentence; empty where there was none. */
+  problem: string;
+}
+/** A change that is proposed or was made, with what a person said of it. */
+export interface MadeChange {
+  action: 'insert' | 'edit' | 'move' | 'delete';
+  cell: string;
+  kind: 'code' | 'markdown' | 'raw';
+  after?: string;
+  old?: string;
+  new?: string;
+  number?: number;
+  restored?: {
+    [k: string]: unknown;
+  };
+  /** The id of the cell behind which a moved or deleted cell stood before; None for the top. */
+  was_after?: string;
+  /** The deleted cell in the format of a notebook file. */
+  removed?: {
+    [k: string]: unknown;
+  };
+  /**
+   * ``proposed`` while the permission question is open; ``open``: made, and not looked at by a person, who may still
+   * accept it or reject it, upon which it is taken back in the notebook.
+   */
+  state: 'proposed' | 'open' | 'accepted' | 'rejected';
+  /** Who accepted or rejected it: ``person``, ``--yes``, or a rule; empty until then. */
+  by: string;
+  /** Why it was rejected, in the person's words. */
+  reason: string;
+  /** The notebook's path, as the page or the kernel names it. */
+  notebook: string;
+  /** Whether it was made, and is taken back in the notebook. */
+  undone: boolean;
 }
 /** Answer a ``change-cells`` or ``run-cell`` notice; with a problem in any result, nothing was done. */
 export interface CellsChanged {
@@ -1630,36 +1679,6 @@ export interface SettingRow {
   value: string;
   origin: string;
 }
-/** A change that is proposed or was made, with what a person said of it. */
-export interface MadeChange {
-  action: 'insert' | 'edit' | 'move' | 'delete';
-  cell: string;
-  kind: 'code' | 'markdown' | 'raw';
-  after?: string;
-  old?: string;
-  new?: string;
-  number?: number;
-  restored?: {
-    [k: string]: unknown;
-  };
-  /** The id of the cell behind which a moved or deleted cell stood before; None for the top. */
-  was_after?: string;
-  /** The deleted cell in the format of a notebook file. */
-  removed?: {
-    [k: string]: unknown;
-  };
-  /**
-   * ``proposed`` while the permission question is open; ``open``: made, and not looked at by a person, who may still
-   * accept it or reject it, upon which it is taken back in the notebook.
-   */
-  state: 'proposed' | 'open' | 'accepted' | 'rejected';
-  /** Who accepted or rejected it: ``person``, ``--yes``, or a rule; empty until then. */
-  by: string;
-  /** Why it was rejected, in the person's words. */
-  reason: string;
-  /** The notebook's path, as the page or the kernel names it. */
-  notebook: string;
-}
 /**
  * The cache marks of requests, in the order of the prompt: after each the client asked for the prompt to be cached.
  */
@@ -1770,6 +1789,10 @@ export interface NotebookPart {
   omitted: NotedCell[];
   /** Cells that were edited without being run, and deleted cells, as an open page reported them. */
   edits: NotedEdit[];
+  /**
+   * Changes of cells by the agent that the user took back, each as its call's id, a colon and its number in the call.
+   */
+  reviews: string[];
   /** Id of the kernel that recorded these runs. */
   kernel: string;
   /** Serial number of the newest run that was considered; later runs are reported with the next prompt. */
@@ -2686,6 +2709,24 @@ export interface RevertedFile {
   reason?: string;
   diff?: FileDiff;
 }
+/**
+ * Accept changes of cells that were made without asking, or take them back; without decisions list those to look at.
+ */
+export interface ReviewCells {
+  id: string;
+  type: 'review-cells';
+  session?: string;
+  /** The tool call that made the changes; None where ``all`` is about all calls of the session. */
+  call?: string;
+  /** Decisions on single changes of the call. */
+  decisions: CellDecision[];
+  /** What is done with all open changes, of the call or of the session. */
+  all?: 'accept' | 'reject';
+  /** Only the open change with this number in the list, from 1. */
+  number?: number;
+  /** Why all are rejected, for the model. */
+  reason: string;
+}
 /** The ruler: tokens = unseen + factor x the estimator's tokens of the items. */
 export interface RulerView {
   estimator: string;
@@ -3328,6 +3369,7 @@ export interface Answers {
   compact: SessionAnswer;
   context: DrawnText;
   revert: RevertAnswer;
+  'review-cells': CellReview;
   approvals: ListedApprovals;
   choices: Choices;
   extensions: Extensions;

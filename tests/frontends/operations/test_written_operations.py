@@ -16,7 +16,7 @@ from palimpsest.frontends.operations.controls import (
     TrustSession,
 )
 from palimpsest.frontends.operations.extensions import ListExtensions
-from palimpsest.frontends.operations.reverts import Revert
+from palimpsest.frontends.operations.reverts import Revert, ReviewCells
 from palimpsest.frontends.operations.sessions import (
     Archive,
     Delete,
@@ -49,6 +49,11 @@ PIECE = "4udZJUxVtt"
         ("sessions a --archived --page 3", ListSessions(words="a", archived=True, number=3, limit=30)),
         (f"open {SESSION}", OpenSession(session=SESSION)),
         ("use ses_ffe5", OpenSession(session="ses_ffe5")),
+        ("review", ReviewCells()),
+        ("review accept", ReviewCells(all="accept")),
+        ("review accept 2", ReviewCells(all="accept", number=2)),
+        ("review reject all 'not this way'", ReviewCells(all="reject", reason="not this way")),
+        ('review reject 3 "no"', ReviewCells(all="reject", number=3, reason="no")),
         ("title", Retitle()),
         ("title Penguins  by island", Retitle(title="Penguins  by island")),
         ("archive", Archive()),
@@ -117,6 +122,8 @@ def test_a_line_is_read_as_an_operation(line: str, operation: Operation) -> None
         "delete the last row of the table",
         "open the file penguins.csv",
         "archive old files",
+        "review my code",
+        "review reject the null hypothesis",
         "fork the repository into two",
         "children in the data frame",
         "storage of the data",

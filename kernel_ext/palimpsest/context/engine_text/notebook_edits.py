@@ -13,6 +13,8 @@ from palimpsest.transcript.context_values.page_cells import PageCell, PageNotebo
 from palimpsest.transcript.parts import NotedEdit
 
 DELETED_MARK = "deleted"
+OWN_CHANGE = -1
+"""The serial number in a noted edit that the agent made itself, and so knows of, whatever run it belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,9 @@ def _edit(
         return None
     serial = run.serial if run is not None else 0
     mark = "" if run is not None and same_source(source, run.source) else source_hash(source)
-    if noted_before is not None and noted_before.serial == serial:
+    if noted_before is not None and noted_before.serial in (serial, OWN_CHANGE):
+        if noted_before.serial == OWN_CHANGE and noted_before.mark == source_hash(source):
+            return None
         known_mark = DELETED_MARK if noted_before.state == "deleted" else noted_before.mark
     elif run is not None:
         known_mark = ""
@@ -105,7 +109,7 @@ def _deletion(cell_id: str, run: CellRun | None, noted_before: NotedEdit | None)
     if (
         noted_before is not None
         and noted_before.state == "deleted"
-        and noted_before.serial == serial
+        and noted_before.serial in (serial, OWN_CHANGE)
     ):
         return None
     number = run.number if run is not None else None

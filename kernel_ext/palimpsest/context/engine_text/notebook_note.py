@@ -47,6 +47,7 @@ IS_DATA = (
 NOTE_HEADING = f"What the user ran in the notebook since your last turn. {IS_DATA}"
 ERRORS_ONLY = " Only cells that failed are told."
 LATER_HEADING = "What came out later of cells that you were told of:"
+REJECTED_HEADING = "Changes of cells that you made without asking: the user looked at them and took these back in the notebook:"
 NOTHING_RAN = f"What the user changed in the notebook since your last turn; nothing ran. {IS_DATA}"
 EDITED = "Edited in the notebook and not run since, with the source that they hold now:"
 DELETED_HEADING = "Deleted from the notebook (what they defined may still be there):"
@@ -110,17 +111,18 @@ def notebook_note(
     clean: Callable[[str], str] = str,
     make_readable: Callable[[str], str] = str,
     edits: Sequence[CellEdit] = (),
+    rejections: Sequence[str] = (),
 ) -> NotebookNote | None:
     """Return the note about these runs, oldest first; None where there is nothing to note.
 
     ``runs`` ended since the last turn; ``later_runs`` were noted before and printed more since. Runs that are
-    hidden, or that prompt the agent, are left out; ``edits`` appear only at the detail ``all``. ``count``
-    returns the tokens of a text.
+    hidden, or that prompt the agent, are left out; ``edits`` appear only at the detail ``all``. ``rejections``
+    are lines about the agent's own changes that the user took back. ``count`` returns the tokens of a text.
     """
     new_runs = [run for run in runs if _belongs_in_note(run, limits.detail)]
     later_cells = [run for run in later_runs if _belongs_in_note(run, limits.detail)]
     edits = edits if limits.detail == "all" else ()
-    if not new_runs and not later_cells and not edits:
+    if not new_runs and not later_cells and not edits and not rejections:
         return None
     writer = _NoteBuilder(limits, count, clean, make_readable)
     tokens_left = limits.tokens
@@ -148,6 +150,8 @@ def notebook_note(
         lines += [LATER_HEADING, *(writer.text_by_run[run.serial] for run in shown_later)]
     if omitted:
         lines.append(f"Not shown here: {_name_cells(omitted)}. The notebook tool reads them.")
+    if rejections:
+        lines += [REJECTED_HEADING, *(as_data(line, clean) for line in rejections)]
     lines += [*_edits(edits, tokens_left, writer), "</notebook>"]
     return NotebookNote(
         text="\n".join(lines),

@@ -1,6 +1,7 @@
-"""Operations on reverts: revert a prompt with its files, undo that, make it final, show changes in files."""
+"""Operations that take back what the agent did: revert a prompt with its files, undo that, and review changes of cells."""
 
 import re
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from pydantic import Field
@@ -11,12 +12,14 @@ from palimpsest.frontends.operation_base.operation import (
     OperationContext,
     RestParser,
 )
-from palimpsest.frontends.operation_text.command_output import CommandOutput
+from palimpsest.frontends.operation_text.cell_review_text import cell_review_text
+from palimpsest.frontends.operation_text.command_output import CommandOutput, OutputLines
 from palimpsest.frontends.operation_text.revert_text import cleaned_text, diff_text, revert_text
 from palimpsest.session.revert.operations import Reverts
-from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.context_values.cell_changes import CellReview, ReviewedChange
+from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.session_record.reverts import FileDiff, RevertPreview
-from palimpsest.transcript.values import Value
+from palimpsest.transcript.values import CellDecision, Value
 
 ALL_FILES = "all"
 FLAGS = {"revert": ("--preview", "--overwrite"), "unrevert": ("--overwrite",)}
@@ -125,3 +128,77 @@ class Revert(Operation):
         if answer.diffs is not None:
             return diff_text(answer.diffs, self.target)
         return cleaned_text(answer.removed or 0)
+
+
+_REVIEW = re.compile(
+    r"(?P<answer>accept|reject)(?:\s+(?:all|(?P<number>\d{1,6})))?(?:\s+(?P<quote>[\"'])(?P<reason>.*)(?P=quote))?"
+)
+
+
+def _parse_review(argument_text: str) -> dict[str, Any] | None:
+    """Parse ``[accept|reject [NUMBER|all] ["WHY"]]``; None where the line is a prompt."""
+    if not argument_text:
+        return {}
+    match = _REVIEW.fullmatch(argument_text)
+    if match is None:
+        return None
+    number = match["number"]
+    return {
+        "all": match["answer"],
+        "number": int(number) if number is not None else None,
+        "reason": match["reason"] or "",
+    }
+
+
+class ReviewCells(Operation):
+    """Accept changes of cells that were made without asking, or take them back; without decisions list those to look at."""
+
+    type: Literal["review-cells"] = "review-cells"
+    session: str | None = None
+    call: str | None = Field(default=None, max_length=20_000)
+    """The tool call that made the changes; None where ``all`` is about all calls of the session."""
+    decisions: tuple[CellDecision, ...] = ()
+    """Decisions on single changes of the call."""
+    all: Literal["accept", "reject"] | None = None
+    """What is done with all open changes, of the call or of the session."""
+    number: int | None = Field(default=None, ge=1)
+    """Only the open change with this number in the list, from 1."""
+    reason: str = ""
+    """Why all are rejected, for the model."""
+    forms = (
+        Form(
+            "review",
+            'changes of cells to look at: %agent review, review accept [NUMBER], review reject [NUMBER] ["WHY"]',
+            parse_rest=_parse_review,
+            keywords=("accept", "reject"),
+        ),
+    )
+
+    async def run(self, context: OperationContext) -> CellReview:
+        session = await context.find(self.session)
+        if self.all is None and not self.decisions:
+            return session.open_cell_changes()
+        if self.all is None:
+            if self.call is None:
+                raise UserError("Name the call whose changes are meant: call is missing.")
+            return await session.review_cells({self.call: self.decisions})
+        decisions: dict[str, list[CellDecision]] = {}
+        for reviewed in self._chosen(session.open_cell_changes()):
+            decision = CellDecision(
+                index=reviewed.index, accept=self.all == "accept", reason=self.reason
+            )
+            decisions.setdefault(reviewed.call, []).append(decision)
+        return await session.review_cells(decisions)
+
+    def _chosen(self, review: CellReview) -> Sequence[ReviewedChange]:
+        """Return the open changes that are meant; raises NotFound for a number that no change has."""
+        if self.number is not None:
+            if self.number > len(review.changes):
+                raise NotFound(
+                    f"There is no change {self.number}: {len(review.changes)} wait to be looked at. %agent review lists them."
+                )
+            return review.changes[self.number - 1 : self.number]
+        return [change for change in review.changes if self.call in (None, change.call)]
+
+    def output(self, answer: CellReview) -> OutputLines:
+        return cell_review_text(answer, is_list=self.all is None and not self.decisions)

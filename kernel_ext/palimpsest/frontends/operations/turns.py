@@ -19,7 +19,7 @@ from palimpsest.frontends.operation_base.operation import (
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions, TurnToRetry
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.messages import Origin
-from palimpsest.transcript.values import Reply
+from palimpsest.transcript.values import CellDecision, Reply
 
 STOPPED, NOTHING_RAN = "Stopped.", "Nothing was running."
 
@@ -249,10 +249,14 @@ class AnswerAsk(Operation):
     feedback: str | None = None
     scope: Literal["session", "project"] | None = None
     """The scope of an ``always``; None means the session."""
+    cells: tuple[CellDecision, ...] | None = None
+    """Answers about single changes of cells, for which ``answer`` is "once"; None accepts all."""
 
     async def run(self, context: OperationContext) -> Done:
         session = await context.find(self.session)
-        reply = Reply(answer=self.answer, feedback=self.feedback, scope=self.scope)
+        reply = Reply(
+            answer=self.answer, feedback=self.feedback, scope=self.scope, cells=self.cells
+        )
         return Done(late=not session.reply(self.ask_id, reply))
 
 

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,6 +34,7 @@ from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.lease import LeaseFile, is_dead
 from palimpsest.store.session_state.state import State
+from palimpsest.transcript.context_values.cell_changes import CellReview
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
@@ -41,7 +42,7 @@ from palimpsest.transcript.errors import NotFound, SessionHeld
 from palimpsest.transcript.messages import Messages, Origin
 from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.session_record.events import Record, StepRequested
-from palimpsest.transcript.values import Density, Reply
+from palimpsest.transcript.values import CellDecision, Density, Reply
 
 LOG = logging.getLogger(__name__)
 
@@ -214,6 +215,14 @@ class FollowedSession:
     def edit_context(self, action: ContextEditAction, name: str = "") -> ContextEdit:
         """Pin, exclude or restore, if the other kernel has released the session."""
         return self._live_session_now().edit_context(action, name)
+
+    def open_cell_changes(self) -> CellReview:
+        """Return the changes of cells that nobody looked at yet; none while another kernel may look at them."""
+        return self._taken_over.open_cell_changes() if self._taken_over else CellReview()
+
+    async def review_cells(self, decisions: Mapping[str, Sequence[CellDecision]]) -> CellReview:
+        """Accept changes of cells or take them back, if the other kernel has released the session."""
+        return await (await self._live_session()).review_cells(decisions)
 
     def cancel(self, reason: str = "Stopped.") -> bool:
         """Stop what runs in this kernel; another kernel's turn is not stopped from here."""

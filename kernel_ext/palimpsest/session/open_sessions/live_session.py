@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
@@ -54,6 +54,7 @@ from palimpsest.session.prompts.prompt_expansion import Expander
 from palimpsest.session.prompts.repeated_prompt import repeated_prompt
 from palimpsest.session.records.message_pages import message_page
 from palimpsest.session.records.recall_archive import SessionArchive
+from palimpsest.session.revert.cell_reviews import CellReviews
 from palimpsest.session.revert.operations import live_reverts
 from palimpsest.session.runs.left_running_calls import LeftRunningCalls
 from palimpsest.session.runs.runner import Runner
@@ -72,6 +73,7 @@ from palimpsest.store.log.journal import Journal
 from palimpsest.store.session_state.state import State
 from palimpsest.tools.tool import Abort, PythonRunner
 from palimpsest.tools.workflow.question import Interview
+from palimpsest.transcript.context_values.cell_changes import CellReview
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
@@ -86,7 +88,7 @@ from palimpsest.transcript.session_record.events import (
     SessionUpdated,
 )
 from palimpsest.transcript.session_record.sessions import Budget, standing_revert
-from palimpsest.transcript.values import ModelInfo
+from palimpsest.transcript.values import CellDecision, ModelInfo
 
 T = TypeVar("T")
 
@@ -173,6 +175,7 @@ class LiveSession:
         self.reverts = live_reverts(
             services, journal, self.log, lambda: self.runner.is_busy, self._own_notebook
         )
+        self.cell_reviews = CellReviews(services, self.log, self._notebook_file)
         self.auto_share = AutoShare(services, journal, self.log, loop)
         self.turn_summaries = TurnSummaries(
             services, self.log, self.spending_limit.is_affordable, self.auto_share.refresh
@@ -353,6 +356,14 @@ class LiveSession:
         count = self._services.models.count(self.policy().estimator)
         new_id = functools.partial(self._services.ids.new, "dec")
         return journal_context_edit(self.journal, new_id, count, action, name)
+
+    def open_cell_changes(self) -> CellReview:
+        """Return the changes of cells that nobody looked at yet, oldest first."""
+        return self.cell_reviews.open_changes()
+
+    async def review_cells(self, decisions: Mapping[str, Sequence[CellDecision]]) -> CellReview:
+        """Accept changes of cells, or take them back in the notebook, by the ids of their calls; returns them as they are now."""
+        return await self.cell_reviews.review(decisions)
 
     def cancel(self, reason: str = "Stopped.") -> bool:
         """Stop the running turn and withdraw the prompts in the inbox; returns whether there was anything."""
@@ -579,6 +590,7 @@ class LiveSession:
                 "notebook_file": self._notebook_file(),
                 "mentioned_cells": lambda: mentioned_cells(self.log.state.messages()),
                 "request_number": self._request_number,
+                "cells_without_page": services.kernel.cells_without_page,
                 "archive": self.archive,
                 "interview": self.interview,
                 "subagent_runner": services.sessions.child_sessions.runner(self, run),

@@ -19,6 +19,7 @@ from palimpsest.context.engine_text.notebook_note import (
 )
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.interfaces.services import Services
+from palimpsest.session.turn_setup.own_cell_changes import own_edits, rejections_of
 from palimpsest.store.blobs.blob_storage import keep_attachment
 from palimpsest.tools.calls.images import fit_image
 from palimpsest.tools.web.html_tokens import markup_text
@@ -36,6 +37,7 @@ from palimpsest.transcript.parts import (
     NotedEdit,
     Part,
     ResourceSource,
+    ToolPart,
 )
 from palimpsest.transcript.session_record.events import PartUpdated
 from palimpsest.transcript.values import ModelInfo
@@ -56,7 +58,9 @@ class _NotedRuns:
     cells: dict[int, NotedCell]
     """The cell in the newest note about each run, by the run's serial number."""
     edits: dict[str, NotedEdit]
-    """The newest noted edit of each cell, by its id."""
+    """The newest noted edit of each cell, by its id; also those that the agent made itself."""
+    reviews: frozenset[str]
+    """The changes of cells that the user took back and that a note told, as in ``NotebookPart.reviews``."""
 
 
 class NotebookUpdates:
@@ -101,6 +105,8 @@ class NotebookUpdates:
             for run in recorded_cells
             if run.serial > noted_state.last_serial
             and run.serial not in noted_state.cells
+            # The output of this session's own call has told it.
+            and run.requested_by != user.session_id
             and _has_ended(run, user)
         ]
         later_runs = [
@@ -109,6 +115,7 @@ class NotebookUpdates:
             if run.serial in noted_state.cells
             and run.version > noted_state.cells[run.serial].version
         ]
+        rejections = self._untold_rejections(noted_state.reviews)
         note = notebook_note(
             new_runs,
             later_runs,
@@ -117,11 +124,12 @@ class NotebookUpdates:
             self._services.secrets.clean,
             markup_text,
             edits,
+            tuple(rejections.values()),
         )
         if note is not None:
             hidden = sum(bool(run.hidden) for run in new_runs)
             through = max([noted_state.last_serial, *(run.serial for run in new_runs)])
-            parts = self._parts(user, note, hidden, through, policy)
+            parts = self._parts(user, note, hidden, through, policy, tuple(rejections))
             self._log.append(*(PartUpdated(part=part) for part in parts))
 
     async def _pages(self, user: UserMessage) -> Sequence[PageNotebook] | None:
@@ -160,16 +168,33 @@ class NotebookUpdates:
         newest_message = self._log.state.newest_message()
         cells: dict[int, NotedCell] = {}
         edits: dict[str, NotedEdit] = {}
-        for message in self._log.state.messages_with_part("notebook"):
+        reviews: set[str] = set()
+        for message in self._log.state.messages():
             for part in message.parts:
-                if not isinstance(part, NotebookPart) or part.kernel != kernel:
+                if isinstance(part, ToolPart):
+                    edits |= own_edits(part)
+                if not isinstance(part, NotebookPart):
+                    continue
+                reviews.update(part.reviews)
+                if part.kernel != kernel:
                     continue
                 if part.about == "runs":
                     through_serial = max(through_serial, part.through)
                     edits |= {edit.cell_id: edit for edit in part.edits}
                 if part.about == "runs" or message is newest_message:
                     cells |= {cell.serial: cell for cell in part.cells}
-        return _NotedRuns(through_serial, cells, edits)
+        return _NotedRuns(through_serial, cells, edits, frozenset(reviews))
+
+    def _untold_rejections(self, told: frozenset[str]) -> dict[str, str]:
+        """Return lines about changes that the user took back and that no note tells yet, by their names."""
+        return {
+            name: line
+            for message in self._log.state.messages()
+            for part in message.parts
+            if isinstance(part, ToolPart)
+            for name, line in rejections_of(part).items()
+            if name not in told
+        }
 
     def _parts(
         self,
@@ -178,6 +203,7 @@ class NotebookUpdates:
         hidden_count: int,
         through_serial: int,
         policy: Policy,
+        reviews: tuple[str, ...],
     ) -> list[Part]:
         reader = self._services.kernel.notebook
         parts: list[Part] = [
@@ -187,6 +213,7 @@ class NotebookUpdates:
                 cells=note.cells,
                 omitted=note.omitted_cells,
                 edits=note.edits,
+                reviews=reviews,
                 kernel=reader.kernel if reader is not None else "",
                 through=through_serial,
                 hidden=hidden_count,

@@ -5,9 +5,8 @@ sources that the model saw. Where the changes go is the session's own notebook; 
 metadata keep the changes with what a person said of each, which pages draw and ``review-cells`` reads.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +19,11 @@ from palimpsest.tools.notebook.change_text import (
     change_title,
     changes_difference,
 )
-from palimpsest.tools.notebook.notebook_cells import (
-    KnownCells,
-    cells_of_pages,
-    find_cell,
-    is_own_notebook,
-)
-from palimpsest.tools.notebook.notebook_tool import PAGE_SECONDS, output_images, output_section
+from palimpsest.tools.notebook.notebook_tool import output_images, output_section
+from palimpsest.tools.notebook.own_notebook import OwnNotebook, own_notebook
 from palimpsest.tools.notebook.planned_changes import (
     MAX_CHANGES,
     ChangePlanner,
-    NotebookCell,
     PlannedChanges,
     PlannedRun,
     RequestedChange,
@@ -38,7 +31,7 @@ from palimpsest.tools.notebook.planned_changes import (
 )
 from palimpsest.tools.notebook.seen_sources import seen_sources
 from palimpsest.tools.permission_rules.ipython_shell import shell_commands
-from palimpsest.tools.tool import NoPage, NotebookChanger, NotebookReader, ToolContext, ToolOutcome
+from palimpsest.tools.tool import CellNotRun, NotebookReader, ToolContext, ToolOutcome
 from palimpsest.transcript.context_values.cell_changes import (
     CELLS_KEY,
     CellChange,
@@ -48,18 +41,11 @@ from palimpsest.transcript.context_values.cell_changes import (
 )
 from palimpsest.transcript.context_values.cell_runs import CellRun
 from palimpsest.transcript.context_values.cell_sources import SEEN_KEY, source_hash
-from palimpsest.transcript.context_values.page_cells import CellsWanted, PageCell, PageNotebook
-from palimpsest.transcript.errors import Aborted, NotFound, PermissionDenied, UserError
+from palimpsest.transcript.errors import Aborted, PermissionDenied, UserError
 from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.values import Reply
 
-NO_NOTEBOOK = (
-    "No open page shows the user's notebook, so its cells cannot be changed. Ask the user to open it in JupyterLab, or give "
-    "the cells in your answer."
-)
-OTHER_NOTEBOOK = "Cell {name!r} belongs to {notebook}. You may change cells of {own} only."
-NOT_IN_NOTEBOOK = "Cell {name!r} ran in this kernel, but it is not in {own} any more."
 WILDCARDS = frozenset("*?[")
 
 
@@ -71,31 +57,6 @@ class CellsArguments(BaseModel):
         max_length=MAX_CHANGES,
         description="Made in this order, all or none; runs come last.",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _OwnNotebook:
-    """The session's notebook, as it is now."""
-
-    path: str
-    cells: tuple[NotebookCell, ...]
-    known: KnownCells
-    """The visible cells of all notebooks of this kernel, for finding one by its number."""
-    change: Callable[[Sequence[CellChange], CellOrigin | None], Any]
-    changer: NotebookChanger
-
-    def cell_id(self, name: str) -> str:
-        """Return the id of a visible cell of this notebook; raises NotFound."""
-        own = tuple(
-            cell for cell in self.known.cells if cell.is_on_page and cell.notebook == self.path
-        )
-        try:
-            found = find_cell(replace(self.known, cells=own), name)
-        except NotFound:
-            other = find_cell(self.known, name)
-            text = OTHER_NOTEBOOK if other.is_on_page else NOT_IN_NOTEBOOK
-            raise NotFound(text.format(name=name, notebook=other.notebook, own=self.path)) from None
-        return str(found.run.cell_id)
 
 
 class CellsTool:
@@ -119,7 +80,15 @@ class CellsTool:
             raise UserError("There is no notebook here. Give the user the cells in your answer.")
         # Refusals show sources, so whoever may not read cells may not change them either.
         await context.ask("notebook", ["*"], title="Read the cells of the notebook")
-        notebook = await _own_notebook(context, reader, reader.changer)
+        file = context.extra_values.get("notebook_file")
+        notebook = await own_notebook(
+            reader,
+            reader.changer,
+            file if isinstance(file, Path) else None,
+            context.session_id,
+            context.root,
+            context.extra_values.get("cells_without_page", "refuse"),
+        )
         plan = _plan(arguments.changes, notebook, context, reader)
         title = change_title(notebook.path, plan.changes, plan.runs)
         diff = changes_difference(notebook.path, plan.changes, plan.runs, plan.labels)
@@ -138,62 +107,14 @@ class CellsTool:
             metadata["diff"] = limited_diff(diff)
         if runs.has_failed:
             metadata["failed"] = True
+        if runs.seen:
+            metadata[SEEN_KEY] = dict(runs.seen)
         return ToolOutcome(title, context.scrubber()(output), metadata, runs.images)
-
-
-async def _own_notebook(
-    context: ToolContext, reader: NotebookReader, changer: NotebookChanger
-) -> _OwnNotebook:
-    """Return the session's notebook as a page shows it; raises UserError where none does."""
-    file = context.extra_values.get("notebook_file")
-    own_path = file if isinstance(file, Path) else None
-    pages = await reader.page(CellsWanted(), PAGE_SECONDS) or ()
-    own = [page for page in pages if is_own_notebook(page, own_path)]
-    if not own and own_path is None and len(pages) == 1:
-        own = list(pages)
-    if not own:
-        raise NoPage(NO_NOTEBOOK)
-    known = cells_of_pages(pages, reader.recorded_runs(), own_path)
-    visible = {
-        cell.run.cell_id for cell in known.cells if cell.is_on_page and cell.notebook == own[0].path
-    }
-    cells = [
-        NotebookCell(
-            cell.id,
-            _kind(cell),
-            await _source(cell, own[0], reader) if cell.id in visible else "",
-            cell.number,
-            is_hidden=cell.id not in visible,
-        )
-        for cell in own[0].cells
-    ]
-    return _OwnNotebook(
-        own[0].path,
-        tuple(cells),
-        known,
-        partial(changer.change, own[0].path, session_id=context.session_id),
-        changer,
-    )
-
-
-def _kind(cell: PageCell) -> Any:
-    return cell.kind if cell.kind in ("markdown", "raw") else "code"
-
-
-async def _source(cell: PageCell, page: PageNotebook, reader: NotebookReader) -> str:
-    """Return a cell's source; of a notebook that is too large to be sent whole, the page is asked for each."""
-    if cell.source is not None:
-        return cell.source
-    for notebook in await reader.page(CellsWanted(cell.id), PAGE_SECONDS) or ():
-        for entry in notebook.cells:
-            if notebook.path == page.path and entry.id == cell.id and entry.source is not None:
-                return entry.source
-    return ""
 
 
 def _plan(
     requested: Sequence[RequestedChange],
-    notebook: _OwnNotebook,
+    notebook: OwnNotebook,
     context: ToolContext,
     reader: NotebookReader,
 ) -> PlannedChanges:
@@ -260,7 +181,7 @@ async def _ask_permission(
 
 
 async def _make_changes(
-    context: ToolContext, notebook: _OwnNotebook, decided: DecidedChanges
+    context: ToolContext, notebook: OwnNotebook, decided: DecidedChanges
 ) -> tuple[MadeChange, ...]:
     """Have the accepted changes made, and return them with what the page says; raises UserError where it made none."""
     changes = decided.accepted
@@ -374,27 +295,28 @@ class _RunOutcome:
     sections: tuple[str, ...] = ()
     images: tuple[Attachment, ...] = ()
     has_failed: bool = False
+    seen: Mapping[str, str] = field(default_factory=dict)
+    """Hashes of sources that it shows, by cell id."""
 
 
 async def _run_cells(
-    context: ToolContext, notebook: _OwnNotebook, runs: Sequence[PlannedRun]
+    context: ToolContext, notebook: OwnNotebook, runs: Sequence[PlannedRun]
 ) -> _RunOutcome:
     """Run cells one after the other, until one fails, as a person's Run All does."""
     sections: list[str] = []
     images: list[Attachment] = []
+    seen: dict[str, str] = {}
     for index, run in enumerate(runs):
         try:
-            recorded = await notebook.changer.run(
-                notebook.path,
-                run.cell,
-                run.source,
-                abort=context.abort,
-                session_id=context.session_id,
-            )
+            recorded = await notebook.run(run.cell, run.source, context.abort)
         except (UserError, Aborted) as error:
             if isinstance(error, Aborted) and not sections:
                 raise
             sections.append(f"{run.label} was not run: {error}")
+            source = error.result.source if isinstance(error, CellNotRun) else None
+            if source is not None:
+                sections.append(f"{run.label} holds now:\n{source}")
+                seen[run.cell] = source_hash(source)
             has_failed = True
         else:
             sections.append(_run_text(run, recorded))
@@ -404,7 +326,7 @@ async def _run_cells(
             rest = [later.label for later in runs[index + 1 :]]
             if rest:
                 sections.append(f"Not run, since a cell before failed: {', '.join(rest)}.")
-            return _RunOutcome(tuple(sections), tuple(images), has_failed=True)
+            return _RunOutcome(tuple(sections), tuple(images), has_failed=True, seen=seen)
     return _RunOutcome(tuple(sections), tuple(images))
 
 

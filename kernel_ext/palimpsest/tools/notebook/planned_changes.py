@@ -70,6 +70,11 @@ class NotebookCell:
         """The cell's name for people and for the model."""
         return f"cell [{self.number}]" if self.number is not None else f"cell {self.id}"
 
+    @property
+    def full_label(self) -> str:
+        """The cell's name with its id."""
+        return self.label if self.number is None else f"{self.label} id={self.id}"
+
 
 @dataclass(frozen=True, slots=True)
 class PlannedRun:
@@ -389,17 +394,15 @@ class ChangePlanner:
             seen = self.seen.get(cell.id)
             seen_text = seen.text() if seen is not None else None
             if seen is None:
-                sections.append(
-                    f"{cell.label} id={cell.id}, which you have not read:\n{cell.source}"
-                )
+                sections.append(f"{cell.full_label}, which you have not read:\n{cell.source}")
             elif seen_text is None:
                 sections.append(
-                    f"{cell.label} id={cell.id} is another than you saw. It holds now:\n{cell.source}"
+                    f"{cell.full_label} is another than you saw. It holds now:\n{cell.source}"
                 )
             else:
                 changed = unified_difference(f"{seen_text}\n", f"{cell.source}\n", cell.label)
                 sections.append(
-                    f"{cell.label} id={cell.id}, from what you saw to what it holds now:\n{changed}"
+                    f"{cell.full_label}, from what you saw to what it holds now:\n{changed}"
                 )
         marks = {cell.id: source_hash(cell.source) for cell in self._unseen.values()}
         heading = (

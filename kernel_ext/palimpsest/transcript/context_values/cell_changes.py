@@ -85,6 +85,26 @@ class MadeChange(CellChange):
     """Why it was rejected, in the person's words."""
     notebook: str = ""
     """The notebook's path, as the page or the kernel names it."""
+    undone: bool = False
+    """Whether it was made, and is taken back in the notebook."""
+
+
+class ReviewedChange(Value):
+    """One change of a session's calls, with what became of its review."""
+
+    call: str
+    """Id of the tool call."""
+    index: int
+    """Number of the change among those of the call, from 0."""
+    change: MadeChange
+    problem: str = ""
+    """Why it could not be taken back, in a sentence; empty where there was none."""
+
+
+class CellReview(Value):
+    """Changes that a review is about, oldest first."""
+
+    changes: tuple[ReviewedChange, ...] = ()
 
 
 def taken_back(changes: Iterable[MadeChange]) -> tuple[CellChange, ...]:

@@ -1,0 +1,225 @@
+"""Review changes of cells that were made without asking: accept them, or take them back in the notebook.
+
+Border: on the engine's loop, one review at a time. A rejected change is taken back by the way by which it was made, and only
+where the cell is as the change left it; what a person said is journaled in the metadata of the call's part.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from palimpsest.processor.session_log import SessionLog
+from palimpsest.session.interfaces.services import Services
+from palimpsest.tools.notebook.own_notebook import OwnNotebook, own_notebook
+from palimpsest.tools.notebook.seen_sources import changes_of_call
+from palimpsest.tools.tool import NoPage
+from palimpsest.transcript.context_values.cell_changes import (
+    CELLS_KEY,
+    CellChange,
+    CellOrigin,
+    CellResult,
+    CellReview,
+    MadeChange,
+    ReviewedChange,
+    taken_back,
+)
+from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.parts import ToolPart, ToolPending, ToolRunning
+from palimpsest.transcript.redaction.secret_patterns import REDACTED
+from palimpsest.transcript.session_record.events import PartUpdated
+from palimpsest.transcript.values import CellDecision
+
+UNKNOWN_CALL = "There is no call {call!r} in this session that changed cells. %agent review lists those to look at."
+UNKNOWN_CHANGE = (
+    "The call made {count} changes, so there is no change {index}; they are numbered from 0."
+)
+STILL_RUNS = "The call still works. Accept or reject its changes when it has ended."
+TAKEN_BACK_ALREADY = "It was rejected already."
+CHANGED_SINCE = "{label} was changed since, so it was not taken back. Undo the later change first, or edit the cell by hand."
+GONE = "{label} is not in the notebook any more, so nothing was taken back."
+LOCKED = "{label} is locked by its metadata, so it was not taken back. Unlock it, and reject again."
+KEPT_SECRET = "{label} held a key or password, which the session does not keep, so it was not taken back. Use the notebook's undo."
+NOT_OPEN = "No open page shows the notebook, so nothing was taken back. Open it in JupyterLab, and reject again."
+NO_KERNEL = (
+    "There is no notebook here, so nothing can be taken back. Open the session in its notebook."
+)
+
+
+@dataclass(slots=True)
+class _Item:
+    """A change that is being reviewed."""
+
+    part: ToolPart
+    index: int
+    change: MadeChange
+    decision: CellDecision
+    problem: str = ""
+
+    @property
+    def label(self) -> str:
+        number = self.change.number
+        return f"Cell [{number}]" if number is not None else f"Cell {self.change.cell}"
+
+    def as_reviewed(self) -> ReviewedChange:
+        return ReviewedChange(
+            call=self.part.call_id, index=self.index, change=self.change, problem=self.problem
+        )
+
+
+@dataclass(eq=False)
+class CellReviews:
+    """The reviews of one session's changes of cells."""
+
+    _services: Services
+    _log: SessionLog
+    _own_path: Callable[[], Path | None]
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def open_changes(self) -> CellReview:
+        """Return the changes that nobody looked at yet, oldest first; from any thread."""
+        return CellReview(
+            changes=tuple(
+                ReviewedChange(call=part.call_id, index=index, change=change)
+                for part in self._parts()
+                for index, change in enumerate(changes_of_call(part))
+                if change.state == "open"
+            )
+        )
+
+    async def review(self, decisions: Mapping[str, Sequence[CellDecision]]) -> CellReview:
+        """Accept and reject changes, by the ids of their calls; returns them as they are now.
+
+        A change that cannot be taken back stays as it is, with a problem. Raises NotFound and UserError where nothing was
+        done at all.
+        """
+        async with self._lock:
+            items = self._items(decisions)
+            await self._take_back(
+                [item for item in items if not item.decision.accept and not item.problem]
+            )
+            await self._shorten([item for item in items if item.decision.accept])
+            for item in items:
+                _settle(item)
+            self._journal(items)
+            return CellReview(changes=tuple(item.as_reviewed() for item in items))
+
+    def _parts(self) -> list[ToolPart]:
+        return [
+            part
+            for message in self._log.state.messages()
+            for part in message.parts
+            if isinstance(part, ToolPart) and changes_of_call(part)
+        ]
+
+    def _items(self, decisions: Mapping[str, Sequence[CellDecision]]) -> list[_Item]:
+        parts = {part.call_id: part for part in self._parts()}
+        items: list[_Item] = []
+        for call in parts:
+            given = sorted(decisions.get(call, ()), key=lambda decision: decision.index)
+            items += [_checked_item(parts[call], decision) for decision in given]
+        for call in decisions:
+            if call not in parts:
+                raise NotFound(UNKNOWN_CALL.format(call=call))
+        return items
+
+    async def _notebook(self) -> OwnNotebook:
+        reader = self._services.kernel.notebook
+        if reader is None or reader.changer is None:
+            raise UserError(NO_KERNEL)
+        try:
+            return await own_notebook(
+                reader,
+                reader.changer,
+                self._own_path(),
+                self._log.session_id,
+                self._services.root,
+                self._services.kernel.cells_without_page,
+            )
+        except NoPage:
+            raise UserError(NOT_OPEN) from None
+
+    async def _take_back(self, items: Sequence[_Item]) -> None:
+        """Take changes back in the notebook, as one step; those that cannot be get a problem, and the others go on."""
+        remaining = list(items)
+        notebook = await self._notebook() if remaining else None
+        while remaining and notebook is not None:
+            inverse = taken_back(item.change for item in remaining)
+            results = await notebook.change(inverse, None)
+            by_item = list(zip(reversed(remaining), results, strict=True))
+            if all(result.problem is None for _, result in by_item):
+                return
+            for item, result in by_item:
+                item.problem = _problem(item, result)
+            remaining = [item for item in remaining if not item.problem]
+
+    async def _shorten(self, items: Sequence[_Item]) -> None:
+        """Put the source that the person accepts into cells of which only a part is accepted."""
+        for item in items:
+            source, change = item.decision.source, item.change
+            if source is None or source == change.new or change.action not in ("insert", "edit"):
+                continue
+            edit = CellChange(
+                action="edit", cell=change.cell, kind=change.kind, old=change.new, new=source
+            )
+            origin = CellOrigin(
+                session=self._log.session_id,
+                message=item.part.message_id,
+                call=item.part.call_id,
+            )
+            [result] = await (await self._notebook()).change([edit], origin)
+            item.problem = _problem(item, result)
+            if not item.problem:
+                item.change = change.model_copy(update={"new": source})
+
+    def _journal(self, items: Sequence[_Item]) -> None:
+        by_call: dict[str, list[_Item]] = {}
+        for item in items:
+            by_call.setdefault(item.part.call_id, []).append(item)
+        for call_items in by_call.values():
+            part = call_items[0].part
+            changes = list(changes_of_call(part))
+            for item in call_items:
+                changes[item.index] = item.change
+            values = [change.model_dump(mode="json", exclude_none=True) for change in changes]
+            metadata = {**getattr(part.state, "metadata", {}), CELLS_KEY: values}
+            state = part.state.model_copy(update={"metadata": metadata})
+            self._log.append(PartUpdated(part=part.model_copy(update={"state": state})))
+
+
+def _checked_item(part: ToolPart, decision: CellDecision) -> _Item:
+    if isinstance(part.state, ToolRunning | ToolPending):
+        raise UserError(STILL_RUNS)
+    changes = changes_of_call(part)
+    if not 0 <= decision.index < len(changes):
+        raise NotFound(UNKNOWN_CHANGE.format(count=len(changes), index=decision.index))
+    item = _Item(part, decision.index, changes[decision.index], decision)
+    if item.change.state == "rejected":
+        item.problem = TAKEN_BACK_ALREADY
+    elif not decision.accept and REDACTED in f"{item.change.old}{item.change.new}":
+        item.problem = KEPT_SECRET.format(label=item.label)
+    return item
+
+
+def _problem(item: _Item, result: CellResult) -> str:
+    match result.problem:
+        case None:
+            return ""
+        case "changed":
+            return CHANGED_SINCE.format(label=item.label)
+        case "locked" | "agent":
+            return LOCKED.format(label=item.label)
+        case _:
+            return GONE.format(label=item.label)
+
+
+def _settle(item: _Item) -> None:
+    """Put the decision into a change, unless there was a problem."""
+    if item.problem:
+        return
+    if item.decision.accept:
+        update: dict[str, object] = {"state": "accepted", "by": "person"}
+    else:
+        reason = item.decision.reason.strip()
+        update = {"state": "rejected", "by": "person", "reason": reason, "undone": True}
+    item.change = item.change.model_copy(update=update)

@@ -1,0 +1,208 @@
+"""In a kernel the agent changes cells of the notebook that a page shows, and says in the page where they come from."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from tests.frontends.user_cells.test_live_cells import PATIENCE
+from tests.frontends.user_cells.test_user_cells import MODEL, sent
+from tests.harness.kernel import Kernel
+from tests.harness.notebook_page import NotebookPage
+from tests.harness.served_home import served_home
+
+from palimpsest.model.script import calls, says
+from palimpsest.testing import FaultServer
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory: pytest.TempPathFactory, server: FaultServer) -> Iterator[Kernel]:
+    """A kernel with the extension and a model server."""
+    env = served_home(
+        tmp_path_factory.mktemp("home"),
+        MODEL,
+        server.openai_base,
+        "titles = false\n",
+        PALIMPSEST_REPLAY="never",
+        JPY_SESSION_NAME=str(Path("work") / "a.ipynb"),
+    )
+    with Kernel(cwd=tmp_path_factory.mktemp("project"), env=env) as kernel:
+        kernel.run("%load_ext palimpsest")
+        kernel.run(PATIENCE.format(seconds=60))
+        kernel.run(
+            "import palimpsest.tools.notebook.own_notebook as cells\ncells.PAGE_SECONDS = 60"
+        )
+        yield kernel
+
+
+@pytest.fixture
+def session(kernel: Kernel, server: FaultServer) -> Kernel:
+    """The kernel with a new session."""
+    server.script(says("Ready."))
+    kernel.run("%agent --new are you there?")
+    server.requests.clear()
+    return kernel
+
+
+def change(
+    session: Kernel,
+    server: FaultServer,
+    *changes: dict[str, Any],
+    options: str = "--yes",
+    cell: str | None = None,
+) -> str:
+    """Return what the model is told of its call."""
+    server.script(calls("cells", changes=list(changes)), says("Done."))
+    session.run(f"%agent {options} go on", **({"cellId": cell} if cell else {}))
+    told = [message["content"] for message in sent(server)["messages"] if message["role"] == "tool"]
+    return str(told[-1])
+
+
+def test_cells_are_changed_in_the_page_below_the_prompt(
+    session: Kernel, server: FaultServer
+) -> None:
+    with NotebookPage(session) as page:
+        page.shows("x = 1", prompt="%agent --yes go on", last="y = 2")
+        told = change(
+            session,
+            server,
+            {"action": "insert", "source": "z = x + 1"},
+            {"action": "move", "cell": "last", "after": "top"},
+            cell="prompt",
+        )
+        sources = [cell["source"] for cell in page.cells]
+        [notice] = page.changed
+
+    assert sources == ["y = 2", "x = 1", "%agent --yes go on", "z = x + 1"]
+    assert told.startswith("Changed a.ipynb:\n- inserted new cell")
+    origin = notice["origin"]
+    assert origin["request"] == 2
+    assert origin["session"].startswith("ses_")
+    assert notice["notebook"] == "a.ipynb"
+
+
+def test_a_cell_that_the_model_was_not_told_of_is_shown_first(
+    session: Kernel, server: FaultServer
+) -> None:
+    edit = {"action": "edit", "cell": "unread", "source": "total = 3"}
+    with NotebookPage(session) as page:
+        page.shows(unread="total = 2")
+        told = change(session, server, edit)
+        assert page.changed == []
+        again = change(session, server, edit)
+        assert [cell["source"] for cell in page.cells] == ["total = 3"]
+
+    assert told.endswith("cell unread, which you have not read:\ntotal = 2")
+    assert again == "Changed a.ipynb:\n- edited cell unread"
+
+
+def test_an_edit_that_went_along_with_the_prompt_was_seen(
+    session: Kernel, server: FaultServer
+) -> None:
+    session.run("total = 1", cellId="cell-1")
+    with NotebookPage(session) as page:
+        page.shows("total = 2")
+        change(session, server, {"action": "edit", "cell": "cell-1", "source": "total = 3"})
+
+        assert [cell["source"] for cell in page.cells] == ["total = 3"]
+
+
+def test_of_two_pages_the_visible_one_changes_its_cells(
+    session: Kernel, server: FaultServer
+) -> None:
+    with NotebookPage(session) as behind, NotebookPage(session) as front:
+        behind.visible = False
+        behind.shows("x = 1")
+        front.shows("x = 1")
+        change(session, server, {"action": "insert", "source": "y"})
+
+        assert (len(behind.changed), len(front.changed)) == (0, 1)
+
+
+def test_without_a_page_the_call_is_refused(session: Kernel, server: FaultServer) -> None:
+    told = change(session, server, {"action": "insert", "source": "y"})
+
+    assert told == (
+        "No open page shows the user's notebook, so its cells cannot be changed. Ask the user to open it in JupyterLab, "
+        "or give the cells in your answer."
+    )
+
+
+def test_modes_answer_for_changes_and_plan_mode_denies_them(
+    session: Kernel, server: FaultServer
+) -> None:
+    with NotebookPage(session) as page:
+        page.shows("x = 1")
+        session.run("%agent mode accept-edits")
+        change(session, server, {"action": "insert", "source": "y"}, options="")
+        session.run("%agent mode plan")
+        told = change(session, server, {"action": "insert", "source": "z"}, options="")
+        session.run("%agent mode default")
+
+        assert [cell["source"] for cell in page.cells] == ["x = 1", "y"]
+    assert "cells" in told
+
+
+def test_a_page_reviews_what_was_changed_without_asking(
+    session: Kernel, server: FaultServer
+) -> None:
+    with NotebookPage(session) as page:
+        page.shows("x = 1")
+        change(session, server, {"action": "insert", "source": "y"})
+        change(session, server, {"action": "insert", "source": "z"})
+        listed = session.run("%agent review").markdown()
+        kept = session.run("%agent review accept 1").markdown()
+        request = session.request(type="review-cells", all="reject", reason="no z", id="review-1")
+        assert request["status"] == "ok"
+        notice = session.wait(
+            lambda message: (
+                message["content"].get("kind") == "outcome"
+                and message["content"].get("id") == "review-1"
+            )
+        )
+
+        assert [cell["source"] for cell in page.cells] == ["x = 1", "y"]
+    [reviewed] = notice["content"]["answer"]["changes"]
+    assert (reviewed["change"]["state"], reviewed["change"]["reason"]) == ("rejected", "no z")
+    assert "a.ipynb" in listed
+    assert "1 change was accepted." in kept
+    server.script(says("I see."))
+    session.run("%agent and now?")
+    assert "Reason: no z" in str(sent(server)["messages"][-1])
+
+
+@pytest.mark.parametrize("setting", ["refuse", "write"])
+def test_without_a_page_the_file_is_changed_where_the_setting_allows_it(
+    tmp_path: Path, server: FaultServer, setting: str
+) -> None:
+    home, project = tmp_path / "home", tmp_path / "project"
+    project.mkdir()
+    settings = f'titles = false\nreplay = "never"\ncells_without_page = "{setting}"\n'
+    env = served_home(home, MODEL, server.openai_base, settings, JPY_SESSION_NAME="a.ipynb")
+    code = nbformat.v4.new_code_cell
+    notebook = nbformat.v4.new_notebook(
+        cells=[code("%load_ext palimpsest"), code("%%agent --yes\nwrite x = 1")]
+    )
+    nbformat.write(notebook, project / "a.ipynb")
+    server.requests.clear()
+    server.script(calls("cells", changes=[{"action": "insert", "source": "x = 1"}]), says("Done."))
+    client = NotebookClient(
+        notebook, kernel_name="python3", resources={"metadata": {"path": str(project)}}
+    )
+    client.execute(env={**os.environ, **env})
+
+    saved = nbformat.read(project / "a.ipynb", as_version=4)
+    nbformat.validate(saved)
+    told = str(sent(server)["messages"][-1]["content"])
+    if setting == "write":
+        assert told.startswith("Changed a.ipynb:")
+        assert [cell.source for cell in saved.cells][-1] == "x = 1"
+        assert saved.cells[-1].metadata["palimpsest"]["request"] == 1
+    else:
+        assert 'set cells_without_page = "write"' in told
+        assert len(saved.cells) == 2
