@@ -8,14 +8,15 @@ import type { NotebookPanel } from '@jupyterlab/notebook';
 import { KernelMessage, type Kernel } from '@jupyterlab/services';
 import type { CellsAnswer } from '../../kernel/cellAnswers';
 import type { ILink } from '../../kernel/kernelLink';
-import type { CellResult, RunCellNotice } from '../../protocol/generated';
+import {
+  RUN_KEY,
+  type CellResult,
+  type RunCellNotice
+} from '../../protocol/generated';
 import { isAgentCell } from '../../state/session/missingAnswers';
 import type { RunCells } from './cellEdits';
 import { isHiddenCell } from './errorPrompts';
 import { keepReader } from './keptReader';
-
-/** Key in the metadata of an execute request: the id of the run that the kernel asked for. */
-const RUN_KEY = 'palimpsest_run';
 
 /** Lets the kernel run cells of a notebook; returns a function that ends this. */
 export function runRequestedCells(
