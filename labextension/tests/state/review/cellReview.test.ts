@@ -19,7 +19,6 @@ export function change(more: Partial<MadeChange> = {}): MadeChange {
     old: 'x = 1',
     new: 'x = 2',
     state: 'open',
-    undone: false,
     by: '',
     reason: '',
     notebook: 'a.ipynb',
