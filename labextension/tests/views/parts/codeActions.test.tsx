@@ -23,7 +23,6 @@ function error(source?: string): NotebookPart {
     type: 'notebook',
     about: 'error',
     text: '',
-    reviews: [],
     cells: [
       {
         serial: 4,
