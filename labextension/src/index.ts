@@ -7,6 +7,8 @@ import {
   IEditorExtensionRegistry,
   IEditorLanguageRegistry
 } from '@jupyterlab/codemirror';
+import { ICommandPalette } from '@jupyterlab/apputils';
+import { INotebookTracker } from '@jupyterlab/notebook';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { version } from '../package.json';
@@ -15,6 +17,10 @@ import { inspector } from './inspector/plugin';
 import { NotebookExtension } from './notebook/notebookExtension';
 import { segmentFactory } from './notebook/rendering/segmentRenderer';
 import { colourPromptCells } from './notebook/cells/promptCells';
+import {
+  addReviewCommands,
+  NotebookReviews
+} from './notebook/review/reviewCommands';
 import { addStatusItem } from './notebook/statusBarItem';
 import { WaitingQuestions } from './notebook/waitingQuestions';
 import { COMMANDS } from './panel/commands';
@@ -34,19 +40,30 @@ const segments: JupyterFrontEndPlugin<void> = {
   description: 'Draws what an agent said and did in the outputs of its cell.',
   autoStart: true,
   requires: [IRenderMimeRegistry, ILinkRegistry],
-  optional: [ITranslator, IEditorLanguageRegistry],
+  optional: [
+    ITranslator,
+    IEditorLanguageRegistry,
+    INotebookTracker,
+    ICommandPalette
+  ],
   activate: (
     app: JupyterFrontEnd,
     registry: IRenderMimeRegistry,
     links: LinkRegistry,
     translator: ITranslator | null,
-    languages: IEditorLanguageRegistry | null
+    languages: IEditorLanguageRegistry | null,
+    tracker: INotebookTracker | null,
+    palette: ICommandPalette | null
   ) => {
     const words = (translator ?? nullTranslator).load('jupyter_palimpsest');
     // Outside a notebook the kernel of a segment is unknown.
     registry.addFactory(segmentFactory(registry, words, languages));
     const waiting = new WaitingQuestions();
     void addStatusItem(app, waiting, words);
+    const reviews = new NotebookReviews();
+    if (tracker !== null) {
+      addReviewCommands(app, reviews, tracker, palette, words);
+    }
     const showPanel = () => {
       void app.commands.execute(COMMANDS.open);
     };
@@ -61,7 +78,8 @@ const segments: JupyterFrontEndPlugin<void> = {
         languages,
         showPanel,
         inspect,
-        waiting
+        waiting,
+        reviews
       )
     );
   }

@@ -7,6 +7,7 @@ import './revert.css';
 import './sessions.css';
 import './branches.css';
 import './permissions.css';
+import './review.css';
 import './subagents.css';
 import './forcedColors.css';
 import './extension.css';

@@ -9,7 +9,8 @@ const STATE = [
   'state/session',
   'state/text',
   'state/lines',
-  'state/display'
+  'state/display',
+  'state/review'
 ];
 const VIEWS = ['views', 'views/actions', 'views/dom', 'views/controls'];
 
@@ -30,6 +31,7 @@ const FOLDERS: Record<string, readonly string[]> = {
   'state/session': STATE.slice(0, 2),
   'state/text': [],
   'state/lines': ['protocol', 'state/text'],
+  'state/review': ['protocol', 'state/store', 'state/text'],
   'state/display': STATE.slice(0, 5),
   'state/inspector/figures': ['protocol'],
   'state/inspector': ['protocol', 'state/text', 'state/inspector/figures'],
@@ -39,8 +41,15 @@ const FOLDERS: Record<string, readonly string[]> = {
   'views/dom': ['views'],
   'views/controls': [...STATE, 'views', 'views/dom'],
   'views/modelContext': [...STATE, ...VIEWS],
-  'views/parts': [...STATE, ...VIEWS, 'views/modelContext'],
-  'views/segment': [...STATE, ...VIEWS, 'views/modelContext', 'views/parts'],
+  'views/review': [...STATE, ...VIEWS],
+  'views/parts': [...STATE, ...VIEWS, 'views/modelContext', 'views/review'],
+  'views/segment': [
+    ...STATE,
+    ...VIEWS,
+    'views/modelContext',
+    'views/review',
+    'views/parts'
+  ],
   'views/transcript': [
     ...STATE,
     ...VIEWS,
@@ -98,6 +107,14 @@ const FOLDERS: Record<string, readonly string[]> = {
   ],
   'notebook/cells': [...STATE, ...VIEWS, 'kernel', 'notebook/rendering'],
   'notebook/savedOutputs': [...STATE, ...VIEWS, 'kernel', 'notebook/cells'],
+  'notebook/review': [
+    ...STATE,
+    ...VIEWS,
+    'kernel',
+    'views/review',
+    'notebook/rendering',
+    'notebook/cells'
+  ],
   notebook: [
     ...STATE,
     ...VIEWS,
@@ -105,6 +122,7 @@ const FOLDERS: Record<string, readonly string[]> = {
     'notebook/rendering',
     'notebook/cells',
     'notebook/savedOutputs',
+    'notebook/review',
     'views/parts',
     'views/transcript'
   ],
@@ -123,6 +141,7 @@ const FOLDERS: Record<string, readonly string[]> = {
     'notebook/rendering',
     'notebook/cells',
     'notebook/savedOutputs',
+    'notebook/review',
     'views/chat',
     'views/composer',
     'panel/actions'

@@ -28,6 +28,10 @@ export function cells(): MockedActions['cells'] {
   };
 }
 
+export function cellReviews(): MockedActions['cellReviews'] {
+  return { decide: vi.fn(nothing), takeBack: vi.fn(), show: vi.fn() };
+}
+
 export function turn(): MockedActions['turn'] {
   return {
     stop: vi.fn(),
@@ -113,6 +117,7 @@ export function panelActions(more: Partial<MockedActions> = {}): MockedActions {
   return {
     answers: answers(),
     cells: cells(),
+    cellReviews: cellReviews(),
     compaction: { compact: vi.fn() },
     contextEdits: contextEdits(),
     heldRequests: heldRequests(),

@@ -13,6 +13,7 @@ from tests.e2e.changed_notebook import (
 )
 from tests.e2e.jupyterlab import (
     OPEN,
+    READY,
     THEMES,
     Lab,
     PageErrors,
@@ -260,3 +261,70 @@ def test_a_cell_of_the_agent_leads_to_its_turn_and_its_request(
     assert saved[1]["metadata"]["palimpsest"]["call"] == "call_2"
     assert "palimpsest" not in saved[2]["metadata"]
     assert seen.errors == []
+
+
+def cpu_seconds(page: Page) -> float:
+    """Return the seconds that the page's main thread has worked."""
+    client = page.context.new_cdp_session(page)
+    client.send("Performance.enable")
+    metrics = client.send("Performance.getMetrics")["metrics"]
+    client.detach()
+    return next(float(each["value"]) for each in metrics if each["name"] == "TaskDuration")
+
+
+def test_a_hundred_cells_change_in_one_step_and_in_little_time(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
+    open_changing(page, lab, "hundred", *(f"value_{n} = {n}\n{LINES}" for n in range(100)))
+    cells = cells_of(page)
+    wait_until_drawn(page)
+    before = cpu_seconds(page)
+    ask_page(
+        page,
+        *(
+            {
+                "action": "edit",
+                "cell": cell["id"],
+                "old": cell["source"],
+                "new": cell["source"].replace("line_3", "third_line"),
+            }
+            for cell in cells[1:]
+        ),
+    )
+    wait_until_drawn(page)
+    spent = cpu_seconds(page) - before
+    assert spent / 100 < 0.1
+    assert all("third_line" in source for source in sources(page))
+    page.evaluate(UNDO)
+    assert cells_of(page) == cells
+
+    before = cpu_seconds(page)
+    ask_page(
+        page,
+        {"action": "edit", "cell": cells[50]["id"], "old": cells[50]["source"], "new": "one"},
+    )
+    wait_until_drawn(page)
+    assert cpu_seconds(page) - before < 0.1
+    assert seen.errors == []
+
+
+@pytest.mark.soak  # with each commit the tests above change one page; this adds a second page of the same notebook
+def test_of_two_pages_one_changes_the_notebook_and_the_other_reads_it_again(
+    page: Page, lab: Lab
+) -> None:
+    notebook = open_changing(page, lab, "twice", "a = 1")
+    other = notebook.beside(lab)
+    other.page.evaluate(READY)
+    cell = cells_of(page)[1]
+    ask_page(page, {"action": "edit", "cell": cell["id"], "old": "a = 1", "new": "a = 2"})
+    changed, kept = (page, other.page) if sources(page) == ["a = 2"] else (other.page, page)
+    assert sources(changed) == ["a = 2"]
+    assert sources(kept) == ["a = 1"]
+    changed.evaluate("window.jupyterapp.shell.currentWidget.context.save()")
+    kept.evaluate("window.jupyterapp.shell.currentWidget.context.revert()")
+    kept.wait_for_function(
+        "window.jupyterapp.shell.currentWidget.content.widgets[1].model.sharedModel.getSource() === 'a = 2'"
+    )
+    expect(kept.locator(".plm-CellOrigin")).to_have_count(1)
+    results = ask_page(page, {"action": "edit", "cell": cell["id"], "old": "a = 1", "new": "a = 3"})
+    assert results == [{"cell": cell["id"], "problem": "changed", "source": "a = 2"}]

@@ -8,6 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from playwright.sync_api import Page, expect
+from tests.e2e.changed_notebook import UNDO, ask_page, cells_of, open_changing
 from tests.e2e.jupyterlab import (
     READY,
     Notebook7,
@@ -266,6 +267,32 @@ def test_a_second_page_answers_and_sees_the_same(page: Page, classic: Notebook7)
         place.get_by_role("button", name="done python 6 * 7").click()
         expect(place.get_by_text("allowed once")).to_be_visible()
         expect(place.locator(".plm-Question")).to_have_count(0)
+
+
+@pytest.mark.soak  # with each commit tests/e2e/test_cell_changes.py changes cells in JupyterLab; this adds Notebook 7
+def test_the_agent_changes_cells_and_one_undo_takes_all_back(
+    page: Page, classic: Notebook7, seen: PageErrors
+) -> None:
+    notebook = open_changing(page, classic, "changes", "1 + 1", "2 + 2")
+    before = cells_of(page)
+    ids = [cell["id"] for cell in before]
+    ask_page(
+        page,
+        {"action": "edit", "cell": ids[1], "old": "1 + 1", "new": "1 + 10"},
+        {"action": "move", "cell": ids[2], "after": ids[0], "old": "2 + 2"},
+        {"action": "insert", "cell": "new", "new": "# *New*", "kind": "markdown"},
+    )
+    expect(page.locator(".jp-MarkdownCell em", has_text="New")).to_be_visible()
+    expect(page.locator(".plm-CellOrigin")).to_have_count(2)
+    assert [cell["source"] for cell in cells_of(page)][2:] == ["2 + 2", "1 + 10"]
+    notebook.cell(2).get_by_role("button", name="Written by the agent").hover()
+    photograph(page, "notebook7-cell-origins")
+    page.set_viewport_size(NARROW)
+    wait_until_drawn(page)
+    photograph(page, "notebook7-cell-origins-narrow")
+    page.evaluate(UNDO)
+    assert cells_of(page) == before
+    assert ours(seen) == []
 
 
 @pytest.mark.soak  # with each commit tests/e2e/test_step_mode.py restarts in JupyterLab; this adds Notebook 7's menu

@@ -28,6 +28,9 @@ import { reportRenames } from './notebookRename';
 import { announceRuns } from './runAnnouncements';
 import { segmentFactory } from './rendering/segmentRenderer';
 import { SlotLayout } from './rendering/slotLayout';
+import { cellReviewActions } from './rendering/linkActions';
+import { NotebookReview } from './review/notebookReview';
+import type { NotebookReviews } from './review/reviewCommands';
 import { showWaiting, type WaitingQuestions } from './waitingQuestions';
 
 type Context = DocumentRegistry.IContext<INotebookModel>;
@@ -45,7 +48,8 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
     private readonly _showPanel: () => void,
     /** Opens the inspector. */
     private readonly _inspect: (target: IInspectorTarget) => void,
-    private readonly _waiting: WaitingQuestions
+    private readonly _waiting: WaitingQuestions,
+    private readonly _reviews: NotebookReviews
   ) {}
 
   createNew(panel: NotebookPanel, context: Context): IDisposable {
@@ -82,7 +86,22 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
       this._words,
       this._languages
     );
+    const review = new NotebookReview(
+      panel,
+      link,
+      cellReviewActions({
+        link,
+        get session() {
+          return link.store.getSnapshot().current ?? undefined;
+        },
+        report: () => undefined // the bar shows what failed
+      }),
+      NotebookActions.runCells,
+      host,
+      this._languages
+    );
     const disposers = [
+      this._reviews.add(panel, review),
       addQuestionShortcuts(panel, link),
       addErrorButtons(panel, link, this._words, this._showPanel),
       reportRenames(panel, link),

@@ -7,8 +7,10 @@ import { prepareModel } from '../kernel/modelPreparation';
 import type { LinkRegistry } from '../kernel/linkRegistry';
 import { cellEdits, type RunCells } from '../notebook/cells/cellEdits';
 import { showCell } from '../notebook/cells/shownCell';
+import { REVIEW_COMMANDS } from '../notebook/review/reviewCommands';
 import {
   answerActions,
+  cellReviewActions,
   compactionActions,
   contextEditor,
   heldRequestActions,
@@ -99,6 +101,16 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
         runCells,
         words
       ),
+      cellReviews: {
+        ...cellReviewActions(this),
+        show: ({ change, key }) => {
+          const { panel } = this._front;
+          if (panel !== null) {
+            showCell(panel, change.cell);
+            void app.commands.execute(REVIEW_COMMANDS.show, { key });
+          }
+        }
+      },
       compaction: compactionActions(this),
       contextEdits: contextEditor(this),
       heldRequests: heldRequestActions(this),
@@ -251,7 +263,7 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
       this._shown = { key, switches: count, isByPanel };
     }
     const state: IPanelState = {
-      status: this._status(front),
+      status: this._statusOf(front),
       notebook: context?.path.split('/').at(-1) ?? '',
       key,
       switchedHere: this._shown.isByPanel,
@@ -277,7 +289,7 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
     }
   };
 
-  private _status(front: ActiveNotebook): PanelStatus {
+  private _statusOf(front: ActiveNotebook): PanelStatus {
     const kernel = front.context?.session?.kernel;
     const { status } = front;
     return kernel && this._kernel.isLoading(kernel.id) && status === 'absent'

@@ -8,6 +8,7 @@ import { useSyncExternalStore } from 'react';
 import { createRoot, type Root } from 'react-dom/client';
 import { labHost } from '../notebook/rendering/labHost';
 import { SlotLayout } from '../notebook/rendering/slotLayout';
+import type { IReviewedChange } from '../state/review/cellReview';
 import {
   InspectorOpenerProvider,
   type IInspectorTarget
@@ -133,10 +134,10 @@ export class PanelWidget extends Widget {
       }
       return field !== null;
     }
-    const place =
+    const container =
       field ?? this.node.querySelector<HTMLElement>('.plm-Panel-notice button');
-    place?.focus();
-    return place !== null;
+    container?.focus();
+    return container !== null;
   }
 
   override dispose(): void {
@@ -197,11 +198,18 @@ function PanelContent({ model, overlay, onClose }: IPanelContentProps) {
   const { words } = useHost();
   const state = useSyncExternalStore(model.subscribe, model.getSnapshot);
   const covers = useSyncExternalStore(overlay.subscribe, overlay.getSnapshot);
-  const { notebook } = model.actions;
+  const { cellReviews, notebook } = model.actions;
   const actions = !covers
     ? model.actions
     : {
         ...model.actions,
+        cellReviews: {
+          ...cellReviews,
+          show: (change: IReviewedChange) => {
+            cellReviews.show(change);
+            onClose();
+          }
+        },
         notebook: {
           ...notebook,
           showCell: (id: string) => {

@@ -249,7 +249,7 @@ export interface Ask {
 export interface AskCompaction {
   subagent?: string;
   ask: 'compaction';
-  /** The place of the compaction among the session's ``compact`` events. */
+  /** The index of the compaction among the session's ``compact`` events. */
   number: number;
   /** The price of the view, for the cost of fetching lost names again. */
   price?: string;
@@ -2693,6 +2693,7 @@ export interface RevertPreview {
   part_id?: string;
   messages: RevertedMessage[];
   files: RevertedFile[];
+  cells: RevertedCell[];
   problem?: string;
   done: boolean;
 }
@@ -2708,6 +2709,14 @@ export interface RevertedFile {
   action: 'restore' | 'delete' | 'nothing' | 'conflict' | 'impossible';
   reason?: string;
   diff?: FileDiff;
+}
+/** The effect of a revert on one cell that the agent changed. */
+export interface RevertedCell {
+  message: string;
+  call: string;
+  index: number;
+  change: MadeChange;
+  problem: string;
 }
 /**
  * Accept changes of cells that were made without asking, or take them back; without decisions list those to look at.
@@ -2878,7 +2887,7 @@ export interface SessionError {
   error: ErrorValue;
   message_id?: string;
 }
-/** What all questions say. */
+/** The field that all questions have. */
 export interface SessionQuery {
   /** The id of a session that calls of this one started, directly or through others, which is asked about instead. */
   subagent?: string;
@@ -3202,6 +3211,7 @@ export interface Waste {
   cost: number;
   sentence: string;
   link: string;
+  /** Index of the request, from 0. */
   request: number;
   /** Whether the waste is known from reported usage; else it is an estimate. */
   is_fact: boolean;

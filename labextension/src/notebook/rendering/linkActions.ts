@@ -1,6 +1,13 @@
 /** A user's actions in one session as commands to its kernel; shared by cell and panel. */
 import type { ILink } from '../../kernel/kernelLink';
+import type { CellDecision } from '../../protocol/generated';
+import type { IReviewedChange } from '../../state/review/cellReview';
+import { pendingDecisions, replyOf } from '../../state/review/pendingDecisions';
 import type { IAnswerActions } from '../../views/actions/answers';
+import type {
+  ICellReviewActions,
+  IChangeVerdict
+} from '../../views/actions/cells';
 import type {
   ICompactionActions,
   IContextEditor
@@ -24,9 +31,19 @@ export function answerActions(target: ICommandTarget): IAnswerActions {
   return {
     reply: (ask_id, answer, feedback, scope) => {
       const { session } = target;
+      // What was said of single changes before stays said.
+      const cells = [...pendingDecisions.of(ask_id).values()];
       void target.link
-        ?.outcome('reply', { session, ask_id, answer, feedback, scope })
+        ?.outcome('reply', {
+          session,
+          ask_id,
+          answer,
+          feedback,
+          scope,
+          ...(answer === 'once' && cells.length > 0 ? { cells } : {})
+        })
         .then(target.report);
+      pendingDecisions.forget(ask_id);
     },
     answer: (question_id, answers) => {
       const { session } = target;
@@ -38,6 +55,75 @@ export function answerActions(target: ICommandTarget): IAnswerActions {
         })
         .then(target.report);
     }
+  };
+}
+
+export function cellReviewActions(
+  target: ICommandTarget
+): Pick<ICellReviewActions, 'decide' | 'takeBack'> {
+  return {
+    decide: async (changes, verdict) => {
+      const { session } = target;
+      const problems: string[] = [];
+      for (const ofCall of changesByCall(changes, verdict)) {
+        const [{ ask, call, count } = { call: '', count: 0 }] = ofCall;
+        const decisions = ofCall.map(change => decisionOf(change, verdict));
+        if (ask === undefined) {
+          const outcome = await target.link?.outcome('review-cells', {
+            session,
+            call,
+            decisions
+          });
+          problems.push(
+            outcome?.error ?? '',
+            ...(outcome?.answer?.changes ?? []).map(({ problem }) => problem)
+          );
+          continue;
+        }
+        const reply = replyOf(
+          count,
+          pendingDecisions.decide(ask.id, decisions)
+        );
+        if (reply !== null) {
+          const outcome = await target.link?.outcome('reply', {
+            session,
+            ask_id: ask.id,
+            ...reply
+          });
+          pendingDecisions.forget(ask.id);
+          problems.push(outcome?.error ?? '');
+        }
+      }
+      return problems.find(problem => problem !== '') ?? '';
+    },
+    takeBack: ({ ask, index }) => {
+      pendingDecisions.takeBack(ask?.id ?? '', index);
+    }
+  };
+}
+
+/** Returns changes by their calls, in the order in which they are decided: what is taken back, the newest first. */
+function changesByCall(
+  changes: readonly IReviewedChange[],
+  { accept }: IChangeVerdict
+): IReviewedChange[][] {
+  const calls = new Map<string, IReviewedChange[]>();
+  for (const change of changes) {
+    calls.set(change.call, [...(calls.get(change.call) ?? []), change]);
+  }
+  const ordered = [...calls.values()];
+  return accept ? ordered : ordered.reverse();
+}
+
+function decisionOf(
+  { index }: IReviewedChange,
+  { accept, reason = '', source }: IChangeVerdict
+): CellDecision {
+  return {
+    index,
+    accept,
+    reason,
+    ...(source === undefined ? {} : { source })
   };
 }
 

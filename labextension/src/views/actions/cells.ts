@@ -1,4 +1,5 @@
-/** Actions that put code into cells of the session's notebook. */
+/** Actions on cells of the session's notebook: code is put into them, and the agent's changes are reviewed. */
+import type { IReviewedChange } from '../../state/review/cellReview';
 import { createActionContext } from './actionContext';
 
 export interface ICellActions {
@@ -14,3 +15,32 @@ export interface ICellActions {
 
 export const { Provider: CellActionsProvider, useIfOffered: useCellActions } =
   createActionContext<ICellActions>('cell actions');
+
+/** What a person says of some changes. */
+export interface IChangeVerdict {
+  accept: boolean;
+  /** Why they are rejected, for the agent. */
+  reason?: string;
+  /** The source that is accepted, where it is only a part of a change; then it is the only one. */
+  source?: string;
+}
+
+export interface ICellReviewActions {
+  /**
+   * Decides changes; resolves to the error, or to an empty string. A decision about one of several proposals of a
+   * call waits for those about the others, since their question is answered once.
+   */
+  decide(
+    changes: readonly IReviewedChange[],
+    verdict: IChangeVerdict
+  ): Promise<string>;
+  /** Takes back a decision that was not sent yet. */
+  takeBack(change: IReviewedChange): void;
+  /** Scrolls to the change in the notebook. */
+  show(change: IReviewedChange): void;
+}
+
+export const {
+  Provider: CellReviewActionsProvider,
+  useIfOffered: useCellReviewActions
+} = createActionContext<ICellReviewActions>('cell reviews');

@@ -1,7 +1,7 @@
 /** All actions of the panel, as one context for each group. */
 import type { ReactNode } from 'react';
 import { AnswerActionsProvider, type IAnswerActions } from './answers';
-import type { ICellActions } from './cells';
+import type { ICellActions, ICellReviewActions } from './cells';
 import {
   CompactionActionsProvider,
   type ICompactionActions,
@@ -36,6 +36,7 @@ import { TurnActionsProvider, type ITurnActions } from './turn';
 export interface IPanelActions {
   answers: IAnswerActions;
   cells: ICellActions;
+  cellReviews: ICellReviewActions;
   compaction: ICompactionActions;
   contextEdits: IContextEditor;
   heldRequests: IHeldRequestActions;
@@ -53,7 +54,7 @@ export interface IPanelActions {
 
 /**
  * Provides the actions that the panel always offers. Context edits, reverts and edits of cells are not
- * included: the panel offers them only if its session is writable.
+ * included, nor reviews of them: the panel offers them only if its session is writable.
  */
 export function PanelActionsProvider({
   actions,

@@ -11,7 +11,10 @@ import {
 import type { Message } from '../../protocol/generated';
 import { revertedMessages } from '../../state/session/reverts';
 import { isBusy, windowUsage } from '../../state/session/status';
-import { CellActionsProvider } from '../actions/cells';
+import {
+  CellActionsProvider,
+  CellReviewActionsProvider
+} from '../actions/cells';
 import { ContextEditorProvider } from '../actions/contextEdits';
 import { useInspectorOpener } from '../actions/inspector';
 import { PanelActionsProvider, type IPanelActions } from '../actions/panel';
@@ -56,10 +59,10 @@ export function ChatPanel({
   onSearchEnd
 }: IChatPanelProps) {
   const { words } = useHost();
-  const place = useRef<HTMLDivElement>(null);
+  const elementRef = useRef<HTMLDivElement>(null);
   const { transcript, status, failure, notice = '' } = state;
   const ready = status === 'ready';
-  useKeptFocus(place);
+  useKeptFocus(elementRef);
   const drafts = useDrafts(state.key, state.switchedHere);
   const [view, setView] = useState<HeaderView | null>(null);
   const [answer, setAnswer] = useState<ICommandAnswer | null>(null);
@@ -88,7 +91,7 @@ export function ChatPanel({
   const canRevert = !state.readOnly && !isBusy(transcript);
   const edit = useLatest((prompt: Message) => {
     drafts.edit(prompt, transcript.session);
-    focusComposer(place.current);
+    focusComposer(elementRef.current);
   });
   // The same value while nothing changes, since every turn reads it.
   const resends = useMemo(
@@ -112,9 +115,9 @@ export function ChatPanel({
       <RevertActionsProvider value={canRevert ? actions.reverts : null}>
         <div
           className="plm-Panel"
-          ref={place}
+          ref={elementRef}
           onKeyDown={event => {
-            answerByKey(event, place.current);
+            answerByKey(event, elementRef.current);
           }}
         >
           {above}
@@ -130,20 +133,24 @@ export function ChatPanel({
                   <CellActionsProvider
                     value={state.readOnly ? null : actions.cells}
                   >
-                    <MissingAnswersProvider
-                      value={state.missingAnswers ?? null}
+                    <CellReviewActionsProvider
+                      value={state.readOnly ? null : actions.cellReviews}
                     >
-                      <Transcript
-                        key={state.key}
-                        transcript={transcript}
-                        readOnly={state.readOnly}
-                        search={state.search}
-                        onSearchEnd={onSearchEnd}
-                        empty={
-                          state.loading === true ? null : <GettingStarted />
-                        }
-                      />
-                    </MissingAnswersProvider>
+                      <MissingAnswersProvider
+                        value={state.missingAnswers ?? null}
+                      >
+                        <Transcript
+                          key={state.key}
+                          transcript={transcript}
+                          readOnly={state.readOnly}
+                          search={state.search}
+                          onSearchEnd={onSearchEnd}
+                          empty={
+                            state.loading === true ? null : <GettingStarted />
+                          }
+                        />
+                      </MissingAnswersProvider>
+                    </CellReviewActionsProvider>
                   </CellActionsProvider>
                 </ContextEditorProvider>
                 {reverted !== null && <RevertBanner reverted={reverted} />}
@@ -174,7 +181,7 @@ export function ChatPanel({
               answer={answer}
               onClose={() => {
                 setAnswer(null);
-                focusComposer(place.current);
+                focusComposer(elementRef.current);
               }}
             />
           )}
@@ -188,7 +195,7 @@ export function ChatPanel({
               }}
               onEdit={prompt => {
                 drafts.giveBack(prompt.text, chosenFor(prompt));
-                focusComposer(place.current);
+                focusComposer(elementRef.current);
               }}
             />
           )}
@@ -197,7 +204,7 @@ export function ChatPanel({
               drafts={drafts}
               onCancel={() => {
                 drafts.end();
-                focusComposer(place.current);
+                focusComposer(elementRef.current);
               }}
             />
           )}

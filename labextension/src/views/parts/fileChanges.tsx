@@ -2,6 +2,7 @@
 import type { FileDiff } from '../../protocol/generated';
 import { Diff } from '../controls/diff';
 import { Disclosure } from '../controls/disclosure';
+import { LineNumbers } from '../controls/lineNumbers';
 import { useHost, type IWords } from '../host';
 
 /** Draws the line; it opens to a list of files, and each file to its diff. */
@@ -18,7 +19,7 @@ export function FileChanges({ changes }: { changes: readonly FileDiff[] }) {
             changes.length,
             changes.length
           )}{' '}
-          <Numbers {...totals(changes)} />
+          <LineNumbers {...totals(changes)} />
         </span>
       }
     >
@@ -36,19 +37,19 @@ export function FileChanges({ changes }: { changes: readonly FileDiff[] }) {
 /** Draws one file: its name and numbers, and its diff on demand. */
 export function FileChange({
   change,
-  says
+  remark
 }: {
   change: FileDiff;
   /** A remark on the change of the file. */
-  says?: string;
+  remark?: string;
 }) {
   const { words } = useHost();
-  const statusNote = says ?? statusText(change, words);
+  const statusNote = remark ?? statusText(change, words);
   const head = (
     <>
       <code className="plm-FileChanges-file">{change.file}</code>
       {statusNote !== '' && <span className="plm-Muted">{statusNote}</span>}
-      {change.additions + change.deletions > 0 && <Numbers {...change} />}
+      {change.additions + change.deletions > 0 && <LineNumbers {...change} />}
     </>
   );
   return change.patch === undefined || change.patch === '' ? (
@@ -63,34 +64,6 @@ export function FileChange({
       <Diff text={change.patch} />
       {change.note !== undefined && <p className="plm-Muted">{change.note}</p>}
     </Disclosure>
-  );
-}
-
-function Numbers({
-  additions,
-  deletions
-}: {
-  additions: number;
-  deletions: number;
-}) {
-  const { words } = useHost();
-  const count = (number: number) => number.toLocaleString();
-  return (
-    <span className="plm-Numbers">
-      <span className="plm-Hidden">
-        {words.__(
-          'lines: %1 added, %2 removed',
-          count(additions),
-          count(deletions)
-        )}
-      </span>
-      <span aria-hidden="true" data-change="added">
-        +{count(additions)}
-      </span>{' '}
-      <span aria-hidden="true" data-change="removed">
-        −{count(deletions)}
-      </span>
-    </span>
   );
 }
 

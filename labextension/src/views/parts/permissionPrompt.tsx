@@ -1,11 +1,18 @@
 /** A permission question: what a tool wants to do, and the user's reply by button or key. */
-import { useId, useRef, useState, type KeyboardEvent } from 'react';
+import {
+  useId,
+  useRef,
+  useState,
+  type KeyboardEvent,
+  type ReactNode
+} from 'react';
 import type { Ask } from '../../protocol/generated';
-import { visible } from '../../state/text/visibleText';
+import { visibleText } from '../../state/text/visibleText';
 import { useEndsSeen } from '../dom/endSeen';
 import { useAnswerActions, type IAnswerActions } from '../actions/answers';
 import { ANSWERS, answerOfKey, type Answer } from './answerKeys';
 import { Diff } from '../controls/diff';
+import { RejectionForm } from '../controls/rejectionForm';
 import { useHost, type IWords } from '../host';
 
 /** Questions about the session or the project as a whole, for which a rejection needs no reason. */
@@ -24,9 +31,12 @@ function offeredReplies(ask: Ask): readonly Answer[] {
 /** Draws a question; in a read-only view it says where to answer. */
 export function PermissionPrompt({
   ask,
-  above = false
+  above = false,
+  children
 }: {
   ask: Ask;
+  /** What stands below its title. */
+  children?: ReactNode;
   /** Whether the call's input is shown above. */
   above?: boolean;
 }) {
@@ -38,7 +48,8 @@ export function PermissionPrompt({
   const title = above ? promptTitle(ask, words) : ask.title;
   return (
     <div className="plm-Question" role="group" aria-label={title}>
-      <p className="plm-Question-title">{visible(title)}</p>
+      <p className="plm-Question-title">{visibleText(title)}</p>
+      {children}
       {changed !== '' && <Diff text={changed} />}
       {diff !== '' && <Diff text={diff} />}
       {warnings.length > 0 && (
@@ -47,7 +58,7 @@ export function PermissionPrompt({
           aria-label={words.__('What could deceive you')}
         >
           {warnings.map(warning => (
-            <li key={warning}>{visible(warning)}</li>
+            <li key={warning}>{visibleText(warning)}</li>
           ))}
         </ul>
       )}
@@ -85,8 +96,8 @@ function PermissionButtons({
   const [reply, setReply] = useState<Answer | null>(null);
   const [rejecting, setRejecting] = useState(false);
 
-  const place = useRef<HTMLDivElement>(null);
-  const [isSeen, showEnd] = useEndsSeen(place);
+  const elementRef = useRef<HTMLDivElement>(null);
+  const [isSeen, showEnd] = useEndsSeen(elementRef);
   const hintId = useId();
 
   const isAboutAll = ABOUT_ALL.includes(ask.permission);
@@ -120,7 +131,7 @@ function PermissionButtons({
   };
   return (
     <div
-      ref={place}
+      ref={elementRef}
       className="plm-Answers"
       onKeyDown={onKeyDown}
       data-ask={ask.id}
@@ -134,7 +145,10 @@ function PermissionButtons({
         </p>
       )}
       {rejecting ? (
-        <Rejection
+        <RejectionForm
+          label={words.__(
+            'What should it do instead? Leave empty to end the turn.'
+          )}
           onSend={feedback => {
             setRejecting(false);
             choose('reject', feedback);
@@ -170,55 +184,6 @@ function PermissionButtons({
         ))
       )}
     </div>
-  );
-}
-
-/** Asks for a message to the agent; a rejection with a message does not end the turn. */
-function Rejection({
-  onSend,
-  onBack
-}: {
-  onSend: (feedback: string) => void;
-  onBack: () => void;
-}) {
-  const { words } = useHost();
-  const [feedback, setFeedback] = useState('');
-  const field = useId();
-  return (
-    <form
-      className="plm-Rejection"
-      onSubmit={event => {
-        event.preventDefault();
-        onSend(feedback.trim());
-      }}
-    >
-      <label htmlFor={field}>
-        {words.__('What should it do instead? Leave empty to end the turn.')}
-      </label>
-      <input
-        id={field}
-        className="plm-Field"
-        autoFocus
-        value={feedback}
-        onChange={event => {
-          setFeedback(event.target.value);
-        }}
-        onKeyDown={event => {
-          event.stopPropagation();
-          if (event.key === 'Escape') {
-            onBack();
-          }
-        }}
-      />
-      <span className="plm-Rejection-buttons">
-        <button type="submit" className="plm-Button" data-answer="reject">
-          {words.__('Reject')}
-        </button>
-        <button type="button" className="plm-Button" onClick={onBack}>
-          {words.__('Back')}
-        </button>
-      </span>
-    </form>
   );
 }
 

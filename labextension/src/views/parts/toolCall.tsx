@@ -1,5 +1,5 @@
 /** A tool call: one row that opens to its input and output, with its permission question. */
-import type { ReactNode } from 'react';
+import { useMemo, type ReactNode } from 'react';
 import type {
   Ask,
   Attachment,
@@ -13,20 +13,21 @@ import {
   isErrorRedundant,
   type ICallOutcome
 } from '../../state/lines/callOutcomes';
-import { seconds } from '../../state/text/numberFormat';
+import { durationText } from '../../state/text/numberFormat';
 import {
   askedInput,
-  attachments,
+  callAttachments,
   changedLines,
-  duration,
-  input,
-  output,
+  callSeconds,
+  callInput,
+  callOutput,
   shownResults,
-  subject,
+  callSubject,
   toolKind
 } from '../../state/lines/toolCalls';
+import { changesOfCall } from '../../state/review/cellReview';
 import { effectiveDecisions } from '../../state/session/contextEdits';
-import { visible } from '../../state/text/visibleText';
+import { visibleText } from '../../state/text/visibleText';
 import { TextEnd } from '../controls/textEnd';
 import { ASKED_TEXT } from '../dom/endSeen';
 import { showsAll } from '../controls/diff';
@@ -45,6 +46,7 @@ import { StatusIcon, type CallState } from '../controls/statusIcon';
 import { useTailScroll } from '../dom/tailScroll';
 import { SubagentCall, subagentSession } from './subagentCall';
 import { TOOL_VIEWS } from './toolViews';
+import { ChangeList } from '../review/changeList';
 import { ContextEditNote } from '../modelContext/editButtons';
 
 interface IToolCallProps {
@@ -66,7 +68,7 @@ interface IToolCallProps {
   /** The reason why the turn was stopped, which is shown at its end. */
   ended?: string;
   /** Whether figures are shown without opening the card, since no cell shows them. */
-  figures?: boolean;
+  showsFigures?: boolean;
   /** The id of the cell that shows its figures, to which small pictures of them lead. */
   cell?: string;
 }
@@ -82,7 +84,7 @@ export function ToolCall({
   newest,
   live = false,
   ended = '',
-  figures = false,
+  showsFigures = false,
   cell
 }: IToolCallProps) {
   const { words } = useHost();
@@ -95,10 +97,10 @@ export function ToolCall({
     <>
       <StatusIcon state={state} />{' '}
       <span className="plm-Tool-name">{part.tool}</span>{' '}
-      <span className="plm-Tool-subject">{subject(part)}</span>{' '}
+      <span className="plm-Tool-subject">{callSubject(part)}</span>{' '}
       {endReason !== '' ? (
         <span className="plm-Tool-reason" data-state={state} title={endReason}>
-          <bdi>{visible(endReason)}</bdi>
+          <bdi>{visibleText(endReason)}</bdi>
         </span>
       ) : (
         <span className="plm-Tool-note">
@@ -116,10 +118,10 @@ export function ToolCall({
   const isOwnAsk =
     state === 'waiting' && ask !== undefined && !isFromSubagent(ask, part);
   const replacingView = replacingViewOf(part, asked, state);
-  const isThumbnail = !figures && cell !== undefined && notebook !== null;
+  const isThumbnail = !showsFigures && cell !== undefined && notebook !== null;
   const shownPictures =
-    (figures || isThumbnail) && toolKind(part.tool).readsImages !== true
-      ? pictures(part)
+    (showsFigures || isThumbnail) && toolKind(part.tool).readsImages !== true
+      ? callImages(part)
       : [];
   const results = shownResults(part);
   const open =
@@ -143,13 +145,15 @@ export function ToolCall({
           <AskInput ask={ask} />
         )}
         {ask !== undefined && state === 'waiting' && (
-          <PermissionPrompt ask={ask} above={!asksByDiff} />
+          <PermissionPrompt ask={ask} above={!asksByDiff}>
+            <ProposedChanges part={part} ask={ask} />
+          </PermissionPrompt>
         )}
         {(replacingView === null || state === 'error') &&
           !isListEnough(part) && (
             <Output
               part={part}
-              files={attachments(part).filter(
+              files={callAttachments(part).filter(
                 file => !shownPictures.includes(file)
               )}
               state={state}
@@ -191,8 +195,14 @@ export function ToolCall({
   );
 }
 
-function pictures(part: ToolPart) {
-  return attachments(part).filter(({ mime }) => mime.startsWith('image/'));
+/** Draws the changes of cells that a question is about, each with its own answer. */
+function ProposedChanges({ part, ask }: { part: ToolPart; ask: Ask }) {
+  const changes = useMemo(() => changesOfCall(part, ''), [part]);
+  return <ChangeList changes={changes} asks={[ask]} />;
+}
+
+function callImages(part: ToolPart) {
+  return callAttachments(part).filter(({ mime }) => mime.startsWith('image/'));
 }
 
 /** Draws a view that replaces input and output; null if there is none. */
@@ -224,8 +234,8 @@ export function AskInput({ ask }: { ask: Ask }) {
       tabIndex={0}
       {...{ [ASKED_TEXT]: '' }}
     >
-      <Code text={visible(text)} language={language} />
-      {rest !== '' && <Code text={visible(rest)} language="json" />}
+      <Code text={visibleText(text)} language={language} />
+      {rest !== '' && <Code text={visibleText(rest)} language="json" />}
       <TextEnd />
     </section>
   );
@@ -243,7 +253,7 @@ function isListEnough(part: ToolPart): boolean {
 
 function Input({ part }: { part: ToolPart }) {
   const { Code, words } = useHost();
-  const { text, language } = input(part);
+  const { text, language } = callInput(part);
   return (
     <section
       className="plm-Tool-input"
@@ -282,13 +292,13 @@ function Output({
   ended: string;
 }) {
   const { Printed, words } = useHost();
-  const text = output(part);
+  const text = callOutput(part);
   const error = part.state.status === 'error' ? part.state.error : '';
   // Told in the row, or at the end of the turn.
   const isKnown = error === ended || error === rowReason || state === 'stopped';
   const failed = isKnown ? '' : error;
   const isEmpty = text === '' && failed === '' && files.length === 0;
-  const place = useTailScroll(state === 'running' && !isEmpty);
+  const elementRef = useTailScroll(state === 'running' && !isEmpty);
   if (isEmpty) {
     return state === 'completed' ? (
       <p className="plm-Muted plm-Tool-output">{words.__('No output.')}</p>
@@ -296,7 +306,7 @@ function Output({
   }
   return (
     <section
-      ref={place}
+      ref={elementRef}
       className="plm-Tool-output"
       role="group"
       aria-label={words.__('Output')}
@@ -386,9 +396,9 @@ function CallFacts({
   reply: Reply | undefined;
 }) {
   const { words } = useHost();
-  const spent = duration(part);
+  const spent = callSeconds(part);
   const facts = [
-    spent === null ? '' : seconds(spent),
+    spent === null ? '' : durationText(spent),
     // A refusal is shown with its reason; a call that was stopped while it waited was refused by nobody.
     reply === undefined || reply.answer === 'reject'
       ? ''

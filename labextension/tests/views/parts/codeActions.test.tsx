@@ -23,6 +23,7 @@ function error(source?: string): NotebookPart {
     type: 'notebook',
     about: 'error',
     text: '',
+    reviews: [],
     cells: [
       {
         serial: 4,
@@ -38,7 +39,8 @@ function error(source?: string): NotebookPart {
     edits: [],
     kernel: '',
     through: 4,
-    hidden: 0
+    hidden: 0,
+    reviews: []
   };
 }
 
@@ -264,7 +266,7 @@ describe('the corrected cell in an answer about an error', () => {
 
     expect(proposedFix([error(FAILED)], messages)).toMatchObject({
       code: FIXED,
-      isFar: false
+      isVeryDifferent: false
     });
   });
 
@@ -280,6 +282,6 @@ describe('the corrected cell in an answer about an error', () => {
       build.assistant([build.text(fence(code))])
     ]);
 
-    expect(proposedFix([error(source)], messages)?.isFar).toBe(false);
+    expect(proposedFix([error(source)], messages)?.isVeryDifferent).toBe(false);
   });
 });

@@ -1,0 +1,659 @@
+/**
+ * The review of one notebook: bars, differences and ghosts at its cells, and a way through them by keyboard.
+ *
+ * It is drawn anew from the session's parts and the notebook's cells whenever one of them changes, and keeps only what
+ * this page does: which editors are shown, and which accepted cells are to be run.
+ */
+import type { Cell } from '@jupyterlab/cells';
+import type { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
+import type { NotebookPanel } from '@jupyterlab/notebook';
+import type { PanelLayout, Widget } from '@lumino/widgets';
+import type { ILink } from '../../kernel/kernelLink';
+import {
+  changesOfMessage,
+  reviewsByCell,
+  undecidedChanges,
+  type ICellReview,
+  type IReviewedChange
+} from '../../state/review/cellReview';
+import { cellName, reviewTitle } from '../../state/review/changeWords';
+import { pendingDecisions } from '../../state/review/pendingDecisions';
+import {
+  reviewPlaces,
+  type IReviewPlace
+} from '../../state/review/reviewPlaces';
+import type {
+  IChangeVerdict,
+  ICellReviewActions
+} from '../../views/actions/cells';
+import type { IHost } from '../../views/host';
+import type {
+  IChangeBarActions,
+  IChangeBarState
+} from '../../views/review/changeBar';
+import type { RunCells } from '../cells/cellEdits';
+import { ChangeBarWidget, SourceWidget } from './reviewWidgets';
+
+/** Milliseconds between a change of the notebook and the next look at its review. */
+const PAUSE_MS = 50;
+
+/** The class of a cell whose editor is covered by a difference. */
+const COVERED = 'plm-mod-covered';
+
+/** The class of a cell that is to be deleted. */
+const DELETED = 'plm-mod-deleted';
+
+/** The class of a cell that the agent inserted. */
+const INSERTED = 'plm-mod-inserted';
+
+/** What is drawn of one review at one place. */
+interface IDrawnPlace {
+  cell: Cell;
+  position: IReviewPlace['position'];
+  bar: ChangeBarWidget;
+  source: SourceWidget | null;
+}
+
+export class NotebookReview {
+  private readonly _drawn = new Map<string, IDrawnPlace>();
+  private readonly _voice = document.createElement('div');
+  /** The reviews whose cell shows its own editor. */
+  private readonly _editing = new Set<string>();
+  private readonly _problems = new Map<string, string>();
+  /** How often the reason of a rejection was asked for by key. */
+  private readonly _rejections = new Map<string, number>();
+  /** The cells that run when their change was made, with the source that they then have. */
+  private readonly _runs = new Map<string, { cell: string; source: string }>();
+  private _places: readonly IReviewPlace[] = [];
+  /** The key of the review that was visited last. */
+  private _current = '';
+  private _timer: ReturnType<typeof setTimeout> | null = null;
+  private readonly _disposers: (() => void)[];
+
+  constructor(
+    private readonly _panel: NotebookPanel,
+    private readonly _link: ILink,
+    private readonly _actions: Pick<ICellReviewActions, 'decide' | 'takeBack'>,
+    private readonly _runCells: RunCells,
+    private readonly _host: IHost,
+    private readonly _languages: IEditorLanguageRegistry | null
+  ) {
+    this._voice.className = 'plm-Hidden';
+    this._voice.setAttribute('role', 'status');
+    _panel.node.append(this._voice);
+    const { content, context } = _panel;
+    context.model.contentChanged.connect(this._updateSoon);
+    content.stateChanged.connect(this._followMode);
+    this._disposers = [
+      _link.store.subscribe(this._updateSoon),
+      pendingDecisions.subscribe(this._updateSoon),
+      () => {
+        context.model.contentChanged.disconnect(this._updateSoon);
+        content.stateChanged.disconnect(this._followMode);
+      }
+    ];
+    this._updateSoon();
+  }
+
+  dispose(): void {
+    this._disposers.forEach(end => {
+      end();
+    });
+    if (this._timer !== null) {
+      clearTimeout(this._timer);
+    }
+    this._drawn.forEach(remove);
+    this._drawn.clear();
+    this._voice.remove();
+  }
+
+  /** The reviews in the order of the notebook, each once. */
+  get reviews(): readonly ICellReview[] {
+    return this._places
+      .filter(({ isMark }) => !isMark)
+      .map(({ review }) => review);
+  }
+
+  /** Whether there is anything to decide. */
+  get isOpen(): boolean {
+    return this._places.length > 0;
+  }
+
+  /** Goes to the review that comes so many places later, round the end. */
+  step(by: number): void {
+    const { reviews } = this;
+    const at = reviews.findIndex(({ key }) => key === this._current);
+    const from = at < 0 ? (by > 0 ? -1 : 0) : at;
+    const next = reviews.at((from + by) % reviews.length);
+    if (next !== undefined) {
+      void this._visit(next);
+    }
+  }
+
+  /** Goes to the review with a change. */
+  show({ key }: Pick<IReviewedChange, 'key'>): boolean {
+    const review = this.reviews.find(({ changes }) =>
+      changes.some(reviewed => reviewed.key === key)
+    );
+    if (review !== undefined) {
+      void this._visit(review);
+    }
+    return review !== undefined;
+  }
+
+  /** Accepts the review at which the person is, if all of it was on the screen. */
+  acceptCurrent(): void {
+    const review = this._here();
+    if (review !== null) {
+      this._accept(review);
+    }
+  }
+
+  /** Asks why the review at which the person is should be rejected. */
+  rejectCurrent(): void {
+    const review = this._here();
+    if (review !== null) {
+      this._rejections.set(
+        review.key,
+        (this._rejections.get(review.key) ?? 0) + 1
+      );
+      void this._visit(review);
+      this._update();
+    }
+  }
+
+  /** Accepts all reviews; a proposal that was not on the screen to its end is shown instead. */
+  acceptAll(): void {
+    const { words } = this._host;
+    const { reviews } = this;
+    const seen = reviews.filter(review => this._isSeen(review));
+    const unseen = reviews.find(review => !seen.includes(review));
+    const done = words._n(
+      '%1 change accepted.',
+      '%1 changes accepted.',
+      seen.length,
+      seen.length
+    );
+    void this._actions
+      .decide(
+        seen.flatMap(({ changes }) => changes),
+        { accept: true }
+      )
+      .then(problem => {
+        if (problem !== '') {
+          this._announce(problem);
+        }
+      });
+    if (unseen === undefined) {
+      this._announce(done);
+    } else {
+      void this._visit(unseen, done);
+    }
+  }
+
+  /** Returns whether a review can be accepted: what is only proposed was on the screen to its end. */
+  private _isSeen({
+    before,
+    isInserted,
+    key,
+    now,
+    state
+  }: ICellReview): boolean {
+    return (
+      state === 'open' ||
+      (before === now && !isInserted) ||
+      this._drawn.get(key)?.source?.isEndSeen === true
+    );
+  }
+
+  private _accept(review: ICellReview, runs = false): void {
+    if (this._isSeen(review)) {
+      this._decide(review, { accept: true }, runs);
+    } else {
+      this._drawn.get(review.key)?.source?.showEnd();
+      this._announce(
+        this._host.words.__(
+          'This is the end of the change. It can now be accepted.'
+        )
+      );
+    }
+  }
+
+  /** Returns the review of the active cell, else the one that was visited last, else the first. */
+  private _here(): ICellReview | null {
+    const { reviews } = this;
+    const active = this._panel.content.activeCell?.model.id;
+    const focused = [...this._drawn].find(([, { bar, source }]) =>
+      [bar, source].some(widget =>
+        widget?.node.contains(document.activeElement)
+      )
+    )?.[0];
+    return (
+      reviews.find(({ key }) => key === focused) ??
+      reviews.find(({ cell }) => cell === active) ??
+      reviews.find(({ key }) => key === this._current) ??
+      reviews[0] ??
+      null
+    );
+  }
+
+  private readonly _updateSoon = (): void => {
+    this._timer ??= setTimeout(() => {
+      this._timer = null;
+      this._update();
+    }, PAUSE_MS);
+  };
+
+  /** Editing a cell by the notebook's own keys shows its editor. */
+  private readonly _followMode = (
+    _: unknown,
+    { name, newValue }: { name: string; newValue: unknown }
+  ): void => {
+    const { activeCell } = this._panel.content;
+    const review = this.reviews.find(
+      ({ cell }) => cell === activeCell?.model.id
+    );
+    if (
+      name === 'mode' &&
+      newValue === 'edit' &&
+      review !== undefined &&
+      !this._editing.has(review.key) &&
+      activeCell?.hasClass(COVERED) === true
+    ) {
+      this._editing.add(review.key);
+      this._update();
+      activeCell.editor?.focus();
+    }
+  };
+
+  private _update(): void {
+    if (this._panel.isDisposed) {
+      return;
+    }
+    const { content } = this._panel;
+    const { current, sessions } = this._link.store.getSnapshot();
+    const transcript = sessions.get(current ?? '')?.transcript;
+    const undecided =
+      transcript === undefined ? [] : undecidedChanges(transcript);
+    this._places = reviewPlaces(
+      reviewsByCell(undecided),
+      content.widgets.map(({ model }) => model.id)
+    );
+    const wanted = new Map<string, { place: IReviewPlace; cell: Cell }>();
+    for (const place of this._places) {
+      const cell = content.widgets[place.index];
+      if (cell?.isPlaceholder() === true) {
+        // A cell that was never in view has no content yet.
+        void cell.ready.then(this._updateSoon);
+      } else if (cell !== undefined) {
+        wanted.set(keyOf(place), { place, cell });
+      }
+    }
+    for (const [key, drawn] of this._drawn) {
+      const now = wanted.get(key);
+      if (
+        drawn.bar.isDisposed ||
+        now?.cell !== drawn.cell ||
+        now.place.position !== drawn.position
+      ) {
+        remove(drawn);
+        this._drawn.delete(key);
+      }
+    }
+    for (const [key, { place, cell }] of wanted) {
+      this._draw(key, place, cell);
+    }
+    const changes = transcript?.entries.flatMap(({ message }) =>
+      this._runs.size === 0 ? [] : changesOfMessage(message)
+    );
+    this._runAccepted(changes ?? []);
+  }
+
+  private _draw(key: string, place: IReviewPlace, cell: Cell): void {
+    const { words } = this._host;
+    const { review, isMark } = place;
+    let drawn = this._drawn.get(key);
+    if (drawn === undefined) {
+      const bar = barIn(cell, place.position, this._host);
+      bar.node.dataset.change = key;
+      drawn = { cell, position: place.position, bar, source: null };
+      this._drawn.set(key, drawn);
+    }
+    if (isMark) {
+      drawn.bar.drawMark(
+        review.state === 'proposed'
+          ? words.__(
+              'The agent wants to move %1 here.',
+              nameOf(review, this._host)
+            )
+          : words.__(
+              'The agent moved %1 away from here.',
+              nameOf(review, this._host)
+            )
+      );
+      return;
+    }
+    const isGhost = place.position !== 'in';
+    const hasDifference =
+      isGhost || (!review.isInserted && review.before !== review.now);
+    const isEditing = this._editing.has(review.key);
+    if (hasDifference && !isEditing) {
+      drawn.source ??= this._addSource(drawn, key, cell, isGhost);
+      void drawn.source.showSource(shownSource(review, isGhost, this._panel));
+    } else {
+      drawn.source?.dispose();
+      drawn.source = null;
+    }
+    drawn.bar.toggleClass('plm-ChangeGhost', isGhost);
+    drawn.bar.node.dataset.action = actionOf(review);
+    if (!isGhost) {
+      cell.toggleClass(COVERED, hasDifference && !isEditing);
+      cell.toggleClass(DELETED, review.isDeleted);
+      cell.toggleClass(INSERTED, review.isInserted);
+    }
+    drawn.bar.draw(
+      review,
+      this._barState(review, isGhost ? null : cell, isEditing),
+      this._barActions(review, isGhost, hasDifference)
+    );
+  }
+
+  private _addSource(
+    { bar }: IDrawnPlace,
+    key: string,
+    cell: Cell,
+    isGhost: boolean
+  ): SourceWidget {
+    const source = new SourceWidget(
+      this._languages,
+      this._host,
+      this._updateSoon,
+      isGhost
+        ? undefined
+        : left => {
+            this._decideParts(key, left);
+          }
+    );
+    if (isGhost) {
+      source.addClass('plm-ChangeGhost-source');
+      insertBehind(bar, source);
+    } else {
+      (cell.inputArea?.layout as PanelLayout | undefined)?.insertWidget(
+        1,
+        source
+      );
+    }
+    return source;
+  }
+
+  private _barState(
+    review: ICellReview,
+    cell: Cell | null,
+    isEditing: boolean
+  ): IChangeBarState {
+    const { reviews } = this;
+    return {
+      place: reviews.indexOf(review) + 1,
+      count: reviews.length,
+      isEditing,
+      problem: this._problems.get(review.key) ?? '',
+      note: this._note(review, cell),
+      isSeen: this._isSeen(review),
+      rejections: this._rejections.get(review.key) ?? 0
+    };
+  }
+
+  /** Returns what a person should know of a cell that is not as the change expects it. */
+  private _note(review: ICellReview, cell: Cell | null): string {
+    const { words } = this._host;
+    const expected = review.state === 'proposed' ? review.before : review.now;
+    if (cell === null || cell.model.sharedModel.getSource() === expected) {
+      return '';
+    }
+    return review.state === 'proposed'
+      ? words.__(
+          'The cell was changed since the agent read it, so this cannot be made: reject it.'
+        )
+      : words.__(
+          'The cell was changed since. This shows what the agent made; it can no longer be taken back.'
+        );
+  }
+
+  private _barActions(
+    review: ICellReview,
+    isGhost: boolean,
+    hasDifference: boolean
+  ): IChangeBarActions {
+    const canRun =
+      review.kind === 'code' &&
+      !review.isDeleted &&
+      review.before !== review.now;
+    const acceptAndRun = () => {
+      this._accept(review, true);
+    };
+    return {
+      accept: () => {
+        this._accept(review);
+      },
+      ...(canRun ? { acceptAndRun } : {}),
+      reject: reason => {
+        this._decide(review, { accept: false, reason });
+      },
+      takeBack: () => {
+        this._runs.delete(review.key);
+        review.changes.forEach(this._actions.takeBack);
+      },
+      next: () => {
+        this._current = review.key;
+        this.step(1);
+      },
+      previous: () => {
+        this._current = review.key;
+        this.step(-1);
+      },
+      ...(isGhost || !hasDifference
+        ? {}
+        : {
+            toggleEditor: () => {
+              if (!this._editing.delete(review.key)) {
+                this._editing.add(review.key);
+              }
+              this._update();
+            }
+          })
+    };
+  }
+
+  /** Decides a change of which each part was kept or dropped. */
+  private _decideParts(key: string, source: string): void {
+    const review = this.reviews.find(other => other.key === key);
+    if (review === undefined) {
+      return;
+    }
+    this._decide(
+      review,
+      source === review.before
+        ? { accept: false, reason: '' }
+        : { accept: true, ...(source === review.now ? {} : { source }) }
+    );
+  }
+
+  /** Decides a review, and goes on to the next one. */
+  private _decide(
+    review: ICellReview,
+    verdict: IChangeVerdict,
+    runs = false
+  ): void {
+    const { words } = this._host;
+    const own = this._drawn.get(review.key)?.source?.source ?? review.now;
+    const isPart =
+      verdict.accept && review.changes.length === 1 && own !== review.now;
+    const decided = isPart ? { ...verdict, source: own } : verdict;
+    const source = decided.source ?? review.now;
+    if (runs) {
+      this._runs.set(review.key, { cell: review.cell, source });
+    }
+    this._problems.delete(review.key);
+    const { reviews } = this;
+    const at = reviews.indexOf(review);
+    const others = [...reviews.slice(at + 1), ...reviews.slice(0, at)];
+    const next = others.find(
+      ({ changes: [first] }) =>
+        first !== undefined &&
+        !pendingDecisions.of(first.ask?.id ?? '').has(first.index)
+    );
+    const done = verdict.accept ? words.__('Accepted.') : words.__('Rejected.');
+    if (next === undefined) {
+      this._announce(done);
+      this._panel.content.node.focus();
+    } else {
+      void this._visit(next, done);
+    }
+    void this._actions.decide(review.changes, decided).then(problem => {
+      if (problem !== '') {
+        this._runs.delete(review.key);
+        this._problems.set(review.key, problem);
+        this._announce(problem);
+        this._updateSoon();
+      }
+    });
+  }
+
+  /** Runs the cells whose change was accepted and made. */
+  private _runAccepted(changes: readonly IReviewedChange[]): void {
+    const { content, sessionContext } = this._panel;
+    for (const [key, { cell: id, source }] of this._runs) {
+      const state = changes.find(reviewed => reviewed.key === key)?.change
+        .state;
+      const cell = content.widgets.find(({ model }) => model.id === id);
+      if (state === 'rejected') {
+        this._runs.delete(key);
+      } else if (
+        state === 'accepted' &&
+        cell?.model.sharedModel.getSource() === source
+      ) {
+        this._runs.delete(key);
+        void this._runCells(content, [cell], sessionContext);
+      }
+    }
+  }
+
+  /** Scrolls to a review and puts the keyboard into its bar. */
+  private async _visit(review: ICellReview, before = ''): Promise<void> {
+    const { words } = this._host;
+    const { content } = this._panel;
+    const place = this._places.find(
+      candidate => candidate.review.key === review.key && !candidate.isMark
+    );
+    const cell = content.widgets[place?.index ?? -1];
+    if (place === undefined || cell === undefined) {
+      return;
+    }
+    this._current = review.key;
+    const { reviews } = this;
+    this._announce(
+      [
+        before,
+        words.__(
+          'Change %1 of %2: %3, %4.',
+          reviews.indexOf(review) + 1,
+          reviews.length,
+          reviewTitle(review, words),
+          nameOf(review, this._host)
+        )
+      ]
+        .filter(text => text !== '')
+        .join(' ')
+    );
+    content.activeCellIndex = place.index;
+    await content.scrollToItem(place.index, 'smart');
+    await cell.ready;
+    this._update();
+    const bar = this._drawn.get(review.key)?.bar.node;
+    bar?.scrollIntoView({ block: 'nearest' });
+    // The field for a reason takes the keyboard itself.
+    if (bar?.querySelector('input') === null) {
+      bar.querySelector('button')?.focus();
+    }
+  }
+
+  private _announce(text: string): void {
+    this._voice.textContent = text;
+  }
+}
+
+function keyOf({ isMark, review }: IReviewPlace): string {
+  return isMark ? `${review.key} mark` : review.key;
+}
+
+function nameOf(review: ICellReview, { words }: IHost): string {
+  return cellName(
+    { number: review.number, old: review.before, new: review.now },
+    words
+  );
+}
+
+function actionOf(review: ICellReview): string {
+  return review.isDeleted
+    ? 'delete'
+    : review.isInserted
+      ? 'insert'
+      : review.before === review.now
+        ? 'move'
+        : 'edit';
+}
+
+/** Returns what is shown of a review: a difference, or in a ghost the source alone. */
+function shownSource(
+  review: ICellReview,
+  isGhost: boolean,
+  { content }: NotebookPanel
+) {
+  return {
+    before: isGhost ? null : review.before,
+    now: review.isDeleted ? review.before : review.now,
+    language:
+      review.kind === 'code' ? content.codeMimetype : 'text/x-ipythongfm'
+  };
+}
+
+/** Returns a new bar above a cell's input, or in a ghost above or below the cell. */
+function barIn(
+  cell: Cell,
+  position: IReviewPlace['position'],
+  host: IHost
+): ChangeBarWidget {
+  const bar = new ChangeBarWidget(host);
+  const layout = cell.layout as PanelLayout;
+  const { widgets } = layout;
+  const input = widgets.findIndex(widget =>
+    widget.hasClass('jp-Cell-inputWrapper')
+  );
+  switch (position) {
+    case 'in':
+      layout.insertWidget(Math.max(0, input), bar);
+      break;
+    case 'above':
+      layout.insertWidget(0, bar);
+      break;
+    case 'below':
+      layout.addWidget(bar);
+      break;
+  }
+  return bar;
+}
+
+function insertBehind(bar: Widget, widget: Widget): void {
+  const layout = bar.parent?.layout as PanelLayout | undefined;
+  layout?.insertWidget(layout.widgets.indexOf(bar) + 1, widget);
+}
+
+function remove({ bar, cell, position, source }: IDrawnPlace): void {
+  bar.dispose();
+  source?.dispose();
+  if (position === 'in' && !cell.isDisposed) {
+    [COVERED, DELETED, INSERTED].forEach(name => {
+      cell.removeClass(name);
+    });
+  }
+}

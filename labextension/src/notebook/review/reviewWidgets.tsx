@@ -1,0 +1,165 @@
+/** The widgets of a review, which lie in the layouts of the cells that they are about. */
+import type { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
+import type { Message } from '@lumino/messaging';
+import { Widget } from '@lumino/widgets';
+import type { ReactElement } from 'react';
+import { flushSync } from 'react-dom';
+import { createRoot, type Root } from 'react-dom/client';
+import type { ICellReview } from '../../state/review/cellReview';
+import {
+  ChangeBar,
+  type IChangeBarActions,
+  type IChangeBarState
+} from '../../views/review/changeBar';
+import { HostProvider, type IHost } from '../../views/host';
+import { keepButtonKeys } from '../rendering/buttonKeys';
+import type { IShownSource, ISourceEditor } from './sourceEditor';
+
+/** A bar above a cell, or in a ghost. */
+export class ChangeBarWidget extends Widget {
+  private readonly _root: Root;
+  private _leaveKeys: () => void = () => undefined;
+
+  constructor(private readonly _host: IHost) {
+    super();
+    this.addClass('plm-Review');
+    this._root = createRoot(this.node);
+  }
+
+  /** Draws the bar at once, so that it can get the focus. */
+  draw(
+    review: ICellReview,
+    state: IChangeBarState,
+    actions: IChangeBarActions
+  ): void {
+    this._draw(<ChangeBar review={review} state={state} actions={actions} />);
+  }
+
+  /** Draws a sentence in the place of a bar. */
+  drawMark(words: string): void {
+    this.addClass('plm-ChangeMark');
+    this._draw(<p>{words}</p>);
+  }
+
+  override dispose(): void {
+    if (!this.isDisposed) {
+      this._root.unmount();
+    }
+    super.dispose();
+  }
+
+  protected override onAfterAttach(message: Message): void {
+    super.onAfterAttach(message);
+    this._leaveKeys = keepButtonKeys(this.node);
+  }
+
+  protected override onBeforeDetach(message: Message): void {
+    this._leaveKeys();
+    super.onBeforeDetach(message);
+  }
+
+  private _draw(content: ReactElement): void {
+    flushSync(() => {
+      this._root.render(
+        <HostProvider value={this._host}>{content}</HostProvider>
+      );
+    });
+  }
+}
+
+/** A difference in the place of a cell's editor, or the source of a ghost. */
+export class SourceWidget extends Widget {
+  private _editor: ISourceEditor | null = null;
+  private _shown: IShownSource | null = null;
+  private _isEndSeen = false;
+  private _observer: IntersectionObserver | null = null;
+  private _leaveKeys: () => void = () => undefined;
+
+  constructor(
+    private readonly _languages: IEditorLanguageRegistry | null,
+    private readonly _host: IHost,
+    /** Called when the end of the source comes into view. */
+    private readonly _onSeen: () => void,
+    /** Called with the source that is left when each part of a difference was kept or dropped. */
+    private readonly _onDecided?: (source: string) => void
+  ) {
+    super();
+    this.addClass('plm-Review');
+    this.addClass('plm-CellDiff');
+  }
+
+  /** The source with what was decided of its parts. */
+  get source(): string | null {
+    return this._editor?.source() ?? null;
+  }
+
+  /** Whether the end of the source was on the screen: nothing is accepted that nobody could have read. */
+  get isEndSeen(): boolean {
+    return this._isEndSeen;
+  }
+
+  /** Scrolls to the end of the source. */
+  showEnd(): void {
+    this.node.lastElementChild?.scrollIntoView({ block: 'nearest' });
+  }
+
+  /** Shows a source, unless it is shown already. */
+  async showSource(shown: IShownSource): Promise<void> {
+    const { _shown: before } = this;
+    if (
+      before?.before === shown.before &&
+      before.now === shown.now &&
+      before.language === shown.language
+    ) {
+      return;
+    }
+    this._shown = shown;
+    const { showSource } = await import('./sourceEditor');
+    const place = document.createElement('div');
+    const editor = await showSource(
+      place,
+      shown,
+      this._languages,
+      this._host.words,
+      this._onDecided
+    );
+    if (this.isDisposed || this._shown !== shown) {
+      editor.destroy();
+      return;
+    }
+    this._editor?.destroy();
+    this._editor = editor;
+    const end = document.createElement('span');
+    end.className = 'plm-TextEnd';
+    this.node.replaceChildren(place, end);
+    this._isEndSeen = false;
+    this._observer?.disconnect();
+    this._observer = new IntersectionObserver(entries => {
+      if (entries.some(({ isIntersecting }) => isIntersecting)) {
+        this._observer?.disconnect();
+        this._isEndSeen = true;
+        this._onSeen();
+      }
+    });
+    this._observer.observe(end);
+  }
+
+  override dispose(): void {
+    if (!this.isDisposed) {
+      this._observer?.disconnect();
+      this._editor?.destroy();
+      this._editor = null;
+    }
+    super.dispose();
+  }
+
+  protected override onAfterAttach(message: Message): void {
+    super.onAfterAttach(message);
+    this._leaveKeys = keepButtonKeys(this.node);
+  }
+
+  protected override onBeforeDetach(message: Message): void {
+    this._leaveKeys();
+    super.onBeforeDetach(message);
+  }
+}

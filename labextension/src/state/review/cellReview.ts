@@ -1,0 +1,220 @@
+/**
+ * The review of a notebook: the changes of its cells that wait for a person, taken from the parts of a session.
+ *
+ * Nothing of it is stored: what was decided stands in the parts, so that a review outlives the page and the kernel.
+ */
+import type {
+  Ask,
+  MadeChange,
+  Message,
+  ToolPart
+} from '../../protocol/generated';
+import type { ITranscript } from '../store/transcript';
+
+/** One change of a tool call. */
+export interface IReviewedChange {
+  /** Tells it apart from every other change of its session. */
+  key: string;
+  /** Id of the message with the call. */
+  message: string;
+  /** Id of the call. */
+  call: string;
+  /** Its number among the changes of the call, from 0. */
+  index: number;
+  /** How many changes the call has. */
+  count: number;
+  change: MadeChange;
+  /** The open question whether it may be made; only of a proposed change. */
+  ask?: Ask;
+}
+
+/** The changes of one cell that are decided together. */
+export interface ICellReview {
+  /** That of the newest change. */
+  key: string;
+  cell: string;
+  changes: readonly IReviewedChange[];
+  state: 'proposed' | 'open';
+  isInserted: boolean;
+  isDeleted: boolean;
+  isMoved: boolean;
+  /** The source before the first change; empty for an inserted cell. */
+  before: string;
+  /** The source after the last change; that before for a cell that is moved or deleted. */
+  now: string;
+  kind: MadeChange['kind'];
+  /** The number beside the cell, where it had one. */
+  number?: number;
+  /** Of an inserted or moved cell: the cell above its new place; of a deleted one, above the old place. */
+  after: string | null;
+  /** Of a moved cell: the cell above its old place; undefined where that is not known. */
+  wasAfter?: string | null;
+}
+
+const ACTIONS: readonly unknown[] = ['insert', 'edit', 'move', 'delete'];
+const STATES: readonly unknown[] = ['proposed', 'open', 'accepted', 'rejected'];
+const KINDS: readonly unknown[] = ['code', 'markdown', 'raw'];
+
+/** Returns the changes of cells in a call's metadata; what is none is left out, since a saved answer is anybody's text. */
+export function madeChanges({ state }: ToolPart): readonly MadeChange[] {
+  const found = 'metadata' in state ? state.metadata.cells : undefined;
+  return Array.isArray(found) && found.every(isMadeChange)
+    ? found.map(change => ({ ...DEFAULTS, ...change }))
+    : NONE;
+}
+
+const NONE: readonly MadeChange[] = [];
+
+const DEFAULTS = {
+  kind: 'code',
+  state: 'open',
+  by: '',
+  reason: '',
+  notebook: '',
+  undone: false
+} as const;
+
+function isMadeChange(value: unknown): value is MadeChange {
+  if (typeof value !== 'object' || value === null) {
+    return false;
+  }
+  const fields = value as Record<string, unknown>;
+  const isText = (field: unknown) =>
+    field === undefined || field === null || typeof field === 'string';
+  return (
+    ACTIONS.includes(fields.action) &&
+    STATES.includes(fields.state ?? 'open') &&
+    KINDS.includes(fields.kind ?? 'code') &&
+    typeof fields.cell === 'string' &&
+    [
+      fields.after,
+      fields.was_after,
+      fields.old,
+      fields.new,
+      fields.by,
+      fields.reason
+    ].every(isText) &&
+    (fields.number === undefined ||
+      fields.number === null ||
+      typeof fields.number === 'number')
+  );
+}
+
+/** The changes of messages that were looked at; a message that changes is another object. */
+const KNOWN = new WeakMap<object, readonly IReviewedChange[]>();
+
+/** Returns all changes of a message's calls, in their order. */
+export function changesOfMessage(
+  message: Pick<Message, 'parts'> & { info?: Message['info'] }
+): readonly IReviewedChange[] {
+  let changes = KNOWN.get(message);
+  if (changes === undefined) {
+    const id = message.info?.id ?? '';
+    changes = message.parts.flatMap(part =>
+      part.type === 'tool' ? changesOfCall(part, id) : []
+    );
+    KNOWN.set(message, changes);
+  }
+  return changes;
+}
+
+/** Returns the changes of one call, in their order. */
+export function changesOfCall(
+  part: ToolPart,
+  message: string
+): readonly IReviewedChange[] {
+  const changes = madeChanges(part);
+  return changes.map((change, index) => ({
+    key: `${part.call_id}:${index}`,
+    message,
+    call: part.call_id,
+    index,
+    count: changes.length,
+    change
+  }));
+}
+
+/** Returns the changes of a session that a person has not decided, oldest first. */
+export function undecidedChanges({
+  asks,
+  entries
+}: Pick<ITranscript, 'asks' | 'entries'>): readonly IReviewedChange[] {
+  return entries.flatMap(({ message }) =>
+    changesOfMessage(message).flatMap(reviewed =>
+      reviewed.change.state === 'open'
+        ? [reviewed]
+        : reviewed.change.state === 'proposed'
+          ? withQuestion(reviewed, asks)
+          : []
+    )
+  );
+}
+
+/** A proposal without its question was just answered, or its turn was stopped. */
+function withQuestion(
+  reviewed: IReviewedChange,
+  asks: readonly Ask[]
+): IReviewedChange[] {
+  const ask = asks.find(({ call_id }) => call_id === reviewed.call);
+  return ask === undefined ? [] : [{ ...reviewed, ask }];
+}
+
+/** Returns what is to be reviewed of each cell; a proposal comes before what was made earlier. */
+export function reviewsByCell(
+  changes: readonly IReviewedChange[]
+): readonly ICellReview[] {
+  const cells = new Map<string, IReviewedChange[]>();
+  for (const reviewed of changes) {
+    const { cell } = reviewed.change;
+    const group = cells.get(cell) ?? [];
+    const isNewState =
+      group[0] !== undefined && group[0].change.state !== reviewed.change.state;
+    cells.set(
+      cell,
+      !isNewState
+        ? [...group, reviewed]
+        : reviewed.change.state === 'proposed'
+          ? [reviewed]
+          : group
+    );
+  }
+  return [...cells.values()].map(reviewOfCell);
+}
+
+function reviewOfCell(changes: readonly IReviewedChange[]): ICellReview {
+  const [first] = changes;
+  const last = changes.at(-1);
+  if (first === undefined || last === undefined) {
+    throw new Error('A review of a cell has at least one change.');
+  }
+  const has = (action: MadeChange['action']) =>
+    changes.some(({ change }) => change.action === action);
+  const isInserted = has('insert');
+  const before = isInserted ? '' : (first.change.old ?? '');
+  const placed = changes.findLast(({ change }) =>
+    ['insert', 'move', 'delete'].includes(change.action)
+  )?.change;
+  const moved = changes.find(({ change }) => change.action === 'move')?.change;
+  return {
+    key: last.key,
+    cell: last.change.cell,
+    changes,
+    state: last.change.state === 'proposed' ? 'proposed' : 'open',
+    isInserted,
+    isDeleted: has('delete'),
+    isMoved: moved !== undefined,
+    before,
+    now:
+      changes.findLast(({ change }) => typeof change.new === 'string')?.change
+        .new ?? before,
+    kind: last.change.kind,
+    ...(typeof first.change.number === 'number'
+      ? { number: first.change.number }
+      : {}),
+    after:
+      (placed?.action === 'delete' ? placed.was_after : placed?.after) ?? null,
+    ...(moved === undefined || moved.state === 'proposed'
+      ? {}
+      : { wasAfter: moved.was_after ?? null })
+  };
+}

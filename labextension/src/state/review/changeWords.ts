@@ -1,0 +1,88 @@
+/** What is said of a change to a cell, in a bar, a list and by a screen reader. */
+import type { MadeChange } from '../../protocol/generated';
+import type { ITranslations } from '../text/translations';
+import { visibleText } from '../text/visibleText';
+import type { ICellReview } from './cellReview';
+
+/** Characters of a source that name a cell without a number. */
+const NAME_CHARS = 40;
+
+/** Returns what happens to a cell, in one word for the row of a list. */
+export function actionWord(
+  action: MadeChange['action'],
+  words: ITranslations
+): string {
+  switch (action) {
+    case 'insert':
+      return words.__('New');
+    case 'edit':
+      return words.__('Changed');
+    case 'move':
+      return words.__('Moved');
+    case 'delete':
+      return words.__('Deleted');
+  }
+}
+
+/** Returns the name of a cell: its number, else the beginning of its source. */
+export function cellName(
+  { number, old, new: now }: Pick<MadeChange, 'number' | 'old' | 'new'>,
+  words: ITranslations
+): string {
+  if (typeof number === 'number') {
+    return words.__('cell %1', number);
+  }
+  const line = `${now ?? ''}\n${old ?? ''}`
+    .split('\n', 200)
+    .find(piece => piece.trim() !== '');
+  if (line === undefined) {
+    return words.__('an empty cell');
+  }
+  const characters = Array.from(
+    visibleText(line.trim().slice(0, 2 * NAME_CHARS))
+  );
+  return characters.length > NAME_CHARS
+    ? `${characters.slice(0, NAME_CHARS).join('')}…`
+    : characters.join('');
+}
+
+/** Returns what the agent did with a cell or wants to do, as the title of its bar. */
+export function reviewTitle(
+  {
+    isDeleted,
+    isInserted,
+    isMoved,
+    state,
+    before,
+    now
+  }: Pick<
+    ICellReview,
+    'isDeleted' | 'isInserted' | 'isMoved' | 'state' | 'before' | 'now'
+  >,
+  words: ITranslations
+): string {
+  const isMade = state === 'open';
+  if (isDeleted) {
+    return isMade
+      ? words.__('The agent deleted this cell')
+      : words.__('The agent wants to delete this cell');
+  }
+  if (isInserted) {
+    return isMade
+      ? words.__('The agent inserted this cell')
+      : words.__('The agent wants to insert this cell');
+  }
+  if (isMoved && before === now) {
+    return isMade
+      ? words.__('The agent moved this cell')
+      : words.__('The agent wants to move this cell');
+  }
+  if (isMoved) {
+    return isMade
+      ? words.__('The agent moved and changed this cell')
+      : words.__('The agent wants to move and change this cell');
+  }
+  return isMade
+    ? words.__('The agent changed this cell')
+    : words.__('The agent wants to change this cell');
+}

@@ -1,0 +1,87 @@
+/**
+ * Decisions about single changes of a call that were not sent: a question is answered once, for all of its changes.
+ *
+ * They are the page's, so that notebook and panel show the same.
+ */
+import type { CellDecision } from '../../protocol/generated';
+import { ReaderSet } from '../store/readerSet';
+import type { IReadable } from '../store/kernelStore';
+
+type Decisions = ReadonlyMap<number, CellDecision>;
+
+const NONE: Decisions = new Map();
+
+/** How a question is answered. */
+export interface ICellsReply {
+  answer: 'once' | 'reject';
+  cells?: CellDecision[];
+}
+
+/** Holds the decisions by the id of the question. */
+class PendingDecisions implements IReadable<ReadonlyMap<string, Decisions>> {
+  private readonly _readers = new ReaderSet();
+  private _value: ReadonlyMap<string, Decisions> = new Map();
+
+  readonly subscribe = this._readers.subscribe;
+
+  readonly getSnapshot = (): ReadonlyMap<string, Decisions> => this._value;
+
+  /** Returns the decisions about the changes of a question, by their number. */
+  of(ask: string): Decisions {
+    return this._value.get(ask) ?? NONE;
+  }
+
+  decide(ask: string, decisions: readonly CellDecision[]): Decisions {
+    const decided = new Map(this.of(ask));
+    decisions.forEach(decision => {
+      decided.set(decision.index, decision);
+    });
+    this._update(ask, decided);
+    return decided;
+  }
+
+  /** Takes the decision about a change back. */
+  takeBack(ask: string, index: number): void {
+    const decided = new Map(this.of(ask));
+    decided.delete(index);
+    this._update(ask, decided);
+  }
+
+  forget(ask: string): void {
+    this._update(ask, NONE);
+  }
+
+  private _update(ask: string, decisions: Decisions): void {
+    const value = new Map(this._value);
+    if (decisions.size === 0) {
+      value.delete(ask);
+    } else {
+      value.set(ask, decisions);
+    }
+    this._value = value;
+    this._readers.notify();
+  }
+}
+
+/** The page's decisions. */
+export const pendingDecisions = new PendingDecisions();
+
+/** Returns the reply to a question about so many changes; null while some are undecided. */
+export function replyOf(
+  count: number,
+  decisions: Decisions
+): ICellsReply | null {
+  const decided = [...decisions.values()].sort(
+    (left, right) => left.index - right.index
+  );
+  if (decided.length < count) {
+    return null;
+  }
+  if (decided.every(({ accept, source }) => accept && source === undefined)) {
+    return { answer: 'once' };
+  }
+  // Without any reason a rejection of everything ends the turn, as one of every other question does.
+  return decided.every(({ accept, reason }) => !accept && reason === '')
+    ? { answer: 'reject' }
+    : { answer: 'once', cells: decided };
+}

@@ -1,0 +1,303 @@
+/** The changes of cells in a turn, or in a question: a row each, with the buttons that decide it. */
+import { useMemo, useRef, useState } from 'react';
+import type { Ask } from '../../protocol/generated';
+import type { IReviewedChange } from '../../state/review/cellReview';
+import { actionWord, cellName } from '../../state/review/changeWords';
+import { lineCounts } from '../../state/text/lineDiff';
+import { visibleText } from '../../state/text/visibleText';
+import {
+  useCellReviewActions,
+  type IChangeVerdict,
+  type ICellReviewActions
+} from '../actions/cells';
+import { useEndsSeen } from '../dom/endSeen';
+import { LineNumbers } from '../controls/lineNumbers';
+import { RejectionForm } from '../controls/rejectionForm';
+import { useHost, type IWords } from '../host';
+import { usePendingDecision } from './pendingDecision';
+
+/** Draws the list where changes can be decided; elsewhere the calls' own differences are enough. */
+export function ChangeList({
+  changes,
+  asks
+}: {
+  changes: readonly IReviewedChange[];
+  /** The open questions. */
+  asks: readonly Ask[];
+}) {
+  const { words } = useHost();
+  const actions = useCellReviewActions();
+  const list = useRef<HTMLUListElement>(null);
+  const [isSeen] = useEndsSeen(list);
+  const [problem, setProblem] = useState('');
+  const asked = useMemo(
+    () =>
+      changes.map(reviewed => {
+        const ask = asks.find(({ call_id }) => call_id === reviewed.call);
+        return reviewed.change.state === 'proposed' && ask !== undefined
+          ? { ...reviewed, ask }
+          : reviewed;
+      }),
+    [changes, asks]
+  );
+  const undecided = asked.filter(isUndecided);
+  // What is only proposed is accepted by those who could read it: the question's own buttons say so.
+  const canAccept = isSeen || undecided.every(({ ask }) => ask === undefined);
+  if (actions === null || changes.length === 0) {
+    return null;
+  }
+  const decide = (
+    some: readonly IReviewedChange[],
+    verdict: IChangeVerdict
+  ) => {
+    // The next row with a button gets the keyboard, since this one loses its buttons.
+    const next = undecided.find(
+      reviewed =>
+        !some.includes(reviewed) &&
+        asked.indexOf(reviewed) >= asked.indexOf(some[0] ?? reviewed)
+    );
+    focusRow(list.current, next);
+    void actions.decide(some, verdict).then(setProblem);
+  };
+  return (
+    <div
+      className="plm-Changes"
+      role="group"
+      aria-label={words.__('Changes of cells')}
+    >
+      <div className="plm-Changes-head">
+        <span>
+          {words._n(
+            '%1 change of a cell',
+            '%1 changes of cells',
+            changes.length,
+            changes.length
+          )}
+        </span>
+        {undecided.length > 1 && (
+          <AllButtons
+            changes={undecided}
+            canAccept={canAccept}
+            decide={decide}
+          />
+        )}
+      </div>
+      <ul ref={list} className="plm-Changes-rows">
+        {asked.map(reviewed => (
+          <ChangeRow
+            key={reviewed.key}
+            reviewed={reviewed}
+            actions={actions}
+            canAccept={canAccept}
+            decide={decide}
+          />
+        ))}
+      </ul>
+      {problem !== '' && (
+        <p className="plm-Changes-problem" role="alert">
+          {visibleText(problem)}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function isUndecided({ ask, change: { state } }: IReviewedChange): boolean {
+  return state === 'open' || ask !== undefined;
+}
+
+function focusRow(
+  list: HTMLElement | null,
+  reviewed: IReviewedChange | undefined
+): void {
+  if (reviewed !== undefined) {
+    list
+      ?.querySelector<HTMLElement>(
+        `[data-change-row="${CSS.escape(reviewed.key)}"] button[data-verdict]:enabled`
+      )
+      ?.focus();
+  }
+}
+
+type Decide = (
+  changes: readonly IReviewedChange[],
+  verdict: IChangeVerdict
+) => void;
+
+function AllButtons({
+  changes,
+  canAccept,
+  decide
+}: {
+  changes: readonly IReviewedChange[];
+  canAccept: boolean;
+  decide: Decide;
+}) {
+  const { words } = useHost();
+  const [rejecting, setRejecting] = useState(false);
+  if (rejecting) {
+    return (
+      <RejectionForm
+        label={words.__('Why are all of them rejected? The agent is told.')}
+        onSend={reason => {
+          setRejecting(false);
+          decide(changes, { accept: false, reason });
+        }}
+        onBack={() => {
+          setRejecting(false);
+        }}
+      />
+    );
+  }
+  return (
+    <span className="plm-Changes-all">
+      <button
+        type="button"
+        className="plm-Button plm-Button-small"
+        disabled={!canAccept}
+        onClick={() => {
+          decide(changes, { accept: true });
+        }}
+      >
+        {words.__('Accept all')}
+      </button>
+      <button
+        type="button"
+        className="plm-Button plm-Button-small"
+        onClick={() => {
+          setRejecting(true);
+        }}
+      >
+        {words.__('Reject all…')}
+      </button>
+    </span>
+  );
+}
+
+function ChangeRow({
+  reviewed,
+  actions,
+  canAccept,
+  decide
+}: {
+  reviewed: IReviewedChange;
+  actions: ICellReviewActions;
+  /** Whether what is proposed was on the screen to its end. */
+  canAccept: boolean;
+  decide: Decide;
+}) {
+  const { words } = useHost();
+  const { change } = reviewed;
+  const pending = usePendingDecision(reviewed);
+  const [rejecting, setRejecting] = useState(false);
+  const name = cellName(change, words);
+  const action = actionWord(change.action, words);
+  const counts = useMemo(
+    () =>
+      change.action === 'move'
+        ? { additions: 0, deletions: 0 }
+        : lineCounts(change.old ?? '', change.new ?? ''),
+    [change]
+  );
+  const isOpen = isUndecided(reviewed) && pending === undefined;
+  return (
+    <li
+      className="plm-Changes-row"
+      data-change-row={reviewed.key}
+      data-action={change.action}
+    >
+      <button
+        type="button"
+        className="plm-Changes-cell"
+        title={words.__('Show it in the notebook')}
+        onClick={() => {
+          actions.show(reviewed);
+        }}
+      >
+        <span className="plm-Changes-action">{action}</span>{' '}
+        <bdi className="plm-Changes-name">{name}</bdi>
+      </button>
+      {counts.additions + counts.deletions > 0 && <LineNumbers {...counts} />}
+      {rejecting && isOpen ? (
+        <RejectionForm
+          label={words.__('Why is it rejected? The agent is told.')}
+          onSend={reason => {
+            setRejecting(false);
+            decide([reviewed], { accept: false, reason });
+          }}
+          onBack={() => {
+            setRejecting(false);
+          }}
+        />
+      ) : isOpen ? (
+        <span className="plm-Changes-buttons">
+          <button
+            type="button"
+            className="plm-Button plm-Button-small"
+            data-verdict="accept"
+            disabled={!canAccept}
+            aria-label={words.__('Accept: %1 %2', action, name)}
+            onClick={() => {
+              decide([reviewed], { accept: true });
+            }}
+          >
+            {words.__('Accept')}
+          </button>
+          <button
+            type="button"
+            className="plm-Button plm-Button-small"
+            data-verdict="reject"
+            aria-label={words.__('Reject: %1 %2', action, name)}
+            onClick={() => {
+              setRejecting(true);
+            }}
+          >
+            {words.__('Reject…')}
+          </button>
+        </span>
+      ) : (
+        <span className="plm-Changes-state">
+          <bdi>{visibleText(stateWords(reviewed, pending, words))}</bdi>
+          {pending !== undefined && (
+            <button
+              type="button"
+              className="plm-Link"
+              onClick={() => {
+                actions.takeBack(reviewed);
+              }}
+            >
+              {words.__('Undo')}
+            </button>
+          )}
+        </span>
+      )}
+    </li>
+  );
+}
+
+/** Returns what was decided about a change. */
+function stateWords(
+  { change: { by, reason, state } }: IReviewedChange,
+  pending: { accept: boolean } | undefined,
+  words: IWords
+): string {
+  if (pending !== undefined) {
+    return pending.accept
+      ? words.__('accepted, waits for the others')
+      : words.__('rejected, waits for the others');
+  }
+  switch (state) {
+    case 'accepted':
+      return by === '' || by === 'person'
+        ? words.__('accepted')
+        : words.__('allowed by %1', by);
+    case 'rejected':
+      return reason === ''
+        ? words.__('rejected')
+        : words.__('rejected: %1', reason);
+    case 'proposed':
+      return words.__('not made');
+    case 'open':
+      return '';
+  }
+}

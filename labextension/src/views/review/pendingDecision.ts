@@ -1,0 +1,18 @@
+/** What a person said of a change on this page that was not sent yet. */
+import { useSyncExternalStore } from 'react';
+import type { CellDecision } from '../../protocol/generated';
+import type { IReviewedChange } from '../../state/review/cellReview';
+import { pendingDecisions } from '../../state/review/pendingDecisions';
+
+/** Returns the decision that waits for those about the other changes of its question; undefined if there is none. */
+export function usePendingDecision(
+  change: IReviewedChange | undefined
+): CellDecision | undefined {
+  const all = useSyncExternalStore(
+    pendingDecisions.subscribe,
+    pendingDecisions.getSnapshot
+  );
+  return change === undefined
+    ? undefined
+    : all.get(change.ask?.id ?? '')?.get(change.index);
+}

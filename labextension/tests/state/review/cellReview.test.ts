@@ -1,0 +1,245 @@
+/** What waits for a person is taken from the parts of a session, and grouped by cell. */
+import { describe, expect, it } from 'vitest';
+import type { Ask, MadeChange, Message } from '../../../src/protocol/generated';
+import {
+  reviewsByCell,
+  undecidedChanges
+} from '../../../src/state/review/cellReview';
+import { cellName, reviewTitle } from '../../../src/state/review/changeWords';
+import { reviewPlaces } from '../../../src/state/review/reviewPlaces';
+import { lineCounts } from '../../../src/state/text/lineDiff';
+import * as build from '../../builders';
+import { HOST } from '../../plainHost';
+
+export function change(more: Partial<MadeChange> = {}): MadeChange {
+  return {
+    action: 'edit',
+    cell: 'c1',
+    kind: 'code',
+    old: 'x = 1',
+    new: 'x = 2',
+    state: 'open',
+    by: '',
+    reason: '',
+    notebook: 'a.ipynb',
+    undone: false,
+    ...more
+  };
+}
+
+function call(id: string, cells: unknown): Message {
+  const part = build.ran('cells', {}, 'Done.');
+  return build.assistant([
+    {
+      ...part,
+      call_id: id,
+      state: { ...part.state, metadata: { cells } }
+    } as typeof part
+  ]);
+}
+
+function transcript(messages: Message[], asks: Ask[] = []) {
+  return {
+    asks,
+    entries: messages.map(message => ({ id: message.info.id, message }))
+  };
+}
+
+const ask = (call_id: string): Ask => ({
+  id: 'per_1',
+  permission: 'cells',
+  patterns: [],
+  always: [],
+  title: 'Change it?',
+  input: {},
+  call_id
+});
+
+const reviewsOf = (...changes: MadeChange[]) =>
+  reviewsByCell(undecidedChanges(transcript([call('call_1', changes)])));
+
+describe('the review of a session', () => {
+  it('holds what was made and not looked at', () => {
+    const changes = [
+      change(),
+      change({ cell: 'c2', state: 'accepted' }),
+      change({ cell: 'c3', state: 'rejected' })
+    ];
+    const found = undecidedChanges(transcript([call('call_1', changes)]));
+
+    expect(found.map(({ key }) => key)).toEqual(['call_1:0']);
+  });
+
+  it('holds a proposal as long as its question is open', () => {
+    const message = call('call_1', [change({ state: 'proposed' })]);
+
+    expect(undecidedChanges(transcript([message]))).toEqual([]);
+    expect(
+      undecidedChanges(transcript([message], [ask('call_1')]))[0]?.ask?.id
+    ).toBe('per_1');
+  });
+
+  it('leaves out what is no change', () => {
+    const wrong = [
+      'text',
+      [null],
+      [{ action: 'run', cell: 'c1' }],
+      [{ ...change(), cell: 1 }],
+      [{ ...change(), old: {} }],
+      [{ ...change(), state: 'done' }]
+    ];
+    wrong.forEach((cells, index) => {
+      const message = call(`call_${index}`, cells);
+      expect(undecidedChanges(transcript([message]))).toEqual([]);
+    });
+  });
+
+  it('reads a change of which a kernel left out what is empty', () => {
+    const cells = [{ action: 'insert', cell: 'c9', new: 'y', after: null }];
+    const [found] = undecidedChanges(transcript([call('call_1', cells)]));
+
+    expect(found?.change.state).toBe('open');
+  });
+
+  it('joins later changes of a cell to the earlier ones', () => {
+    const [review, ...others] = reviewsOf(
+      change(),
+      change({ old: 'x = 2', new: 'x = 3' })
+    );
+
+    expect(others).toEqual([]);
+    expect(review).toMatchObject({
+      key: 'call_1:1',
+      before: 'x = 1',
+      now: 'x = 3',
+      isInserted: false
+    });
+  });
+
+  it('puts a proposal before what was made of the same cell', () => {
+    const found = reviewsByCell(
+      undecidedChanges(
+        transcript(
+          [
+            call('call_1', [change()]),
+            call('call_2', [
+              change({ state: 'proposed', old: 'x = 2', new: 'x = 3' })
+            ])
+          ],
+          [ask('call_2')]
+        )
+      )
+    );
+
+    expect(found.map(({ key, state }) => [key, state])).toEqual([
+      ['call_2:0', 'proposed']
+    ]);
+  });
+});
+
+describe('the places of a review', () => {
+  const CELLS = ['c1', 'c2', 'c3'];
+  const placed = (...changes: MadeChange[]) =>
+    reviewPlaces(reviewsOf(...changes), CELLS).map(
+      ({ index, isMark, position, review }) =>
+        `${review.cell} ${position} ${index}${isMark ? ' mark' : ''}`
+    );
+
+  it('are in the order of the notebook', () => {
+    expect(placed(change({ cell: 'c3' }), change({ cell: 'c1' }))).toEqual([
+      'c1 in 0',
+      'c3 in 2'
+    ]);
+  });
+
+  it('show a deleted cell where it stood', () => {
+    const gone = change({ action: 'delete', cell: 'gone', new: undefined });
+
+    expect(placed({ ...gone, was_after: 'c1' })).toEqual(['gone below 0']);
+    expect(placed(gone)).toEqual(['gone above 0']);
+  });
+
+  it('mark where a moved cell stood, and where it would stand', () => {
+    const moved = change({ action: 'move', new: undefined, after: 'c3' });
+    const asked = reviewsByCell(
+      undecidedChanges(
+        transcript(
+          [call('call_1', [{ ...moved, state: 'proposed' }])],
+          [ask('call_1')]
+        )
+      )
+    );
+
+    expect(placed({ ...moved, was_after: 'c2' })).toEqual([
+      'c1 in 0',
+      'c1 below 1 mark'
+    ]);
+    expect(reviewPlaces(asked, CELLS).map(({ index }) => index)).toEqual([
+      0, 2
+    ]);
+  });
+
+  it('show a cell that is only proposed, also behind another such one', () => {
+    const inserted = change({
+      action: 'insert',
+      old: undefined,
+      state: 'proposed'
+    });
+    const reviews = reviewsByCell(
+      undecidedChanges(
+        transcript(
+          [
+            call('call_1', [
+              { ...inserted, cell: 'n1', after: 'c2' },
+              { ...inserted, cell: 'n2', after: 'n1' },
+              { ...inserted, cell: 'n3' },
+              { ...inserted, cell: 'n4', after: 'unknown' }
+            ])
+          ],
+          [ask('call_1')]
+        )
+      )
+    );
+
+    expect(
+      reviewPlaces(reviews, CELLS).map(
+        ({ index, position, review }) => `${review.cell} ${position} ${index}`
+      )
+    ).toEqual(['n3 above 0', 'n1 below 1', 'n2 below 1', 'n4 below 2']);
+  });
+
+  it('are none where the person took the cell away', () => {
+    expect(placed(change({ cell: 'gone' }))).toEqual([]);
+  });
+});
+
+describe('the words of a change', () => {
+  it('name a cell by its number, else by its first line', () => {
+    const { words } = HOST;
+    expect(cellName({ number: 4 }, words)).toBe('cell 4');
+    expect(cellName({ new: '\n  import os\nx' }, words)).toBe('import os');
+    expect(cellName({}, words)).toBe('an empty cell');
+  });
+
+  it('show what hides itself, and cut what is long', () => {
+    const name = cellName({ new: `\u202e${'x'.repeat(40_000)}` }, HOST.words);
+
+    expect(name).toBe(`⟨U+202E⟩${'x'.repeat(32)}…`);
+  });
+
+  it('say what was done and what is only wanted', () => {
+    const [made] = reviewsOf(change());
+    if (made === undefined) {
+      throw new Error('There is a review.');
+    }
+    expect(reviewTitle(made, HOST.words)).toBe('The agent changed this cell');
+    expect(
+      reviewTitle({ ...made, state: 'proposed', isMoved: true }, HOST.words)
+    ).toBe('The agent wants to move and change this cell');
+  });
+
+  it('count lines, of which an empty cell has none', () => {
+    expect(lineCounts('', 'a\nb')).toEqual({ additions: 2, deletions: 0 });
+    expect(lineCounts('a\nb', 'a\nc')).toEqual({ additions: 1, deletions: 1 });
+  });
+});
