@@ -74,7 +74,7 @@ export function changeAsAgent(
 ): void {
   changing.add(notebook);
   try {
-    notebook.transact(change);
+    change();
   } finally {
     changing.delete(notebook);
   }
