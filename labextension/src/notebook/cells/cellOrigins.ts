@@ -1,6 +1,7 @@
 /** Where the source of a cell came from, in the cell's metadata. */
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { CellOrigin } from '../../protocol/generated';
+import { oneUndoStep } from './undoSteps';
 
 /** The key in a cell's metadata. */
 export const ORIGIN_KEY = 'palimpsest';
@@ -62,6 +63,17 @@ export function writeOrigin(
   } else {
     cell.setMetadata(ORIGIN_KEY, value);
   }
+}
+
+/** Removes where the cells came from, such as before the notebook is passed on; one step of undo brings it back. */
+export function dropOrigins(notebook: SharedNotebook): void {
+  const endStep = oneUndoStep(notebook, []);
+  notebook.transact(() => {
+    for (const cell of notebook.cells) {
+      cell.deleteMetadata(ORIGIN_KEY);
+    }
+  });
+  endStep();
 }
 
 /** The notebooks that the agent changes at this moment. */

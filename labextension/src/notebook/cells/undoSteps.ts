@@ -1,6 +1,4 @@
 /** Steps of a notebook's undo. */
-import type { SharedCell } from './cellOrigins';
-
 interface IUndoManager {
   /** Milliseconds in which a change joins the step before it. */
   captureTimeout?: number | undefined;
@@ -22,7 +20,7 @@ export function beginUndoStep(shared: object): void {
  */
 export function oneUndoStep(
   notebook: object,
-  cells: readonly SharedCell[]
+  cells: readonly object[]
 ): () => void {
   const whole = undoManagerOf(notebook);
   const own = cells.map(undoManagerOf).filter(manager => manager !== whole);
