@@ -206,3 +206,21 @@ def test_without_a_page_the_file_is_changed_where_the_setting_allows_it(
     else:
         assert 'set cells_without_page = "write"' in told
         assert len(saved.cells) == 2
+
+
+def test_a_cell_says_where_its_code_came_from(session: Kernel, server: FaultServer) -> None:
+    with NotebookPage(session) as page:
+        page.shows("x = 1")
+        change(session, server, {"action": "insert", "source": "y = 2"})
+        new = page.cells[-1]["id"]
+        session.run("y = 2", cellId=new)
+        number = session.value("get_ipython().execution_count - 1")
+        by_number = session.run(f"%agent why {number}").markdown()
+        by_itself = session.run("%agent why", cellId=new).markdown()
+        other = session.run("%agent why", cellId="cell-1").markdown()
+
+    assert "was written by the agent, in request 2 of session" in by_number
+    assert "in answer to 'go on'" in by_number
+    assert "It was allowed by --yes. Nobody has looked at it yet: %agent review." in by_number
+    assert by_itself.split("was written")[1] == by_number.split("was written")[1]
+    assert "was not written or changed by the agent in this session" in other
