@@ -1,9 +1,10 @@
-"""Take the pictures of the inspector in docs/images: a recorded session of pi in JupyterLab.
+"""Take the pictures of the inspector in docs/images: a recorded session of pi in JupyterLab, and two of Claude Code.
 
-The sample of the tests is opened as a person opens it, and the pictures are of the inspector alone.
+The recordings of the lessons are opened as a person opens them, and the pictures are of the inspector alone.
 """
 
 import lzma
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -23,9 +24,12 @@ from tests.e2e.jupyterlab import (
     wait_until_drawn,
 )
 
-SAMPLE = ROOT / "tests" / "recordings" / "formats" / "samples" / "pi_large_session.jsonl.xz"
+RECORDINGS = ROOT / "kernel_ext" / "palimpsest" / "lessons" / "data"
+SAMPLE = RECORDINGS / "pi_large_session.jsonl.xz"
+PAIR = RECORDINGS / "claude_code_spotter"
+"""Two sessions of one project, each with its compaction: the first with Opus 4.6, the second with Haiku 4.5."""
 IMAGES = ROOT / "docs" / "images"
-WIDTH, HEIGHT, SCALE = 1280, 1400, 1.5
+WIDTH, HEIGHT, SCALE = 1280, 1060, 1.5
 MAX_BYTES = 200_000
 CHEAP, DEAR = 212, 209
 """Of docs/teaching-a-dear-request.md: two requests of one size, of which the later one read its cache."""
@@ -75,6 +79,10 @@ PICTURES: dict[str, tuple[Callable[[Locator], None], str, str]] = {
 }
 """Each with what is shown, and the elements at its top and its bottom."""
 MARGIN = 8
+COMPARE = """async args => {
+  await window.jupyterapp.restored;
+  await window.jupyterapp.commands.execute('palimpsest:compare', args);
+}"""
 
 
 def open_sample(page: Page, lab: Lab) -> Locator:
@@ -83,6 +91,22 @@ def open_sample(page: Page, lab: Lab) -> Locator:
     page.goto(f"{lab.url}/doc/workspaces/pictures/tree/pi.jsonl?token={lab.token}&reset")
     views = page.locator(".plm-InspectorWidget .plm-Inspector")
     views.get_by_role("slider", name="Request, recorded").wait_for()
+    views.get_by_text("what if ·").wait_for()
+    views.get_by_text("computed…").first.wait_for(state="hidden")
+    return views
+
+
+def open_pair(page: Page, lab: Lab) -> Locator:
+    """Open both sessions of the pair as *Compare in the Inspector* does, and return the inspector."""
+    shutil.copytree(PAIR, lab.folder, dirs_exist_ok=True)
+    for packed in lab.folder.rglob("*.jsonl.xz"):
+        packed.with_suffix("").write_bytes(lzma.decompress(packed.read_bytes()))
+        packed.unlink()
+    first, second = sorted(path.name for path in PAIR.glob("*.jsonl.xz"))
+    page.goto(f"{lab.url}/doc/workspaces/pictures?token={lab.token}&reset")
+    page.evaluate(COMPARE, {"path": Path(first).stem, "with": Path(second).stem})
+    views = page.locator(".plm-InspectorWidget .plm-Inspector")
+    views.get_by_role("group", name="Where they part").wait_for()
     return views
 
 
@@ -94,13 +118,15 @@ def take(page: Page, views: Locator, first: str, last: str, path: Path) -> None:
     page.wait_for_timeout(SETTLE_MS)
     frame, top = views.bounding_box(), views.locator(first).first.bounding_box()
     bottom = views.locator(last).first.bounding_box()
+    visible = page.locator(".plm-InspectorWidget").bounding_box()
     assert frame is not None
+    assert visible is not None
     assert top is not None
     assert bottom is not None
     is_whole = top["width"] > 0.8 * frame["width"]
     edges = frame if is_whole else top
     begin = top["y"] - (0 if is_whole else MARGIN)
-    end = bottom["y"] + bottom["height"] + MARGIN
+    end = min(bottom["y"] + bottom["height"] + MARGIN, visible["y"] + visible["height"])
     left = edges["x"] - (0 if is_whole else MARGIN)
     width = edges["width"] + (0 if is_whole else 2 * MARGIN)
     page.screenshot(path=path, clip={"x": left, "y": begin, "width": width, "height": end - begin})
@@ -131,6 +157,14 @@ def main() -> None:
         for name, (show, first, last) in PICTURES.items():
             show(views)
             take(page, views, first, last, IMAGES / f"{name}.png")
+        pair = open_pair(page, lab)
+        take(
+            page,
+            pair,
+            ".plm-Inspector-header",
+            ".plm-Compared > .plm-Inspector-card >> nth=1",
+            IMAGES / "inspector-two.png",
+        )
         browser.close()
 
 

@@ -53,6 +53,7 @@ OMITTED = {
 """Base classes, and the record, whose form on the wire is the notice."""
 CONSTANTS = {
     "PROTOCOL_VERSION": ("palimpsest.frontends.protocol.connection", "PROTOCOL_VERSION"),
+    "RUN_KEY": ("palimpsest.frontends.user_cells.requested_cells", "RUN_KEY"),
     "VIEW_VERSION": ("palimpsest.review.timeline_view.view_values", "VIEW_VERSION"),
     "STATE_WORDS": ("palimpsest.review.tables.explanation", "STATE_PHRASES"),
     "GONE_STATES": ("palimpsest.transcript.timeline", "GONE_STATES"),

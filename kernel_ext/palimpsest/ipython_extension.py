@@ -39,12 +39,16 @@ class Extension:
         from palimpsest.frontends.magic.agent_magics import AgentMagics, RunningCells
         from palimpsest.frontends.magic.completion import Completions
         from palimpsest.frontends.user_cells.cell_recorder import CellRecorder
+        from palimpsest.frontends.user_cells.requested_cells import RequestedCells
 
         self.shell = shell
         self.cells = RunningCells(shell, running_count=_cells_on_the_stack())
         self.recorder = CellRecorder(shell)
         self.magics = AgentMagics(shell, self.front, self._origin, self.cells)
         self._completions = Completions(lambda: self._front)
+        self._requested_cells = RequestedCells(
+            getattr(shell, "kernel", None), lambda: self._front.channel.requested_runs
+        )
         self._build = build or _build
         self._front: Any = None
         self._problem: BaseException | None = None
@@ -64,6 +68,7 @@ class Extension:
             self._comm_info = handlers.get("comm_info_request")
             handlers["comm_info_request"] = self._on_comm_info
             handlers["palimpsest_request"] = self._on_request
+        self._requested_cells.register()
         threading.Thread(target=self._load, name="palimpsest-load", daemon=True).start()
 
     def unregister(self) -> None:
@@ -73,6 +78,7 @@ class Extension:
         self.recorder.unregister()
         self.magics.unregister()
         self._completions.unregister(shell)
+        self._requested_cells.unregister()
         handlers = getattr(getattr(shell, "kernel", None), "control_handlers", {})
         handlers.pop("palimpsest_request", None)
         if self._comm_info is not None:
@@ -97,6 +103,7 @@ class Extension:
                 self._front = self._build(self.shell, self.cells, self.recorder)
             self.recorder.read_pages = self._front.channel.cells.page_notebooks
             self.recorder.changer = self._front.channel.cell_changes
+            self.recorder.session_of_request = self._front.channel.requested_runs.session_of
         except BaseException as problem:  # noqa: BLE001  # reported to the user at first use
             self._problem = problem
         finally:

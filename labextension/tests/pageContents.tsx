@@ -4,7 +4,7 @@ import { useSyncExternalStore } from 'react';
 import type { Attachment, FilePart } from '../src/protocol/generated';
 import {
   EMPTY_TRANSCRIPT,
-  messages,
+  messagesOf,
   type ITranscript
 } from '../src/state/store/transcript';
 import { Transcript } from '../src/views/transcript/transcript';
@@ -61,7 +61,7 @@ export function drawn(place: HTMLElement): string[] {
 
 /** Returns what a transcript should show, in the order of the page. */
 export function said(transcript: ITranscript): string[] {
-  return messages(transcript).flatMap(({ info, parts }) => {
+  return messagesOf(transcript).flatMap(({ info, parts }) => {
     // Attached files are below the prompt's text, which is the first item of a turn.
     const isText = (part: (typeof parts)[number]) => part.type === 'text';
     const told = [

@@ -9,11 +9,11 @@ import type {
   RecordsNotice,
   SessionHead
 } from '../src/protocol/generated';
-import { reduce } from '../src/state/store/reducer';
+import { applyNotice } from '../src/state/store/reducer';
 import { KernelStore, type KernelNotice } from '../src/state/store/kernelStore';
 import {
   EMPTY_TRANSCRIPT,
-  messages,
+  messagesOf,
   type ITranscript
 } from '../src/state/store/transcript';
 import { assistant, attached, ran, text, user, sessionHead } from './builders';
@@ -107,7 +107,7 @@ export function log(size: number, random: () => number): Notice[] {
 }
 
 export function fold(records: readonly Notice[]): ITranscript {
-  return records.reduce(reduce, EMPTY_TRANSCRIPT);
+  return records.reduce(applyNotice, EMPTY_TRANSCRIPT);
 }
 
 /** A simulated kernel: one log, and answers to the pages' requests. */
@@ -162,7 +162,7 @@ export class Kernel {
   private _pictures(resync: string): void {
     const pieces: Message[][] = [[]];
     let room = NOTICE_CHARS;
-    for (const message of messages(fold(this.written))) {
+    for (const message of messagesOf(fold(this.written))) {
       const size = JSON.stringify(message).length;
       if (size > room && pieces.at(-1)?.length !== 0) {
         pieces.push([]);

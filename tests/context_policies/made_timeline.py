@@ -51,7 +51,7 @@ class TimelineMaker:
         sent = len(self.items)
         started, self.now = self.now, self.now + SECOND
         self.block += 1
-        ids = [f"call-{sent}-{place}" for place in range(len(calls))]
+        ids = [f"call-{sent}-{number}" for number in range(len(calls))]
         for kind, said in (("reasoning", reasoning), ("assistant", text)):
             if said:
                 self._add(kind, said, block=self.block)

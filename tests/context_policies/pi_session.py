@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
 
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler
@@ -20,5 +20,5 @@ RULER = Ruler(estimator=CHARS4, unseen_tokens=1_600, prefix="message")
 def pi_timeline() -> Timeline:
     """Return the timeline of the pi sample."""
     with TemporaryDirectory() as folder:
-        store, report = bring(sample("pi_large_session.jsonl", Path(folder)))
+        store, report = import_file(sample("pi_large_session.jsonl", Path(folder)))
     return timeline_of(store, report.sessions[0].id, counter)

@@ -43,7 +43,13 @@ def test_changes_are_made_together_and_undone_in_one_step(
     results = ask_page(
         page,
         {"action": "edit", "cell": ids[1], "old": "1 + 1", "new": "1 + 10"},
-        {"action": "insert", "cell": "new-cell", "after": ids[1], "new": "# *New*", "kind": "markdown"},
+        {
+            "action": "insert",
+            "cell": "new-cell",
+            "after": ids[1],
+            "new": "# *New*",
+            "kind": "markdown",
+        },
         {"action": "move", "cell": ids[3], "after": ids[0], "old": "3 + 3"},
         {"action": "delete", "cell": ids[2], "old": "2 + 2"},
     )
@@ -98,7 +104,9 @@ def test_a_person_who_types_goes_on_typing_where_they_were(
     open_changing(page, lab, "types", *(f"# cell {number}\n{LINES}" for number in range(8)))
     ids = [cell["id"] for cell in cells_of(page)]
     texts = [cell["source"] for cell in cells_of(page)]
-    ask_page(page, {"action": "insert", "cell": "md", "after": ids[6], "new": "*m*", "kind": "markdown"})
+    ask_page(
+        page, {"action": "insert", "cell": "md", "after": ids[6], "new": "*m*", "kind": "markdown"}
+    )
     page.evaluate(EDITS, 5)
     page.keyboard.type("a")
     wait_until_drawn(page)
@@ -123,7 +131,16 @@ def test_a_person_who_types_goes_on_typing_where_they_were(
     now = {cell["id"]: cell["source"] for cell in cells_of(page)}
     assert now[ids[5]] == texts[5][:4] + "ab" + texts[5][4:] + "\nlast"
     assert [cell["id"] for cell in cells_of(page)] == [
-        ids[7], ids[0], ids[1], "new", ids[2], ids[4], ids[6], ids[5], "md", ids[8]
+        ids[7],
+        ids[0],
+        ids[1],
+        "new",
+        ids[2],
+        ids[4],
+        ids[6],
+        ids[5],
+        "md",
+        ids[8],
     ]
     assert seen.errors == []
 
@@ -193,7 +210,9 @@ WRITES = (
 def test_a_cell_of_the_agent_leads_to_its_turn_and_its_request(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
-    notebook = begin(page, lab, "origins", "radius = 2", WRITES, "%%agent\nWrite two cells.", told=True)
+    notebook = begin(
+        page, lab, "origins", "radius = 2", WRITES, "%%agent\nWrite two cells.", told=True
+    )
     notebook.run(1)
     notebook.run(2)
     notebook.run(3, wait=False)
@@ -298,9 +317,7 @@ def test_of_two_pages_one_changes_the_notebook_and_the_other_reads_it_again(
     other.page.evaluate(READY)
     cell = cells_of(page)[1]
     ask_page(page, {"action": "edit", "cell": cell["id"], "old": "a = 1", "new": "a = 2"})
-    changed, kept = (
-        (page, other.page) if sources(page) == ["a = 2"] else (other.page, page)
-    )
+    changed, kept = (page, other.page) if sources(page) == ["a = 2"] else (other.page, page)
     assert sources(changed) == ["a = 2"]
     assert sources(kept) == ["a = 1"]
     changed.evaluate("window.jupyterapp.shell.currentWidget.context.save()")

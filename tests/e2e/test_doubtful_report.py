@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.e2e.test_panel import AXE, VIOLATIONS
-from tests.recordings.money_recordings import written
+from tests.recordings.money_recordings import write_recordings
 
 from palimpsest import open_recording
 from palimpsest.frontends.static_files import STATIC_FOLDER
@@ -28,7 +28,7 @@ def doubtful(front_end: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple
         "The front end is not built; make front builds it."
     )
     folder = tmp_path_factory.mktemp("doubtful")
-    path = written(folder)["five_minutes.jsonl"]
+    path = write_recordings(folder)["five_minutes.jsonl"]
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     usages = [one["message"]["usage"] for one in rows if "usage" in one.get("message", {})]
     for usage in usages[2::3]:

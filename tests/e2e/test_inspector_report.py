@@ -17,6 +17,8 @@ from tests.waiting import eventually
 
 from palimpsest import open_recording
 from palimpsest.frontends.static_files import STATIC_FOLDER
+from palimpsest.review.timeline_view.view_answers import ViewAnswers
+from palimpsest.review.timeline_view.view_queries import AskItem, AskRequest
 
 pytestmark = pytest.mark.slow
 
@@ -127,6 +129,72 @@ def test_its_address_keeps_the_place_and_the_browser_steps_back_and_forward(
     expect(notice).to_contain_text("ses_other, which is not in this file")
     quiet.goto(f"{path.as_uri()}#palimpsest:{session}/999")
     expect(notice).to_have_text("There is no request 999: the last one is shown.")
+
+
+def test_a_call_opens_its_subagent_which_the_file_holds_too(quiet: Page, tmp_path: Path) -> None:
+    with open_recording(sample("gemini_cli_subagent", tmp_path)) as recording:
+        parent = next(review for review in recording if review.subagents)
+        path = parent.report(tmp_path / "report.html", policies=["raw"])
+        (run,) = parent.subagents
+    quiet.goto(f"{path.as_uri()}#{parent.link(request=2, item=3)}")
+    views = quiet.locator(".plm-Inspector")
+    title = views.get_by_role("heading", level=2).first
+    own_title = title.inner_text()
+
+    views.get_by_role("button", name="Open its inspector").click()
+
+    expect(title).to_have_text(run.name)
+    expect(views).to_contain_text(f"{run.totals.requests} requests")
+    expect(views.get_by_text("A subagent, with a window of its own.")).to_be_visible()
+    assert f"subagent={run.timeline.session}" in quiet.url
+    quiet.reload()
+    expect(title).to_have_text(run.name)
+    quiet.go_back()
+    expect(title).to_have_text(own_title)
+    quiet.goto(f"{path.as_uri()}#{parent.link()}?subagent=ses_other")
+    expect(quiet.locator(".plm-Inspector-notice")).to_contain_text(
+        "The link leads to a subagent, which is not in this report."
+    )
+
+
+def test_a_tool_definition_has_the_texts_that_a_kernel_answers(quiet: Page, tmp_path: Path) -> None:
+    with open_recording(sample("captured_http/claude_tap.jsonl", tmp_path)) as recording:
+        review = next(review for review in recording if len(review.timeline.requests) == 3)
+        path = review.report(tmp_path / "report.html", policies=["raw"], texts="all")
+        item = next(item.index for item in review.timeline.items if item.kind == "tools")
+        answers = ViewAnswers(review)
+        sent = answers.answer(AskRequest(policy="recorded", request=0)).request
+        assert sent is not None
+        blocks = [block for block in sent.blocks if block.kind == "tools"]
+        asked = AskItem(policy="recorded", request=0, item=item)
+        texts = [
+            answers.answer(asked.model_copy(update={"definition": number})).item
+            for number in range(len(blocks))
+        ]
+    assert len(blocks) > 5
+
+    for number in (0, len(blocks) - 1):
+        place = review.link(request=1, item=item + 1, definition=number + 1)
+        quiet.goto(f"{path.as_uri()}#{place}")
+        card = quiet.get_by_role("group", name="The chosen item")
+        expect(card.get_by_role("heading")).to_contain_text(blocks[number].name)
+        if number == 0:  # it stays open
+            card.get_by_text("Look underneath").click()
+        text = texts[number]
+        assert text is not None
+        expect(card.locator("pre").first).to_have_text(text.text)
+    quiet.goto(f"{path.as_uri()}#{review.link(request=1, tab='requests')}")
+    shown = quiet.get_by_role("list", name="Blocks of the request").get_by_role("listitem")
+    in_order = [number for number, block in enumerate(sent.blocks) if block.kind == "tools"]
+    for number, block in zip(in_order, blocks, strict=True):
+        about = shown.nth(number).locator(".plm-RequestViewer-about")
+        expect(about).to_contain_text(block.name)
+        # A report divides the item's tokens by whole shares, a kernel by length.
+        tokens = re.search(r"([\d,]+) tokens$", about.text_content() or "")
+        assert tokens is not None
+        assert abs(int(tokens[1].replace(",", "")) - block.tokens) <= 1
+        pre = shown.nth(number).locator("pre")
+        expect(pre).to_have_text(block.text + ("…" if len(block.text) < block.chars else ""))
 
 
 def test_a_drag_chooses_a_range_which_is_what_grid_tables_and_paper_show(

@@ -5,10 +5,11 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.jupyterlab import (
     READY,
-    THEMES,
+    SECOND_LOOK,
     Lab,
     PageErrors,
     choose_theme,
+    open_instead,
     open_notebook,
     photograph,
 )
@@ -94,12 +95,16 @@ def test_predictions_are_typed_and_the_answers_draw_themselves_also_after_a_rest
     expect(kinds).to_be_visible()
     photograph(page, "lesson-1-revealed")
 
-    # The page is loaded anew, in the dark, and the kernel restarted: what was predicted stands in the file.
+    # The notebook is opened anew, where the kernel still has its widgets.
     page.evaluate(COMMAND, "docmanager:save")
-    page.reload()
-    page.locator(".jp-Notebook .jp-Cell").first.wait_for()
+    open_instead(page, lab, FIRST)
+    choose_theme(page, SECOND_LOOK)
     page.evaluate(READY)
-    choose_theme(page, THEMES[1])
+    expect(walked.cell("predict-share")).to_contain_text("You predicted 40 %. It is kept.")
+    walked.cell("look")
+    expect(kinds).to_be_visible()
+
+    # The kernel is restarted: what was predicted stands in the file.
     page.evaluate(RESTART)
     page.evaluate(READY)
     walked.run("open", "predict-share", "predict-thumb", "reveal", "look")

@@ -228,6 +228,7 @@ class Client:
         stdin: bool = False,
         subshell: str | None = None,
         console: bool = False,
+        channel: str = "shell",
         **metadata: Any,
     ) -> str:
         """Send a cell without waiting; with ``stdin`` as a page does, unless as a ``console``."""
@@ -244,12 +245,14 @@ class Client:
         message = self.session.msg("execute_request", content, metadata=metadata)
         if subshell is not None:
             message["header"]["subshell_id"] = subshell
-        self.session.send(self._sockets["shell"], message)
+        self.session.send(self._sockets[channel], message)
         return str(message["header"]["msg_id"])
 
-    def finish(self, run_id: str, timeout: float = LAST_RESORT_SECONDS) -> Run:
+    def finish(
+        self, run_id: str, timeout: float = LAST_RESORT_SECONDS, *, channel: str = "shell"
+    ) -> Run:
         """Wait for a cell's reply and its idle status, and collect its messages."""
-        run = Run(run_id, self._receive("shell", run_id, timeout))
+        run = Run(run_id, self._receive(channel, run_id, timeout))
         self.wait(lambda m: _idle(m, run_id), timeout=timeout)
         run.messages = [m for m in self.iopub if m["parent_header"].get("msg_id") == run_id]
         return run

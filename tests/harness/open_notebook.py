@@ -9,7 +9,7 @@ from tests.builders import Builder
 from tests.harness.changed_cells import Cell, applied
 from tests.harness.tools import ToolHarness
 
-from palimpsest.tools.tool import Abort, ToolOutcome
+from palimpsest.tools.tool import Abort, CellNotRun, ToolOutcome
 from palimpsest.transcript.context_values.cell_changes import (
     CELLS_KEY,
     CellChange,
@@ -34,6 +34,8 @@ class OpenNotebook:
     others: list[PageNotebook] = field(default_factory=list)
     """Other notebooks of the same kernel."""
     is_open: bool = True
+    is_closed: bool = False
+    """Whether a page showed it in this kernel and left."""
     runs: list[CellRun] = field(default_factory=list)
     outputs: dict[str, RecordedOutput] = field(default_factory=dict)
     """What comes out of a cell that is run, by its id."""
@@ -72,6 +74,13 @@ class OpenNotebook:
         own = [cell.model_copy(update={"source": None}) if cell.hidden else cell for cell in cells]
         return [*self.others, PageNotebook(path=PATH, cells=tuple(own))]
 
+    def was_closed(self, own_path: Path) -> bool:
+        assert own_path.name == PATH
+        return self.is_closed
+
+    def run_of_request(self, request_id: str) -> CellRun | None:
+        raise AssertionError(f"not asked for here: {request_id}")
+
     def hide_next(self) -> None:
         raise AssertionError("not asked for here")
 
@@ -95,12 +104,13 @@ class OpenNotebook:
         source: str,
         *,
         abort: Abort,
-        session_id: str | None = None,
+        session_id: str,
     ) -> CellRun:
         assert (notebook, abort.is_set()) == (PATH, False)
-        assert session_id is not None
+        assert session_id.startswith("ses_")
         if self.cell(cell)["source"] != source:
-            raise UserError(f"Cell {cell} was changed meanwhile.")
+            present = self.cell(cell)["source"]
+            raise CellNotRun(CellResult(cell=cell, problem="changed", source=present))
         number = len(self.runs) + 1
         output = self.outputs.get(cell)
         is_error = output is not None and output.kind == "error"

@@ -20,7 +20,8 @@ class RunNotebook:
 
     cells: dict[str, Any]
     """The cells by id."""
-    folder: Path
+    metadata: Any
+    """The notebook's metadata, in which the state of its widgets is saved."""
 
     def text(self, cell: str) -> str:
         """Return what a cell shows, as plain text."""
@@ -78,4 +79,4 @@ def run_notebook(plan: LessonPlan, folder: Path, predictions: dict[str, Any] | N
         allow_errors=True,
         resources={"metadata": {"path": str(folder)}},
     ).execute()
-    return RunNotebook({cell["id"]: cell for cell in notebook.cells}, folder)
+    return RunNotebook({cell["id"]: cell for cell in notebook.cells}, notebook.metadata)

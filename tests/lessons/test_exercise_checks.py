@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest.lessons.exercise_checks import called, is_same
+from palimpsest.lessons.exercise_checks import call_answer, is_same
 from palimpsest.transcript.errors import UserError
 
 
@@ -49,4 +49,4 @@ def test_compares_member_by_member(value: Any, expected: Any, *, same: bool) -> 
 
 def test_an_object_that_fails_gets_a_sentence() -> None:
     with pytest.raises(UserError, match="Your function failed: ValueError: no way"):
-        called(Callable(), None)
+        call_answer(Callable(), None)

@@ -2,14 +2,14 @@
 
 import csv
 import json
-import os
 import subprocess
 import venv
 from pathlib import Path
 
 import nbformat
 import pytest
-from tests.packaging.test_wheel import ROOT, alone
+from tests.packaging.built_wheel import built_wheel
+from tests.packaging.test_wheel import alone
 
 from palimpsest.frontends.command_line.main import main
 from palimpsest.lessons.lesson_list import LESSONS
@@ -22,10 +22,9 @@ EACH_LESSON = pytest.mark.parametrize("plan", LESSONS, ids=lambda plan: plan.not
 
 
 @pytest.fixture(scope="module")
-def built() -> Path:
-    """The wheel, built anew."""
-    subprocess.run(["make", "wheel"], cwd=ROOT, check=True, capture_output=True)
-    return next((ROOT / "dist").glob("*.whl"))
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built in a folder of its own, since another test may build in ``dist`` meanwhile."""
+    return built_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 def installed(built: Path, folder: Path, package: str) -> Path:
@@ -33,13 +32,8 @@ def installed(built: Path, folder: Path, package: str) -> Path:
     venv.create(folder, with_pip=True)
     binaries = folder / "bin"
     command = [binaries / "python", "-m", "pip", "install", "--quiet", package, built, "pandas"]
-    subprocess.run(command, env=alone(binaries) | pip_settings(), cwd=folder, check=True)
+    subprocess.run(command, env=alone(binaries), cwd=folder, check=True)
     return binaries
-
-
-def pip_settings() -> dict[str, str]:
-    """Return what the environment says of pip, such as its index."""
-    return {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
 
 
 @pytest.fixture(scope="module")

@@ -40,10 +40,10 @@ def test_the_truth_is_computed_and_stays(plan: LessonPlan) -> None:
     assert is_same(truths, answers.truths)
     for prediction in plan.predictions:
         truth = truths[prediction.name]
-        checked = prediction.kind.checked(truth)
-        assert prediction.kind.distance_words(checked, truth) == "right"
-        wrong = prediction.kind.checked(answers.predictions[prediction.name])
-        assert prediction.kind.distance_words(wrong, truth) != "right"
+        checked = prediction.kind.validated_value(truth)
+        assert prediction.kind.distance_text(checked, truth) == "right"
+        wrong = prediction.kind.validated_value(answers.predictions[prediction.name])
+        assert prediction.kind.distance_text(wrong, truth) != "right"
         assert len(prediction.surprise(opened, truth)) > 40
 
 

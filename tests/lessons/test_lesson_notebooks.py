@@ -5,11 +5,18 @@ from pathlib import Path
 import pytest
 from tests.lessons.answers.every_lesson import ANSWERS
 from tests.lessons.lesson_notebook import notebook_cells, run_notebook, tags
+from tests.lessons.told_answers import (
+    known_words,
+    shown_texts,
+    telling_numbers,
+    told_numbers,
+)
 
 from palimpsest.lessons.learner_file import learner_files
 from palimpsest.lessons.lesson_list import LESSONS
 from palimpsest.lessons.lesson_notebooks import SOLUTION_COMMENT
 from palimpsest.lessons.lesson_plan import LessonPlan
+from palimpsest.public.lesson import lesson
 
 EACH_LESSON = pytest.mark.parametrize("plan", LESSONS, ids=lambda plan: plan.notebook)
 
@@ -26,6 +33,20 @@ def test_without_answers_nothing_is_told_and_each_check_fails_with_its_hint(
     assert all(text.startswith("✗ Not yet") and "lesson.hint(" in text for text in checks)
     assert "Predict first" in run.text("reveal")
     assert "You predicted" not in run.text("reveal")
+    sessions = lesson(plan.number, "ann", tmp_path).sessions
+    words = known_words(plan, sessions)
+    telling = {
+        number
+        for prediction in plan.predictions
+        for number in telling_numbers(prediction, sessions, words)
+    }
+    shown = shown_texts(run)
+    asked = {prediction.name: prediction.question for prediction in plan.predictions}
+    assert [name for name in asked if asked[name] not in shown[f"predict-{name}"]] == []
+    told = {cell: found for cell, text in shown.items() if (found := told_numbers(text, telling))}
+    assert told == {}
+    words = "\n".join(shown.values())
+    assert [word for word in ANSWERS[plan.number].telling if word in words] == []
 
 
 @EACH_LESSON
@@ -40,6 +61,12 @@ def test_with_answers_each_check_passes_and_the_truth_is_shown(
     )
     shown = run.text("reveal")
     assert all(prediction.question in shown for prediction in plan.predictions)
+    sessions = lesson(plan.number, "ann", tmp_path).sessions
+    for prediction in plan.predictions:
+        if telling := telling_numbers(prediction, sessions, ""):
+            assert told_numbers(shown, telling)
+    words = "\n".join(shown_texts(run).values())
+    assert all(word in words for word in ANSWERS[plan.number].telling)
     [file] = learner_files(tmp_path)
     kept = {line.name for line in file.events(plan.number, "prediction")}
     assert kept == {prediction.name for prediction in plan.predictions}

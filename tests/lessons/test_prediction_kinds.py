@@ -40,9 +40,9 @@ VIEW = SimpleNamespace(place=SimpleNamespace(request=7, item=3))
 def test_takes_a_value_and_says_it(
     kind: PredictionKind, given: Any, checked: Any, words: str
 ) -> None:
-    assert kind.checked(given) == checked
-    assert kind.words(checked) == words
-    assert kind.checked(checked) == checked
+    assert kind.validated_value(given) == checked
+    assert kind.value_text(checked) == words
+    assert kind.validated_value(checked) == checked
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_takes_a_value_and_says_it(
 )
 def test_refuses_what_is_none(kind: PredictionKind, given: Any, sentence: str) -> None:
     with pytest.raises(UserError) as refused:
-        kind.checked(given)
+        kind.validated_value(given)
 
     assert sentence in str(refused.value)
 
@@ -96,4 +96,4 @@ def test_says_how_far_it_is_from_the_truth(
     found = kind.distance(value, truth)
 
     assert found == (pytest.approx(distance) if distance is not None else None)
-    assert kind.distance_words(value, truth) == words
+    assert kind.distance_text(value, truth) == words

@@ -45,7 +45,10 @@ def test_what_is_true_is_what_the_lessons_compute() -> None:
     rows = table_below("The questions, and what is true")
 
     assert [(row[0], row[2]) for row in rows] == [
-        (str(number), lesson_plan(number).prediction(name).kind.words(ANSWERS[number].truths[name]))
+        (
+            str(number),
+            lesson_plan(number).prediction(name).kind.value_text(ANSWERS[number].truths[name]),
+        )
         for number, name in ASKED
     ]
 

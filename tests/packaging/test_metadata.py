@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.packaging.built_wheel import ROOT, built_wheel
 
-ROOT = Path(__file__).parents[2]
 ADDRESS = "https://git.example/birds/palimpsest"
 
 
@@ -41,16 +41,7 @@ def published(**environment: str) -> dict[str, Any]:
 def release(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     """The wheel of a release with a URL; built without the real front end."""
     folder = tmp_path_factory.mktemp("wheel")
-    done = subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", folder],
-        cwd=ROOT,
-        env=os.environ | {"PALIMPSEST_REPOSITORY": f"{ADDRESS}/"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return zipfile.ZipFile(next(folder.glob("*.whl")))
+    return zipfile.ZipFile(built_wheel(folder, PALIMPSEST_REPOSITORY=f"{ADDRESS}/"))
 
 
 def held(release: zipfile.ZipFile, name: str) -> str:

@@ -10,17 +10,16 @@ import venv
 from pathlib import Path
 
 import pytest
+from tests.packaging.built_wheel import ROOT, built_wheel
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 TESTS = ("tests/e2e/test_live_cell.py", "tests/e2e/test_panel.py", "tests/e2e/test_notebook7.py")
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 
 
 @pytest.fixture(scope="module")
-def wheel() -> Path:
-    subprocess.run(["make", "wheel"], cwd=ROOT, check=True, capture_output=True)
-    return next((ROOT / "dist").glob("*.whl"))
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.mark.parametrize(("lab", "notebook"), [("4.4", "7.4"), ("4.5", "7.5")])

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 from tests.frontends.command_line.command_line import run
+from tests.packaging.built_wheel import built_wheel
 from tests.recordings.formats.sample_files import sample
 
-ROOT = Path(__file__).resolve().parents[2]
 NEEDED = (
     *("pydantic", "pydantic_core", "annotated_types", "typing_extensions", "typing_inspection"),
     *("markdown_it", "mdurl"),
@@ -63,13 +63,11 @@ pytestmark = [pytest.mark.slow]
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The ``bin`` of an environment with the wheel and what a review needs."""
-    folder, wheels = tmp_path_factory.mktemp("small"), tmp_path_factory.mktemp("wheels")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", wheels]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    folder, wheel = tmp_path_factory.mktemp("small"), tmp_path_factory.mktemp("wheel")
     venv.create(folder, with_pip=False)
     binaries = folder / "bin"
     pip = [sys.executable, "-m", "pip", "--python", binaries / "python", "install", "--quiet"]
-    subprocess.run([*pip, "--no-deps", "--no-index", *wheels.glob("*.whl")], check=True)
+    subprocess.run([*pip, "--no-deps", "--no-index", built_wheel(wheel)], check=True)
     (site,) = (folder / "lib").glob("python*/site-packages")
     for name in NEEDED:
         found = find_spec(name)

@@ -29,7 +29,7 @@ FACTS = frozenset({"unknown_model.jsonl", "costs_alone.json"})
 """Those whose requests hold their costs."""
 
 
-def written(folder: Path) -> dict[str, Path]:
+def write_recordings(folder: Path) -> dict[str, Path]:
     """Write all recordings into a folder, each in one of its own."""
     made = {
         "unknown_model.jsonl": _pi(),
@@ -65,11 +65,11 @@ def _pi() -> list[Json]:
         {"type": "session", "version": 3, "id": "p1", "timestamp": _time(0), "cwd": "/w"}
     ]
     last = None
-    for at in range(3):
+    for number in range(3):
         usage = {
             "input": 1_000,
             "output": 100,
-            "cacheRead": 2_000 * at,
+            "cacheRead": 2_000 * number,
             "cacheWrite": 1_000,
             "totalTokens": 0,
             "cost": {"total": 0.5},
@@ -87,13 +87,13 @@ def _pi() -> list[Json]:
             rows.append(
                 {
                     "type": "message",
-                    "id": f"{kind}{at}",
+                    "id": f"{kind}{number}",
                     "parentId": last,
-                    "timestamp": _time(20 * at + 5 * (kind == "a")),
+                    "timestamp": _time(20 * number + 5 * (kind == "a")),
                     "message": message,
                 }
             )
-            last = f"{kind}{at}"
+            last = f"{kind}{number}"
     return rows
 
 
@@ -107,26 +107,26 @@ def _claude(
 ) -> list[Json]:
     rows: list[Json] = []
     last, held = None, 0
-    for at in range(count):
-        written = 1_000 if at else base
+    for number in range(count):
+        write_recordings = 1_000 if number else base
         usage = {
             "input_tokens": 10,
             "cache_read_input_tokens": held,
-            "cache_creation_input_tokens": written,
+            "cache_creation_input_tokens": write_recordings,
             "output_tokens": 500,
             "cache_creation": {
-                "ephemeral_5m_input_tokens": 0 if hour else written,
-                "ephemeral_1h_input_tokens": written if hour else 0,
+                "ephemeral_5m_input_tokens": 0 if hour else write_recordings,
+                "ephemeral_1h_input_tokens": write_recordings if hour else 0,
             },
             "service_tier": tier,
         }
-        asked = {"role": "user", "content": f"step {at} " + "word " * 300}
+        asked = {"role": "user", "content": f"step {number} " + "word " * 300}
         answer = {
-            "id": f"m{at}",
+            "id": f"m{number}",
             "type": "message",
             "role": "assistant",
             "model": model,
-            "content": [{"type": "text", "text": f"done {at} " + "text " * 300}],
+            "content": [{"type": "text", "text": f"done {number} " + "text " * 300}],
             "stop_reason": "end_turn",
             "usage": usage,
         }
@@ -142,12 +142,12 @@ def _claude(
                     "gitBranch": "",
                     "type": kind,
                     "message": message,
-                    "uuid": f"{name}{at}",
-                    "timestamp": _time(20 * at + 5 * (kind == "assistant")),
+                    "uuid": f"{name}{number}",
+                    "timestamp": _time(20 * number + 5 * (kind == "assistant")),
                 }
             )
-            last = f"{name}{at}"
-        held += written
+            last = f"{name}{number}"
+        held += write_recordings
     return rows
 
 
@@ -160,7 +160,7 @@ def _codex(**context: str) -> list[Json]:
         "reasoning_output_tokens": 40,
         "total_tokens": 10_100,
     }
-    told = [
+    payloads = [
         (
             "session_meta",
             {"id": "t1", "timestamp": _time(0), "cwd": "/w", "model_provider": "openai"},
@@ -177,8 +177,8 @@ def _codex(**context: str) -> list[Json]:
         ),
     ]
     return [
-        {"timestamp": _time(at), "type": kind, "payload": payload}
-        for at, (kind, payload) in enumerate(told)
+        {"timestamp": _time(index), "type": kind, "payload": payload}
+        for index, (kind, payload) in enumerate(payloads)
     ]
 
 
@@ -204,13 +204,13 @@ def _atif() -> Json:
     steps: list[Json] = [{"step_id": 1, "source": "user", "message": "Say what is here."}]
     steps += [
         {
-            "step_id": 2 + at,
+            "step_id": 2 + index,
             "source": "agent",
             "model_name": "mine/custom-2",
             "message": "Nothing is here.",
             "metrics": {"cost_usd": cost},
         }
-        for at, cost in enumerate((0.5, 0.25))
+        for index, cost in enumerate((0.5, 0.25))
     ]
     return {
         "schema_version": "ATIF-v1.6",

@@ -66,10 +66,16 @@ def mended(turn: PlayedTurn) -> str:
 
 
 def fix(
-    folder: Path, source: str, error: str, message: str, told: str = "", line: int = 0, **known: Any
+    folder: Path,
+    source: str,
+    error: str,
+    message: str,
+    listed: str = "",
+    line: int = 0,
+    **known: Any,
 ) -> str:
     """Return the corrected cell, or nothing."""
-    return mended(ask(folder, note(source, traced(source, error, message, line), told), **known))
+    return mended(ask(folder, note(source, traced(source, error, message, line), listed), **known))
 
 
 @pytest.mark.parametrize(
@@ -118,8 +124,10 @@ def test_a_column_that_was_made_after_it_keeps_its_name(tmp_path: Path) -> None:
 def test_looks_at_the_columns_where_not_all_are_told(tmp_path: Path) -> None:
     trips = pd.DataFrame({f"c{at}": [at] for at in range(12)} | {"distance_km": [1.0]})
     source = "trips['distance']"
-    told = "- trips: pandas.DataFrame, 1 rows x 13 columns: c0, c1, c2, c3, c4, c5, c6, c7, ..."
-    turn = ask(tmp_path, note(source, traced(source, "KeyError", "'distance'"), told), trips=trips)
+    listed = "- trips: pandas.DataFrame, 1 rows x 13 columns: c0, c1, c2, c3, c4, c5, c6, c7, ..."
+    turn = ask(
+        tmp_path, note(source, traced(source, "KeyError", "'distance'"), listed), trips=trips
+    )
 
     assert turn.calls == [("variables", {"name": "trips"})]
     assert mended(turn) == "trips['distance_km']"
@@ -146,7 +154,7 @@ def test_mends_an_import(tmp_path: Path, source: str, name: str, corrected: str)
 
 
 @pytest.mark.parametrize(
-    ("source", "error", "message", "told"),
+    ("source", "error", "message", "listed"),
     [
         ("1 / 0", "ZeroDivisionError", "division by zero", ""),
         ("penguins['altitude']", "KeyError", "'altitude'", PENGUINS),
@@ -161,9 +169,9 @@ def test_mends_an_import(tmp_path: Path, source: str, name: str, corrected: str)
     ],
 )  # fmt: skip
 def test_gives_no_cell_where_no_rule_fits(
-    tmp_path: Path, source: str, error: str, message: str, told: str
+    tmp_path: Path, source: str, error: str, message: str, listed: str
 ) -> None:
-    turn = ask(tmp_path, note(source, traced(source, error, message, 1), told))
+    turn = ask(tmp_path, note(source, traced(source, error, message, 1), listed))
 
     assert mended(turn) == ""
     assert f"{error}: {message}" in turn.text
@@ -180,9 +188,9 @@ def test_a_cell_with_a_syntax_error_is_not_offered(tmp_path: Path) -> None:
 
 
 def test_two_columns_that_are_equally_close_are_both_named(tmp_path: Path) -> None:
-    told = "- df: pandas.DataFrame, 1 rows x 2 columns: mass_a, mass_b"
+    listed = "- df: pandas.DataFrame, 1 rows x 2 columns: mass_a, mass_b"
     source = "df['mass_c']"
-    turn = ask(tmp_path, note(source, traced(source, "KeyError", "'mass_c'"), told))
+    turn = ask(tmp_path, note(source, traced(source, "KeyError", "'mass_c'"), listed))
 
     assert mended(turn) == ""
     assert "`mass_a` and `mass_b` are equally close" in turn.text

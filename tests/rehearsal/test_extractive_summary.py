@@ -124,11 +124,11 @@ def test_an_open_question_is_answered_when_told_to_continue(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("gap", ["\n", "\n\n"])
 def test_a_summary_leaves_out_what_the_engine_noted_beside_a_prompt(gap: str) -> None:
-    told = (
+    history = (
         f"[User]: How many whales are there?{gap}<variables>\nThe user's kernel holds:\n- df: 3 rows\n"
         "</variables>\n\n[Assistant]: There are 3."
     )
-    content = f"Summarise this.\n<conversation>\n{told}\n</conversation>\n## Goal\n## Numbers"
+    content = f"Summarise this.\n<conversation>\n{history}\n</conversation>\n## Goal\n## Numbers"
 
     summary = reply(({"role": "user", "content": content},), purpose="compaction").text
 

@@ -59,9 +59,9 @@ def usage_of(found: list[StreamEvent]) -> Usage:
 async def test_thinks_then_speaks_then_calls() -> None:
     found = await chunks(Rehearsal(), SYSTEM, PROMPT)
 
-    told = (ReasoningDelta, TextDelta, ToolCalled, StepFinished)
-    kinds = [type(event) for event in found if isinstance(event, told)]
-    assert tuple(dict.fromkeys(kinds)) == told
+    event_types = (ReasoningDelta, TextDelta, ToolCalled, StepFinished)
+    kinds = [type(event) for event in found if isinstance(event, event_types)]
+    assert tuple(dict.fromkeys(kinds)) == event_types
     assert all(len(event.text.split()) == 1 for event in found if isinstance(event, TextDelta))
     assert found[-1].reason == "tool-calls"  # type: ignore[union-attr]
 
@@ -321,9 +321,9 @@ async def test_a_scenario_keeps_its_place_behind_a_compaction(name: str) -> None
     register_scenario(f"folded {name}", STEPS)
     model = Rehearsal()
     history: tuple[dict[str, Any], ...] = (SYSTEM,)
-    for at in range(4):
+    for number in range(4):
         await chunks(model, *history, PROMPT, name=f"folded {name}")
-        history = (*history, *said(at))
+        history = (*history, *said(number))
     if name == "a new kernel":
         model = Rehearsal()
 

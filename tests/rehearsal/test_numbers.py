@@ -176,18 +176,18 @@ GROUPED: dict[str, tuple[str, Callable[[pd.DataFrame], "pd.Series[Any]"]]] = {
 """By prompt, the compared quantity, and its value for each group."""
 
 
-def assert_extremes(prompt: str, told: "re.Match[str]", df: pd.DataFrame) -> None:
+def assert_extremes(prompt: str, match: "re.Match[str]", df: pd.DataFrame) -> None:
     """Compare the groups named as highest and lowest with pandas."""
     what, oracle = GROUPED[prompt]
     truth = oracle(df)
-    assert told[1] == what, prompt
+    assert match[1] == what, prompt
     for (label, more, number), end in (
-        (told.group(2, 3, 4), truth.max()),
-        (told.group(5, 6, 7), truth.min()),
+        (match.group(2, 3, 4), truth.max()),
+        (match.group(5, 6, 7), truth.min()),
     ):
-        assert is_stated(number, end), (prompt, told[0])
-        assert truth[label] == pytest.approx(end, rel=1e-6, abs=1e-6), (prompt, told[0])
-        assert int(more or 0) >= (truth == end).sum() - 1, (prompt, told[0])
+        assert is_stated(number, end), (prompt, match[0])
+        assert truth[label] == pytest.approx(end, rel=1e-6, abs=1e-6), (prompt, match[0])
+        assert int(more or 0) >= (truth == end).sum() - 1, (prompt, match[0])
 
 
 CLOSE_AND_LARGE = pd.DataFrame(
@@ -219,13 +219,13 @@ def test_every_number_of_an_answer_is_the_one_of_pandas(
             warnings.simplefilter("ignore")
             truth = [one for one in ASKED[prompt](df) if one is not None and not pd.isna(one)]
 
-        told = EXTREMES.search(text)
+        match = EXTREMES.search(text)
         rest = re.sub(r"All have the same [^:]*: \S+\.", "", EXTREMES.sub("", text))
         numbers = stated(rest)
         assert len(numbers) == len(truth), (prompt, text, truth)
         assert all(map(is_stated, numbers, truth)), (prompt, text, truth)
-        if told:
-            assert_extremes(prompt, told, df)
+        if match:
+            assert_extremes(prompt, match, df)
 
 
 @pytest.mark.soak  # with each commit every number of an answer is the one of pandas, above; this adds tables that pandas shortens

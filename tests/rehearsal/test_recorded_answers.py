@@ -60,7 +60,9 @@ def answered(asked: list[Entry], folder: Path) -> list[Entry]:
 
 @pytest.mark.parametrize(
     "asked",
-    thinned([pytest.param(one, id=one[0]["prompt"][:40]) for one in sessions(entries())], 3),
+    thinned(
+        [pytest.param(session, id=session[0]["prompt"][:40]) for session in sessions(entries())], 3
+    ),
 )
 def test_is_answered_as_it_was_recorded(asked: list[Entry], tmp_path: Path) -> None:
     assert answered(asked, tmp_path / "project") == asked

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from IPython.lib.pretty import pretty
 from tests.context_policies.made_timeline import Call, TimelineMaker
 from tests.context_policies.pi_session import RULER, SONNET, pi_timeline
 
@@ -209,9 +210,12 @@ def test_each_request_is_at_the_price_of_its_own_model_and_length() -> None:
     assert track.facts.cost == pytest.approx(by_hand)
     assert sum(track.cost) == pytest.approx(recorded["cost"], rel=1e-3)
     assert raw["cost"] != recorded["cost"] or compared[0].sizes == compared[1].sizes
-    told = review.price().sentence
-    assert "Prices of b/dear: 10 / 1 / 12 / 50 (40 / 4 / 50 / 80 above 100,000 tokens) USD" in told
-    assert "; of a/cheap: 1 / 0.1 / 1.25 / 5, from" in told
+    price_sentence = review.price().sentence
+    assert (
+        "Prices of b/dear: 10 / 1 / 12 / 50 (40 / 4 / 50 / 80 above 100,000 tokens) USD"
+        in price_sentence
+    )
+    assert "; of a/cheap: 1 / 0.1 / 1.25 / 5, from" in price_sentence
 
 
 def test_a_price_that_is_not_known_and_a_policy_that_does_not_exist_get_one_sentence() -> None:
@@ -354,3 +358,21 @@ def test_a_recording_that_reduced_nothing_says_so() -> None:
         "Nothing was cleared, cut or summarised.",
         "It has nothing to decide.",
     ]
+
+
+def test_as_the_last_line_of_a_cell_it_says_which_session_it_is_and_no_figure_of_it() -> None:
+    maker = TimelineMaker()
+    maker.prompt("Do it.")
+    named = replace(maker.made(), title="A\x1b[2J title")
+    shown = repr(SessionReview(named, get, lambda _model: None))
+
+    assert shown == (
+        f"<SessionReview {named.session} 'A\\\\x1b[2J title' of {named.origin}: 1 request, 2 items>"
+    )
+
+
+def test_a_table_in_a_dataclass_is_shown_as_a_table_in_a_terminal() -> None:
+    found = review().cache_use()
+
+    assert pretty(found) == found.text
+    assert "PauseRow(" not in pretty(found)

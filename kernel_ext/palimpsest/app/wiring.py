@@ -274,6 +274,7 @@ class App:
                 notebook=notebook_runs,
                 notebook_detail=config.notebook,
                 notebook_tokens=config.notebook_tokens,
+                cells_without_page=config.cells_without_page,
                 variables=config.variables,
                 script=not self.in_kernel,
                 replay_mode=config.replay,

@@ -45,7 +45,7 @@ class PredictedAnswer:
     def distance_words(self) -> str:
         """The same for people; empty where it is missing."""
         kind = self.prediction.kind
-        return "" if self.value is None else kind.distance_words(self.value, self.truth)
+        return "" if self.value is None else kind.distance_text(self.value, self.truth)
 
 
 class ClassResults(ShownAsTable):
@@ -62,16 +62,16 @@ class ClassResults(ShownAsTable):
     @cached_property
     def answers(self) -> tuple[PredictedAnswer, ...]:
         """One answer for each learner and question of each lesson that anybody began."""
-        begun = {line.lesson for file in self.files for line in file.lines}
+        begun_lessons = {line.lesson for file in self.files for line in file.lines}
         answers: list[PredictedAnswer] = []
         for plan in self._plans:
-            if plan.number not in begun:
+            if plan.number not in begun_lessons:
                 continue
             sessions = OpenedSessions(plan, self._opener)
             for prediction in plan.predictions:
                 truth = prediction.truth(sessions)
                 answers += [
-                    _predicted(file, plan, prediction, truth)
+                    _predicted_answer(file, plan, prediction, truth)
                     for file in self.files
                     if any(line.lesson == plan.number for line in file.lines)
                 ]
@@ -83,7 +83,7 @@ class ClassResults(ShownAsTable):
         rows = [
             (
                 *(answer.learner, answer.lesson, answer.prediction.name),
-                *(_shown(answer), answer.distance_words or None, answer.distance),
+                *(_predicted_text(answer), answer.distance_words or None, answer.distance),
                 *(answer.time or None, None, None, None, None),
             )
             for answer in self.answers
@@ -100,10 +100,10 @@ class ClassResults(ShownAsTable):
 
     def _truths(self) -> list[str]:
         """Return a sentence for each question with its right answer."""
-        found = {(a.lesson, a.prediction.name): a for a in self.answers}
+        answer_of_question = {(a.lesson, a.prediction.name): a for a in self.answers}
         return [
-            f"Lesson {answer.lesson}, {answer.prediction.name}: {answer.prediction.kind.words(answer.truth)}."
-            for answer in found.values()
+            f"Lesson {answer.lesson}, {answer.prediction.name}: {answer.prediction.kind.value_text(answer.truth)}."
+            for answer in answer_of_question.values()
         ]
 
     @property
@@ -122,7 +122,7 @@ class ClassResults(ShownAsTable):
                     kind.low,
                     kind.high,
                     answer.truth,
-                    kind.words,
+                    kind.value_text,
                 ),
             )
             strip.values[answer.learner] = answer.value
@@ -189,7 +189,7 @@ def class_results(folder: Path, opener: Opener, numbers: Iterable[int] = ()) -> 
     return ClassResults(files, opener, plans)
 
 
-def _predicted(
+def _predicted_answer(
     file: LearnerFile, plan: LessonPlan, prediction: Prediction, truth: Any
 ) -> PredictedAnswer:
     line = file.prediction(plan.number, prediction.name, prediction.kind)
@@ -198,10 +198,10 @@ def _predicted(
     return PredictedAnswer(file.learner, plan.number, prediction, value, truth, time)
 
 
-def _shown(answer: PredictedAnswer) -> str | None:
+def _predicted_text(answer: PredictedAnswer) -> str | None:
     if answer.value is None:
         return None
-    return one_line(answer.prediction.kind.words(answer.value), MAX_SHOWN_CHARS)
+    return one_line(answer.prediction.kind.value_text(answer.value), MAX_SHOWN_CHARS)
 
 
 def _exercise_rows(file: LearnerFile, plans: Sequence[LessonPlan]) -> list[tuple[Any, ...]]:

@@ -19,7 +19,7 @@ from palimpsest.review.session_review import SessionReview
 from palimpsest.review.tables.figures import PolicyFigures
 from palimpsest.transcript.errors import UserError
 
-NUMBER_SHARE = 0.01
+NUMBER_TOLERANCE = 0.01
 """Share by which a number may differ from the right one: rounding is right, off by one is not always within it."""
 NOTHING_RETURNED = (
     "Your function returns None. Let it return its value: what is printed is not looked at."
@@ -52,7 +52,7 @@ def check_function(
     names: Sequence[str],
     example: str,
     wrong: Callable[[Any, Any], str],
-    within: float = NUMBER_SHARE,
+    tolerance: float = NUMBER_TOLERANCE,
 ) -> CheckResult:
     """Compare a learner's function with ``truth`` over the sessions ``names``, the lesson's own first.
 
@@ -62,7 +62,13 @@ def check_function(
     cases = ((sessions[name], partial(truth, sessions[name])) for name in names)
     passed = f"Right, for {len(names)} session{'s'[: len(names) - 1]}."
     return check_values(
-        answer, cases, example=example, wrong=wrong, copied=COPIED, passed=passed, within=within
+        answer,
+        cases,
+        example=example,
+        wrong=wrong,
+        copied=COPIED,
+        passed=passed,
+        tolerance=tolerance,
     )
 
 
@@ -74,22 +80,22 @@ def check_values(
     wrong: Callable[[Any, Any], str],
     copied: str,
     passed: str,
-    within: float = NUMBER_SHARE,
-    plain: Callable[[Any], Any] = lambda value: value,
+    tolerance: float = NUMBER_TOLERANCE,
+    as_plain_value: Callable[[Any], Any] = lambda value: value,
 ) -> CheckResult:
     """Call a learner's function with each case's argument and compare with what its second member returns.
 
-    The first wrong value is told by ``wrong``, one of a later case by ``copied``; ``plain`` makes numbers, texts, lists
-    and mappings of what the function returns, or raises UserError.
+    A wrong value of the first case fails with the sentence of ``wrong``, one of a later case with ``copied``.
+    ``as_plain_value`` makes numbers, texts, lists and mappings of what the function returns, or raises UserError.
     """
     if not callable(answer) or isclass(answer):
         raise UserError(NOT_CALLABLE.format(name=example))
     for index, (argument, truth) in enumerate(cases):
-        value = called(answer, argument)
+        value = call_answer(answer, argument)
         if value is None:
             return CheckResult(passed=False, sentence=NOTHING_RETURNED)
-        value, expected = plain(value), truth()
-        if not is_same(value, expected, within):
+        value, expected = as_plain_value(value), truth()
+        if not is_same(value, expected, tolerance):
             return CheckResult(passed=False, sentence=copied if index else wrong(value, expected))
     return CheckResult(passed=True, sentence=passed)
 
@@ -101,15 +107,15 @@ def check_policy(
     *,
     passed: str,
 ) -> CheckResult:
-    """Replay a learner's policy over sessions and compare it with showing everything; the first goal missed is told.
+    """Replay a learner's policy over sessions and compare it with showing everything; the sentence is that of the first missed goal.
 
     ``goals`` are names of sessions, each with a function that gets the figures of the policy and of ``raw`` and returns
     a sentence where the goal is missed, else an empty text. Raises UserError for what is no policy, and where one breaks
     a law or fails.
     """
     for name, missed in goals:
-        figures, everything = policy_figures_of(sessions[name], answer)
-        if sentence := missed(figures, everything):
+        figures, raw_figures = policy_figures_of(sessions[name], answer)
+        if sentence := missed(figures, raw_figures):
             return CheckResult(passed=False, sentence=sentence)
     return CheckResult(passed=True, sentence=passed)
 
@@ -117,8 +123,8 @@ def check_policy(
 def policy_figures_of(session: SessionReview, answer: Any) -> tuple[PolicyFigures, PolicyFigures]:
     """Return the figures of a policy and of ``raw``, with summaries of the same size; raises UserError."""
     policy = checked_policy(session, answer)
-    figures, everything = session.compare([policy, RAW_NAME], summary=SAME_SUMMARY).figures
-    return figures, everything
+    figures, raw_figures = session.compare([policy, RAW_NAME], summary=SAME_SUMMARY).figures
+    return figures, raw_figures
 
 
 def checked_policy(session: SessionReview, answer: Any) -> ContextPolicy | None:
@@ -132,7 +138,7 @@ def checked_policy(session: SessionReview, answer: Any) -> ContextPolicy | None:
     return policy
 
 
-def called(function: Callable[..., Any], *arguments: Any) -> Any:
+def call_answer(function: Callable[..., Any], *arguments: Any) -> Any:
     """Return what a learner's function returns; raises UserError with the line where it failed."""
     try:
         return function(*arguments)
@@ -146,20 +152,20 @@ def called(function: Callable[..., Any], *arguments: Any) -> Any:
         raise UserError(f"Your function failed{where}: {text}.") from error
 
 
-def is_same(value: Any, expected: Any, within: float = NUMBER_SHARE) -> bool:
-    """Return whether a value is the expected one: numbers within a share of it, mappings and lists member by member."""
+def is_same(value: Any, expected: Any, tolerance: float = NUMBER_TOLERANCE) -> bool:
+    """Return whether a value is the expected one: numbers within ``tolerance``, a share of it, mappings and lists member by member."""
     if isinstance(expected, Mapping):
         if not isinstance(value, Mapping):
             return False
         by_name = {str(key): member for key, member in value.items()}
         return by_name.keys() == {str(key) for key in expected} and all(
-            is_same(by_name[str(key)], member, within) for key, member in expected.items()
+            is_same(by_name[str(key)], member, tolerance) for key, member in expected.items()
         )
     if isinstance(expected, list | tuple):
         return (
             isinstance(value, list | tuple)
             and len(value) == len(expected)
-            and all(is_same(a, b, within) for a, b in zip(value, expected, strict=True))
+            and all(is_same(a, b, tolerance) for a, b in zip(value, expected, strict=True))
         )
     if isinstance(expected, bool | str) or expected is None:
         return bool(value == expected)
@@ -167,7 +173,7 @@ def is_same(value: Any, expected: Any, within: float = NUMBER_SHARE) -> bool:
         number = float(value)
     except (TypeError, ValueError):
         return False
-    return not isinstance(value, bool) and abs(number - expected) <= within * abs(expected)
+    return not isinstance(value, bool) and abs(number - expected) <= tolerance * abs(expected)
 
 
 def _file_of(function: Callable[..., Any]) -> str:

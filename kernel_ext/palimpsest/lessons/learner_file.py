@@ -1,6 +1,6 @@
 """Keep what one learner predicted, asked and tried, as lines of JSON that are only added to.
 
-Each line holds a digest of the line before it, so that a file that was edited afterwards is told apart. A folder that
+Each line holds a digest of the line before it, so that a file that was edited afterwards is recognised. A folder that
 cannot be written keeps the lesson going, in memory, with one sentence.
 """
 
@@ -118,14 +118,14 @@ class LearnerFile:
         """Return the prediction that counts, which is the first with a valid value, as checked; or None."""
         for line in self.events(lesson, "prediction", name):
             with suppress(UserError):
-                return line.model_copy(update={"value": kind.checked(line.value)})
+                return line.model_copy(update={"value": kind.validated_value(line.value)})
         return None
 
 
 def learner_name(environment: Mapping[str, str], given: str = "") -> str:
     """Return a learner's name as a file's name can have it; raises UserError for a given name without letters."""
-    found = [given] if given else [environment.get(name, "") for name in LEARNER_VARIABLES]
-    name = next((name for name in found if name.strip()), "learner")
+    candidates = [given] if given else [environment.get(name, "") for name in LEARNER_VARIABLES]
+    name = next((name for name in candidates if name.strip()), "learner")
     plain = re.sub(r"[^\w.+@-]+", "-", name.strip())[:MAX_NAME_CHARS].strip("-.")
     if not plain:
         raise UserError(f"{given!r:.40} is no name for a file; give letters or digits.")
@@ -139,10 +139,10 @@ def learner_file(folder: Path, learner: str) -> LearnerFile:
 
 def learner_files(folder: Path) -> list[LearnerFile]:
     """Return the files of all learners in a folder of results, or below a folder of a class; links are not followed."""
-    found = {*folder.glob("*.jsonl")}
-    for place in (RESULTS_FOLDER, f"*/{RESULTS_FOLDER}", f"*/*/{RESULTS_FOLDER}"):
-        found |= set(folder.glob(f"{place}/*.jsonl"))
-    return [LearnerFile(path) for path in sorted(found) if not path.is_symlink() and path.is_file()]
+    paths = {*folder.glob("*.jsonl")}
+    for pattern in (RESULTS_FOLDER, f"*/{RESULTS_FOLDER}", f"*/*/{RESULTS_FOLDER}"):
+        paths |= set(folder.glob(f"{pattern}/*.jsonl"))
+    return [LearnerFile(path) for path in sorted(paths) if not path.is_symlink() and path.is_file()]
 
 
 def _append(path: Path, content: bytes) -> None:

@@ -39,6 +39,9 @@ class OpenedSessions:
         self._opened: dict[str, SessionReview] = {}
         self._tables: dict[str, ReportTable] = {}
 
+    def __repr__(self) -> str:
+        return f"<OpenedSessions {', '.join(self._plan.recordings)}>"
+
     def __getitem__(self, name: str) -> SessionReview:
         """Return a session by its name; raises NotFound with all names."""
         if name not in self._plan.recordings:

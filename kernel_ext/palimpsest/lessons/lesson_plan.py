@@ -45,7 +45,7 @@ class Prediction:
     question: str
     kind: PredictionKind
     truth: Callable[[LessonSessions], Any]
-    """Computes the right value, as ``kind.checked`` returns one."""
+    """Computes the right value, as ``kind.validated_value`` returns one."""
     surprise: Callable[[LessonSessions, Any], str]
     """Returns a sentence on the truth, with its numbers; its second argument is the truth."""
 

@@ -1,4 +1,4 @@
-"""What a lesson says: its head, a kept prediction, the truth beside it, a check, a hint; as text, Markdown and HTML.
+"""Build the texts of a lesson: its head, a kept prediction, the truth beside it, a check, a hint; as text, Markdown and HTML.
 
 Border: values in, sentences out.
 """
@@ -113,9 +113,11 @@ def lesson_text(plan: LessonPlan, results: LearnerFile) -> LessonText:
     )
 
 
-def kept_text(prediction: Prediction, line: LearnerLine, tried: Any, problem: str) -> LessonText:
+def kept_prediction_text(
+    prediction: Prediction, line: LearnerLine, tried: Any, problem: str
+) -> LessonText:
     """Return a sentence on a kept prediction; ``tried`` is another value that was given for it, and does not count."""
-    words = prediction.kind.words
+    words = prediction.kind.value_text
     sentences = [f"You predicted {words(line.value)}. It is kept."]
     if tried is not None and tried != line.value:
         sentences = [
@@ -124,14 +126,24 @@ def kept_text(prediction: Prediction, line: LearnerLine, tried: Any, problem: st
     return LessonText(prediction.question, (*sentences, *((problem,) if problem else ())))
 
 
-def predict_first(prediction: Prediction) -> LessonText:
+def question_text(prediction: Prediction) -> LessonText:
+    """Return a question, and how to answer it in code, for a place without widgets."""
+    how = f"lesson.predict({prediction.name!r}, value), where the value is {prediction.kind.valid_words}."
+    return LessonText(prediction.question, (f"Predict it with {how}",))
+
+
+def not_predicted_text(prediction: Prediction) -> LessonText:
     """Return what stands in the place of an answer that was not predicted yet."""
     return LessonText(
         prediction.question,
-        (
-            f"Predict first, with lesson.predict({prediction.name!r}); then the answer appears here.",
-        ),
+        (f"Predict first, with lesson.predict({prediction.name!r}); then the answer is shown.",),
     )
+
+
+def predict_all_first(missing: Sequence[str]) -> LessonText:
+    """Return what stands in the place of a value that is shown once all predictions are kept."""
+    names = ", ".join(missing)
+    return LessonText(sentences=(f"Predict first, above: {names}. Then this is shown.",))
 
 
 def answer_text(
@@ -144,8 +156,8 @@ def answer_text(
         prediction.question,
         (
             (
-                f"You predicted {kind.words(predicted)}; it is {kind.words(truth)}: "
-                f"{kind.distance_words(predicted, truth)}."
+                f"You predicted {kind.value_text(predicted)}; it is {kind.value_text(truth)}: "
+                f"{kind.distance_text(predicted, truth)}."
             ),
             prediction.surprise(sessions, truth),
         ),

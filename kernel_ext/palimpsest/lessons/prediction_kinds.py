@@ -1,6 +1,6 @@
 """The kinds of values that a learner predicts: a number, a choice, an order, a square of the inspector's grid.
 
-Border: values only. Each kind checks what was given, says it in words, and says how far it is from the truth.
+Border: values only. Each kind validates a given value, makes a text of it, and computes how far it is from the truth.
 """
 
 from collections.abc import Sequence
@@ -18,19 +18,23 @@ Distance = float | None
 class PredictionKind(Protocol):
     """One kind of prediction.
 
-    Contract: pure. ``checked`` returns plain JSON values, and the other methods take only those.
+    Contract: pure. ``validated_value`` returns plain JSON values, and the other methods take only those.
     """
 
-    def checked(self, value: Any) -> Any:
+    @property
+    def valid_words(self) -> str:
+        """What is valid, such as ``a number from 0 to 100 %``."""
+
+    def validated_value(self, value: Any) -> Any:
         """Return a given value as plain JSON; raises UserError with what would be valid."""
 
-    def words(self, value: Any) -> str:
+    def value_text(self, value: Any) -> str:
         """Return a value for people."""
 
     def distance(self, value: Any, truth: Any) -> Distance:
         """Return how far a value is from the truth, 0 for right, in the kind's own unit."""
 
-    def distance_words(self, value: Any, truth: Any) -> str:
+    def distance_text(self, value: Any, truth: Any) -> str:
         """Return the same for people, such as ``22 % too low``."""
 
 
@@ -43,20 +47,22 @@ class NumberKind:
     high: float = 100
     decimals: int = 0
 
-    def checked(self, value: Any) -> float:
+    @property
+    def valid_words(self) -> str:
+        """A number and its bounds."""
+        return f"a number from {self._digits(self.low)} to {self.value_text(self.high)}"
+
+    def validated_value(self, value: Any) -> float:
         """Return the number; raises UserError for anything else, and beyond the bounds."""
         try:
             number = float(value)
         except (TypeError, ValueError, OverflowError):
             number = float("nan")
         if isinstance(value, bool) or not self.low <= number <= self.high:
-            raise UserError(
-                f"Give a number from {self._digits(self.low)} to {self.words(self.high)}; "
-                f"{value!r:.40} is none."
-            )
+            raise UserError(f"Give {self.valid_words}; {value!r:.40} is none.")
         return number
 
-    def words(self, value: Any) -> str:
+    def value_text(self, value: Any) -> str:
         """Return the number with its unit."""
         return f"{self._digits(value)} {self.unit}".rstrip()
 
@@ -64,7 +70,7 @@ class NumberKind:
         """Return the absolute difference."""
         return float(abs(value - truth))
 
-    def distance_words(self, value: Any, truth: Any) -> str:
+    def distance_text(self, value: Any, truth: Any) -> str:
         """Return by how much it is too low or too high, in the kind's unit."""
         away = self._digits(abs(value - truth))
         if away == self._digits(0):
@@ -81,11 +87,16 @@ class ChoiceKind:
 
     options: tuple[str, ...]
 
-    def checked(self, value: Any) -> str:
+    @property
+    def valid_words(self) -> str:
+        """The options with their numbers."""
+        return f"the number of an option: {_numbered(self.options)}"
+
+    def validated_value(self, value: Any) -> str:
         """Return the option's text; raises UserError with the options."""
         return _option(self.options, value)
 
-    def words(self, value: Any) -> str:
+    def value_text(self, value: Any) -> str:
         """Return the option's text."""
         return str(value)
 
@@ -93,7 +104,7 @@ class ChoiceKind:
         """Return 0 for right, and None for wrong."""
         return 0.0 if value == truth else None
 
-    def distance_words(self, value: Any, truth: Any) -> str:
+    def distance_text(self, value: Any, truth: Any) -> str:
         """Return ``right`` or ``wrong``."""
         return "right" if value == truth else "wrong"
 
@@ -106,27 +117,31 @@ class OrderKind:
     first: str = "first"
     """What stands first in the order, such as ``cheapest``."""
 
-    def checked(self, value: Any) -> list[str]:
+    @property
+    def valid_words(self) -> str:
+        """The options with their numbers, and what stands first."""
+        return f"all {len(self.options)} numbers in a list, the {self.first} one first: {_numbered(self.options)}"
+
+    def validated_value(self, value: Any) -> list[str]:
         """Return the options in their order; raises UserError where one lacks or stands twice."""
         values = value if isinstance(value, list | tuple) else ()
         chosen = [_option(self.options, option) for option in values]
         if sorted(chosen) != sorted(self.options):
-            numbered = ", ".join(f"{n} {text}" for n, text in enumerate(self.options, start=1))
             raise UserError(
-                f"Give all {len(self.options)} once in a list, the {self.first} one first: {numbered}."
+                f"Give all {len(self.options)} once in a list, the {self.first} one first: {_numbered(self.options)}."
             )
         return chosen
 
-    def words(self, value: Any) -> str:
+    def value_text(self, value: Any) -> str:
         """Return the options with arrows between them."""
         return " → ".join(value)
 
     def distance(self, value: Any, truth: Any) -> Distance:
         """Return the number of pairs that stand the wrong way round."""
-        place = {option: index for index, option in enumerate(truth)}
-        return float(sum(place[a] > place[b] for a, b in combinations(value, 2)))
+        index_of = {option: index for index, option in enumerate(truth)}
+        return float(sum(index_of[a] > index_of[b] for a, b in combinations(value, 2)))
 
-    def distance_words(self, value: Any, truth: Any) -> str:
+    def distance_text(self, value: Any, truth: Any) -> str:
         """Return how many of all pairs stand the wrong way round."""
         wrong = round(self.distance(value, truth) or 0)
         pairs = len(self.options) * (len(self.options) - 1) // 2
@@ -140,7 +155,14 @@ class SquareKind:
     requests_only: bool = False
     """Whether any item of the request counts."""
 
-    def checked(self, value: Any) -> list[int]:
+    @property
+    def valid_words(self) -> str:
+        """An inspector, or the numbers of a place."""
+        if self.requests_only:
+            return "the inspector with its cursor at a request, or the number of a request"
+        return "the inspector with its cursor on a square, or the numbers of request and item, as (7, 3)"
+
+    def validated_value(self, value: Any) -> list[int]:
         """Return request and item; raises UserError for anything else, and where no square is chosen."""
         place = getattr(value, "place", value)
         pair: Any = (
@@ -158,7 +180,7 @@ class SquareKind:
             )
         return square
 
-    def words(self, value: Any) -> str:
+    def value_text(self, value: Any) -> str:
         """Return the numbers of request and item."""
         return ", ".join(
             f"{name} {number:,}" for name, number in zip(("request", "item"), value, strict=False)
@@ -170,7 +192,7 @@ class SquareKind:
             return 0.0
         return float(abs(value[0] - truth[0])) or None
 
-    def distance_words(self, value: Any, truth: Any) -> str:
+    def distance_text(self, value: Any, truth: Any) -> str:
         """Return how many requests it is away."""
         if list(value) == list(truth):
             return "right"
@@ -178,6 +200,10 @@ class SquareKind:
         if not away:
             return "the right request, another item"
         return f"{away:,} request{'s' if away > 1 else ''} {'too early' if value[0] < truth[0] else 'too late'}"
+
+
+def _numbered(options: Sequence[str]) -> str:
+    return ", ".join(f"{number} {text}" for number, text in enumerate(options, start=1))
 
 
 def _is_whole(value: Any) -> bool:

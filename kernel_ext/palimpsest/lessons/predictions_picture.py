@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from palimpsest.render.safety.escaping import in_html, one_line
 
-WIDTH, STRIP, LEFT, RIGHT = 760, 92, 16, 16
+WIDTH, STRIP_HEIGHT, LEFT, RIGHT = 760, 92, 16, 16
 """Pixels: the width of the picture, the height of a strip, and the margins."""
 INK, DOT, TRUTH = "#7a7a82", "#3f88cc", "#cf8b3c"
 """Colours of text and axis, of a prediction, and of the truth."""
@@ -25,7 +25,7 @@ class PredictionStrip:
     low: float
     high: float
     truth: float
-    words: Callable[[float], str]
+    value_text: Callable[[float], str]
     values: dict[str, float] = field(default_factory=dict)
     """The prediction of each learner."""
 
@@ -39,10 +39,10 @@ def predictions_svg(strips: Sequence[PredictionStrip]) -> str:
     """Return the picture; an empty text where no number was predicted."""
     if not strips:
         return ""
-    height = STRIP * len(strips)
-    body = "".join(_strip(strip, index * STRIP) for index, strip in enumerate(strips))
+    height = STRIP_HEIGHT * len(strips)
+    body = "".join(_strip(strip, index * STRIP_HEIGHT) for index, strip in enumerate(strips))
     about = " ".join(
-        f"{strip.title} The truth is {strip.words(strip.truth)}; {len(strip.values)} predicted."
+        f"{strip.title} The truth is {strip.value_text(strip.truth)}; {len(strip.values)} predicted."
         for strip in strips
     )
     return (
@@ -60,11 +60,11 @@ def _strip(strip: PredictionStrip, top: int) -> str:
     return (
         f'<text x="{LEFT}" y="{top + 14}">{in_html(one_line(strip.title, MAX_TITLE_CHARS))}</text>'
         f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{axis}" y2="{axis}" stroke="{INK}"/>'
-        f'<text x="{LEFT}" y="{axis + 16}">{in_html(strip.words(strip.low))}</text>'
-        f'<text x="{WIDTH - RIGHT}" y="{axis + 16}" text-anchor="end">{in_html(strip.words(strip.high))}</text>'
+        f'<text x="{LEFT}" y="{axis + 16}">{in_html(strip.value_text(strip.low))}</text>'
+        f'<text x="{WIDTH - RIGHT}" y="{axis + 16}" text-anchor="end">{in_html(strip.value_text(strip.high))}</text>'
         f'<line x1="{truth:.1f}" x2="{truth:.1f}" y1="{top + 24}" y2="{axis}" stroke="{TRUTH}" stroke-width="2"/>'
         f'<text x="{truth + shift:.1f}" y="{top + 32}" text-anchor="{side}" fill="{TRUTH}" font-weight="600">'
-        f"{in_html(strip.words(strip.truth))}</text>{_dots(strip.values, strip, axis)}"
+        f"{in_html(strip.value_text(strip.truth))}</text>{_dots(strip.values, strip, axis)}"
     )
 
 
@@ -73,11 +73,11 @@ def _dots(values: Mapping[str, float], strip: PredictionStrip, axis: int) -> str
     dots: list[str] = []
     for learner, value in sorted(values.items(), key=lambda pair: pair[1]):
         x = strip.x(value)
-        place = round(x / 8)
-        level = min(stacked.get(place, 0), STACKED)
-        stacked[place] = level + 1
-        words = in_html(one_line(f"{learner}: {strip.words(value)}", 80))
+        column = round(x / 8)
+        level = min(stacked.get(column, 0), STACKED)
+        stacked[column] = level + 1
+        title = in_html(one_line(f"{learner}: {strip.value_text(value)}", 80))
         dots.append(
-            f'<circle cx="{x:.1f}" cy="{axis - 5 - 7 * level}" r="4" fill="{DOT}" fill-opacity=".8"><title>{words}</title></circle>'
+            f'<circle cx="{x:.1f}" cy="{axis - 5 - 7 * level}" r="4" fill="{DOT}" fill-opacity=".8"><title>{title}</title></circle>'
         )
     return "".join(dots)

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from palimpsest.frontends.lesson_cells import LessonAnswers, prediction_widget
+from palimpsest.frontends.lesson_cells import LessonAnswers, ShownValues, prediction_widget
 from palimpsest.home_paths import home_path
 from palimpsest.lessons.learner_file import LearnerFile, LearnerLine, learner_file, learner_name
 from palimpsest.lessons.lesson_files import OpenedSessions
@@ -21,9 +21,10 @@ from palimpsest.lessons.lesson_texts import (
     answer_text,
     check_text,
     hint_text,
-    kept_text,
+    kept_prediction_text,
     lesson_text,
-    predict_first,
+    not_predicted_text,
+    predict_all_first,
 )
 from palimpsest.public.recorded_session import RecordedSession, open_recording
 from palimpsest.render.reports.table import ReportTable, ShownInCell
@@ -101,7 +102,7 @@ class Lesson(ShownInCell):
 
     def _keep(self, prediction: Prediction, value: Any) -> LessonText:
         """Keep a prediction if there is none yet; returns a sentence on the one that counts."""
-        checked = prediction.kind.checked(value)
+        checked = prediction.kind.validated_value(value)
         self.results.read()
         if self._prediction_line(prediction) is None:
             self._add("prediction", prediction.name, value=checked)
@@ -112,7 +113,7 @@ class Lesson(ShownInCell):
     def _kept(self, prediction: Prediction, tried: Any = None) -> LessonText:
         line = self._prediction_line(prediction)
         assert line is not None
-        return kept_text(prediction, line, tried, self.results.problem)
+        return kept_prediction_text(prediction, line, tried, self.results.problem)
 
     def _prediction_line(self, prediction: Prediction) -> LearnerLine | None:
         """Return the prediction that counts, or None."""
@@ -139,12 +140,28 @@ class Lesson(ShownInCell):
             self._waiting.append(answers)
         return answers
 
+    def after_predictions(self, *values: Any) -> LessonAnswers:
+        """Show values that tell an answer, such as a table, once all predictions are kept; until then what is missing.
+
+        >>> lesson.after_predictions(lesson.session.compare(["raw", "sweagent.last_n"]))
+        """
+        shown = LessonAnswers(
+            lambda: (
+                predict_all_first(missing)
+                if (missing := self.missing_predictions)
+                else ShownValues(values)
+            )
+        )
+        if self.missing_predictions:
+            self._waiting.append(shown)
+        return shown
+
     def _answers(self, predictions: Sequence[Prediction]) -> LessonText:
         texts = []
         for prediction in predictions:
             line = self._prediction_line(prediction)
             if line is None:
-                texts.append(predict_first(prediction))
+                texts.append(not_predicted_text(prediction))
                 continue
             if not self.results.events(self.plan.number, "reveal", prediction.name):
                 self._add("reveal", prediction.name)

@@ -20,7 +20,7 @@ def python_code(prompt: ParsedPrompt) -> str | None:
             return fence.code
     run_request = re.search(RUN, prompt.prose)
     if run_request:
-        code = next(filter(_is_python, prompt.ticks), run_request[1].rstrip("?.! "))
+        code = next(filter(_is_python, prompt.backticked_texts), run_request[1].rstrip("?.! "))
         return code if _is_formula(code) else None
     result_request = re.search(RESULT_OF, prompt.prose)
     code = (result_request[1] if result_request else prompt.prose).rstrip("?=.! ")
@@ -42,35 +42,35 @@ def _is_python(text: str) -> bool:
 
 def python_plan(runner: PlanRunner, code: str) -> Plan:
     """Run the user's code unchanged."""
-    runner.need("python", "to run this")
-    result = yield runner.act(
+    runner.require_tool("python", "to run this")
+    result = yield runner.planned_call(
         "Rule: run the code that you gave, as it stands.", "python", code=code
     )
     if result.error:
-        return PlanAnswer(f"The code failed with {result.error_words}.", "The code failed.")
+        return PlanAnswer(f"The code failed with {result.error_text}.", "The code failed.")
     return PlanAnswer(_answer(result), "The code ran.")
 
 
 def shell_command(prompt: ParsedPrompt) -> str:
     """Return the command in backticks of a prompt that names the shell, or nothing."""
     is_for_shell = prompt.matches(r"\b(?:shell|bash|terminal)\b")
-    return prompt.ticks[0] if prompt.ticks and is_for_shell else ""
+    return prompt.backticked_texts[0] if prompt.backticked_texts and is_for_shell else ""
 
 
 def shell_plan(runner: PlanRunner, command: str) -> Plan:
     """Run the user's shell command unchanged."""
-    runner.need("bash", "to run a command")
+    runner.require_tool("bash", "to run a command")
     thought = "Rule: run the command that you gave, as it stands."
-    result = yield runner.act(thought, "bash", command=command)
+    result = yield runner.planned_call(thought, "bash", command=command)
     text = f"{inline_code(command)}:\n\n{text_block(result.text, 40)}"
     return PlanAnswer(text, "The result holds the output.")
 
 
 def _answer(result: ToolResult) -> str:
     """Return the answer text with what code printed and returned."""
-    if not result.words.strip():
+    if not result.shown_text.strip():
         return "The code ran and returned nothing."
-    lines = result.words.strip().splitlines()
+    lines = result.shown_text.strip().splitlines()
     if len(lines) == 1 and len(lines[0]) <= 80 and not result.stdout:
         return f"The result is {inline_code(lines[0])}."
-    return f"The code ran:\n\n{text_block(result.words, 40)}"
+    return f"The code ran:\n\n{text_block(result.shown_text, 40)}"

@@ -248,7 +248,7 @@ def _add_exchange_facts(facts: Facts, exchange: Exchange) -> None:
         ]
     if result.error:
         facts["errors"].append(_one_line(f"{result.error[0]}: {result.error[1]}"))
-    elif result.failed:
+    elif result.is_tool_error:
         facts["errors"].append(_one_line(exchange.output))
 
 

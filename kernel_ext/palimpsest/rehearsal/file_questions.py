@@ -43,19 +43,19 @@ def list_plan(runner: PlanRunner) -> Plan:
     if runner.prompt.globs:
         glob = runner.prompt.globs[0]
         pattern = glob if "/" in glob else f"**/{glob}"
-        runner.need("glob", "to find files")
+        runner.require_tool("glob", "to find files")
         reasoning = f"Rule: find files. The pattern is {pattern}."
-        result = _checked((yield runner.act(reasoning, "glob", pattern=pattern)))
+        result = _checked((yield runner.planned_call(reasoning, "glob", pattern=pattern)))
         listed = result.text.strip()
         if listed.startswith("No file"):
             return PlanAnswer(f"No file matches {inline_code(pattern)}.")
         text = f"Files that match {inline_code(pattern)}:\n\n{text_block(listed, 40)}"
         return PlanAnswer(text, "The result lists them.")
-    runner.need("list", "to see files")
+    runner.require_tool("list", "to see files")
     folder = _folder(runner.prompt)
     inputs = {"path": folder} if folder else {}
     reasoning = f"Rule: list files{f' in {folder}' if folder else ''}."
-    result = _checked((yield runner.act(reasoning, "list", **inputs)))
+    result = _checked((yield runner.planned_call(reasoning, "list", **inputs)))
     place = f" in {inline_code(folder)}" if folder else ""
     text = f"These are the files{place}:\n\n{text_block(result.text, 60)}"
     return PlanAnswer(text, "The result lists them.")
@@ -71,8 +71,8 @@ def _folder(prompt: ParsedPrompt) -> str | None:
 def read_plan(runner: PlanRunner) -> Plan:
     """Show a file, or the beginning of it."""
     path = runner.prompt.paths[0]
-    runner.need("read", f"to open {inline_code(path)}")
-    result = _checked((yield runner.act("Rule: read a file.", "read", path=path)))
+    runner.require_tool("read", f"to open {inline_code(path)}")
+    result = _checked((yield runner.planned_call("Rule: read a file.", "read", path=path)))
     text = f"{inline_code(path)}:\n\n{text_block(result.text, MAX_LINES_SHOWN)}"
     return PlanAnswer(text, "The result holds the text.")
 
@@ -81,17 +81,19 @@ def search_plan(runner: PlanRunner) -> Plan:
     """Search in files for the text that a prompt quotes, or for the word after *for*."""
     prompt = runner.prompt
     match = _TERM.search(prompt.prose)
-    quotes = [text for text in (*prompt.quotes, *prompt.ticks) if text not in prompt.paths]
+    quotes = [
+        text for text in (*prompt.quotes, *prompt.backticked_texts) if text not in prompt.paths
+    ]
     term = next(iter(quotes), match[1].strip(".,;:?!") if match else "")
     if not term:
         return PlanAnswer(
             'What shall I search for? Put it in quotes, for example: search for "TODO" in *.py'
         )
-    runner.need("grep", f"to search for {inline_code(term)}")
+    runner.require_tool("grep", f"to search for {inline_code(term)}")
     inputs = {"include": prompt.globs[0]} if prompt.globs else {}
     inputs |= {"path": prompt.paths[0]} if prompt.paths else {}
     reasoning = f"Rule: search. I look for {term!r} as it is written."
-    result = yield runner.act(reasoning, "grep", pattern=re.escape(term), **inputs)
+    result = yield runner.planned_call(reasoning, "grep", pattern=re.escape(term), **inputs)
     if _checked(result).text.strip().startswith("No line"):
         return PlanAnswer(f"I found {inline_code(term)} nowhere.")
     text = f"Lines with {inline_code(term)}:\n\n{text_block(result.text, 40)}"
@@ -106,16 +108,16 @@ def write_plan(runner: PlanRunner) -> Plan:
         return PlanAnswer(
             f"What shall stand in {inline_code(path)}? Put it in quotes or in a block of code."
         )
-    runner.need("write", f"to create {inline_code(path)}")
-    if runner.can("glob") and not runner.prompt.matches(r"\boverwrite\b"):
+    runner.require_tool("write", f"to create {inline_code(path)}")
+    if runner.offers("glob") and not runner.prompt.matches(r"\boverwrite\b"):
         reasoning = f"Rule: write a file. First I look whether {path} exists already."
-        result = yield runner.act(reasoning, "glob", pattern=path)
+        result = yield runner.planned_call(reasoning, "glob", pattern=path)
         if any(line.endswith(path.removeprefix("./")) for line in result.paths):
             return PlanAnswer(
                 f'{inline_code(path)} exists already, so I left it alone. Say "overwrite {path} with ..." to replace it.'
             )
     reasoning = f"Rule: write a file. I create {path}."
-    result = _checked((yield runner.act(reasoning, "write", path=path, content=content)))
+    result = _checked((yield runner.planned_call(reasoning, "write", path=path, content=content)))
     first = next((line.strip() for line in result.text.splitlines() if line.strip()), "")
     return PlanAnswer(f"I wrote {inline_code(path)}. {first[:300]}", "The file is written.")
 
@@ -124,7 +126,7 @@ def _content(prompt: ParsedPrompt, path: str) -> str | None:
     """Return the text to write: a code block, a quoted text, or the text after *with* or a colon."""
     if prompt.fences:
         return prompt.fences[0].code + "\n"
-    quoted_texts = [text for text in (*prompt.quotes, *prompt.ticks) if text != path]
+    quoted_texts = [text for text in (*prompt.quotes, *prompt.backticked_texts) if text != path]
     if quoted_texts:
         return quoted_texts[0] + "\n"
     match = next(filter(None, (pattern.search(prompt.prose) for pattern in _CONTENT)), None)
@@ -133,6 +135,6 @@ def _content(prompt: ParsedPrompt, path: str) -> str | None:
 
 def _checked(result: ToolResult) -> ToolResult:
     """Return a tool's result; end the plan with the tool's message where the call failed."""
-    if result.failed:
+    if result.is_tool_error:
         raise PlanEnded(f"That did not work: {result.text.strip()[:600]}")
     return result

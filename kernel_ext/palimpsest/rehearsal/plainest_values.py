@@ -14,7 +14,7 @@ FORMATS = {
     "directory-path": ".",
 }  # fmt: skip
 """A default text for each string format of JSON Schema and pydantic; other formats take the answer's text."""
-WORDS = frozenset({"path", "password", "binary", "byte", "base64url"})
+FREE_FORMATS = frozenset({"path", "password", "binary", "byte", "base64url"})
 """Formats that any text fits."""
 CANDIDATES = ("0", "a", "A", "00", "aa", "AA", "000", "aaa", "AAA", "0000", "a0", "A0", "A-0", "AA-00", "AB-1234", "0.0", "0.0.0", "a@b.c")  # fmt: skip
 """Texts that are tried where nothing in the answer fits the pattern."""
@@ -25,8 +25,10 @@ def fitting_text(schema: Mapping[str, Any], answer: str) -> str | None:
     """Return the text of an answer that fits a field: the whole answer or the first word that fits; else None."""
     form = schema.get("format")
     if form in {"date", "date-time"}:
-        return next(filter(None, (_moment(text, form) for text in DATE.findall(answer))), None)
-    if form in FORMATS and form not in WORDS:
+        return next(
+            filter(None, (_date_or_time(text, form) for text in DATE.findall(answer))), None
+        )
+    if form in FORMATS and form not in FREE_FORMATS:
         return None
     shortest, max_length = int(schema.get("minLength") or 0), schema.get("maxLength")
     fitting = answer[: int(max_length)] if max_length is not None else answer
@@ -51,7 +53,7 @@ def plain_text(schema: Mapping[str, Any], answer: str) -> str | None:
     return next((text for text in texts if len(text) >= shortest and _matches(schema, text)), None)
 
 
-def fitting_number(schema: Mapping[str, Any], number: float) -> bool:
+def is_fitting_number(schema: Mapping[str, Any], number: float) -> bool:
     """Return whether a number is within the bounds of a field."""
     minimum, maximum = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
     above = schema.get("exclusiveMinimum", -math.inf)
@@ -78,12 +80,12 @@ def plain_number(schema: Mapping[str, Any], *, is_integer: bool) -> float | int 
     if len(bounds) > 1:
         candidates.append((min(bounds) + max(bounds)) / 2)
     for candidate in candidates:
-        if fitting_number(schema, candidate) and not (is_integer and candidate % 1):
+        if is_fitting_number(schema, candidate) and not (is_integer and candidate % 1):
             return int(candidate) if is_integer else candidate
     return None
 
 
-def _moment(text: str, form: str) -> str | None:
+def _date_or_time(text: str, form: str) -> str | None:
     """Return a date of an answer in the field's format, ``date`` or ``date-time``; None where it is invalid."""
     try:
         if form == "date":

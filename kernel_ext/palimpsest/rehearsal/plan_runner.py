@@ -55,18 +55,18 @@ class PlanRunner:
     conversation: Conversation
     tools: Mapping[str, ToolSpec]
 
-    def can(self, tool: str) -> bool:
+    def offers(self, tool: str) -> bool:
         """Return whether a tool is offered."""
         return tool in self.tools
 
-    def need(self, tool: str, purpose: str) -> None:
+    def require_tool(self, tool: str, purpose: str) -> None:
         """Raise ``PlanEnded`` with an explanation where a tool is not offered."""
         if tool not in self.tools:
             raise PlanEnded(
                 f"I would need the `{tool}` tool {purpose}, and it is not offered in this step."
             )
 
-    def act(self, reasoning: str, tool: str, **inputs: Any) -> PlannedCall:
+    def planned_call(self, reasoning: str, tool: str, **inputs: Any) -> PlannedCall:
         """Return a planned call."""
         return PlannedCall(reasoning, ToolUse(tool, inputs))
 
@@ -81,7 +81,7 @@ def next_step(plan: Plan, exchanges: Sequence[Exchange]) -> PlannedCall | PlanAn
             if output is None:
                 return planned
             result = ToolResult(output)
-            if result.refused:
+            if result.is_refused:
                 return refused_answer(planned, result)
             planned = plan.send(result)
     except StopIteration as end:
@@ -102,12 +102,12 @@ def _next_output(unused_exchanges: list[Exchange], tool: str) -> str | None:
     return None
 
 
-def refused_answer(act: PlannedCall, result: ToolResult) -> PlanAnswer:
+def refused_answer(call: PlannedCall, result: ToolResult) -> PlanAnswer:
     """Return the answer after a refused call, with the input that it would have had."""
     refusal = result.text.strip().splitlines()[0][:300]
     return PlanAnswer(
-        f"I stopped, because {inline_code(act.tool_use.tool)} was not permitted: {refusal}\n\n"
-        f"This is what I would have done:\n\n{shown_input(act.tool_use)}",
+        f"I stopped, because {inline_code(call.tool_use.tool)} was not permitted: {refusal}\n\n"
+        f"This is what I would have done:\n\n{shown_input(call.tool_use)}",
         "The call was refused, so I stop here and try no other way.",
     )
 

@@ -93,7 +93,7 @@ def _examples(table: Table | None) -> list[str]:
     """Return three example prompts that the rules understand."""
     if table is None:
         return ["which variables are there?", "list the files here", "describe the data"]
-    numbers = [column.label for column in table.numeric]
+    numbers = [column.label for column in table.numeric_columns]
     categories = [column.label for column in table.categories]
     prompts = [f"describe {table.name}"]
     if numbers and categories:

@@ -12,8 +12,8 @@ from typing import Any
 
 from palimpsest.rehearsal.plainest_values import (
     DATE,
-    fitting_number,
     fitting_text,
+    is_fitting_number,
     plain_number,
     plain_text,
 )
@@ -112,11 +112,11 @@ class _Filler:
         self, schema: Mapping[str, Any], answer: str, *, is_integer: bool, is_required: bool
     ) -> Any:
         for number in self._numbers:
-            if fitting_number(schema, number) and not (is_integer and number % 1):
+            if is_fitting_number(schema, number) and not (is_integer and number % 1):
                 self._numbers.remove(number)
                 return int(number) if is_integer else number
         entry_count = len(_entries(answer))
-        if is_integer and entry_count and fitting_number(schema, entry_count):
+        if is_integer and entry_count and is_fitting_number(schema, entry_count):
             return entry_count
         return _or_no_value(plain_number(schema, is_integer=is_integer) if is_required else None)
 

@@ -4,7 +4,7 @@ Border: what replays policies, rebuilds requests or reads contents is imported w
 a recording ask for its figures.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from palimpsest.context_policies.registry import number_of
 from palimpsest.context_policies.replay.moved_summaries import SummaryChoice, with_summaries
 from palimpsest.context_policies.replay.simulation import RAW_NAME, Simulation
 from palimpsest.context_policies.replay.simulation_cache import SimulationCache
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import ReportTable
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.prices.given_prices import (
@@ -61,6 +62,7 @@ from palimpsest.store.interface import Problem
 from palimpsest.store.session_notes import NoteFiles, no_notes
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import Timeline
+from palimpsest.transcript.visible_text import visible_line
 
 if TYPE_CHECKING:
     from palimpsest.context_policies.calibration.proof import Proof
@@ -79,6 +81,8 @@ PolicyLike = str | ContextPolicy | PolicyFunction | None
 SweptPolicy = str | ContextPolicy | PolicyFunction
 PriceLike = PriceWords | PriceProfile | None
 """A model's id, ``units``, words of ``given_prices``, a price file, or a profile; None: the review's own prices."""
+TITLE_CHARS = 60
+"""Maximum characters of a title in a review's one line."""
 GetPolicy = Callable[..., ContextPolicy]
 """A function that returns a preset by its name, with some numbers changed."""
 
@@ -109,7 +113,7 @@ class SessionReview(NotedSession):
     """Reviews one session.
 
     Responsibilities: hold the session's timeline, fit its ruler once, find its names once, and pass them to the reports.
-    No request is sent and no code is run; values derived from the log are passed to ``keep``, if it is given.
+    No request is sent and no code is run; values derived from the log are passed to ``keep_review``, if it is given.
     """
 
     def __init__(
@@ -151,6 +155,15 @@ class SessionReview(NotedSession):
         self._price_text = price_words(price, lifetime)
         self.replays = SimulationCache(timeline)
         """The newest replays, so that the same policy is not replayed again."""
+
+    def __repr__(self) -> str:
+        timeline = self.timeline
+        requests = counted_noun(len(timeline.requests), "request")
+        title = f" {visible_line(timeline.title, TITLE_CHARS)!r}" if timeline.title else ""
+        return (
+            f"<{type(self).__name__} {timeline.session}{title} of {visible_line(timeline.origin)}: {requests}, "
+            f"{counted_noun(len(timeline.items), 'item')}>"
+        )
 
     @cached_property
     def references(self) -> References:
@@ -303,6 +316,20 @@ class SessionReview(NotedSession):
             return ruler, with_models_of(profile, child, self._price_of, given)
 
         return subagent_runs(self.timeline, self._children_of, self.ruler, measures)
+
+    def subagent_reviews(self) -> Iterator["SessionReview"]:
+        """Yield a review of each session that calls of this one started, directly or through others."""
+        for run in self.subagent_runs():
+            child = run.timeline.session
+            yield SessionReview(
+                run.timeline,
+                self._get_policy,
+                self._price_of,
+                None if self.sent is None else self.sent.of_session(child),
+                self._children_of,
+                price=self._price_text,
+                note_files=self.note_files,
+            )
 
     @property
     def requests_with_subagents(self) -> ReportTable:

@@ -158,6 +158,9 @@ class ShownVariables:
     """Whether to compute a fingerprint of each variable's contents, to detect changes in place."""
 
 
+WithoutPage = Literal["refuse", "write"]
+"""What becomes of changes of cells where no page shows the notebook, which another editor may have open."""
+
 NAMES_AND_TYPES = ShownVariables()
 
 
@@ -211,6 +214,23 @@ class NoPage(UserError):
     """No open page shows the notebook, so its cells can be changed by nobody."""
 
 
+NOT_RUN: Mapping[str, str] = {
+    "changed": "The cell was changed since you last saw it, so it was not run. Read it, then decide anew.",
+    "missing": "There is no such cell in the notebook any more, so nothing was run.",
+    "hidden": "There is no such cell in the notebook, so nothing was run.",
+    "locked": "The cell cannot be run: only code cells run, and not those whose metadata forbid it.",
+    "agent": "The cell is a prompt of the agent, which only the user runs.",
+}
+
+
+class CellNotRun(UserError):
+    """A page did not run a cell; ``result`` says why, with the cell's present source if that has changed."""
+
+    def __init__(self, result: CellResult) -> None:
+        super().__init__(NOT_RUN[result.problem or "missing"])
+        self.result = result
+
+
 class NotebookChanger(Protocol):
     """Changes and runs cells of this kernel's notebooks through the pages that show them.
 
@@ -236,9 +256,16 @@ class NotebookChanger(Protocol):
         source: str,
         *,
         abort: Abort,
-        session_id: str | None = None,
+        session_id: str,
     ) -> CellRun:
-        """Run a cell as a person would, if it has this source, and return its recorded run; raises Aborted, too."""
+        """Run a cell as a person would, if it has this source, and return its recorded run.
+
+        Raises CellNotRun with the page's result where it did not run, and Aborted where it was withdrawn before it began;
+        the run of a stopped cell has the status ``stopped``.
+        """
+
+    def was_closed(self, own_path: Path) -> bool:
+        """Return whether a page showed the notebook of this file in this kernel, and none does any more."""
 
 
 class NotebookReader(Protocol):
@@ -254,6 +281,9 @@ class NotebookReader(Protocol):
 
     def recorded_runs(self) -> NotebookRuns:
         """Return the recorded runs, oldest first, including those hidden from the agent."""
+
+    def run_of_request(self, request_id: str) -> CellRun | None:
+        """Return the run of the page's message with this id; None where none was recorded."""
 
     async def page(self, request: CellsWanted, seconds: float) -> Sequence[PageNotebook] | None:
         """Return the notebooks of open pages; None where no page answers in time."""
@@ -338,7 +368,8 @@ class ToolContext:
     extra_values: dict[str, Any] = field(default_factory=dict)
     """``model``: ModelInfo; ``bypass_agent_check``: bool; ``environment``: Mapping[str, str];
     ``archive``: RecallArchive; ``notebook_file``: the session's notebook; ``mentioned_cells``: returns the cells that the
-    present prompt names; ``request_number``: returns the number of the request of a message."""
+    present prompt names; ``request_number``: returns the number of the request of a message;
+    ``cells_without_page``: the setting."""
 
     @property
     def environment(self) -> Mapping[str, str]:

@@ -9,7 +9,7 @@ import type { IBesideTarget } from './targets';
 
 /** What an inspector knows of the session beside its own. */
 export interface IBesideState {
-  /** Null until it is known. */
+  /** How both compare; null until it is known. */
   readonly comparison: SessionComparison | null;
   /** The source of the other session's views; null until it is known. */
   readonly source: KernelSource | null;
@@ -42,7 +42,7 @@ export class BesideSession implements IReadable<IBesideState> {
       first,
       () => ({ path: this._kernel.path, session: this._session ?? '' }),
       answer => {
-        this._take(answer);
+        this._takeAnswer(answer);
       }
     );
     this._disposers.push(
@@ -56,7 +56,7 @@ export class BesideSession implements IReadable<IBesideState> {
 
   readonly getSnapshot = (): IBesideState => this._state;
 
-  /** What restores it. */
+  /** The arguments that restore this comparison. */
   get target(): IBesideTarget {
     const isOwnFile = this._kernel.isOwnFile;
     return {
@@ -87,7 +87,7 @@ export class BesideSession implements IReadable<IBesideState> {
     }
   };
 
-  private _take({ comparison: answered, error }: ViewAnswer): void {
+  private _takeAnswer({ comparison: answered, error }: ViewAnswer): void {
     const before = this._state;
     const comparison = answered ?? null;
     if (comparison !== null && before.source === null) {

@@ -29,14 +29,14 @@ export interface IInspectorState {
   /** Whether an answer takes longer than usual. */
   isLate: boolean;
   isBusy: boolean;
-  /** Set once the kernel was ready, and kept from then on. */
+  /** Where views get their answers; set once the kernel was ready, and kept from then on. */
   source: KernelSource | null;
   place: IInspectorPlace;
   /** The session beside it; null where it is inspected alone. */
   beside: IBesideState | null;
-  /** Of two sessions, the one that is shown, at the place. */
+  /** Which of two compared sessions is shown. */
   side: ComparedSide;
-  /** Whether that was opened from the other one. */
+  /** Whether the shown session was opened from the other one. */
   isSideOpened: boolean;
   /** Title of the session; empty until it is known. */
   title: string;

@@ -29,7 +29,7 @@ export interface IInspectorSurroundings {
   chooseBeside: (target: IInspectorArguments) => Promise<IBesideTarget | null>;
 }
 
-/** Draws one inspector, and ends its model with itself. */
+/** Draws one inspector, and disposes of its model when it is closed. */
 export class InspectorWidget extends Widget {
   private static _count = 0;
   private readonly _root: Root;
@@ -40,7 +40,7 @@ export class InspectorWidget extends Widget {
     /** Name of the notebook or file. */
     private readonly _name: string,
     private readonly _surroundings: IInspectorSurroundings,
-    /** By this a layout names the tab, whatever it shows later. */
+    /** The name under which a saved layout finds this tab again; it stays when the tab shows something else. */
     readonly layoutName = ''
   ) {
     super();

@@ -79,16 +79,16 @@ export class KernelSource implements IInspectorSource {
     const waiting = { late: false };
     const timer = setTimeout(() => {
       waiting.late = true;
-      this._count(1);
+      this._countLate(1);
     }, LATE_MS);
-    let outcome = await this._outcome(query);
+    let outcome = await this._askKernel(query);
     while (this._isLost(outcome)) {
       await this._untilReady();
-      outcome = await this._outcome(query);
+      outcome = await this._askKernel(query);
     }
     clearTimeout(timer);
     if (waiting.late) {
-      this._count(-1);
+      this._countLate(-1);
     }
     return (
       outcome.answer ?? {
@@ -125,7 +125,7 @@ export class KernelSource implements IInspectorSource {
     });
   }
 
-  private async _outcome(query: ViewQuery): Promise<IOutcome<'inspect'>> {
+  private async _askKernel(query: ViewQuery): Promise<IOutcome<'inspect'>> {
     const { link, path } = this._kernel;
     const fields = { session: this._session, path, query };
     return (await link?.outcome('inspect', fields)) ?? { error: GONE_SENTENCE };
@@ -158,7 +158,7 @@ export class KernelSource implements IInspectorSource {
     });
   }
 
-  private _count(change: 1 | -1): void {
+  private _countLate(change: 1 | -1): void {
     const before = this.isLate;
     this._lateAnswers += change;
     if (before !== this.isLate) {

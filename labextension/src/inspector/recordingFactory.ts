@@ -215,7 +215,7 @@ export function addRecordings(
   });
   docRegistry.addWidgetFactory(recordings);
   if (restorer !== null) {
-    restore(app, recordings, restorer);
+    keepInLayout(app, recordings, restorer);
   }
   docRegistry.addWidgetFactory(
     new LinesFactory(app, {
@@ -230,7 +230,7 @@ export function addRecordings(
 }
 
 /** Has JupyterLab keep the open documents of recorded files with its layout, each at the place where it was left. */
-function restore(
+function keepInLayout(
   { commands }: JupyterFrontEnd,
   recordings: RecordingFactory,
   restorer: ILayoutRestorer

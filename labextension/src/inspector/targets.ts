@@ -8,7 +8,7 @@ import {
 import type { ComparedSide, IInspectorPlace } from '../state/inspector/source';
 import type { IInspectorTarget } from '../views/actions/inspector';
 
-/** What of a place is told by numbers of a view and by words, never by ids. */
+/** The fields of a place that are numbers of a view or words, never ids. */
 type PlaceChoices = Partial<
   Omit<IInspectorPlace, 'request' | 'item' | 'beside' | 'side'>
 >;
@@ -46,7 +46,7 @@ export function readLink(href: string): IInspectorArguments | null {
     : { session: link.session, ...argumentsOf(link.place) };
 }
 
-/** Returns a place as the arguments of a command, without what is as an inspector opens. */
+/** Returns a place as the arguments of a command, without values that an inspector opens with anyway. */
 export function argumentsOf({
   request,
   item,

@@ -130,13 +130,14 @@ export class KernelLink implements ILink {
     this._newId = _options.newId ?? newId;
     this._client = this._newId();
     const askAgain = (session: string, after: number | null) => {
-      void this.command('resync', { session, after: after ?? undefined }).then(
-        ({ status }) => {
-          if (status !== 'ok') {
-            this.store.giveUp(session);
-          }
+      void this.command('resync', {
+        session,
+        after: after ?? undefined
+      }).then(({ status }) => {
+        if (status !== 'ok') {
+          this.store.giveUp(session);
         }
-      );
+      });
     };
     this.store = _options.store?.(askAgain) ?? new KernelStore(askAgain);
     _transport.onNotice = notice => {
@@ -280,7 +281,7 @@ export class KernelLink implements ILink {
     this._greeting += 1;
     const greeting = this._greeting;
     const isOver = () => this._disposed || greeting !== this._greeting;
-    const absent = () => {
+    const markAbsent = () => {
       clearTimeout(silence);
       if (!isOver()) {
         this.store.update({ link: 'absent' });
@@ -288,7 +289,7 @@ export class KernelLink implements ILink {
     };
     const silence = setTimeout(() => {
       if (isOver() || this.state !== 'loading') {
-        absent();
+        markAbsent();
       } else {
         this._greet();
       }
@@ -306,7 +307,7 @@ export class KernelLink implements ILink {
     greeted.then(
       reply => {
         if (reply === null) {
-          absent();
+          markAbsent();
           return;
         }
         clearTimeout(silence);
@@ -321,7 +322,7 @@ export class KernelLink implements ILink {
             }
           }, LOADING_MS);
         } else {
-          this._welcomed(reply);
+          this._onHelloReply(reply);
         }
       },
       () => {
@@ -331,7 +332,7 @@ export class KernelLink implements ILink {
     );
   }
 
-  private _welcomed(reply: CommandReply): void {
+  private _onHelloReply(reply: CommandReply): void {
     if (reply.status === 'error') {
       this.store.update({ link: 'ready', problem: reply.error ?? '' });
       return;
@@ -444,10 +445,10 @@ export class KernelLink implements ILink {
     const client = CLIENT[type] === true ? { client: this._client } : {};
     const content = { ...fields, ...client, id, type };
     return Promise.race([
-      this._transport.ask(content).catch(() => unanswered(id)),
+      this._transport.ask(content).catch(() => noAnswerReply(id)),
       new Promise<CommandReply>(resolve => {
         setTimeout(() => {
-          resolve(unanswered(id));
+          resolve(noAnswerReply(id));
         }, SILENCE_MS * 5);
       })
     ]);
@@ -497,7 +498,7 @@ const CLIENT: Partial<Record<Command['type'], true>> = {
   inspect: true
 };
 
-function unanswered(id: string): CommandReply {
+function noAnswerReply(id: string): CommandReply {
   return {
     status: 'error',
     id,

@@ -15,6 +15,7 @@ import { addAnnouncer } from './announcer';
 import { cellEdits } from './cells/cellEdits';
 import { dropRewrittenOrigins } from './cells/cellOrigins';
 import { cellReader } from './cells/cellReader';
+import { runRequestedCells } from './cells/cellRuns';
 import { changeRequestedCells } from './cells/changedCells';
 import { addErrorButtons } from './cells/errorButtons';
 import { addOriginSigns } from './cells/originSigns';
@@ -108,6 +109,7 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
       expectPrompts(panel, link),
       insertRequestedCells(panel, link),
       changeRequestedCells(panel, link),
+      runRequestedCells(panel, link, NotebookActions.runCells),
       dropRewrittenOrigins(panel),
       addOriginSigns(panel, link, this._words, {
         showPanel: this._showPanel,

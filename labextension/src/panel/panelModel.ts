@@ -263,7 +263,7 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
       this._shown = { key, switches: count, isByPanel };
     }
     const state: IPanelState = {
-      status: this._status(front),
+      status: this._statusOf(front),
       notebook: context?.path.split('/').at(-1) ?? '',
       key,
       switchedHere: this._shown.isByPanel,
@@ -289,7 +289,7 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
     }
   };
 
-  private _status(front: ActiveNotebook): PanelStatus {
+  private _statusOf(front: ActiveNotebook): PanelStatus {
     const kernel = front.context?.session?.kernel;
     const { status } = front;
     return kernel && this._kernel.isLoading(kernel.id) && status === 'absent'

@@ -134,10 +134,10 @@ export class PanelWidget extends Widget {
       }
       return field !== null;
     }
-    const place =
+    const container =
       field ?? this.node.querySelector<HTMLElement>('.plm-Panel-notice button');
-    place?.focus();
-    return place !== null;
+    container?.focus();
+    return container !== null;
   }
 
   override dispose(): void {

@@ -249,7 +249,7 @@ export interface Ask {
 export interface AskCompaction {
   subagent?: string;
   ask: 'compaction';
-  /** The place of the compaction among the session's ``compact`` events. */
+  /** The index of the compaction among the session's ``compact`` events. */
   number: number;
   /** The price of the view, for the cost of fetching lost names again. */
   price?: string;
@@ -2878,7 +2878,7 @@ export interface SessionError {
   error: ErrorValue;
   message_id?: string;
 }
-/** What all questions say. */
+/** The field that all questions have. */
 export interface SessionQuery {
   /** The id of a session that calls of this one started, directly or through others, which is asked about instead. */
   subagent?: string;
@@ -3202,6 +3202,7 @@ export interface Waste {
   cost: number;
   sentence: string;
   link: string;
+  /** Index of the request, from 0. */
   request: number;
   /** Whether the waste is known from reported usage; else it is an estimate. */
   is_fact: boolean;
@@ -3410,6 +3411,7 @@ export const PART_TYPES: readonly Part['type'][] = [
 ];
 
 export const PROTOCOL_VERSION = 4 as const;
+export const RUN_KEY = "palimpsest_run" as const;
 export const VIEW_VERSION = 2 as const;
 export const STATE_WORDS = {"truncated": "cut short", "cleared": "cleared", "masked": "masked", "summarised": "replaced by a summary", "offloaded": "moved to a file", "out": "left out", "reverted": "taken back"} as const;
 export const GONE_STATES = ["out", "reverted", "summarised"] as const;

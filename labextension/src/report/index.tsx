@@ -42,24 +42,28 @@ const REPORT_HOST: IHost = {
       })
 };
 
-begin();
+drawReport();
 
-function begin(): void {
-  const place = document.getElementById('inspector');
+function drawReport(): void {
+  const container = document.getElementById('inspector');
   const savedHtml = document.getElementById('saved');
   const packedData: unknown = Reflect.get(globalThis, 'palimpsestReport');
   const data = readReport(packedData);
-  if (place === null || data === null) {
+  if (container === null || data === null) {
     return;
   }
-  applyTheme(place);
-  place.hidden = false;
+  applyTheme(container);
+  container.hidden = false;
   if (savedHtml !== null) {
     savedHtml.hidden = true;
   }
-  createRoot(place).render(
+  createRoot(container).render(
     <HostProvider value={REPORT_HOST}>
-      <Report data={data} beside={readBeside(packedData)} place={place} />
+      <Report
+        data={data}
+        beside={readBeside(packedData)}
+        container={container}
+      />
     </HostProvider>
   );
 }
@@ -69,13 +73,13 @@ const BOTH: IInspectorPlace = { ...NOWHERE, tab: 'compared' };
 function Report({
   data,
   beside,
-  place: element
+  container
 }: {
   data: IReportData;
   beside: IReportBeside | null;
-  place: HTMLElement;
+  container: HTMLElement;
 }) {
-  const isPrinted = usePrinting(element);
+  const isPrinted = usePrinting(container);
   const first = data.view.session;
   const second = beside?.second.view.session ?? null;
   const sources = useMemo(

@@ -5,8 +5,8 @@ import { flushSync } from 'react-dom';
 /** The width of a sheet of A4 or Letter without its margins, in CSS pixels. */
 const PAPER_PX = 700;
 
-/** Returns whether the page is being printed; `place` is made as wide as paper meanwhile. */
-export function usePrinting(place: HTMLElement): boolean {
+/** Returns whether the page is being printed; `container` is made as wide as paper meanwhile. */
+export function usePrinting(container: HTMLElement): boolean {
   const [isPrinted, setPrinted] = useState(false);
   useEffect(() => {
     const paper = window.matchMedia('print');
@@ -18,14 +18,14 @@ export function usePrinting(place: HTMLElement): boolean {
       }
       isOn = isPrinting;
       if (isPrinting) {
-        theme = place.dataset.jpThemeLight;
-        place.dataset.jpThemeLight = 'true';
-        place.style.width = `${PAPER_PX}px`;
+        theme = container.dataset.jpThemeLight;
+        container.dataset.jpThemeLight = 'true';
+        container.style.width = `${PAPER_PX}px`;
       } else {
         if (theme !== undefined) {
-          place.dataset.jpThemeLight = theme;
+          container.dataset.jpThemeLight = theme;
         }
-        place.style.removeProperty('width');
+        container.style.removeProperty('width');
       }
       // What is printed is drawn before the browser goes on.
       flushSync(() => {
@@ -49,6 +49,6 @@ export function usePrinting(place: HTMLElement): boolean {
       window.removeEventListener('afterprint', end);
       paper.removeEventListener('change', follow);
     };
-  }, [place]);
+  }, [container]);
   return isPrinted;
 }

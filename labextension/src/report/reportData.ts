@@ -29,6 +29,8 @@ export interface IReportData {
   readonly compactions: readonly CompactionText[];
   /** The notes of people on the session. */
   readonly notes: NotesText;
+  /** The sessions that its calls started, directly or through others, by their ids. */
+  readonly subagents: Readonly<Record<string, IReportData>>;
 }
 
 /** Returns the data with its shared columns inserted; null for data of another version. */
@@ -42,7 +44,7 @@ export function readReport(packed: unknown): IReportData | null {
     : null;
 }
 
-/** Of a report of two sessions, the second one's data, and both side by side. */
+/** The second session of a report of two, and how both compare. */
 export interface IReportBeside {
   readonly second: IReportData;
   readonly comparison: SessionComparison;

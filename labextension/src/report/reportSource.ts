@@ -21,7 +21,7 @@ import { definitionsOf } from '../state/inspector/definitionRows';
 import { isGone, ItemStates } from '../state/inspector/figures/itemStates';
 import { scaleAt } from '../state/inspector/figures/requestScale';
 import type { IInspectorSource } from '../state/inspector/source';
-import { why } from '../state/inspector/why';
+import { whyText } from '../state/inspector/why';
 import { nearestStop } from '../state/inspector/stops';
 import type { IWords } from '../views/host';
 import type { IReportData, IReportUses } from './reportData';
@@ -31,20 +31,33 @@ const RECORDED = 'recorded';
 /**
  * A report as the source of an inspector.
  *
- * Responsibilities: find the track that was computed beforehand; show of texts what the report has.
+ * Responsibilities: find the track that was computed beforehand; show of texts what the report has; be one source for
+ * each subagent.
  */
 export class ReportSource implements IInspectorSource {
   private readonly _states = new Map<TrackView, ItemStates>();
+  private readonly _subagents = new Map<string, ReportSource>();
 
   constructor(
     private readonly _data: IReportData,
-    private readonly _words: IWords
+    private readonly _words: IWords,
+    private readonly _parent: ReportSource | null = null
   ) {}
-
-  readonly lacksSubagents = true;
 
   get stops() {
     return this._data.stops;
+  }
+
+  /** Of a subagent, those of the session that the report is about: it holds all of them. */
+  ofSubagent(session: string): ReportSource | null {
+    if (this._parent !== null) {
+      return this._parent.ofSubagent(session);
+    }
+    const data = this._data.subagents[session];
+    if (data !== undefined && !this._subagents.has(session)) {
+      this._subagents.set(session, new ReportSource(data, this._words, this));
+    }
+    return this._subagents.get(session) ?? null;
   }
 
   ask(query: ViewQuery): Promise<ViewAnswer> {
@@ -56,7 +69,7 @@ export class ReportSource implements IInspectorSource {
       case 'view':
         return answerWith({ view: this._data.view });
       case 'track': {
-        const track = this._track(query.policy, query.numbers);
+        const track = this._trackOf(query.policy, query.numbers);
         return track === null
           ? errorAnswer(
               this._words.__('%1 is not in this report.', query.policy)
@@ -64,11 +77,11 @@ export class ReportSource implements IInspectorSource {
           : answerWith({ track });
       }
       case 'item':
-        return this._item(query);
+        return this._answerItem(query);
       case 'uses':
         return answerWith({ uses: usesOfItem(this._data.uses, query) });
       case 'request':
-        return this._request(query);
+        return this._answerRequest(query);
       case 'compaction': {
         const compaction = this._data.compactions[query.number];
         return compaction === undefined
@@ -80,14 +93,14 @@ export class ReportSource implements IInspectorSource {
       case 'notes':
         return answerWith({ notes: this._data.notes });
       case 'search':
-        return this._search(query.text);
+        return this._answerSearch(query.text);
       case 'comparison':
         // A report holds its comparison, for which nobody asks.
         return errorAnswer(this._words.__('No comparison is in this report.'));
     }
   }
 
-  private _search(text: string): ViewAnswer {
+  private _answerSearch(text: string): ViewAnswer {
     const { items, texts } = this._data;
     if (texts === 'none') {
       return errorAnswer(this._words.__('Texts are not in this report.'));
@@ -117,7 +130,7 @@ export class ReportSource implements IInspectorSource {
     });
   }
 
-  private _track(
+  private _trackOf(
     policy: string,
     numbers: Readonly<Record<string, number>>
   ): TrackView | null {
@@ -130,14 +143,14 @@ export class ReportSource implements IInspectorSource {
     policy: string,
     numbers: Readonly<Record<string, number>>
   ): ItemStates {
-    const track = this._track(policy, numbers) ?? this._data.view.recorded;
+    const track = this._trackOf(policy, numbers) ?? this._data.view.recorded;
     const cached = this._states.get(track);
     const states = cached ?? new ItemStates(this._data.view, track);
     this._states.set(track, states);
     return states;
   }
 
-  private _item(query: AskItem): ViewAnswer {
+  private _answerItem(query: AskItem): ViewAnswer {
     if (this._data.texts === 'none') {
       return errorAnswer(this._words.__('Texts are not in this report.'));
     }
@@ -150,7 +163,7 @@ export class ReportSource implements IInspectorSource {
     return answerWith({
       item: {
         item: query.item,
-        state: states.state(query.item, query.request) ?? 'whole',
+        state: states.stateAt(query.item, query.request) ?? 'whole',
         text: text.slice(offset),
         offset,
         chars: text.length
@@ -158,14 +171,15 @@ export class ReportSource implements IInspectorSource {
     });
   }
 
-  private _request(query: AskRequest): ViewAnswer {
+  private _answerRequest(query: AskRequest): ViewAnswer {
     const { view, items, texts } = this._data;
     const states = this._statesOf(query.policy, query.numbers);
     const searched = query.find.toLowerCase();
     const matches: RequestItem[] = [];
     for (const item of orderOrAll(view.items.order, view.items.id.length)) {
-      const block = this._block(states, item, query.request);
-      const definitions = block === null ? [] : this._definitions(block, item);
+      const block = this._itemBlock(states, item, query.request);
+      const definitions =
+        block === null ? [] : this._definitionBlocks(block, item);
       if (definitions.length > 0) {
         matches.push(
           ...definitions.filter(({ name, text }) =>
@@ -204,17 +218,17 @@ export class ReportSource implements IInspectorSource {
   }
 
   /** Returns a block for each definition of an item of tools, with what the report has of their texts. */
-  private _definitions(block: RequestItem, item: number): RequestItem[] {
+  private _definitionBlocks(block: RequestItem, item: number): RequestItem[] {
     const { view, items } = this._data;
     const { first, count } = definitionsOf(view, item);
     const texts = count === 0 ? [] : definitionTexts(items[item] ?? '');
     const all = Math.max(view.items.tokens[item] ?? 0, 1);
-    return Array.from({ length: count }, (_, place) => {
-      const text = texts[place] ?? '';
-      const tokens = view.definitions.tokens[first + place] ?? 0;
+    return Array.from({ length: count }, (_, index) => {
+      const text = texts[index] ?? '';
+      const tokens = view.definitions.tokens[first + index] ?? 0;
       return {
         ...block,
-        name: view.definitions.name[first + place] ?? '',
+        name: view.definitions.name[first + index] ?? '',
         words: '',
         text: text.slice(0, BLOCK_CHARS),
         chars: text.length,
@@ -224,14 +238,14 @@ export class ReportSource implements IInspectorSource {
   }
 
   /** Returns an item's block in a request; null where it is not in it. */
-  private _block(
+  private _itemBlock(
     states: ItemStates,
     item: number,
     request: number
   ): RequestItem | null {
     const { view, items } = this._data;
-    const state = states.state(item, request);
-    const tokens = states.tokens(item, request);
+    const state = states.stateAt(item, request);
+    const tokens = states.tokensAt(item, request);
     if (state === null || (isGone(state) && tokens === 0)) {
       return null;
     }
@@ -241,7 +255,7 @@ export class ReportSource implements IInspectorSource {
         ? (items[item] ?? '')
         : this._words.__(
             '%1 What the model was shown instead is not in this report.',
-            why(states, item, request)
+            whyText(states, item, request)
           );
     return {
       item,
@@ -295,8 +309,8 @@ function usesOfItem(
   const namesAt = new Map<number, string[]>();
   request.forEach((usedAt, row) => {
     const number = name[row] ?? -1;
-    const place = placeByName[number] ?? -1;
-    if (usedAt >= query.request && place >= 0 && place < (sources[row] ?? 0)) {
+    const index = placeByName[number] ?? -1;
+    if (usedAt >= query.request && index >= 0 && index < (sources[row] ?? 0)) {
       const usedNames = namesAt.get(usedAt) ?? [];
       namesAt.set(usedAt, [...usedNames, names[number] ?? '']);
     }

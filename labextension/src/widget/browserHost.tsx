@@ -5,7 +5,7 @@ import type { IHost } from '../views/host';
 import { sanitize } from '../views/dom/sanitizer';
 import { wrapInScrollBox } from '../views/dom/scrollBoxes';
 import { COPY, SvgIcon, WORDS } from './hostParts';
-import { colour, drawMarkdown } from './markdown';
+import { highlightedCode, drawMarkdown } from './markdown';
 
 export const HOST: IHost = {
   ...COPY,
@@ -17,7 +17,7 @@ export const HOST: IHost = {
         <Drawn
           as="code"
           text={text}
-          draw={code => sanitize(colour(code, language))}
+          draw={code => sanitize(highlightedCode(code, language))}
         />
       </pre>
     </Rendered>
@@ -61,21 +61,21 @@ interface IDrawnProps {
 
 /** Adds elements to the page that React does not manage. */
 function Drawn({ text, draw, as: Place }: IDrawnProps) {
-  const place = useRef<HTMLElement>(null);
+  const elementRef = useRef<HTMLElement>(null);
   const drawn = useRef(draw);
   useLayoutEffect(() => {
     const fragment = drawn.current(text);
     wrapInScrollBox(fragment);
-    place.current?.replaceChildren(fragment);
+    elementRef.current?.replaceChildren(fragment);
   }, [text]);
   return Place === undefined ? (
     <div className="plm-Rendered" dir="auto">
       <div
         className="jp-RenderedHTMLCommon jp-RenderedMarkdown"
-        ref={place as React.RefObject<HTMLDivElement>}
+        ref={elementRef as React.RefObject<HTMLDivElement>}
       />
     </div>
   ) : (
-    <Place ref={place as React.RefObject<HTMLPreElement>} />
+    <Place ref={elementRef as React.RefObject<HTMLPreElement>} />
   );
 }

@@ -26,8 +26,8 @@ interface IModelProps {
 /** Starts to follow the session, and draws it in the widget's saved HTML in cells. */
 function initialize({ model }: IModelProps): () => void {
   const session = sessionOf(model);
-  const places = new MountPoints(mountClass(model), place =>
-    draw(place, session)
+  const places = new MountPoints(mountClass(model), container =>
+    drawSession(container, session)
   );
   return () => {
     places.dispose();
@@ -38,7 +38,7 @@ function initialize({ model }: IModelProps): () => void {
 
 /** Draws in the widget's own element, such as in a box of widgets. */
 function render({ model, el }: IModelProps & { el: HTMLElement }): () => void {
-  return draw(el, sessionOf(model));
+  return drawSession(el, sessionOf(model));
 }
 
 export default { initialize, render };
@@ -55,12 +55,15 @@ function mountClass(model: IAnyWidgetModel): string {
   return `plm-view-${model.get('key')}`;
 }
 
-function draw(place: HTMLElement, session: WidgetSession): () => void {
-  const removeTheme = applyTheme(place);
-  const root = createRoot(place);
+function drawSession(
+  container: HTMLElement,
+  session: WidgetSession
+): () => void {
+  const removeTheme = applyTheme(container);
+  const root = createRoot(container);
   root.render(
     <HostProvider value={HOST}>
-      <WidgetContent place={place} session={session} />
+      <WidgetContent container={container} session={session} />
     </HostProvider>
   );
   return () => {
@@ -70,10 +73,10 @@ function draw(place: HTMLElement, session: WidgetSession): () => void {
 }
 
 function WidgetContent({
-  place,
+  container,
   session
 }: {
-  place: HTMLElement;
+  container: HTMLElement;
   session: WidgetSession;
 }) {
   const { words } = useHost();
@@ -81,7 +84,7 @@ function WidgetContent({
     session.subscribe,
     session.getSnapshot
   );
-  useWatch(place, session);
+  useWatch(container, session);
   if (!known) {
     return null;
   }
@@ -101,13 +104,13 @@ function WidgetContent({
 }
 
 /** Watches the session while the element is in the page. */
-function useWatch(place: HTMLElement, session: WidgetSession): void {
+function useWatch(container: HTMLElement, session: WidgetSession): void {
   const end = useRef<(() => void) | null>(null);
   useEffect(() => {
     const check = () => {
-      if (place.isConnected && end.current === null) {
+      if (container.isConnected && end.current === null) {
         end.current = session.watch();
-      } else if (!place.isConnected && end.current !== null) {
+      } else if (!container.isConnected && end.current !== null) {
         end.current();
         end.current = null;
       }
@@ -119,7 +122,7 @@ function useWatch(place: HTMLElement, session: WidgetSession): void {
       end.current?.();
       end.current = null;
     };
-  }, [place, session]);
+  }, [container, session]);
 }
 
 const CHECK_MS = 1_000;

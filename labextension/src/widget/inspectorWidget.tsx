@@ -44,8 +44,8 @@ interface IInspectorWidgetProps {
 function initialize({ model }: IInspectorWidgetProps): () => void {
   const sources = sourcesOf(model);
   const mountClass = `plm-inspect-${model.get('key')}`;
-  const places = new MountPoints(mountClass, place =>
-    draw(place, model, sources)
+  const places = new MountPoints(mountClass, container =>
+    drawInspector(container, model, sources)
   );
   return () => {
     places.dispose();
@@ -60,7 +60,7 @@ function render({
   model,
   el
 }: IInspectorWidgetProps & { el: HTMLElement }): () => void {
-  return draw(el, model, sourcesOf(model));
+  return drawInspector(el, model, sourcesOf(model));
 }
 
 export default { initialize, render };
@@ -86,13 +86,13 @@ function sourcesOf(model: InspectorWidgetModel): CellSources {
   return sources;
 }
 
-function draw(
-  place: HTMLElement,
+function drawInspector(
+  container: HTMLElement,
   model: InspectorWidgetModel,
   sources: CellSources
 ): () => void {
-  const removeTheme = applyTheme(place);
-  const root = createRoot(place);
+  const removeTheme = applyTheme(container);
+  const root = createRoot(container);
   root.render(
     <HostProvider value={PLAIN_TEXT_HOST}>
       <InspectedCell model={model} sources={sources} />

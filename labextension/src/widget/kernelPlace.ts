@@ -13,12 +13,12 @@ import type { InspectorWidgetModel } from './anywidgetModel';
 export function useKernelPlace(
   model: InspectorWidgetModel
 ): [IInspectorPlace, (place: IInspectorPlace) => void] {
-  const [shown, setShown] = useState(() => linked(model.get('place')));
+  const [shown, setShown] = useState(() => withPlace(model.get('place')));
   useEffect(() => {
     const follow = () => {
       const link = model.get('place');
       // What this cell has sent comes back as the same link.
-      setShown(before => (before.link === link ? before : linked(link)));
+      setShown(before => (before.link === link ? before : withPlace(link)));
     };
     follow();
     model.on('change:place', follow);
@@ -42,7 +42,7 @@ export function useKernelPlace(
   return [shown.place, setPlace];
 }
 
-function linked(link: string): { link: string; place: IInspectorPlace } {
+function withPlace(link: string): { link: string; place: IInspectorPlace } {
   return { link, place: parseLink(link)?.place ?? NOWHERE };
 }
 

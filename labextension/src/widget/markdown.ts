@@ -43,24 +43,24 @@ export function drawMarkdown(text: string): DocumentFragment {
   formulas = [];
   const html = MARKED.parse(text, { async: false });
   const drawn = sanitize(html, { mark: FORMULA_PREFIX });
-  for (const place of drawn.querySelectorAll(`[${FORMULA_ATTRIBUTE}]`)) {
-    const number = place
+  for (const container of drawn.querySelectorAll(`[${FORMULA_ATTRIBUTE}]`)) {
+    const number = container
       .getAttribute(FORMULA_ATTRIBUTE)
       ?.slice(FORMULA_PREFIX.length + 1);
     const formula = formulas[Number(number)];
-    place.removeAttribute(FORMULA_ATTRIBUTE);
+    container.removeAttribute(FORMULA_ATTRIBUTE);
     if (formula !== undefined) {
-      typeset(place, formula);
+      drawFormula(container, formula);
     }
   }
   return drawn;
 }
 
 /** Returns code with colours, as HTML in which every character of the code is escaped. */
-export function colour(code: string, language: string): string {
+export function highlightedCode(code: string, language: string): string {
   return code.length > COLOURED_CHARS ||
     hljs.getLanguage(language) === undefined
-    ? escape(code)
+    ? escapeHtml(code)
     : hljs.highlight(code, { language, ignoreIllegals: true }).value;
 }
 
@@ -87,13 +87,13 @@ function mathsExtension(
     renderer: ({ text }) => {
       const tex = String(text);
       const number = formulas.push({ tex, displayMode }) - 1;
-      return `<code ${FORMULA_ATTRIBUTE}="${FORMULA_PREFIX}-${number}">${escape(tex)}</code>`;
+      return `<code ${FORMULA_ATTRIBUTE}="${FORMULA_PREFIX}-${number}">${escapeHtml(tex)}</code>`;
     }
   };
 }
 
 /** Replaces a placeholder by its formula; invalid maths stays as it was written. */
-function typeset(place: Element, { tex, displayMode }: IFormula): void {
+function drawFormula(container: Element, { tex, displayMode }: IFormula): void {
   const template = document.createElement('template');
   try {
     template.innerHTML = temml.renderToString(tex, {
@@ -107,10 +107,10 @@ function typeset(place: Element, { tex, displayMode }: IFormula): void {
     return;
   }
   sanitizeInPlace(template.content);
-  place.replaceWith(template.content);
+  container.replaceWith(template.content);
 }
 
-function escape(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, sign => `&#${sign.charCodeAt(0)};`);
 }
 
@@ -118,7 +118,7 @@ const MARKED = new Marked({
   gfm: true,
   renderer: {
     code: ({ text, lang }) =>
-      `<pre><code>${colour(text, (lang ?? '').split(/\s/)[0] ?? '')}</code></pre>\n`
+      `<pre><code>${highlightedCode(text, (lang ?? '').split(/\s/)[0] ?? '')}</code></pre>\n`
   },
   extensions: [
     mathsExtension(

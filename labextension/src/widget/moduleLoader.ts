@@ -15,8 +15,8 @@ interface IWidgetModule {
   render(props: IWidgetProps): () => void;
 }
 
-/** Of this widget; each widget has a module of its own. */
-let loaded: Promise<IWidgetModule> | undefined;
+/** The large module, once it is asked for; each widget loads its own copy. */
+let largeModule: Promise<IWidgetModule> | undefined;
 
 function initialize(props: IWidgetProps): () => void {
   return whenLoaded(props, module => module.initialize(props));
@@ -35,9 +35,9 @@ function whenLoaded(
 ): () => void {
   let end: (() => void) | undefined;
   let isOver = false;
-  loaded ??= importText(model.get('module'));
+  largeModule ??= importText(model.get('module'));
   // A module that cannot be loaded is logged on the browser's console, and the saved output stays.
-  void loaded.then(module => {
+  void largeModule.then(module => {
     if (!isOver) {
       end = begin(module);
     }

@@ -16,7 +16,7 @@ export class MountPoints {
 
   constructor(
     private readonly _mark: string,
-    private readonly _draw: (place: HTMLElement) => () => void
+    private readonly _draw: (container: HTMLElement) => () => void
   ) {
     this._observer = new MutationObserver(() => {
       this._findSoon();
@@ -27,9 +27,9 @@ export class MountPoints {
 
   dispose(): void {
     this._observer.disconnect();
-    for (const { place, end } of this._mounted.values()) {
+    for (const { place: container, end } of this._mounted.values()) {
       end();
-      place.remove();
+      container.remove();
     }
     this._mounted.clear();
   }
@@ -65,9 +65,9 @@ export class MountPoints {
   }
 
   private _mount(): IMounted {
-    const place = document.createElement('div');
-    const scrollAndFocus = new ScrollAndFocus(place);
-    return { place, end: this._draw(place), scrollAndFocus };
+    const container = document.createElement('div');
+    const scrollAndFocus = new ScrollAndFocus(container);
+    return { place: container, end: this._draw(container), scrollAndFocus };
   }
 }
 

@@ -12,19 +12,19 @@ const DARK_HOSTS =
  * JupyterLab and Notebook define theirs, which are used. Elsewhere the element gets our own, dark if
  * the editor or the system is. Returns a function that stops following the system.
  */
-export function applyTheme(place: HTMLElement): () => void {
-  place.classList.add('plm-Widget');
+export function applyTheme(container: HTMLElement): () => void {
+  container.classList.add('plm-Widget');
   if (document.querySelector('body[data-jp-theme-name]') !== null) {
     return () => undefined;
   }
-  place.classList.add('plm-Alone');
+  container.classList.add('plm-Alone');
   const system = window.matchMedia(DARK);
   const follow = () => {
     const isEditor = document.querySelector('[class*="vscode-"]') !== null;
     const isDark = isEditor
       ? document.querySelector(DARK_HOSTS) !== null
       : system.matches;
-    place.dataset.jpThemeLight = String(!isDark);
+    container.dataset.jpThemeLight = String(!isDark);
   };
   follow();
   system.addEventListener('change', follow);

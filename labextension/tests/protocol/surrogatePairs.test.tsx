@@ -3,7 +3,7 @@
 import { cleanup, render } from '@testing-library/react';
 import { describe, expect, it } from 'vitest';
 import type { Notice } from '../../src/protocol/generated';
-import { reduce } from '../../src/state/store/reducer';
+import { applyNotice } from '../../src/state/store/reducer';
 import { EMPTY_TRANSCRIPT } from '../../src/state/store/transcript';
 import { HostProvider } from '../../src/views/host';
 import { SegmentView } from '../../src/views/segment/segmentView';
@@ -94,7 +94,7 @@ function folded(pieces: readonly string[]) {
     }))
   ] as unknown as Notice[];
   const told = notices.reduce(
-    (now, notice, index) => reduce(now, { ...notice, seq: index + 1 }),
+    (now, notice, index) => applyNotice(now, { ...notice, seq: index + 1 }),
     EMPTY_TRANSCRIPT
   );
   const found = told.entries[0]?.message.parts[0];

@@ -8,7 +8,7 @@ import {
 } from '../../src/report/reportData';
 import { ReportSource } from '../../src/report/reportSource';
 import { ItemStates } from '../../src/state/inspector/figures/itemStates';
-import { why } from '../../src/state/inspector/why';
+import { whyText } from '../../src/state/inspector/why';
 import { WORDS } from '../../src/widget/hostParts';
 import { sample } from '../inspector/samples';
 
@@ -38,7 +38,8 @@ function data(texts: IReportData['texts'] = 'preview'): IReportData {
       sources: [1, 1, 2]
     },
     compactions: [],
-    notes: { notes: [], problems: [] }
+    notes: { notes: [], problems: [] },
+    subagents: {}
   };
 }
 
@@ -72,6 +73,30 @@ describe('a report', () => {
 
     expect((await source.ask({ ask: 'notes' })).notes).toEqual(notes);
     expect('note' in source).toBe(false);
+  });
+
+  it('answers about each subagent by its own data, also from within another', async () => {
+    const view = { ...SAMPLE.view, session: 'ses_child' };
+    const child = { ...data(), view, items: ['Of the child'] };
+    const source = new ReportSource(
+      { ...data(), subagents: { ses_child: child, ses_other: data('none') } },
+      WORDS
+    );
+
+    const opened = source.ofSubagent('ses_child');
+
+    expect(source.ofSubagent('ses_child')).toBe(opened);
+    expect((await opened?.ask({ ask: 'view' }))?.view?.session).toBe(
+      'ses_child'
+    );
+    const first = { item: 0, request: 0, policy: 'recorded', numbers: {} };
+    const query = { ask: 'item', offset: 0, ...first } as ViewQuery;
+    expect((await opened?.ask(query))?.item?.text).toBe('Of the child');
+    expect((await source.ask(query)).item?.text).toBe('Text of 0');
+    expect(opened?.ofSubagent('ses_other')).toBe(
+      source.ofSubagent('ses_other')
+    );
+    expect(source.ofSubagent('ses_third')).toBe(null);
   });
 
   it('holds a second session where it compares two, and else none', () => {
@@ -155,7 +180,7 @@ describe('a report', () => {
     expect(changed.length).toBeGreaterThan(0);
     for (const { item, text } of changed) {
       expect(text).toBe(
-        `${why(states, item ?? 0, last)} What the model was shown instead is not in this report.`
+        `${whyText(states, item ?? 0, last)} What the model was shown instead is not in this report.`
       );
     }
   });

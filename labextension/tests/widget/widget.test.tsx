@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { SessionStateNotice } from '../../src/protocol/generated';
 import { HOST } from '../../src/widget/browserHost';
 import view from '../../src/widget/index';
-import { colour, drawMarkdown } from '../../src/widget/markdown';
+import { highlightedCode, drawMarkdown } from '../../src/widget/markdown';
 import type { IAnyWidgetModel } from '../../src/widget/anywidgetModel';
 import { assistant, text, user, sessionHead } from '../builders';
 
@@ -321,14 +321,16 @@ describe('its Markdown', () => {
       '<span class="hljs-keyword">def</span>'
     );
     const place = document.createElement('div');
-    place.innerHTML = colour('x = "<img src=x>" & 1', 'python');
+    place.innerHTML = highlightedCode('x = "<img src=x>" & 1', 'python');
     expect(place.textContent).toBe('x = "<img src=x>" & 1');
     expect(place.querySelector('img')).toBeNull();
   });
 
   it('keeps a code of an unknown language, or a huge one, plain', () => {
-    expect(colour('a < b', 'nonsense')).toBe('a &#60; b');
-    expect(colour('x = 1\n'.repeat(20_000), 'python')).not.toContain('span');
+    expect(highlightedCode('a < b', 'nonsense')).toBe('a &#60; b');
+    expect(highlightedCode('x = 1\n'.repeat(20_000), 'python')).not.toContain(
+      'span'
+    );
   });
 });
 

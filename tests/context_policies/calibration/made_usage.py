@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 
 from palimpsest.recordings.timeline.journal_timeline import timeline_of
 from palimpsest.transcript.timeline import Timeline
@@ -65,9 +65,9 @@ def _appending(requests: int, pause_seconds: int, shown: int) -> Timeline:
         {"type": "session", "version": 3, "id": "p", "timestamp": _at(0), "cwd": "/w"}
     ]
     last = None
-    for place in range(requests):
-        at = place * pause_seconds
-        ask, answer = f"u{place}", f"a{place}"
+    for number in range(requests):
+        at = number * pause_seconds
+        ask, answer = f"u{number}", f"a{number}"
         lines += [
             _message(ask, last, at, {"role": "user", "content": _text("abcd" * 500)}),
             _message(
@@ -82,7 +82,7 @@ def _appending(requests: int, pause_seconds: int, shown: int) -> Timeline:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "made.jsonl"
         path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-        store, report = bring(path)
+        store, report = import_file(path)
     return timeline_of(store, report.sessions[0].id)
 
 

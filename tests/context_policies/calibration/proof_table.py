@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.recordings.formats.sample_files import FOLDER, sample
+from tests.recordings.formats.sample_files import SAMPLES, sample
 
 from palimpsest.render.reports.table import ReportTable, TableColumn
 from palimpsest.review.recorded_sessions.recording import open_recording
@@ -52,7 +52,7 @@ def proof_table(named: list[Path], folder: Path) -> ReportTable:
 
 
 def _reviews(named: list[Path], folder: Path) -> Iterator[tuple[str, SessionReview]]:
-    own = sorted(file.name for file in FOLDER.iterdir())
+    own = sorted(file.name for file in SAMPLES.iterdir())
     for number, name in enumerate(own):
         into = folder / str(number)
         into.mkdir()

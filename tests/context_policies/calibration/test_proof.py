@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.context_policies.calibration.made_usage import caching_session
 from tests.context_policies.pi_session import pi_timeline
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
 from tests.sample_size import sampled_cases
 
@@ -118,7 +118,7 @@ def test_a_loss_that_nothing_explains_is_taken_into_every_replay() -> None:
     raw = simulate(timeline, None, ruler)
     pruned = simulate(timeline, get("sweagent.last_n", n=3), ruler)
 
-    assert [at for at, size in enumerate(raw.sizes) if size.is_taken and at] == [9]
+    assert [index for index, size in enumerate(raw.sizes) if size.is_taken and index] == [9]
     assert raw.sizes[9].read == pruned.sizes[9].read == 0
     assert raw.sizes[10].read > 0
     found = proof_of(timeline, ruler, UNIT_PRICES)
@@ -145,7 +145,7 @@ def test_a_cache_that_is_never_read_is_reproduced_as_one() -> None:
 
 @pytest.mark.soak  # with each commit the rows of a sweep over one are marked, below; this adds the table in all its forms
 def test_what_a_doubtful_replay_says_is_marked_and_says_why(tmp_path: Path) -> None:
-    store, report = bring(sample("inspect_plain.eval", tmp_path))
+    store, report = import_file(sample("inspect_plain.eval", tmp_path))
     timeline = timeline_of(store, report.sessions[0].id)
 
     compared = compare_policies(
@@ -168,7 +168,7 @@ def test_what_a_doubtful_replay_says_is_marked_and_says_why(tmp_path: Path) -> N
 
 
 def test_the_rows_of_a_sweep_over_a_doubtful_replay_are_marked(tmp_path: Path) -> None:
-    store, report = bring(sample("inspect_plain.eval", tmp_path))
+    store, report = import_file(sample("inspect_plain.eval", tmp_path))
     review = SessionReview(timeline_of(store, report.sessions[0].id), get, offline_price)
 
     table = review.sweep("sweagent.last_n.n", [2, 5]).table
@@ -178,12 +178,42 @@ def test_the_rows_of_a_sweep_over_a_doubtful_replay_are_marked(tmp_path: Path) -
 
 
 def test_a_recording_without_usage_has_no_proof(tmp_path: Path) -> None:
-    store, report = bring(sample("marshmallow-1867.traj", tmp_path))
+    store, report = import_file(sample("marshmallow-1867.traj", tmp_path))
 
     found = proof(timeline_of(store, report.sessions[0].id))
 
     assert (found.share, found.is_reliable, found.is_doubtful) == (None, None, False)
     assert found.sentence == "Replayed as recorded: the recording reports no usage to compare with."
+
+
+@pytest.mark.parametrize(
+    ("reported", "end", "reasons"),
+    [
+        (20_000, "and its tokens are taken from that report.", ()),
+        (
+            250,
+            "and by its texts it would cost 3,000 units instead of the reported 2,750 units.",
+            (
+                (
+                    "The money of 1 request is 9.1 % above the reported: prompts 500 for 250 tokens,"
+                    " uncached input 500 for 250 tokens."
+                ),
+            ),
+        ),
+    ],
+)
+def test_of_a_single_request_only_its_texts_are_held_against_its_report(
+    reported: int, end: str, reasons: tuple[str, ...]
+) -> None:
+    session = with_usages(caching_session(1), [Usage(input=reported, output=500)])
+
+    found = proof_of(session, fit_ruler(session), UNIT_PRICES)
+
+    assert found.sentence == (
+        f"Replayed as recorded: only 1 request reports usage, so no read of the cache can be compared, {end}"
+    )
+    assert found.reasons == reasons
+    assert not found.is_doubtful
 
 
 @pytest.mark.parametrize(
@@ -245,10 +275,10 @@ def test_what_is_taken_is_what_the_breaks_call_unexplained(name: str, tmp_path: 
 
 def test_the_sentence_ends_with_what_the_agents_own_rule_finds(spotter: SessionReview) -> None:
     own = spotter.own_rule()
-    told = (spotter.proof(), spotter.compare(["raw"]).proof)
+    proofs = (spotter.proof(), spotter.compare(["raw"]).proof)
 
     assert own is not None
-    for rows_of_proof in told:
+    for rows_of_proof in proofs:
         assert rows_of_proof.own_rule == own.sentence_end
         assert rows_of_proof.sentence.endswith(
             "; this agent's own rule found 1 of 1 compactions, at request 72."
@@ -431,7 +461,7 @@ def test_a_read_that_arrives_late_is_taken_and_counted_by_its_cause() -> None:
             "read more than the request before had sent",
         ),
         (
-            [Usage(input=20_000 * (3 if at % 2 else at + 1), output=3_000) for at in range(6)],
+            [Usage(input=20_000 * (3 if number % 2 else number + 1), output=3_000) for number in range(6)],
             "of which the recording shows about",
         ),
         ([Usage(input=tokens) for tokens in (100, 90_000, 200)], "Only 3 requests reported usage"),
@@ -452,7 +482,7 @@ def with_usages(timeline: Timeline, usages: Sequence[Usage | None]) -> Timeline:
     changed = zip(timeline.requests, usages, strict=True)
     return replace(
         timeline,
-        requests=tuple(replace(request, usage=told) for request, told in changed),
+        requests=tuple(replace(request, usage=proofs) for request, proofs in changed),
         earlier={},
     )
 
@@ -463,8 +493,8 @@ def test_two_models_that_take_turns_have_a_cache_and_a_ruler_each() -> None:
     models = ("anthropic/claude-opus-4-8", "anthropic/claude-haiku-4-5")
     usages = [
         Usage(cache_read=left, cache_write=2_000 if left else 20_000, output=500)
-        for at in range(20)
-        for left in [18_000 + 2_000 * (at // 2) if at > 1 else 0]
+        for number in range(20)
+        for left in [18_000 + 2_000 * (number // 2) if number > 1 else 0]
     ]
     requests = [replace(request, model=models[request.index % 2]) for request in timeline.requests]
     mixed = with_usages(replace(timeline, requests=tuple(requests)), usages)

@@ -81,11 +81,11 @@ def numbered(seed: int, rule: str) -> dict[str, str]:
         return found
     count = 0
     for turn in turns:
-        for place, message in enumerate((turn, *turn.answers)):
+        for index, message in enumerate((turn, *turn.answers)):
             found[str(message.item)] = str(count)
             count += 1
-            if place:
-                calls = turn.answers[place - 1].calls
+            if index:
+                calls = turn.answers[index - 1].calls
                 found |= {str(item): "-1" for call in calls for item in (call.item, call.output)}
     return found
 
@@ -104,13 +104,17 @@ def different(
     newest: set[str] = set()
     found = []
     for request, answer, other in zip(timeline.requests, mine, answered, strict=True):
-        told = {numbers.get(item, item): chars for item, chars in other.items()}
-        told = {item: chars for item, chars in told.items() if 0 <= int(item) < request.items}
+        chars_by_item = {numbers.get(item, item): chars for item, chars in other.items()}
+        chars_by_item = {
+            item: chars for item, chars in chars_by_item.items() if 0 <= int(item) < request.items
+        }
         start = timeline.requests[request.index - 1].items if request.index else 0
-        newest |= {item for item, chars in told.items() if int(item) >= start and chars < 0}
-        for item in sorted({*answer, *told}, key=int):
+        newest |= {
+            item for item, chars in chars_by_item.items() if int(item) >= start and chars < 0
+        }
+        for item in sorted({*answer, *chars_by_item}, key=int):
             whole = timeline.items[int(item)].chars
-            own, theirs = answer.get(item, whole), told.get(item, whole)
+            own, theirs = answer.get(item, whole), chars_by_item.get(item, whole)
             alike = own == theirs or (min(own, theirs) > 0 and abs(own - theirs) <= NOTE_CHARS)
             if not alike and item not in newest and int(item) < start:
                 found.append((request.index, item, own, theirs))

@@ -46,13 +46,13 @@ def walk(turns: tuple[Turn, ...], form: Any) -> list[Shown]:
     """Send the requests of a session in a project's form, and return what each of them showed."""
     shown = []
     messages: list[Any] = []
-    for place, turn in enumerate(turns):
+    for index, turn in enumerate(turns):
         messages.append(form.prompt(turn))
         for answer in turn.answers:
             messages = form.before(messages)
             shown.append(form.shown(messages))
             messages = [*form.kept(messages), form.answer(answer), *form.results(answer)]
-        if place < len(turns) - 1:
+        if index < len(turns) - 1:
             messages = form.turn_end(messages)
     messages = form.before(messages)
     return [*shown, form.shown(messages)]
@@ -700,7 +700,8 @@ def answers(checkout: str = "") -> dict[str, Any]:
         for name, form in forms.items():
             thoughts = project == "inspect"
             found["shown"][name] = [
-                told(sized(session(seed, thoughts=thoughts), name), form()) for seed in SEEDS
+                formatted_turns(sized(session(seed, thoughts=thoughts), name), form())
+                for seed in SEEDS
             ]
     return found
 
@@ -720,7 +721,7 @@ def sized(turns: tuple[Turn, ...], name: str) -> tuple[Turn, ...]:
     return tuple(replace(turn, answers=tuple(map(answer, turn.answers))) for turn in turns)
 
 
-def told(turns: tuple[Turn, ...], form: Form) -> list[dict[str, int]]:
+def formatted_turns(turns: tuple[Turn, ...], form: Form) -> list[dict[str, int]]:
     """Return of each request the items of it that are not shown whole: their characters, -1 where they are gone."""
     with contextlib.redirect_stdout(io.StringIO()):
         shown = walk(turns, form)

@@ -16,6 +16,7 @@ from palimpsest.context_policies.own_policies.decisions import CLEARED_TEXT
 from palimpsest.context_policies.own_policies.past_view import PastView
 from palimpsest.context_policies.replay.simulation import Simulation, simulate
 from palimpsest.review.comparison.policy_figures import verdict
+from palimpsest.transcript.context_values.policies import OwnPolicy
 from palimpsest.transcript.timeline import Timeline
 
 KEPT = 10
@@ -288,3 +289,24 @@ def test_a_view_names_the_files_of_calls_and_results() -> None:
     assert {index for index, path in seen.items() if path} == named
     assert seen[3] == seen[6] == "packages/coding-agent/docs/theme.md"
     assert all(seen[index] == items[index].label for index in named)
+
+
+def test_as_the_last_line_of_a_cell_it_says_what_it_is() -> None:
+    @palimpsest.policy(sticky=True)
+    def short(view: PastView, keep: int = 5) -> Iterator[Change]:
+        # the newest stay
+        yield from (policies.clear(index) for index in view.outputs[:-keep])
+
+    words = "a policy of your own, 3 lines: it clears items; what it decides holds at all later requests. Its numbers: keep=5."
+    assert repr(short) == f"short, {words}"
+    assert short._repr_html_() == f"<p><strong>short</strong>, {words}</p>"
+    assert repr(newest_ten).endswith("it clears items; it decides anew before each request.")
+    assert "puts a text in the place of items;" in repr(palimpsest.policy(masks))
+
+
+def test_a_recorded_one_says_its_name_its_source_and_its_length() -> None:
+    record = newest_ten.record()
+    own = OwnPolicy(name=record["name"], source=newest_ten.source, text=f"{record['text']}\n")
+
+    assert repr(own) == f"<OwnPolicy newest_ten: {newest_ten.source}, 4 lines>"
+    assert "\x1b" not in repr(OwnPolicy(name="a\x1b[2J"))

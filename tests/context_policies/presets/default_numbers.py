@@ -215,10 +215,10 @@ def table(found: dict[tuple[int, str, int], list[float]]) -> Iterator[str]:
     )
     yield f"| {' | '.join(heads)} |"
     yield "|---" * len(heads) + "|"
-    for at, name in enumerate(POLICIES):
-        more = {cell: costs[at] / costs[0] - 1 for cell, costs in found.items()}
+    for index, name in enumerate(POLICIES):
+        more = {cell: costs[index] / costs[0] - 1 for cell, costs in found.items()}
         numbers = [mean([*more.values()]), max(more.values())]
-        numbers.append(max(costs[at] / costs[-1] - 1 for costs in found.values()))
+        numbers.append(max(costs[index] / costs[-1] - 1 for costs in found.values()))
         numbers += [mean([more[key] for key in more if key[0] == window]) for window in WINDOWS]
         yield f"| {name} | " + " | ".join(f"{100 * share:+.1f} %" for share in numbers) + " |"
 

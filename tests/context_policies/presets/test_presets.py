@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.context_policies.made_timeline import Call, TimelineMaker
 from tests.context_policies.pi_session import RULER, pi_timeline
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
 
 from palimpsest.context_policies.interface.policy import ContextPolicy
@@ -80,7 +80,7 @@ def turns(count: int, *calls: Call, said: str = LONG) -> Timeline:
     return maker.made()
 
 
-def shown(
+def states_of(
     timeline: Timeline, policy: ContextPolicy, kind: str = "", request: int = -1
 ) -> list[str]:
     """Return what a request shows of each item, or of those of one kind; by default the last request."""
@@ -93,19 +93,19 @@ def shown(
     ]
 
 
-def texts(timeline: Timeline, policy: ContextPolicy) -> list[str | None]:
+def replacement_texts(timeline: Timeline, policy: ContextPolicy) -> list[str | None]:
     """Return the texts that stand in place of others, oldest decision first."""
     return [
         transition.shown for transition in simulate(timeline, policy, Ruler()).timeline.transitions
     ]
 
 
-def pi(policy: ContextPolicy) -> Simulation:
+def simulate_pi(policy: ContextPolicy) -> Simulation:
     return simulate(pi_timeline(), policy, RULER)
 
 
 def test_swe_agents_recorded_requests_are_those_of_its_rule(tmp_path: Path) -> None:
-    store, report = bring(sample("marshmallow-1867.traj", tmp_path))
+    store, report = import_file(sample("marshmallow-1867.traj", tmp_path))
     timeline = timeline_of(store, report.sessions[0].id, counter)
     replay = simulate(timeline, SweAgentLastN(), Ruler())
 
@@ -135,7 +135,7 @@ def test_swe_agents_recorded_requests_are_those_of_its_rule(tmp_path: Path) -> N
 def test_a_preset_acts_on_the_session_of_pi_as_counted(
     policy: ContextPolicy, fired: int, items: int | None
 ) -> None:
-    replay = pi(policy)
+    replay = simulate_pi(policy)
 
     assert len(replay.firing_requests) == fired
     assert (
@@ -146,7 +146,7 @@ def test_a_preset_acts_on_the_session_of_pi_as_counted(
 
 def test_rules_that_act_after_a_pause_break_no_warm_prefix() -> None:
     for policy in (ClaudeCodeMicrocompact(idle_seconds=300), OpenClawCacheTtl(window=100_000)):
-        replay = pi(policy)
+        replay = simulate_pi(policy)
 
         assert replay.firing_requests
         assert not any(size.first_changed is not None and size.read for size in replay.sizes)
@@ -154,7 +154,7 @@ def test_rules_that_act_after_a_pause_break_no_warm_prefix() -> None:
 
 def test_shortening_a_result_when_it_comes_breaks_no_prefix() -> None:
     for policy in (MiniSweAgentOutput(), StrandsOffload(), GeminiTruncate(longest_chars=4_000)):
-        replay = pi(policy)
+        replay = simulate_pi(policy)
 
         assert replay.firing_requests
         assert all(size.first_changed is None for size in replay.sizes)
@@ -164,7 +164,7 @@ def test_opencode_spares_two_turns_and_its_skills() -> None:
     timeline = turns(4, Call("bash", LONG), Call("skill", LONG))
 
     # The last prune was at the end of the third turn, and spared the second.
-    assert shown(timeline, OpenCodePrune(protect=0, minimum=400), "output") == [
+    assert states_of(timeline, OpenCodePrune(protect=0, minimum=400), "output") == [
         "cleared",
         *["whole"] * 7,
     ]
@@ -174,9 +174,9 @@ def test_anthropic_clears_inputs_and_spares_tools_on_demand() -> None:
     timeline = turns(3, Call("bash", LONG), Call("read", LONG))
     policy = ClearToolUses(trigger=100, keep_results=2, spared_tools=("read",), clear_inputs=True)
 
-    assert shown(timeline, policy, "output") == ["cleared", "whole"] * 2 + ["whole"] * 2
-    assert shown(timeline, policy, "call") == ["cleared", "whole"] * 2 + ["whole"] * 2
-    assert "bash{}" in texts(timeline, policy)
+    assert states_of(timeline, policy, "output") == ["cleared", "whole"] * 2 + ["whole"] * 2
+    assert states_of(timeline, policy, "call") == ["cleared", "whole"] * 2 + ["whole"] * 2
+    assert "bash{}" in replacement_texts(timeline, policy)
 
 
 def thinking() -> Timeline:
@@ -189,51 +189,52 @@ def thinking() -> Timeline:
 
 
 def test_reasoning_stays_of_the_newest_turns_only() -> None:
-    assert shown(thinking(), ClearThinking(), "reasoning") == ["out"] * 4 + ["whole"] * 2
+    assert states_of(thinking(), ClearThinking(), "reasoning") == ["out"] * 4 + ["whole"] * 2
     assert (
-        shown(thinking(), ClearThinking(keep_turns=2), "reasoning") == ["out"] * 2 + ["whole"] * 4
+        states_of(thinking(), ClearThinking(keep_turns=2), "reasoning")
+        == ["out"] * 2 + ["whole"] * 4
     )
-    assert shown(thinking(), ClearThinking(keep_turns=3), "reasoning") == ["whole"] * 6
+    assert states_of(thinking(), ClearThinking(keep_turns=3), "reasoning") == ["whole"] * 6
 
 
 def test_inspect_edits_reasoning_and_results_near_the_window() -> None:
     policy = InspectEdit(window=4_000, keep_results=1)
 
     # It acted last where the second answer of the second turn was the newest.
-    assert shown(thinking(), policy, "reasoning") == ["out"] * 3 + ["whole"] * 3
-    assert shown(thinking(), policy, "output") == ["cleared"] + ["whole"] * 2
-    assert set(shown(thinking(), InspectEdit(window=50_000))) == {"whole"}
+    assert states_of(thinking(), policy, "reasoning") == ["out"] * 3 + ["whole"] * 3
+    assert states_of(thinking(), policy, "output") == ["cleared"] + ["whole"] * 2
+    assert set(states_of(thinking(), InspectEdit(window=50_000))) == {"whole"}
 
 
 def test_learn_claude_code_spares_short_results_and_files() -> None:
     timeline = turns(3, Call("bash", "ok"), Call("grep", LONG), Call("read_file", LONG))
 
-    assert shown(timeline, LearnClaudeCodeMicro(), "output") == [
+    assert states_of(timeline, LearnClaudeCodeMicro(), "output") == [
         *["whole", "cleared", "whole"] * 2,
         *["whole"] * 3,
     ]
-    assert texts(timeline, LearnClaudeCodeMicro())[0] == "[Previous: used grep]"
+    assert replacement_texts(timeline, LearnClaudeCodeMicro())[0] == "[Previous: used grep]"
 
 
 def test_tagged_tools_are_always_kept_or_never() -> None:
     timeline = turns(3, Call("bash", LONG), Call("read", LONG))
 
     kept = SweAgentLastN(n=2, always_keep=("bash",))
-    assert shown(timeline, kept, "output") == ["whole", "masked"] * 2 + ["whole"] * 2
+    assert states_of(timeline, kept, "output") == ["whole", "masked"] * 2 + ["whole"] * 2
     removed = SweAgentLastN(n=2, always_remove=("bash",))
-    assert shown(timeline, removed, "output") == ["masked"] * 4 + ["masked", "whole"]
+    assert states_of(timeline, removed, "output") == ["masked"] * 4 + ["masked", "whole"]
 
 
 def test_what_matches_is_taken_out() -> None:
     timeline = turns(1, Call("bash", "a <diff>one\ntwo</diff> b"), Call("bash", "c"))
 
-    assert texts(timeline, SweAgentRemoveRegex()) == ["a  b"]
+    assert replacement_texts(timeline, SweAgentRemoveRegex()) == ["a  b"]
 
 
 def test_of_the_pages_of_a_browser_the_newest_stays() -> None:
     timeline = turns(2, Call("browser_navigate", LONG), Call("bash", LONG))
 
-    assert shown(timeline, OpenHandsBrowserOutput(), "output") == ["masked"] + ["whole"] * 3
+    assert states_of(timeline, OpenHandsBrowserOutput(), "output") == ["masked"] + ["whole"] * 3
 
 
 def test_a_head_and_a_tail_of_a_long_result_stay() -> None:
@@ -271,17 +272,17 @@ def test_inputs_of_old_writes_are_cut_near_the_window() -> None:
     timeline = turns(9, Call("write_file", "Done.", (("text", "x" * 3_000),)))
     half = DeepAgentsTruncateArgs(window=8_000, keep_share=0.5)
 
-    assert shown(timeline, half, "call") == ["truncated"] * 7 + ["whole"] * 2
-    assert shown(timeline, DeepAgentsTruncateArgs(window=8_000), "call") == ["truncated"] * 9
-    assert set(shown(timeline, DeepAgentsTruncateArgs())) == {"whole"}
+    assert states_of(timeline, half, "call") == ["truncated"] * 7 + ["whole"] * 2
+    assert states_of(timeline, DeepAgentsTruncateArgs(window=8_000), "call") == ["truncated"] * 9
+    assert set(states_of(timeline, DeepAgentsTruncateArgs())) == {"whole"}
 
 
 def test_strands_shortens_the_oldest_results_once_then_drops_from_the_front() -> None:
     timeline = turns(4, Call("bash", LONG))
 
     once = StrandsTruncateResults(window=5_000)
-    assert shown(timeline, once, "output") == ["truncated", "whole", "whole", "whole"]
-    states = shown(timeline, StrandsTruncateResults(window=4_800))
+    assert states_of(timeline, once, "output") == ["truncated", "whole", "whole", "whole"]
+    states = states_of(timeline, StrandsTruncateResults(window=4_800))
     # The two oldest messages, and more up to the next prompt.
     assert states == ["out"] * 5 + ["whole"] * 15
 
@@ -289,7 +290,7 @@ def test_strands_shortens_the_oldest_results_once_then_drops_from_the_front() ->
 def test_results_of_older_turns_are_previews() -> None:
     timeline = turns(4, Call("bash", LONG), Call("bash", "x" * 500))
 
-    assert shown(timeline, OpenAIAgentsTrimmer(), "output") == [
+    assert states_of(timeline, OpenAIAgentsTrimmer(), "output") == [
         *["truncated", "whole"] * 2,
         *["whole"] * 4,
     ]
@@ -299,12 +300,12 @@ def test_of_the_reads_of_a_file_the_newest_stays_near_the_window() -> None:
     timeline = turns(3, Call("read", LONG, (("path", "a.py"),)), Call("bash", LONG))
     policy = ClineLegacy(window=5_500, reserve=1_000, min_saved_share=0.1)
 
-    assert shown(timeline, policy, "output") == ["cleared", "whole"] * 2 + ["whole", "whole"]
-    assert set(shown(timeline, ClineLegacy())) == {"whole"}
+    assert states_of(timeline, policy, "output") == ["cleared", "whole"] * 2 + ["whole", "whole"]
+    assert set(states_of(timeline, ClineLegacy())) == {"whole"}
 
 
 def test_where_that_is_not_enough_half_of_the_messages_go() -> None:
-    states = shown(turns(6, Call("bash", LONG)), ClineLegacy(window=5_000, reserve=1_000))
+    states = states_of(turns(6, Call("bash", LONG)), ClineLegacy(window=5_000, reserve=1_000))
 
     assert states[:2] == ["whole", "whole"]
     assert "out" in states
@@ -317,8 +318,8 @@ def test_the_input_of_a_write_goes_when_the_file_was_read() -> None:
         maker.answer("I do.", [Call(tool, "Done.", (("filePath", path), ("content", LONG)))])
     timeline = maker.made()
 
-    assert shown(timeline, DcpSupersedeWrites(), "call") == ["cleared", "whole", "whole"]
-    assert texts(timeline, DcpSupersedeWrites()) == ["write{}"]
+    assert states_of(timeline, DcpSupersedeWrites(), "call") == ["cleared", "whole", "whole"]
+    assert replacement_texts(timeline, DcpSupersedeWrites()) == ["write{}"]
 
 
 def test_the_input_of_a_failed_call_goes_after_four_requests() -> None:
@@ -341,13 +342,13 @@ def test_images_go_after_three_turns() -> None:
         maker.answer("A cat.")
     timeline = maker.made()
 
-    assert shown(timeline, OpenClawCacheTtl(), "media") == ["cleared"] * 2 + ["whole"] * 4
+    assert states_of(timeline, OpenClawCacheTtl(), "media") == ["cleared"] * 2 + ["whole"] * 4
 
 
 def test_the_middle_is_dropped_one_by_one_or_by_half() -> None:
     timeline = turns(10)
 
-    recent = shown(timeline, KeepEnds(max_events=12, events_left=12))
+    recent = states_of(timeline, KeepEnds(max_events=12, events_left=12))
     assert recent == ["whole"] + ["out"] * 18 + ["whole"] * 11
     amortized = simulate(timeline, OpenHandsAmortized(max_events=12, events_left=6), Ruler())
     assert (
@@ -376,7 +377,7 @@ def test_over_the_window_old_messages_go(policy: ContextPolicy, left: list[int])
     for _ in range(5):
         maker.prompt(LONG)
         maker.answer(LONG)
-    states = shown(maker.made(), policy)
+    states = states_of(maker.made(), policy)
 
     assert [index for index, state in enumerate(states) if state == "whole"] == left
 
@@ -386,7 +387,7 @@ def test_the_first_strategy_keeps_the_oldest_messages_and_what_is_not_answered()
     for _ in range(5):
         maker.prompt(LONG)
         maker.answer(LONG)
-    states = shown(maker.made(), LangChainTrim(max_tokens=1_800, strategy="first"))
+    states = states_of(maker.made(), LangChainTrim(max_tokens=1_800, strategy="first"))
 
     assert states == ["whole"] * 4 + ["out"] * 5 + ["whole"]
 
@@ -415,7 +416,7 @@ def test_the_first_strategy_keeps_the_oldest_messages_and_what_is_not_answered()
 def test_what_a_compactor_keeps(policy: ContextPolicy, kept: list[int], tokens: int) -> None:
     timeline = turns(8, Call("read", LONG, (("path", "a.py"),)), Call("bash", LONG))
     replay = simulate(timeline, policy, Ruler())
-    states = shown(timeline, policy)
+    states = states_of(timeline, policy)
 
     assert len(replay.firing_requests) == 1
     assert [index for index, state in enumerate(states[:41]) if state != "summarised"] == kept
@@ -445,7 +446,7 @@ def test_when_a_compactor_acts_and_what_is_left_in_the_end(
 ) -> None:
     timeline = turns(8, Call("read", LONG, (("path", "a.py"),)), Call("bash", LONG))
     replay = simulate(timeline, policy, Ruler())
-    states = shown(timeline, policy)
+    states = states_of(timeline, policy)
 
     assert [*replay.firing_requests] == fired
     assert [index for index, state in enumerate(states) if state != "summarised"] == kept

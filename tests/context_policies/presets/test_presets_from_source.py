@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from tests.context_policies.made_timeline import Call, TimelineMaker
-from tests.context_policies.presets.test_presets import LONG, shown, texts, turns
+from tests.context_policies.presets.test_presets import LONG, replacement_texts, states_of, turns
 
 from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.presets.duplicates import (
@@ -80,7 +80,7 @@ def test_a_profile_of_roo_acts_at_its_share_where_that_is_less() -> None:
 def test_all_results_of_one_answer_are_one_message_of_roo() -> None:
     # prompt, answer, two results, answer, ...: four messages a turn, not five.
     timeline = turns(3, Call("bash", LONG), Call("bash", LONG))
-    states = shown(timeline, get("roo.truncate", window=13_102), "", request=-1)
+    states = states_of(timeline, get("roo.truncate", window=13_102), "", request=-1)
 
     # Four messages: an answer with its text and two calls, their results, the next answer, and a prompt.
     assert states[:9] == ["whole", *["out"] * 7, "whole"]
@@ -101,7 +101,7 @@ def test_all_results_of_one_answer_are_one_message_of_roo() -> None:
 def test_gemini_cuts_what_a_shell_and_a_server_return(tool: str, state: str) -> None:
     timeline = turns(1, Call(tool, "x" * 50_000), Call(tool, "x" * 40_000))
 
-    assert shown(timeline, GeminiTruncate(), "output") == [state, "whole"]
+    assert states_of(timeline, GeminiTruncate(), "output") == [state, "whole"]
 
 
 def test_gemini_shows_less_where_the_window_is_nearly_full() -> None:
@@ -127,7 +127,7 @@ def test_gemini_masks_what_was_sent_before_whatever_turn_it_is_of() -> None:
     policy = GeminiMask(protect=1_500, minimum=1_000)
 
     # 1,000 tokens each; of those that were sent before, the newest is protected and the next crosses the border.
-    assert shown(timeline, policy, "output") == ["masked", "whole", "masked", "whole", "whole"]
+    assert states_of(timeline, policy, "output") == ["masked", "whole", "masked", "whole", "whole"]
 
 
 def test_a_masked_result_of_a_shell_shows_ten_lines_of_its_ends() -> None:
@@ -150,27 +150,27 @@ def test_gemini_compresses_in_front_of_a_prompt_only() -> None:
     policy = GeminiCompress(window=2_000, summary=50)
 
     # Within the first turn there is nothing before the newest prompt.
-    assert set(shown(one_turn.made(), policy)) == {"whole"}
+    assert set(states_of(one_turn.made(), policy)) == {"whole"}
     timeline = turns(4, Call("bash", LONG))
-    within = shown(timeline, policy, request=7)
+    within = states_of(timeline, policy, request=7)
     assert within.index("whole") == 15  # the prompt of the turn that still runs
     # Between turns nothing but the newest answer is left.
-    assert shown(timeline, policy).index("whole") == 19
+    assert states_of(timeline, policy).index("whole") == 19
 
 
 def test_of_views_that_users_messages_show_the_newest_stays_open() -> None:
     timeline = viewed("/a.py", "/b.py", "/a.py")
 
-    assert shown(timeline, SweAgentClosedWindow(), "output") == ["masked", "whole", "whole"]
-    assert texts(timeline, SweAgentClosedWindow()) == [CLOSED]
+    assert states_of(timeline, SweAgentClosedWindow(), "output") == ["masked", "whole", "whole"]
+    assert replacement_texts(timeline, SweAgentClosedWindow()) == [CLOSED]
 
 
 def test_what_a_tool_returned_is_no_users_message() -> None:
     timeline = viewed("/a.py", "/b.py", "/a.py", tool="open")
 
-    assert shown(timeline, SweAgentClosedWindow(), "output") == ["whole"] * 3
+    assert states_of(timeline, SweAgentClosedWindow(), "output") == ["whole"] * 3
     policy = SweAgentClosedWindow(results=True)
-    assert shown(timeline, policy, "output") == ["masked", "whole", "whole"]
+    assert states_of(timeline, policy, "output") == ["masked", "whole", "whole"]
 
 
 def test_a_view_opens_again_when_the_newer_one_is_reverted() -> None:
@@ -178,10 +178,10 @@ def test_a_view_opens_again_when_the_newer_one_is_reverted() -> None:
     newer = [item.index for item in timeline.items if item.kind in ("call", "output")][3]
     policy = SweAgentClosedWindow()
 
-    assert shown(timeline, policy, "output", request=3) == ["masked", "whole", "whole"]
+    assert states_of(timeline, policy, "output", request=3) == ["masked", "whole", "whole"]
     back = reverted(timeline, [newer - 2, newer - 1, newer], 3)
-    assert shown(back, policy, "output", request=2) == ["masked", "whole"]
-    assert shown(back, policy, "output", request=3) == ["whole", "reverted", "whole"]
+    assert states_of(back, policy, "output", request=2) == ["masked", "whole"]
+    assert states_of(back, policy, "output", request=3) == ["whole", "reverted", "whole"]
 
 
 def test_a_prompt_with_numbered_lines_and_no_file_is_left_out_as_swe_agent_does() -> None:
@@ -192,8 +192,8 @@ def test_a_prompt_with_numbered_lines_and_no_file_is_left_out_as_swe_agent_does(
     maker.answer("Well.", [Call("command", "done")])
     timeline = maker.made()
 
-    assert shown(timeline, SweAgentClosedWindow(), "user") == ["out"]
-    assert shown(timeline, SweAgentClosedWindow(), "output") == ["whole", "out", "whole"]
+    assert states_of(timeline, SweAgentClosedWindow(), "user") == ["out"]
+    assert states_of(timeline, SweAgentClosedWindow(), "output") == ["whole", "out", "whole"]
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_the_first_prompt_counts_as_an_observation_of_swe_agent(
     policy = SweAgentLastN(n=n, polling=polling)
 
     counts = [
-        shown(timeline, policy, "output", request=item.index).count("masked")
+        states_of(timeline, policy, "output", request=item.index).count("masked")
         for item in timeline.requests[1:]
     ]
     assert counts == masked
@@ -224,23 +224,23 @@ def test_observations_come_back_when_newer_ones_are_reverted() -> None:
     back = reverted(timeline, [outputs[-1] - 1, outputs[-1]], last)
 
     for policy in (SweAgentLastN(n=2), get("complexity_trap.mask", n=2)):
-        assert shown(timeline, policy, "output") == ["masked"] * 2 + ["whole"] * 2
-        assert shown(back, policy, "output") == ["masked", "whole", "whole", "reverted"]
+        assert states_of(timeline, policy, "output") == ["masked"] * 2 + ["whole"] * 2
+        assert states_of(back, policy, "output") == ["masked", "whole", "whole", "reverted"]
 
 
 def test_openhands_masks_before_its_newest_events() -> None:
     timeline = turns(3, Call("bash", LONG))
 
     # Events of a turn: prompt, call, result, answer. Of the newest five one is a result.
-    assert shown(timeline, OpenHandsMask(n=5), "output") == ["masked"] * 2 + ["whole"]
-    assert shown(timeline, OpenHandsMask(n=7), "output") == ["masked"] + ["whole"] * 2
+    assert states_of(timeline, OpenHandsMask(n=5), "output") == ["masked"] * 2 + ["whole"]
+    assert states_of(timeline, OpenHandsMask(n=7), "output") == ["masked"] + ["whole"] * 2
 
 
 def test_where_a_page_was_the_address_stays() -> None:
     calls = [Call("browser_navigate", LONG, (("url", "https://a.example"),))] * 2
     timeline = turns(1, *calls)
 
-    assert texts(timeline, OpenHandsBrowserOutput()) == [
+    assert replacement_texts(timeline, OpenHandsBrowserOutput()) == [
         "Visited URL https://a.example\nContent omitted"
     ]
 
@@ -252,7 +252,7 @@ def test_the_system_prompt_is_an_event_of_openhands() -> None:
         maker.answer("I look.", [Call("bash", LONG), Call("bash", LONG)])
     timeline = maker.made()
     replay = simulate(timeline, OpenHandsLlmV1(max_events=20, summary=100), Ruler())
-    states = shown(timeline, OpenHandsLlmV1(max_events=20, summary=100), request=5)
+    states = states_of(timeline, OpenHandsLlmV1(max_events=20, summary=100), request=5)
 
     # Before the sixth request: system prompt, prompt, and four events of each of five answers.
     assert replay.firing_requests[0] == 5
@@ -276,7 +276,7 @@ def test_cline_keeps_more_free_in_two_windows_and_drops_more_of_what_is_twice_to
 
 def test_cline_never_summarises_its_newest_turn() -> None:
     timeline = turns(4, Call("bash", LONG))
-    states = shown(timeline, ClineCompact(window=4_000, keep_tokens=100, summary=50))
+    states = states_of(timeline, ClineCompact(window=4_000, keep_tokens=100, summary=50))
     first = max(item.index for item in timeline.items if item.kind == "user")
 
     assert "summarised" in states
@@ -285,7 +285,7 @@ def test_cline_never_summarises_its_newest_turn() -> None:
     one_turn.prompt("Go.")
     for _ in range(8):
         one_turn.answer("I look.", [Call("bash", LONG)])
-    assert "summarised" in shown(
+    assert "summarised" in states_of(
         one_turn.made(), ClineCompact(window=3_000, keep_tokens=100, summary=50)
     )
 
@@ -294,7 +294,7 @@ def test_goose_keeps_the_newest_prompt() -> None:
     timeline = turns(4, Call("bash", LONG))
     replay = simulate(timeline, GooseCompact(window=5_000, summary=50), Ruler())
     request = replay.firing_requests[0]
-    states = shown(timeline, GooseCompact(window=5_000, summary=50), request=request)
+    states = states_of(timeline, GooseCompact(window=5_000, summary=50), request=request)
     prompts = [item.index for item in timeline.items[: len(states)] if item.kind == "user"]
 
     assert [states[prompt] for prompt in prompts] == ["summarised"] * (len(prompts) - 1) + ["whole"]
@@ -326,14 +326,14 @@ def test_dcp_shows_edits_whole_and_removes_the_texts_of_failed_calls() -> None:
         *[Call("task", LONG, same)] * 2,
     )
 
-    assert shown(timeline, DcpDeduplicate(), "output") == [
+    assert states_of(timeline, DcpDeduplicate(), "output") == [
         *["cleared", "whole"],
         *["whole"] * 4,
         *["cleared", "whole"],
     ]
-    assert shown(timeline, DcpDeduplicate(), "call")[4:6] == ["cleared", "whole"]
+    assert states_of(timeline, DcpDeduplicate(), "call")[4:6] == ["cleared", "whole"]
     protected = DcpDeduplicate(protected=("task",))
-    assert shown(timeline, protected, "output")[6:] == ["whole", "whole"]
+    assert states_of(timeline, protected, "output")[6:] == ["whole", "whole"]
 
 
 def test_dcp_leaves_what_is_no_text_in_the_input_of_a_failed_call() -> None:

@@ -238,9 +238,9 @@ def fired_at(make: Callable[[int], Timeline], policy: str, threshold: int) -> li
 def results_of(tokens: int) -> Timeline:
     """Return a session with one old result of so many tokens, and newer ones of 100 in three more turns."""
     maker = TimelineMaker()
-    for place in range(4):
+    for number in range(4):
         maker.prompt("Go.")
-        maker.answer("I look.", [Call("look", "word" * 25 if place else "x" * 4 * tokens)])
+        maker.answer("I look.", [Call("look", "word" * 25 if number else "x" * 4 * tokens)])
         maker.answer("Well.")
     return maker.made()
 

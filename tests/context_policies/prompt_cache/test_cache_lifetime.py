@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.context_policies.pi_session import pi_timeline
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 
 from palimpsest.context_policies.prompt_cache.cache_lifetime import cache_lifetime
 from palimpsest.context_policies.registry import get
@@ -38,27 +38,27 @@ def claude(
     """Return a session of Claude Code of six requests, ``step`` seconds apart, each of which read all before it."""
     rows: list[dict[str, Any]] = []
     last, held = None, 0
-    for place in range(6):
-        written = 1_000 if place else 20_000
+    for number in range(6):
+        written = 1_000 if number else 20_000
         kept = {"ephemeral_5m_input_tokens": 0 if hour else written, "ephemeral_1h_input_tokens": written if hour else 0}  # fmt: skip
         usage = {
             "input_tokens": 10, "cache_read_input_tokens": held, "cache_creation_input_tokens": written,
             "output_tokens": 500, "cache_creation": kept, "service_tier": tier,
         }  # fmt: skip
-        asked = {"role": "user", "content": f"please do step {place} " + "word " * 300}
+        asked = {"role": "user", "content": f"please do step {number} " + "word " * 300}
         said = {
-            "id": f"m{place}", "type": "message", "role": "assistant", "model": "claude-opus-4-8",
+            "id": f"m{number}", "type": "message", "role": "assistant", "model": "claude-opus-4-8",
             "content": [{"type": "text", "text": "text " * 300}], "stop_reason": "end_turn", "usage": usage,
         }  # fmt: skip
         rows += [
-            record(f"u{place}", last, "user", asked, step * place),
-            record(f"a{place}", f"u{place}", "assistant", said, step * place + 5),
+            record(f"u{number}", last, "user", asked, step * number),
+            record(f"a{number}", f"u{number}", "assistant", said, step * number + 5),
         ]
         held += written
-        last = f"a{place}"
+        last = f"a{number}"
     path = tmp_path / "claude.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    store, report = bring(path)
+    store, report = import_file(path)
     return timeline_of(store, report.sessions[0].id)
 
 

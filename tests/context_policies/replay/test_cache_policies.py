@@ -60,7 +60,7 @@ def test_what_is_kept_is_what_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "sentence"),
     [
         ("cache.", "There is no policy 'cache.'; did you mean 'cache.all'"),
         ("cache.everything", "There is no policy 'cache.everything'"),
@@ -73,11 +73,11 @@ def test_what_is_kept_is_what_is_read() -> None:
         ("opencode.prune | cache.lifetime seconds=60", "repeats the recorded requests"),
     ],
 )
-def test_what_is_no_policy_of_the_cache_is_refused_in_a_sentence(name: str, told: str) -> None:
+def test_what_is_no_policy_of_the_cache_is_refused_in_a_sentence(name: str, sentence: str) -> None:
     with pytest.raises(UserError) as refused:
         review(caching_session(3)).compare(["raw", name])
 
-    assert told in str(refused.value)
+    assert sentence in str(refused.value)
     assert str(refused.value).count(". ") <= 1
 
 

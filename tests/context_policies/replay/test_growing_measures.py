@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.review.comparison.test_own_rule import GROWING, cut, recorded
+from tests.review.comparison.test_own_rule import GROWING, shortened, timelines_of
 
 from palimpsest.context_policies.calibration.fit import recorded_simulation as as_recorded
 from palimpsest.context_policies.prompt_cache.cache_walk import CacheWalk
@@ -32,13 +32,13 @@ def test_a_recording_that_grows_is_measured_and_costs_like_one_that_is_read_whol
     data: st.DataObject,
 ) -> None:
     name = data.draw(st.sampled_from(GROWING))
-    timeline = max(recorded(name), key=lambda timeline: len(timeline.requests))
+    timeline = max(timelines_of(name), key=lambda timeline: len(timeline.requests))
     timeline = unreported(timeline) if data.draw(st.booleans()) else timeline
     cuts = st.integers(1, len(timeline.requests))
     earlier: dict[str, Any] = {}
 
     for requests in data.draw(st.lists(cuts, min_size=2, max_size=4)):
-        grown, whole = cut(timeline, requests, earlier), cut(timeline, requests, {})
+        grown, whole = shortened(timeline, requests, earlier), shortened(timeline, requests, {})
 
         assert as_recorded(grown, BESIDE).sizes == as_recorded(whole, BESIDE).sizes
         costs = session_costs(whole, BESIDE, UNIT_PRICES)
@@ -46,9 +46,9 @@ def test_a_recording_that_grows_is_measured_and_costs_like_one_that_is_read_whol
 
 
 def test_of_a_recording_that_grows_what_is_new_is_measured() -> None:
-    [timeline] = recorded("pi_large_session.jsonl")
+    [timeline] = timelines_of("pi_large_session.jsonl")
     count, earlier = len(timeline.requests), dict[str, Any]()
-    as_recorded(cut(timeline, count - 1, earlier), BESIDE)
+    as_recorded(shortened(timeline, count - 1, earlier), BESIDE)
     measured = 0
 
     def note(frame: FrameType, event: str, _argument: object) -> None:
@@ -57,7 +57,7 @@ def test_of_a_recording_that_grows_what_is_new_is_measured() -> None:
 
     sys.setprofile(note)
     try:
-        as_recorded(cut(timeline, count, earlier), BESIDE)
+        as_recorded(shortened(timeline, count, earlier), BESIDE)
     finally:
         sys.setprofile(None)
 

@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from tests.recordings.decision_sessions import SCENES
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
 from tests.sample_size import sample_size
 
@@ -67,7 +67,7 @@ async def test_openclaws_trimming_begins_where_the_live_session_began(tmp_path: 
 @cache
 def pi() -> tuple[Store, str]:
     with TemporaryDirectory() as folder:
-        store, report = bring(sample("pi_large_session.jsonl", Path(folder)))
+        store, report = import_file(sample("pi_large_session.jsonl", Path(folder)))
     return store, report.sessions[0].id
 
 
@@ -77,11 +77,11 @@ def exact(store: Store, messages: Messages, protect: int, minimum: int) -> list[
     policy = policy_with_changes(PRESETS["opencode-1.1"], changes)
     decisions: tuple[Decision, ...] = ()
     ends = [
-        place
-        for place, message in enumerate(messages)
+        index
+        for index, message in enumerate(messages)
         if isinstance(message.info, UserMessage)
-        and place
-        and isinstance(messages[place - 1].info, AssistantMessage)
+        and index
+        and isinstance(messages[index - 1].info, AssistantMessage)
     ]
     for end in ends:
         view = View.of(messages[:end], decisions, store.get_blob)

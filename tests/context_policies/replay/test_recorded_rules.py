@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
 
 from palimpsest.context_policies.presets.masking import SweAgentLastN
@@ -12,7 +12,7 @@ from palimpsest.recordings.timeline.journal_timeline import timeline_of
 
 
 def test_last_n_over_the_whole_observations_shows_what_swe_agent_sent(tmp_path: Path) -> None:
-    store, report = bring(sample("marshmallow-1867.traj", tmp_path))
+    store, report = import_file(sample("marshmallow-1867.traj", tmp_path))
     timeline = timeline_of(store, report.sessions[0].id)
 
     simulation = simulate(timeline, SweAgentLastN(n=5), Ruler())

@@ -26,20 +26,22 @@ from palimpsest.transcript.timeline import Timeline
 from palimpsest.transcript.values import Usage
 
 RULER = Ruler(unseen_tokens=500, factor=1.5, is_fitted=True)
-STEP = 400
+RESULT_CHARS = 400
 """Characters of a result; the estimate of its tokens is a quarter."""
 
 
 def session(*prompts: int | None, output: int = 40) -> Timeline:
     """Return a session whose requests reported prompts of so many tokens; None reported nothing."""
     maker = TimelineMaker()
-    maker.prompt("x" * STEP)
-    for place in range(len(prompts) - 1):
-        maker.answer("y" * 80, [Call("read", "z" * STEP, (("path", str(place)),))])
+    maker.prompt("x" * RESULT_CHARS)
+    for number in range(len(prompts) - 1):
+        maker.answer("y" * 80, [Call("read", "z" * RESULT_CHARS, (("path", str(number)),))])
     made = maker.made()
     requests = tuple(
-        request if told is None else replace(request, usage=Usage(input=told, output=output))
-        for request, told in zip(made.requests, prompts, strict=True)
+        request
+        if timeline is None
+        else replace(request, usage=Usage(input=timeline, output=output))
+        for request, timeline in zip(made.requests, prompts, strict=True)
     )
     return replace(made, requests=requests)
 
@@ -68,40 +70,40 @@ class Asking:
         return PolicyResult(None, [Change(view.outputs[0], "cleared", "gone")], fired=True)
 
 
-def asked(timeline: Timeline, policy: Asking) -> list[int | None]:
+def counts_of(timeline: Timeline, policy: Asking) -> list[int | None]:
     simulate(timeline, policy, RULER)  # type: ignore[arg-type]  # its state is no value
     return policy.found
 
 
 def test_it_is_the_last_usage_with_its_answer_and_an_estimate_of_what_came_since() -> None:
-    found = asked(session(1_000, 2_000, 3_000), Asking())
+    found = counts_of(session(1_000, 2_000, 3_000), Asking())
 
     assert found == [None, 1_000 + 40 + 100, 2_000 + 40 + 100]
 
 
 def test_what_an_original_leaves_out_is_left_out() -> None:
-    told = session(1_000, 2_000, 3_000)
+    timeline = session(1_000, 2_000, 3_000)
 
-    assert asked(told, Asking(later_items="nothing")) == [None, 1_040, 2_040]
-    assert asked(told, Asking(answer=False, later_items="nothing")) == [None, 1_000, 2_000]
+    assert counts_of(timeline, Asking(later_items="nothing")) == [None, 1_040, 2_040]
+    assert counts_of(timeline, Asking(answer=False, later_items="nothing")) == [None, 1_000, 2_000]
 
 
 def test_what_a_server_counts_is_scaled_as_the_usage_is() -> None:
     """The prompt is 150 tokens by 100 estimated ones, so the result of 100 counts as 150."""
-    assert asked(session(150, 600), Asking(later_items="counted")) == [None, 150 + 40 + 150]
+    assert counts_of(session(150, 600), Asking(later_items="counted")) == [None, 150 + 40 + 150]
 
 
 def test_a_request_without_usage_is_estimated_beside_the_last_one_with() -> None:
-    found = asked(session(1_000, None, 3_000), Asking())
+    found = counts_of(session(1_000, None, 3_000), Asking())
 
     call = len('read{"path": "1"}')
     assert found == [None, 1_140, 1_140 + -(-(80 + call) // 4) + 100]
 
 
 def test_after_the_first_difference_the_ruler_counts() -> None:
-    told = session(1_000, 2_000, 3_000, 4_000)
+    timeline = session(1_000, 2_000, 3_000, 4_000)
     policy = Asking(1)
-    replay = simulate(told, policy, RULER)  # type: ignore[arg-type]
+    replay = simulate(timeline, policy, RULER)  # type: ignore[arg-type]
 
     assert replay.facts_until == 1
     assert policy.found[:2] == [None, 1_140]
@@ -116,9 +118,9 @@ def test_where_nothing_is_reported_the_estimate_stands_and_the_sentence_says_so(
 
 
 def test_a_measure_can_be_chosen_and_is_told() -> None:
-    told = session(90_000, 160_000, 199_000)
+    timeline = session(90_000, 160_000, 199_000)
     reported, estimated = (
-        simulate(told, get(f"pi.compact{more}"), RULER) for more in ("", " measure=estimated")
+        simulate(timeline, get(f"pi.compact{more}"), RULER) for more in ("", " measure=estimated")
     )
 
     assert [probe.probe.signal for probe in reported.probes][-1] == REPORTED_SIGNAL
@@ -126,7 +128,7 @@ def test_a_measure_can_be_chosen_and_is_told() -> None:
     assert "measure=estimated" in estimated.policy_name
 
 
-MEASURED = [counting for counting in presets() if "measure" in counting.own_numbers()]
+MEASURED = [preset for preset in presets() if "measure" in preset.own_numbers()]
 
 
 @pytest.mark.parametrize("preset", MEASURED, ids=lambda preset: preset.preset)
@@ -139,9 +141,9 @@ def test_each_preset_with_a_threshold_of_tokens_says_where_its_original_counts(
 
 def test_all_presets_that_weigh_the_request_state_their_measure() -> None:
     """A preset that looks at tokens of the whole request is one of those that state a measure."""
-    told = session(*range(50_000, 250_000, 20_000))
+    timeline = session(*range(50_000, 250_000, 20_000))
     replays: dict[str, Simulation] = {
-        preset.preset: simulate(told, get(preset.preset), RULER) for preset in presets()
+        preset.preset: simulate(timeline, get(preset.preset), RULER) for preset in presets()
     }
     weigh = {
         name
@@ -163,7 +165,7 @@ def test_a_report_of_the_future_changes_nothing(
 ) -> None:
     """What is reported of a request is known from the next one on, and from no earlier."""
     clears = {clear for clear in clears if clear < len(prompts)}
-    whole = asked(session(*prompts), Asking(*clears))
+    whole = counts_of(session(*prompts), Asking(*clears))
     for until in range(1, len(prompts)):
         other = [*prompts[:until], *([7] * (len(prompts) - until))]
-        assert asked(session(*other), Asking(*clears))[: until + 1] == whole[: until + 1]
+        assert counts_of(session(*other), Asking(*clears))[: until + 1] == whole[: until + 1]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.context_policies.pi_session import RULER, pi_timeline
 from tests.recordings.decision_sessions import SCENES
-from tests.recordings.import_journal.recordings import BEGIN, answer, called, result, tell, user
+from tests.recordings.import_journal.recordings import BEGIN, answer, load, read_call, result, user
 
 from palimpsest.context_policies.calibration.fit import fit_ruler, recorded_simulation
 from palimpsest.context_policies.prompt_cache.ruler import Ruler
@@ -36,12 +36,12 @@ def test_a_session_whose_recorded_reductions_are_left_out_differs_where_they_wer
     tmp_path: Path,
 ) -> None:
     store = MemoryStore()
-    report = tell(
+    report = load(
         store,
         tmp_path,
         BEGIN,
         user("u1", "Look."),
-        answer("a1", called("one")),
+        answer("a1", read_call("one")),
         result("one", "a long output"),
         answer("a2", "Seen."),
         ReducedRead("one", "gone", "last_n"),

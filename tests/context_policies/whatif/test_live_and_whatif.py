@@ -227,8 +227,8 @@ async def ended_before_its_summary_was_asked_for(tmp_path: Path) -> Left:
     assert [request.purpose for request in model.requests][-2] == "compaction"
     records = await harness.records(session)
     cut = next(
-        at
-        for at, record in enumerate(records)
+        index
+        for index, record in enumerate(records)
         if isinstance(record.event, StepRequested) and record.event.request.purpose == "compaction"
     )
     store = CutStore(harness.store)
@@ -292,20 +292,20 @@ UNTOLD = {ended_before_its_summary_was_asked_for.__name__}
 
 def journaled(records: Sequence[Record]) -> list[str]:
     """Return the fit events of the live loop, in order, as its log shows them."""
-    told: list[str] = []
+    outcomes: list[str] = []
     known: set[str] = set()
     for record in records:
         match record.event:
             case DecisionMade(decision=decision) if is_fitted(decision):
-                told.append(comparable(decision))
+                outcomes.append(comparable(decision))
             case PartUpdated(part=CompactionPart(auto=True) as part) if part.id not in known:
                 known.add(part.id)
-                told.append(f"summarise, overflow: {part.overflow}")
+                outcomes.append(f"summarise, overflow: {part.overflow}")
             case PartUpdated(part=TextPart(text=text)) if text == SHORTENED_NOTICE:
-                told.append("shortened")
+                outcomes.append("shortened")
             case _:
                 pass
-    return told
+    return outcomes
 
 
 def is_fitted(decision: Decision) -> bool:
@@ -317,7 +317,7 @@ def comparable(decision: Decision) -> str:
     return decision.model_copy(update={"id": ""}).model_dump_json()
 
 
-def listened(told: list[str], make: Callable[..., Fit[Any]]) -> Callable[..., Fit[Any]]:
+def listened(outcomes: list[str], make: Callable[..., Fit[Any]]) -> Callable[..., Fit[Any]]:
     """Wrap a fit generator so that its events are recorded."""
 
     def listening(*given: Any) -> Fit[Any]:
@@ -329,11 +329,11 @@ def listened(told: list[str], make: Callable[..., Fit[Any]]) -> Callable[..., Fi
                 return ended.value
             match sent:
                 case DecisionBatch(decisions=decisions):
-                    told.extend(map(comparable, decisions))
+                    outcomes.extend(map(comparable, decisions))
                 case SummaryNeeded(overflow=overflow):
-                    told.append(f"summarise, overflow: {overflow}")
+                    outcomes.append(f"summarise, overflow: {overflow}")
                 case ResultsShortened():
-                    told.append("shortened")
+                    outcomes.append("shortened")
             outcome = yield sent
 
     return listening
@@ -347,10 +347,10 @@ async def test_a_recorded_session_yields_again_what_was_journaled_in_the_same_or
 ) -> None:
     harness, session = await (RECORDED | SCENES)[name](tmp_path)
     records = await harness.records(session)
-    told: list[str] = []
-    monkeypatch.setattr(driver, "fit_request", listened(told, driver.fit_request))
-    monkeypatch.setattr(driver, "prune_after_turn", listened(told, driver.prune_after_turn))
+    outcomes: list[str] = []
+    monkeypatch.setattr(driver, "fit_request", listened(outcomes, driver.fit_request))
+    monkeypatch.setattr(driver, "prune_after_turn", listened(outcomes, driver.prune_after_turn))
 
     exact_whatif(harness.store, session.id)
 
-    assert told == journaled(records)
+    assert outcomes == journaled(records)

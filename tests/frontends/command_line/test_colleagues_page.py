@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.recordings.formats.sample_files import sample
-from tests.recordings.money_recordings import written
+from tests.recordings.money_recordings import write_recordings
 
 from palimpsest import open_recording
 from palimpsest.frontends.command_line.main import main
@@ -40,7 +40,7 @@ def ten_recordings(folder: Path) -> Path:
     folder.mkdir(parents=True)
     for name, source in SAMPLES.items():
         sample(source, folder).rename(folder / name)
-    made = written(folder.parent / "made")
+    made = write_recordings(folder.parent / "made")
     for name, source in MADE.items():
         made[source].rename(folder / name)
     shutil.rmtree(folder.parent / "made")

@@ -11,7 +11,7 @@ import pytest
 from tests.frontends.test_view import comm, opened, say, told
 from tests.harness.kernel import Kernel
 from tests.recordings.formats.sample_files import sample
-from tests.recordings.money_recordings import written
+from tests.recordings.money_recordings import write_recordings
 from tests.review.timeline_view.patched_view import patched
 
 from palimpsest.review.timeline_view.view_patch import ViewPatch
@@ -341,7 +341,7 @@ def test_a_recording_stands_beside_a_session_and_beside_another_recording(kernel
 def test_prices_and_lifetime_that_the_page_asks_for_stand_beside_those_it_was_opened_with(
     kernel: Kernel, tmp_path: Path
 ) -> None:
-    recording = written(tmp_path)["five_minutes.jsonl"]
+    recording = write_recordings(tmp_path)["five_minutes.jsonl"]
     kernel.client.run(
         f"priced = palimpsest.open_recording({str(recording)!r})[0]"
         ".inspect(price='claude-opus-4-8=1/2/0.1/1.25/2')\npriced"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.harness.kernel import Kernel
 from tests.recordings.formats.sample_files import sample
-from tests.recordings.money_recordings import RIGHT, written
+from tests.recordings.money_recordings import RIGHT, write_recordings
 from tests.sample_size import thinned
 
 import palimpsest
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def kernel(tmp_path: Path) -> Iterator[Kernel]:
-    written(tmp_path / "made")
+    write_recordings(tmp_path / "made")
     sample("pi_version_3.jsonl", tmp_path)
     env = {"PALIMPSEST_REHEARSAL_DELAY": "0", "JPY_SESSION_NAME": str(tmp_path / "a.ipynb")}
     with Kernel(cwd=tmp_path, env=env) as kernel:

@@ -1,10 +1,13 @@
 """In a kernel the agent changes cells of the notebook that a page shows, and says in the page where they come from."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 from tests.frontends.user_cells.test_live_cells import PATIENCE
 from tests.frontends.user_cells.test_user_cells import MODEL, sent
 from tests.harness.kernel import Kernel
@@ -171,3 +174,35 @@ def test_a_page_reviews_what_was_changed_without_asking(
     server.script(says("I see."))
     session.run("%agent and now?")
     assert "Reason: no z" in str(sent(server)["messages"][-1])
+
+
+@pytest.mark.parametrize("setting", ["refuse", "write"])
+def test_without_a_page_the_file_is_changed_where_the_setting_allows_it(
+    tmp_path: Path, server: FaultServer, setting: str
+) -> None:
+    home, project = tmp_path / "home", tmp_path / "project"
+    project.mkdir()
+    settings = f'titles = false\nreplay = "never"\ncells_without_page = "{setting}"\n'
+    env = served_home(home, MODEL, server.openai_base, settings, JPY_SESSION_NAME="a.ipynb")
+    code = nbformat.v4.new_code_cell
+    notebook = nbformat.v4.new_notebook(
+        cells=[code("%load_ext palimpsest"), code("%%agent --yes\nwrite x = 1")]
+    )
+    nbformat.write(notebook, project / "a.ipynb")
+    server.requests.clear()
+    server.script(calls("cells", changes=[{"action": "insert", "source": "x = 1"}]), says("Done."))
+    client = NotebookClient(
+        notebook, kernel_name="python3", resources={"metadata": {"path": str(project)}}
+    )
+    client.execute(env={**os.environ, **env})
+
+    saved = nbformat.read(project / "a.ipynb", as_version=4)
+    nbformat.validate(saved)
+    told = str(sent(server)["messages"][-1]["content"])
+    if setting == "write":
+        assert told.startswith("Changed a.ipynb:")
+        assert [cell.source for cell in saved.cells][-1] == "x = 1"
+        assert saved.cells[-1].metadata["palimpsest"]["request"] == 1
+    else:
+        assert 'set cells_without_page = "write"' in told
+        assert len(saved.cells) == 2

@@ -1,14 +1,17 @@
 """One page is asked to change cells: the one that sent the prompt, else a visible one; and its answer is awaited."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
+from palimpsest.frontends.kernel.main_thread import MainThread
 from palimpsest.frontends.page_channel import page_changes
 from palimpsest.frontends.page_channel.page_cells import PageCells
 from palimpsest.frontends.page_channel.page_changes import PageChanges
+from palimpsest.frontends.page_channel.requested_runs import RequestedRuns
 from palimpsest.frontends.protocol.connection import (
     CellsChanged,
     CellsRequestNotice,
@@ -34,7 +37,9 @@ class ChangingPages:
         self.answer = answer
         self.now = 100.0
         self.cells = PageCells(self._send, lambda: self.now)
-        self.changes = PageChanges(self._send, self.cells)
+        self.changes = PageChanges(
+            self._send, self.cells, RequestedRuns(MainThread(None, asyncio.get_running_loop), None)
+        )
         self._tasks: list[asyncio.Task[None]] = []
 
     async def show(self, client: str, *notebooks: PageNotebook) -> None:
@@ -106,14 +111,14 @@ async def test_a_visible_page_comes_before_a_hidden_one_and_the_one_that_asked_b
 async def test_a_page_that_left_is_not_asked_and_its_notebook_counts_as_closed() -> None:
     pages = ChangingPages(DONE)
     await pages.show("a", book())
-    assert not pages.cells.was_shown("a.ipynb")
+    assert not pages.changes.was_closed(Path("work/a.ipynb"))
     pages.cells.record_leave("a")
 
     with pytest.raises(NoPage, match=r"No open page shows a\.ipynb\. Ask the user to open it"):
         await pages.changes.change("a.ipynb", [CHANGE], None)
     assert pages.asked == []
-    assert pages.cells.was_shown("a.ipynb")
-    assert not pages.cells.was_shown("b.ipynb")
+    assert pages.changes.was_closed(Path("work/a.ipynb"))
+    assert not pages.changes.was_closed(Path("b.ipynb"))
 
 
 @pytest.mark.parametrize(
@@ -152,15 +157,3 @@ async def test_an_answer_about_other_changes_is_refused() -> None:
 
     with pytest.raises(UserError, match="answered about 0 of 1 changes"):
         await pages.changes.change("a.ipynb", [CHANGE], None)
-
-
-async def test_a_run_is_begun_by_the_same_way() -> None:
-    pages = ChangingPages({"results": [CellResult(cell="c1", problem="changed", source="z")]})
-    await pages.show("a", book())
-
-    result = await pages.changes.begin_run("a.ipynb", "c1", "x", "ses")
-
-    assert (result.problem, result.source) == ("changed", "z")
-    (notice,) = pages.asked
-    assert isinstance(notice, RunCellNotice)
-    assert (notice.cell, notice.source) == ("c1", "x")

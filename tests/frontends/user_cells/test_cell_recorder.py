@@ -232,8 +232,8 @@ def test_a_widget_callback_prints_into_its_cell(kernel: Kernel) -> None:
 def test_old_runs_are_forgotten(kernel: Kernel) -> None:
     kernel.run(
         "class Info:\n    raw_cell = 'x = 1'; store_history = True; silent = False; cell_id = None\n"
-        f"RECORDER._depth = 0\nfor n in range({MAX_RUNS + 50}):\n"
-        "    RECORDER.begin(Info()); RECORDER._depth = 0\nRECORDER._depth = 1"
+        f"running = RECORDER._running\nfor n in range({MAX_RUNS + 50}):\n"
+        "    RECORDER._running = []; RECORDER.begin(Info())\nRECORDER._running = running"
     )
 
     assert int(kernel.value("len(RECORDER.recorded_runs().runs)")) == MAX_RUNS

@@ -40,3 +40,5 @@ class LessonAnswers:
     """The right values, as they were computed when the lesson was written; a number to a hundredth of it."""
     numbers: tuple[ProseNumber, ...] = ()
     """Numbers in the notebook's words."""
+    telling: tuple[str, ...] = ()
+    """Words that tell an answer without one of its numbers, where a cell shows them after the predictions."""

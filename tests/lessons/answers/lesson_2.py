@@ -58,7 +58,7 @@ ANSWERS = LessonAnswers(
         WrongAnswer("too late", "square", at(None, 4), "It is already changed there"),
         WrongAnswer("another row", "square", at(7, 7), "Item 7 is changed later, or never"),
         WrongAnswer("the task", "square", at(7, 1), "Item 1 is never changed"),
-        WrongAnswer("no square", "square", at(7, None), "Hand over the inspector"),
+        WrongAnswer("no square", "square", at(7, None), "No square of the grid is chosen"),
         WrongAnswer(
             "a copied number", "square", lambda _sessions: (7, 4), "Hand over the inspector"
         ),

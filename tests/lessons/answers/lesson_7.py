@@ -195,4 +195,5 @@ ANSWERS = LessonAnswers(
             "cheats = [results_alone, coin, foresight, stuffing, by_heart]", notebook_cheats
         ),
     ),
+    telling=("by_heart: breaks no law", "17.94"),
 )

@@ -118,7 +118,7 @@ ANSWERS = LessonAnswers(
         WrongAnswer("off by two", "place", beside_the_call(-1), "no call of a tool"),
         WrongAnswer("another call", "place", at(31), "runs bash in the session itself"),
         WrongAnswer("beyond the end", "place", at(4_000), "no call of a tool"),
-        WrongAnswer("no row", "place", at(None), "Hand over the inspector"),
+        WrongAnswer("no row", "place", at(None), "No row of the grid is chosen yet"),
         WrongAnswer("copied number", "place", lambda _sessions: 36, "Hand over the inspector"),
         WrongAnswer("off by one", "prefix", one_block_more, "Is the first block that differs"),
         WrongAnswer("without tools", "prefix", without_tools, "the tools and the system prompt"),

@@ -9,15 +9,15 @@ Json = dict[str, Any]
 BEGUN = 1_790_000_000
 
 
-def asked(*texts: str) -> Json:
+def user(*texts: str) -> Json:
     return {"role": "user", "content": [{"type": "text", "text": text} for text in texts]}
 
 
-def answered(text: str) -> Json:
+def reply(text: str) -> Json:
     return {"role": "assistant", "content": [{"type": "text", "text": text}]}
 
 
-def message(number: int, text: str, **more: Any) -> Json:
+def response(number: int, text: str, **more: Any) -> Json:
     """Return an answer of Anthropic's messages."""
     return {
         "id": f"msg_{number}",
@@ -31,7 +31,7 @@ def message(number: int, text: str, **more: Any) -> Json:
     }
 
 
-def line(
+def tap_line(
     number: int,
     messages: Sequence[Json],
     answer: Any,
@@ -58,12 +58,12 @@ def line(
     }
 
 
-def lines(path: Path, *exchanges: Json) -> Path:
+def write_lines(path: Path, *exchanges: Json) -> Path:
     path.write_text("".join(f"{json.dumps(exchange)}\n" for exchange in exchanges))
     return path
 
 
-def entry(url: str, body: Any, content: Json, **more: Any) -> Json:
+def har_entry(url: str, body: Any, content: Json, **more: Any) -> Json:
     """Return an exchange as an entry of a HAR file."""
     text = body if isinstance(body, str) else json.dumps(body)
     return {
@@ -79,7 +79,7 @@ def entry(url: str, body: Any, content: Json, **more: Any) -> Json:
     } | more
 
 
-def har(path: Path, *entries: Json) -> Path:
+def write_har(path: Path, *entries: Json) -> Path:
     log = {"version": "1.2", "creator": {"name": "by hand", "version": "1"}, "entries": entries}
     path.write_text(json.dumps({"log": log}))
     return path

@@ -21,14 +21,14 @@ def now() -> int:
     return NOW
 
 
-def bring(path: Path, store: Store | None = None) -> tuple[Store, ImportReport]:
+def import_file(path: Path, store: Store | None = None) -> tuple[Store, ImportReport]:
     """Import a recording; returns the store and the report."""
     store = store or MemoryStore()
     return store, REGISTRY.import_from(store, path, now)
 
 
 @dataclass(frozen=True)
-class Sums:
+class UsageSums:
     """Figures of one session, from its journal alone."""
 
     requests: int
@@ -42,11 +42,11 @@ class Sums:
     cost: float | None
 
 
-def sums(store: Store, session_id: str) -> Sums:
+def sums_of(store: Store, session_id: str) -> UsageSums:
     """Add up the step-finish parts of a session."""
-    ends = [part for part in parts(store, session_id) if isinstance(part, StepFinishPart)]
+    ends = [part for part in parts_of(store, session_id) if isinstance(part, StepFinishPart)]
     costs = [end.cost for end in ends if end.cost is not None]
-    return Sums(
+    return UsageSums(
         requests=len(ends),
         input=sum(end.tokens.prompt for end in ends),
         cached=sum(end.tokens.cache_read for end in ends),
@@ -58,39 +58,39 @@ def sums(store: Store, session_id: str) -> Sums:
     )
 
 
-def messages(store: Store, session_id: str) -> Sequence[Message]:
+def messages_of(store: Store, session_id: str) -> Sequence[Message]:
     return store.load(session_id).messages()
 
 
-def parts(store: Store, session_id: str) -> list[Part]:
-    return [part for message in messages(store, session_id) for part in message.parts]
+def parts_of(store: Store, session_id: str) -> list[Part]:
+    return [part for message in messages_of(store, session_id) for part in message.parts]
 
 
-def info(store: Store, session_id: str) -> SessionInfo:
+def info_of(store: Store, session_id: str) -> SessionInfo:
     found = store.load(session_id).session
     assert found is not None
     return found
 
 
-def origin(store: Store, session_id: str) -> dict[str, Any]:
-    note: dict[str, Any] = (info(store, session_id).metadata or {})["imported"]
+def facts_of(store: Store, session_id: str) -> dict[str, Any]:
+    note: dict[str, Any] = (info_of(store, session_id).metadata or {})["imported"]
     return note
 
 
-def kinds(store: Store, session_id: str) -> Counter[str]:
+def kinds_of(store: Store, session_id: str) -> Counter[str]:
     """Count messages by role and parts by type; a call with its state."""
     found: Counter[str] = Counter()
-    for message in messages(store, session_id):
+    for message in messages_of(store, session_id):
         found[message.info.role] += 1
         for part in message.parts:
             found[part.type if part.type != "tool" else f"tool {part.state.status}"] += 1
     return found
 
 
-def said(store: Store, session_id: str) -> list[str]:
+def dialogue(store: Store, session_id: str) -> list[str]:
     """Return who said what: ``> `` before prompts, ``< `` before answers, ``= `` before summaries."""
     lines = []
-    for message in messages(store, session_id):
+    for message in messages_of(store, session_id):
         summary = isinstance(message.info, AssistantMessage) and message.info.summary
         mark = "=" if summary else ">" if message.info.role == "user" else "<"
         words = " ".join(part.text for part in message.parts if isinstance(part, TextPart))

@@ -93,8 +93,8 @@ def anthropic_events(message: Json, blocks: list[Json], stop: str, usage: Json) 
                 )
         kind = {"partial_json": "input_json_delta"}.get(name, f"{name}_delta")
         yield {"type": "content_block_start", "index": index, "content_block": start}
-        for at in range(0, len(text), 15):
-            delta = {"type": kind, name: text[at : at + 15]}
+        for offset in range(0, len(text), 15):
+            delta = {"type": kind, name: text[offset : offset + 15]}
             yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
     yield {"type": "message_delta", "delta": {"stop_reason": stop}, "usage": usage}
@@ -270,8 +270,8 @@ class Scripted(BaseHTTPRequestHandler):
         more = ({"response": begun}, item, item, {"response": whole})
         self.send_events(
             [
-                {"type": f"response.{kind}", "sequence_number": at, **fields}
-                for at, (kind, fields) in enumerate(zip(kinds, more, strict=True))
+                {"type": f"response.{kind}", "sequence_number": index, **fields}
+                for index, (kind, fields) in enumerate(zip(kinds, more, strict=True))
             ]
         )
 
@@ -336,8 +336,8 @@ def call(base: str) -> None:
                 text += choice.delta.content or ""
                 for piece in choice.delta.tool_calls or []:
                     name, arguments = name or piece.id, arguments + piece.function.arguments
-        told = {"name": "read", "arguments": arguments}
-        calls = [{"id": name, "type": "function", "function": told}] if name else None
+        function = {"name": "read", "arguments": arguments}
+        calls = [{"id": name, "type": "function", "function": function}] if name else None
         return {"role": "assistant", "content": text or None} | (
             {"tool_calls": calls} if calls else {}
         )

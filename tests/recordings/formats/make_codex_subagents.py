@@ -40,7 +40,7 @@ Item = dict[str, Any]
 def answers(body: Item, version: str) -> Iterator[tuple[str, Any]]:
     """Yield what the scripted model does: ``("say", text)``, or the name of a tool with its arguments."""
     given = [entry for entry in body["input"] if entry.get("type") in ("message", "agent_message")]
-    told = json.dumps(
+    prompt_text = json.dumps(
         [
             entry
             for entry in body["input"]
@@ -53,15 +53,15 @@ def answers(body: Item, version: str) -> Iterator[tuple[str, Any]]:
         yield "say", "There are 12 tests."
     elif "Do they pass?" in asked:
         yield "say", "All of them pass."
-    elif "Name the modules" in told:
+    elif "Name the modules" in prompt_text:
         yield "say", "a.py, then b.py."
-    elif "Review the current" in told:
+    elif "Review the current" in prompt_text:
         yield "say", "Nothing to say about it."
     else:
-        yield from root(done, body, version, told)
+        yield from root(done, body, version, prompt_text)
 
 
-def root(done: list[Item], body: Item, version: str, told: str) -> Iterator[tuple[str, Any]]:
+def root(done: list[Item], body: Item, version: str, prompt_text: str) -> Iterator[tuple[str, Any]]:
     spawned = [
         entry["output"] for entry in body["input"] if entry.get("type") == "function_call_output"
     ]
@@ -79,9 +79,9 @@ def root(done: list[Item], body: Item, version: str, told: str) -> Iterator[tupl
     followed = [entry for entry in done if "Do they pass?" in entry["arguments"]]
     first = json.loads(spawned[0])
     target = first.get("agent_id") or first["task_name"]
-    ready = "There are 12 tests." in told and "a.py, then b.py." in told
-    if (not followed and not ready) or (followed and "All of them pass." not in told):
-        at = 1 if not followed and "There are 12 tests." in told else 0
+    ready = "There are 12 tests." in prompt_text and "a.py, then b.py." in prompt_text
+    if (not followed and not ready) or (followed and "All of them pass." not in prompt_text):
+        at = 1 if not followed and "There are 12 tests." in prompt_text else 0
         whom = {} if version == "v2" else {"targets": [json.loads(spawned[at])["agent_id"]]}
         yield "wait_agent", {"timeout_ms": 20_000, **whom}
     elif not followed:
@@ -115,16 +115,16 @@ class Provider(BaseHTTPRequestHandler):
             for tool in entry["tools"]
         }
         events: list[Item] = [{"type": "response.created", "response": {"id": f"resp_{number}"}}]
-        for place, (kind, what) in enumerate(answers(body, self.version)):
+        for index, (kind, what) in enumerate(answers(body, self.version)):
             if kind == "say":
                 content = [{"type": "output_text", "text": what, "annotations": []}]
                 item: Item = {"type": "message", "role": "assistant", "content": content}
             else:
                 item = {
                     "type": "function_call", "name": kind, "namespace": groups[kind],
-                    "call_id": f"call_{number}_{place}", "arguments": json.dumps(what),
+                    "call_id": f"call_{number}_{index}", "arguments": json.dumps(what),
                 }  # fmt: skip
-            item["id"] = f"item_{number}_{place}"
+            item["id"] = f"item_{number}_{index}"
             events.append({"type": "response.output_item.done", "item": item})
         if number > MAX_REQUESTS:
             raise RuntimeError("The script goes round in a circle.")

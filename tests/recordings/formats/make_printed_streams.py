@@ -37,10 +37,10 @@ PLAN = [{"step": "Read", "status": "completed"}, {"step": "Write", "status": "in
 PROMPT = "What is in a.txt, and how long is b.txt?"
 FAILS = "This is to fail."
 Json = dict[str, Any]
-ColumnSpec = tuple[str, Any]
+NamedContent = tuple[str, Any]
 
 
-def claude_answer(body: Json, project: str) -> list[ColumnSpec]:
+def claude_answer(body: Json, project: str) -> list[NamedContent]:
     """Return the kinds and contents of the next answer: texts, thoughts, or tools with their inputs."""
     messages, tools = body["messages"], [tool["name"] for tool in body.get("tools", [])]
     done = [
@@ -56,7 +56,7 @@ def claude_answer(body: Json, project: str) -> list[ColumnSpec]:
     if "Thank you" in last:
         return [("text", "You are welcome.")]
     if "Count the words" in json.dumps(messages[0]):
-        counting: list[ColumnSpec] = [
+        counting: list[NamedContent] = [
             ("text", "I count."),
             ("Read", {"file_path": f"{project}/b.txt"}),
         ]
@@ -115,7 +115,7 @@ def claude_events(body: Json, project: str, number: int) -> Iterator[Json]:
     yield {"type": "message_stop"}
 
 
-def codex_answer(body: Json) -> list[ColumnSpec]:
+def codex_answer(body: Json) -> list[NamedContent]:
     given = body["input"]
     asked = max(n for n, item in enumerate(given) if item.get("role") == "user")
     done = [item for item in given[asked:] if item.get("type") == "function_call"]
@@ -123,12 +123,12 @@ def codex_answer(body: Json) -> list[ColumnSpec]:
     if "Thank you" in json.dumps(given[asked]):
         return [("say", "You are welcome.")]
 
-    def shell(command: str) -> ColumnSpec:
+    def shell(command: str) -> NamedContent:
         if "exec_command" in names:
             return "exec_command", {"cmd": command}
         return "shell", {"command": ["bash", "-lc", command]}
 
-    script: dict[int, list[ColumnSpec]] = {
+    script: dict[int, list[NamedContent]] = {
         0: [
             ("think", "The file has to be read."),
             ("say", "I read both."),
@@ -143,7 +143,7 @@ def codex_answer(body: Json) -> list[ColumnSpec]:
 
 def codex_events(body: Json, number: int) -> Iterator[Json]:
     yield {"type": "response.created", "response": {"id": f"resp_{number}"}}
-    for place, (kind, what) in enumerate(codex_answer(body)):
+    for index, (kind, what) in enumerate(codex_answer(body)):
         item: Json
         if kind == "say":
             content = [{"type": "output_text", "text": what, "annotations": []}]
@@ -152,12 +152,12 @@ def codex_events(body: Json, number: int) -> Iterator[Json]:
             summary = [{"type": "summary_text", "text": what}]
             item = {"type": "reasoning", "summary": summary, "encrypted_content": "c2VjcmV0"}
         else:
-            call = f"call_{number}_{place}"
+            call = f"call_{number}_{index}"
             item = {"type": "function_call", "name": kind, "call_id": call}
             item |= {"arguments": json.dumps(what)}
-        item["id"] = f"item_{number}_{place}"
-        yield {"type": "response.output_item.added", "item": item, "output_index": place}
-        yield {"type": "response.output_item.done", "item": item, "output_index": place}
+        item["id"] = f"item_{number}_{index}"
+        yield {"type": "response.output_item.added", "item": item, "output_index": index}
+        yield {"type": "response.output_item.done", "item": item, "output_index": index}
     usage = {
         "input_tokens": 1_000 * number, "output_tokens": 20, "total_tokens": 1_000 * number + 20,
         "input_tokens_details": {"cached_tokens": 100 * number},
@@ -182,9 +182,9 @@ def gemini_chunks(body: Json, number: int) -> Iterator[Json]:
         "candidatesTokenCount": 20 + number, "thoughtsTokenCount": 5,
         "totalTokenCount": 1_000 * number + 25 + number,
     }  # fmt: skip
-    for place, content in enumerate(parts):
+    for index, content in enumerate(parts):
         candidate: Json = {"index": 0, "content": {"role": "model", "parts": content}}
-        if place == len(parts) - 1:
+        if index == len(parts) - 1:
             candidate["finishReason"] = "STOP"
         yield {"candidates": [candidate], "usageMetadata": usage, "responseId": f"r{number}"}
 

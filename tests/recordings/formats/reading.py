@@ -8,11 +8,10 @@ from palimpsest.recordings.reading.importer import Importer
 from palimpsest.recordings.reading.recorded import Call, MessageRead, Recorded, Text
 from palimpsest.recordings.reading.sources import head_of
 
-SAMPLES = Path(__file__).with_name("samples")
-One = TypeVar("One")
+Kind = TypeVar("One")
 
 
-def recorded(importer: Importer, path: Path) -> tuple[list[Recorded], list[str]]:
+def read_all(importer: Importer, path: Path) -> tuple[list[Recorded], list[str]]:
     """Return what an importer reads from a source that it recognises, and what it reports."""
     assert importer.recognises(head_of(path))
     reports: list[str] = []
@@ -21,15 +20,15 @@ def recorded(importer: Importer, path: Path) -> tuple[list[Recorded], list[str]]
     ), reports
 
 
-def only(kind: type[One], found: Iterable[object]) -> list[One]:
+def only(kind: type[Kind], found: Iterable[object]) -> list[Kind]:
     return [entry for entry in found if isinstance(entry, kind)]
 
 
-def requests(found: Iterable[object]) -> list[MessageRead]:
+def answers_of(found: Iterable[object]) -> list[MessageRead]:
     return [message for message in only(MessageRead, found) if message.role == "assistant"]
 
 
-def said(message: MessageRead) -> str:
+def line_of(message: MessageRead) -> str:
     """Return a message in a line: its text, then the tools that it called."""
     words = [part.text for part in message.parts if isinstance(part, Text)]
     calls = [f"{part.tool}()" for part in message.parts if isinstance(part, Call)]
@@ -38,4 +37,4 @@ def said(message: MessageRead) -> str:
 
 def input_tokens(found: Iterable[object]) -> list[int | None]:
     """Return the whole prompt of each request, None where no usage was recorded."""
-    return [request.usage.prompt if request.usage else None for request in requests(found)]
+    return [request.usage.prompt if request.usage else None for request in answers_of(found)]

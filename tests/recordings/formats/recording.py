@@ -64,8 +64,8 @@ class Context:
             case MessageRead():
                 text = "".join(part.text for part in said.parts if isinstance(part, Text))
                 calls = [part for part in said.parts if isinstance(part, Call)]
-                told = tuple((call.id, call.tool, repr(call.input)) for call in calls)
-                self.messages[said.id] = Shown(said.role, text, told)
+                call_facts = tuple((call.id, call.tool, repr(call.input)) for call in calls)
+                self.messages[said.id] = Shown(said.role, text, call_facts)
             case ResultRead():
                 self.messages[f"> {said.call}"] = Shown("tool", said.output, (), said.call)
                 self.whole[said.call] = said.output

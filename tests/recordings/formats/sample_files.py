@@ -10,7 +10,7 @@ from pathlib import Path
 
 from palimpsest.lessons.lesson_files import is_packaged, unpack
 
-FOLDER = Path(__file__).with_name("samples")
+SAMPLES = Path(__file__).with_name("samples")
 
 
 def sample(name: str, into: Path) -> Path:
@@ -18,14 +18,14 @@ def sample(name: str, into: Path) -> Path:
     if is_packaged(name):
         return unpack(name, into)
     target = into / Path(name).name
-    packed = FOLDER / f"{name}.xz"
+    packed = SAMPLES / f"{name}.xz"
     if packed.exists():
         target.write_bytes(lzma.decompress(packed.read_bytes()))
-    elif (FOLDER / name).is_dir():
-        shutil.copytree(FOLDER / name, target)
+    elif (SAMPLES / name).is_dir():
+        shutil.copytree(SAMPLES / name, target)
         for compressed in [*target.rglob("*.xz")]:
             compressed.with_suffix("").write_bytes(lzma.decompress(compressed.read_bytes()))
             compressed.unlink()
     else:
-        shutil.copyfile(FOLDER / name, target)
+        shutil.copyfile(SAMPLES / name, target)
     return target

@@ -137,14 +137,14 @@ class SessionValues:
         return made
 
     def _result(self, said: ResultRead) -> None:
-        for at, message in enumerate(self.messages):
+        for index, message in enumerate(self.messages):
             parts = tuple(
                 part.model_copy(update={"state": ended(part, said)})
                 if isinstance(part, ToolPart) and part.call_id == said.call
                 else part
                 for part in message.parts
             )
-            self.messages[at] = message.model_copy(update={"parts": parts})
+            self.messages[index] = message.model_copy(update={"parts": parts})
 
     def _compaction(self, said: CompactionRead) -> None:
         numbers = {"tokens_before": said.tokens_before, "tokens_after": said.tokens_after}

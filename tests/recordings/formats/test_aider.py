@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import pytest
-from tests.recordings.formats.imported import bring, said, sums
-from tests.recordings.formats.reading import SAMPLES, input_tokens, only, recorded, requests
+from tests.recordings.formats.imported import dialogue, import_file, sums_of
+from tests.recordings.formats.reading import answers_of, input_tokens, only, read_all
 from tests.recordings.formats.recording import requests_of
+from tests.recordings.formats.sample_files import SAMPLES
 
 from palimpsest.recordings.formats.aider import AiderImporter
 from palimpsest.recordings.formats.built_in import REGISTRY
@@ -33,7 +34,7 @@ HEAD = "\n# aider chat started at 2026-01-02 03:04:05\n\n> Aider v0.86.2  \n> Mo
 
 def sessions_in(path: Path) -> dict[str, list[Recorded]]:
     """Return the values of each session."""
-    values, reports = recorded(AiderImporter(), path)
+    values, reports = read_all(AiderImporter(), path)
     assert reports == []
     found: dict[str, list[Recorded]] = {}
     name = ""
@@ -81,7 +82,7 @@ def test_each_session_has_its_model_version_and_time() -> None:
 def test_each_answer_has_the_tokens_and_the_cost_printed_below_it() -> None:
     found = sessions_in(REAL)
 
-    assert [(request.usage, request.cost) for request in requests(found[FIRST])] == [
+    assert [(request.usage, request.cost) for request in answers_of(found[FIRST])] == [
         (Usage(input=2500, output=29), 0.0064),
         (Usage(input=2500, output=16), 0.0065),
         (Usage(input=2600, output=29), 0.0067),
@@ -142,7 +143,7 @@ def test_quotes_and_headings_of_an_answer_stay_in_it() -> None:
 def test_an_editor_has_its_own_model_and_later_requests_do_not_have_its_messages() -> None:
     values = sessions_in(REAL)[SECOND]
 
-    assert [request.model for request in requests(values)] == [
+    assert [request.model for request in answers_of(values)] == [
         "openai/gpt-4o",
         "openai/gpt-4o-mini",
         "openai/gpt-4o",
@@ -162,13 +163,13 @@ def test_an_editor_has_its_own_model_and_later_requests_do_not_have_its_messages
 
 
 def test_totals_of_the_imported_sessions() -> None:
-    store, report = bring(REAL)
+    store, report = import_file(REAL)
 
     assert report.problems == ()
     first, second = (session.id for session in report.sessions)
-    assert (sums(store, first).requests, sums(store, first).input) == (4, 10_300)
-    assert (sums(store, first).output, sums(store, first).cost) == (105, 0.0266)
-    assert said(store, second)[0] == "> Say good night"
+    assert (sums_of(store, first).requests, sums_of(store, first).input) == (4, 10_300)
+    assert (sums_of(store, first).output, sums_of(store, first).cost) == (105, 0.0266)
+    assert dialogue(store, second)[0] == "> Say good night"
 
 
 def test_the_editors_requests_are_counted_though_their_messages_are_gone() -> None:
@@ -206,7 +207,7 @@ def test_the_forms_of_the_line_of_tokens(
 ) -> None:
     values = history(tmp_path / "h.md", CACHED.format(line))
 
-    (request,) = requests(values)
+    (request,) = answers_of(values)
     assert (request.usage, request.cost) == (usage, cost)
     assert spoken(values) == ["> Go.", "< Done."]
 
@@ -223,7 +224,7 @@ def test_reasoning_is_told_from_the_answer(tmp_path: Path) -> None:
         tmp_path / "h.md", f"\n#### Go.  \n\n<{tag}>\n\nHm.\n\n</{tag}>\n\nDone.\n\n> Tokens: 9 sent, 3 received.  \n"
     )  # fmt: skip
 
-    assert requests(values)[0].parts == (Thinking("Hm."), Text("Done."))
+    assert answers_of(values)[0].parts == (Thinking("Hm."), Text("Done."))
 
 
 def test_a_history_without_blanks_at_its_line_ends_is_read(tmp_path: Path) -> None:
@@ -267,7 +268,7 @@ def test_a_changed_model_is_that_of_the_next_requests(tmp_path: Path) -> None:
         "\n#### Two.  \n\n2\n\n",
     )
 
-    assert [(request.model, request.effort) for request in requests(values)] == [
+    assert [(request.model, request.effort) for request in answers_of(values)] == [
         ("openai/gpt-4o", None),
         ("openai/o3", "high"),
     ]
@@ -294,7 +295,7 @@ def test_many_quotes_of_an_answer_take_linear_time(tmp_path: Path) -> None:
         tmp_path / "h.md", f"\n#### Go.  \n\nSee:\n{quotes}\n> Tokens: 9 sent, 3 received.  \n"
     )
 
-    assert len(text_of_parts(requests(values)[0].parts)) == len("See:\n") + len(quotes) - 1
+    assert len(text_of_parts(answers_of(values)[0].parts)) == len("See:\n") + len(quotes) - 1
 
 
 def test_a_folder_brings_a_history_and_no_other_markdown(tmp_path: Path) -> None:

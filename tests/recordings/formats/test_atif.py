@@ -95,8 +95,8 @@ def test_copied_steps_are_in_the_context_but_not_in_the_sums() -> None:
     ]
     calls = [part.id for message in asked for part in message.parts if isinstance(part, Call)]
     assert calls == ["c1", "c2", "c3", "c1#2"]
-    told = [entry for entry in main if isinstance(entry, MessageRead) and entry.by_program]
-    assert [message.parts for message in told] == [
+    by_program = [entry for entry in main if isinstance(entry, MessageRead) and entry.by_program]
+    assert [message.parts for message in by_program] == [
         (Text("The file must end with a newline."),),
         (Text("checked"),),
     ]

@@ -176,7 +176,7 @@ def compactions(name: str, keeps_from: str | None) -> st.SearchStrategy[Compacti
     )
 
 
-def written(recorded: list[Recorded], folder: Path) -> list[Path]:
+def write_trajectories(recorded: list[Recorded], folder: Path) -> list[Path]:
     """Write each session of a recording as ATIF."""
     found = []
     for number, session in enumerate(values_of(recorded)):
@@ -202,7 +202,7 @@ def comparable(recorded: list[Recorded]) -> list[Recorded]:
 def test_what_is_written_is_read_again_without_loss(
     tmp_path: Path, recorded: list[Recorded]
 ) -> None:
-    (path,) = written(recorded, tmp_path)
+    (path,) = write_trajectories(recorded, tmp_path)
 
     again, reports = read_all(AtifImporter(), path)
 
@@ -215,10 +215,10 @@ def test_what_is_written_is_read_again_without_loss(
 def test_what_was_read_is_written_again_to_the_byte(
     tmp_path: Path, recorded: list[Recorded]
 ) -> None:
-    (first,) = written(recorded, tmp_path)
+    (first,) = write_trajectories(recorded, tmp_path)
     text = first.read_text()
 
-    (second,) = written(read_all(AtifImporter(), first)[0], tmp_path)
+    (second,) = write_trajectories(read_all(AtifImporter(), first)[0], tmp_path)
 
     assert second.read_text() == text
 
@@ -226,7 +226,7 @@ def test_what_was_read_is_written_again_to_the_byte(
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(recordings())
 def test_the_sums_count_each_request_once(tmp_path: Path, recorded: list[Recorded]) -> None:
-    (path,) = written(recorded, tmp_path)
+    (path,) = write_trajectories(recorded, tmp_path)
     value = json.loads(path.read_text())
 
     known = [
@@ -241,7 +241,7 @@ def test_the_sums_count_each_request_once(tmp_path: Path, recorded: list[Recorde
 
 def test_a_recording_of_another_agent_survives_the_way_through_atif(tmp_path: Path) -> None:
     recorded, _ = read_all(SweAgentImporter(), unpacked("marshmallow-1867.traj", tmp_path))
-    (path,) = written(recorded, tmp_path)
+    (path,) = write_trajectories(recorded, tmp_path)
 
     again, reports = read_all(AtifImporter(), path)
 
@@ -259,7 +259,7 @@ def test_a_recording_of_another_agent_survives_the_way_through_atif(tmp_path: Pa
 @pytest.mark.parametrize("name", ["trajectory.json", "trajectory.summarization-1-summary.json"])
 def test_sessions_of_the_real_writer_survive_a_round_trip(tmp_path: Path, name: str) -> None:
     recorded, _ = read_all(AtifImporter(), SAMPLES / "atif" / name)
-    paths = written(recorded, tmp_path)
+    paths = write_trajectories(recorded, tmp_path)
 
     again = [read for path in paths for read in read_all(AtifImporter(), path)[0]]
 

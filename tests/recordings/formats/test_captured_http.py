@@ -11,16 +11,17 @@ from typing import Any
 import pytest
 from tests.recordings.formats.captures import (
     Json,
-    answered,
-    asked,
-    entry,
-    har,
-    line,
-    lines,
-    message,
+    har_entry,
+    reply,
+    response,
+    tap_line,
+    user,
+    write_har,
+    write_lines,
 )
-from tests.recordings.formats.imported import bring, sums
-from tests.recordings.formats.reading import SAMPLES, only, recorded, requests, said
+from tests.recordings.formats.imported import import_file, sums_of
+from tests.recordings.formats.reading import answers_of, line_of, only, read_all
+from tests.recordings.formats.sample_files import SAMPLES
 
 from palimpsest.recordings.captured_http.capture_importer import CapturedHttpImporter
 from palimpsest.recordings.reading.importer import Head
@@ -61,13 +62,13 @@ def sessions(found: list[Recorded]) -> list[tuple[SessionBegin, list[Recorded]]]
 def outline(found: list[Recorded]) -> list[tuple[str, list[str]]]:
     """Return each session's title or first prompt, and what its requests answered."""
     return [
-        (begin.model, [said(request) for request in requests(values)])
+        (begin.model, [line_of(request) for request in answers_of(values)])
         for begin, values in sessions(found)
     ]
 
 
 def made_of(tmp_path: Path, *exchanges: Json) -> tuple[list[Recorded], list[str]]:
-    return recorded(IMPORTER, lines(tmp_path / "trace.jsonl", *exchanges))
+    return read_all(IMPORTER, write_lines(tmp_path / "trace.jsonl", *exchanges))
 
 
 # What real clients sent, as real recorders wrote it
@@ -77,7 +78,7 @@ def made_of(tmp_path: Path, *exchanges: Json) -> tuple[list[Recorded], list[str]
 def test_each_conversation_of_claude_code_is_a_session_and_its_subagent_has_a_parent(
     name: str,
 ) -> None:
-    found, reports = recorded(IMPORTER, CAPTURES / name)
+    found, reports = read_all(IMPORTER, CAPTURES / name)
 
     assert reports == []
     opus = "anthropic/claude-opus-4-8"
@@ -96,7 +97,7 @@ def test_each_conversation_of_claude_code_is_a_session_and_its_subagent_has_a_pa
     ]
     begins = [begin for begin, _ in sessions(found)]
     main, summary, agent = begins[1:]
-    [call] = [part.id for part in requests(found)[1].parts if isinstance(part, Call)]
+    [call] = [part.id for part in answers_of(found)[1].parts if isinstance(part, Call)]
     assert (agent.parent, agent.parent_call) == (main.id, call)
     assert (summary.parent, summary.parent_call) == (main.id, None)
 
@@ -108,19 +109,19 @@ SUMMARY = (
 
 
 def test_the_summary_of_claude_code_replaces_what_its_writer_saw() -> None:
-    found, _ = recorded(IMPORTER, CAPTURES / "claude_code.har")
+    found, _ = read_all(IMPORTER, CAPTURES / "claude_code.har")
 
     [compaction] = only(CompactionRead, found)
     writer = sessions(found)[2][0]
     assert compaction.written_by == writer.id
     assert "This session is being continued" in (compaction.summary or "")
-    main = [request.id for request in requests(sessions(found)[1][1])]
+    main = [request.id for request in answers_of(sessions(found)[1][1])]
     assert main[0] in (compaction.replaced_messages or ())
     assert main[1] not in (compaction.replaced_messages or ())  # Claude Code kept its last answer
 
 
 def test_system_prompt_tools_and_cache_marks_are_those_of_each_body() -> None:
-    found, _ = recorded(IMPORTER, CAPTURES / "claude_code.har")
+    found, _ = read_all(IMPORTER, CAPTURES / "claude_code.har")
 
     bodies = {}
     for one in json.loads((CAPTURES / "claude_code.har").read_text())["log"]["entries"]:
@@ -130,14 +131,14 @@ def test_system_prompt_tools_and_cache_marks_are_those_of_each_body() -> None:
     assert len(bodies) == 7
     system: tuple[str, ...] | None = None
     tools: str | None = None
-    for request in requests(found):
+    for request in answers_of(found):
         body, sent = bodies[request.id], request.captured_request
         assert sent is not None
         system, tools = sent.system or system, sent.tools or tools
         assert list(system or ()) == [block["text"] for block in body["system"]]
         assert json.loads(tools or "") == body["tools"]
         assert len(sent.cache_marks) == json.dumps(body).count('"cache_control"')
-    first = requests(sessions(found)[1][1])[0]
+    first = answers_of(sessions(found)[1][1])[0]
     assert first.captured_request is not None
     assert [mark.place for mark in first.captured_request.cache_marks] == [
         "system block 2",
@@ -147,10 +148,10 @@ def test_system_prompt_tools_and_cache_marks_are_those_of_each_body() -> None:
 
 
 def test_a_har_and_the_lines_of_one_run_tell_the_same() -> None:
-    of_har, _ = recorded(IMPORTER, CAPTURES / "claude_code.har")
-    of_lines, _ = recorded(IMPORTER, CAPTURES / "claude_tap.jsonl")
+    of_har, _ = read_all(IMPORTER, CAPTURES / "claude_code.har")
+    of_lines, _ = read_all(IMPORTER, CAPTURES / "claude_tap.jsonl")
 
-    def told(found: list[Recorded]) -> list[Any]:
+    def values_without_ids(found: list[Recorded]) -> list[Any]:
         return [
             (value.parts, value.usage, value.finish, value.captured_request)
             if isinstance(value, MessageRead)
@@ -158,23 +159,23 @@ def test_a_har_and_the_lines_of_one_run_tell_the_same() -> None:
             for value in found
         ]
 
-    assert told(of_har) == told(of_lines)
+    assert values_without_ids(of_har) == values_without_ids(of_lines)
 
 
 def test_the_lines_of_claude_trace_have_streams_and_whole_answers() -> None:
-    found, reports = recorded(IMPORTER, CAPTURES / "claude_trace.jsonl")
+    found, reports = read_all(IMPORTER, CAPTURES / "claude_trace.jsonl")
 
     assert reports == [": Calls that only counted tokens are no requests and were left out: 1."]
     [(begin, values)] = sessions(found)
     assert begin.system == "Be brief."
-    assert [said(request) for request in requests(values)] == [
+    assert [line_of(request) for request in answers_of(values)] == [
         "Bash()",
         "There are two files: a.txt and b.txt.",
     ]
     [result] = only(ResultRead, values)
     assert [
         request.captured_request.cache_marks
-        for request in requests(values)
+        for request in answers_of(values)
         if request.captured_request
     ] == [
         (CacheMark("system block 1", "1h"),),
@@ -187,7 +188,7 @@ def test_the_lines_of_claude_trace_have_streams_and_whole_answers() -> None:
 
 
 def test_openai_and_gemini_are_read_with_their_usage() -> None:
-    found, reports = recorded(IMPORTER, CAPTURES / "sdk.har")
+    found, reports = read_all(IMPORTER, CAPTURES / "sdk.har")
 
     assert reports == [
         ": Exchanges that are no requests to a model were left out: 1 GET 127.0.0.1/v1/models."
@@ -198,7 +199,7 @@ def test_openai_and_gemini_are_read_with_their_usage() -> None:
         ("openai/gpt-5", ["read()", "It says two."]),
         ("google/gemini-2.5-pro", ["read()", "It says one."]),
     ]
-    assert [request.usage for request in requests(found)] == [
+    assert [request.usage for request in answers_of(found)] == [
         Usage(input=136, output=15, reasoning=5, cache_read=64),
         Usage(input=236, output=15, reasoning=5, cache_read=64),
         Usage(input=186, output=15, reasoning=5, cache_read=64),
@@ -214,7 +215,7 @@ def test_openai_and_gemini_are_read_with_their_usage() -> None:
         "Be exact.",
         "Be kind.",
     ]
-    gemini = requests(sessions(found)[3][1])[0]
+    gemini = answers_of(sessions(found)[3][1])[0]
     assert gemini.parts[0] == Thinking("I look. ")
     assert [result.output for result in only(ResultRead, found)] == ["one", "two", "one"]
     [compaction] = only(CompactionRead, found)
@@ -227,9 +228,9 @@ def test_openai_and_gemini_are_read_with_their_usage() -> None:
 def test_a_request_that_begins_with_another_prompt_is_another_session(tmp_path: Path) -> None:
     found, _ = made_of(
         tmp_path,
-        line(1, [asked("One?")], message(1, "The first answer.")),
-        line(2, [asked("Two?")], message(2, "The second answer.")),
-        line(3, [asked("One?"), answered("The first answer."), asked("More")], message(3, "Yes.")),
+        tap_line(1, [user("One?")], response(1, "The first answer.")),
+        tap_line(2, [user("Two?")], response(2, "The second answer.")),
+        tap_line(3, [user("One?"), reply("The first answer."), user("More")], response(3, "Yes.")),
     )
 
     assert [answers for _, answers in outline(found)] == [
@@ -239,12 +240,12 @@ def test_a_request_that_begins_with_another_prompt_is_another_session(tmp_path: 
 
 
 def test_messages_that_the_client_left_out_are_told(tmp_path: Path) -> None:
-    first = [asked("One?"), answered("The first answer."), asked("Two?")]
+    first = [user("One?"), reply("The first answer."), user("Two?")]
     found, _ = made_of(
         tmp_path,
-        line(1, first[:1], message(1, "The first answer.")),
-        line(2, first, message(2, "The second answer.")),
-        line(3, [first[2], answered("The second answer."), asked("Three?")], message(3, "Ends.")),
+        tap_line(1, first[:1], response(1, "The first answer.")),
+        tap_line(2, first, response(2, "The second answer.")),
+        tap_line(3, [first[2], reply("The second answer."), user("Three?")], response(3, "Ends.")),
     )
 
     [session] = sessions(found)
@@ -257,8 +258,8 @@ def test_messages_that_the_client_left_out_are_told(tmp_path: Path) -> None:
 def test_a_message_that_is_sent_in_another_form_is_no_new_one(tmp_path: Path) -> None:
     found, _ = made_of(
         tmp_path,
-        line(1, [asked("One? (a note)")], message(1, "The first answer.")),
-        line(2, [asked("One?"), answered("The first answer."), asked("Two?")], message(2, "Yes.")),
+        tap_line(1, [user("One? (a note)")], response(1, "The first answer.")),
+        tap_line(2, [user("One?"), reply("The first answer."), user("Two?")], response(2, "Yes.")),
     )
 
     [(_, values)] = sessions(found)
@@ -272,12 +273,12 @@ def test_a_refused_request_is_one_without_usage_and_its_repetition_goes_on(tmp_p
     refusal = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
     found, _ = made_of(
         tmp_path,
-        line(1, [asked("One?")], refusal, status=529),
-        line(2, [asked("One?")], message(2, "The first answer.")),
+        tap_line(1, [user("One?")], refusal, status=529),
+        tap_line(2, [user("One?")], response(2, "The first answer.")),
     )
 
     [(_, values)] = sessions(found)
-    first, second = requests(values)
+    first, second = answers_of(values)
     assert (first.error, first.finish, first.usage) == ("Overloaded", "error", None)
     assert (second.error, second.usage) == (None, Usage(input=200, output=2))
     assert [removed.messages for removed in only(RemovedRead, values)] == [(first.id,)]
@@ -288,50 +289,54 @@ def test_what_was_said_before_the_capture_began_is_no_request(tmp_path: Path) ->
     result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "a.txt"}
     found, _ = made_of(
         tmp_path,
-        line(
+        tap_line(
             1,
             [
-                asked("One?"),
+                user("One?"),
                 {"role": "assistant", "content": [call]},
                 {"role": "user", "content": [result]},
             ],
-            message(1, "There is a file."),
+            response(1, "There is a file."),
         ),
     )
 
     [(_, values)] = sessions(found)
-    assert [said(request) for request in requests(values)] == ["There is a file."]
-    texts = [(one.by_program, said(one)) for one in only(MessageRead, values) if one.role == "user"]
+    assert [line_of(request) for request in answers_of(values)] == ["There is a file."]
+    texts = [
+        (message.by_program, line_of(message))
+        for message in only(MessageRead, values)
+        if message.role == "user"
+    ]
     assert texts == [(False, "One?"), (True, 'Bash {"command": "ls"}'), (True, "a.txt")]
 
 
 def test_an_answer_that_breaks_off_is_kept_as_far_as_it_came(tmp_path: Path) -> None:
     events = [
-        {"type": "message_start", "message": {**message(1, ""), "usage": {"input_tokens": 5}}},
+        {"type": "message_start", "message": {**response(1, ""), "usage": {"input_tokens": 5}}},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
         {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Ab"}},
     ]
-    stream = "".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in events)
-    path = har(
+    stream = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
+    path = write_har(
         tmp_path / "a.har",
-        entry(
+        har_entry(
             "https://api.anthropic.com/v1/messages",
-            {"model": "claude-opus-4-8", "messages": [asked("Hi")]},
+            {"model": "claude-opus-4-8", "messages": [user("Hi")]},
             {"mimeType": "text/event-stream", "text": stream + 'data: {"type": "content_bl'},
         ),
     )
-    found, reports = recorded(IMPORTER, path)
+    found, reports = read_all(IMPORTER, path)
 
     assert reports == []
-    [answer] = requests(found)
+    [answer] = answers_of(found)
     assert answer.parts == (Text("Ab"),)
     assert answer.finish == "aborted"
 
 
 def test_what_the_provider_cleared_is_told(tmp_path: Path) -> None:
     edits = [{"type": "clear_tool_uses", "cleared_tool_uses": 8, "cleared_input_tokens": 50_000}]
-    answer = message(1, "Yes.", context_management={"applied_edits": edits})
-    found, _ = made_of(tmp_path, line(1, [asked("One?")], answer))
+    answer = response(1, "Yes.", context_management={"applied_edits": edits})
+    found, _ = made_of(tmp_path, tap_line(1, [user("One?")], answer))
 
     assert only(GapRead, found) == [
         GapRead(
@@ -343,10 +348,10 @@ def test_what_the_provider_cleared_is_told(tmp_path: Path) -> None:
 
 
 def test_one_exchange_twice_counts_once(tmp_path: Path) -> None:
-    exchange = line(1, [asked("One?")], message(1, "The first answer."))
+    exchange = tap_line(1, [user("One?")], response(1, "The first answer."))
     found, reports = made_of(tmp_path, exchange, exchange)
 
-    assert len(requests(found)) == 1
+    assert len(answers_of(found)) == 1
     assert reports == ["line 2: The capture holds this exchange twice; it counts once."]
 
 
@@ -358,9 +363,9 @@ def test_subagents_with_the_same_prompt_belong_to_their_calls_in_order(tmp_path:
     ]
     found, _ = made_of(
         tmp_path,
-        line(1, [asked("Count them twice.")], message(1, "", content=calls)),
-        line(2, [asked(prompt)], message(2, "There are two files.")),
-        line(3, [asked(prompt)], message(3, "There are three files.")),
+        tap_line(1, [user("Count them twice.")], response(1, "", content=calls)),
+        tap_line(2, [user(prompt)], response(2, "There are two files.")),
+        tap_line(3, [user(prompt)], response(3, "There are three files.")),
     )
 
     begins = [begin for begin, _ in sessions(found)]
@@ -372,20 +377,20 @@ def test_subagents_with_the_same_prompt_belong_to_their_calls_in_order(tmp_path:
 
 
 def test_what_was_asked_and_taken_back_is_a_branch(tmp_path: Path) -> None:
-    begun = [asked("One?"), answered("The first answer.")]
+    begun = [user("One?"), reply("The first answer.")]
     found, _ = made_of(
         tmp_path,
-        line(1, begun[:1], message(1, "The first answer.")),
-        line(2, [*begun, asked("Two?")], message(2, "This was a mistake.")),
-        line(3, [*begun, asked("Three?")], message(3, "The third answer.")),
+        tap_line(1, begun[:1], response(1, "The first answer.")),
+        tap_line(2, [*begun, user("Two?")], response(2, "This was a mistake.")),
+        tap_line(3, [*begun, user("Three?")], response(3, "The third answer.")),
     )
 
     (main, main_values), (branch, branch_values) = sessions(found)
-    assert [said(request) for request in requests(main_values)] == [
+    assert [line_of(request) for request in answers_of(main_values)] == [
         "The first answer.",
         "The third answer.",
     ]
-    assert [said(request) for request in requests(branch_values)] == ["This was a mistake."]
+    assert [line_of(request) for request in answers_of(branch_values)] == ["This was a mistake."]
     assert (branch.branch_of, branch.parent) == (main.id, None)
 
 
@@ -395,7 +400,7 @@ def test_answers_that_are_named_and_not_repeated_are_one_session(tmp_path: Path)
         output = [{"type": "message", "role": "assistant", "content": [said_text]}]
         usage = {"input_tokens": 10 * number, "output_tokens": 1}
         answer = {"id": f"resp_{number}", "status": "completed", "output": output, "usage": usage}
-        return line(
+        return tap_line(
             number,
             [],
             answer,
@@ -411,7 +416,7 @@ def test_answers_that_are_named_and_not_repeated_are_one_session(tmp_path: Path)
 
     [(begin, values)] = sessions(found)
     assert begin.system == "Be exact."
-    assert [said(one) for one in only(MessageRead, values)] == [
+    assert [line_of(message) for message in only(MessageRead, values)] == [
         "One?",
         "Answer 1.",
         "Two?",
@@ -425,10 +430,12 @@ def test_answers_that_are_named_and_not_repeated_are_one_session(tmp_path: Path)
 
 
 def test_a_capture_without_a_request_is_refused_with_a_sentence(tmp_path: Path) -> None:
-    path = har(tmp_path / "a.har", entry("https://example.com/v1/models", {}, {"text": "{}"}))
+    path = write_har(
+        tmp_path / "a.har", har_entry("https://example.com/v1/models", {}, {"text": "{}"})
+    )
 
     with pytest.raises(UserError, match="holds no request to a model's interface that is known"):
-        recorded(IMPORTER, path)
+        read_all(IMPORTER, path)
 
 
 def test_only_captures_are_recognised() -> None:
@@ -449,7 +456,7 @@ def packed(content: bytes, **more: Any) -> Json:
     return {"text": base64.b64encode(content).decode(), "encoding": "base64", **more}
 
 
-ANSWER = json.dumps(message(1, "Packed.")).encode()
+ANSWER = json.dumps(response(1, "Packed.")).encode()
 
 
 @pytest.mark.parametrize(
@@ -479,13 +486,15 @@ ANSWER = json.dumps(message(1, "Packed.")).encode()
 def test_a_body_is_unpacked_within_limits(
     content: Json, problem: str | None, tmp_path: Path
 ) -> None:
-    body = {"model": "claude-opus-4-8", "messages": [asked("Hi")]}
-    path = har(tmp_path / "a.har", entry("https://api.anthropic.com/v1/messages", body, content))
-    found, reports = recorded(IMPORTER, path)
+    body = {"model": "claude-opus-4-8", "messages": [user("Hi")]}
+    path = write_har(
+        tmp_path / "a.har", har_entry("https://api.anthropic.com/v1/messages", body, content)
+    )
+    found, reports = read_all(IMPORTER, path)
 
-    [answer] = requests(found)
+    [answer] = answers_of(found)
     if problem is None:
-        assert (reports, said(answer)) == ([], "Packed.")
+        assert (reports, line_of(answer)) == ([], "Packed.")
     else:
         assert reports == [f"entry 1: The answer cannot be read and was left out: {problem}."]
         assert answer.error == f"The answer in the capture cannot be read: {problem}."
@@ -493,15 +502,17 @@ def test_a_body_is_unpacked_within_limits(
 
 def test_a_request_that_is_no_json_costs_only_itself(tmp_path: Path) -> None:
     address = "https://api.anthropic.com/v1/messages"
-    body = {"model": "claude-opus-4-8", "messages": [asked("Hi")]}
+    body = {"model": "claude-opus-4-8", "messages": [user("Hi")]}
     content = {"text": ANSWER.decode()}
-    path = har(
-        tmp_path / "a.har", entry(address, "nothing", content), entry(address, body, content)
+    path = write_har(
+        tmp_path / "a.har",
+        har_entry(address, "nothing", content),
+        har_entry(address, body, content),
     )
-    found, reports = recorded(IMPORTER, path)
+    found, reports = read_all(IMPORTER, path)
 
     assert reports == ["entry 1: The request cannot be read and was left out: it is no JSON."]
-    assert [said(answer) for answer in requests(found)] == ["Packed."]
+    assert [line_of(answer) for answer in answers_of(found)] == ["Packed."]
 
 
 KEYS = ("SECRETSECRET", "COOKIESECRET", "sk-ant-api", "AIzaSy")
@@ -515,7 +526,7 @@ def test_no_key_of_a_capture_reaches_a_file(name: str, tmp_path: Path) -> None:
     assert any(key in text for key in KEYS)
 
     store = JsonlStore(open_project_folder(tmp_path))
-    bring(CAPTURES / name, store)
+    import_file(CAPTURES / name, store)
 
     written = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     assert len(written) > 5
@@ -525,32 +536,32 @@ def test_no_key_of_a_capture_reaches_a_file(name: str, tmp_path: Path) -> None:
 def test_no_key_in_an_address_or_a_tool_reaches_a_file(tmp_path: Path) -> None:
     key = "k3yThatNobodyMaySee9876543210ABCDEF"
     tool = {"type": "mcp", "server_url": "https://a.example", "authorization": key}
-    body = {"model": "claude-opus-4-8", "messages": [asked("Hi")], "tools": [tool]}
+    body = {"model": "claude-opus-4-8", "messages": [user("Hi")], "tools": [tool]}
     content = {"text": ANSWER.decode()}
-    path = har(
+    path = write_har(
         tmp_path / "a.har",
-        entry(f"https://user:{key}@api.anthropic.com/v1/messages?key={key}", body, content),
-        entry(f"https://api.example.com/bot{key}/send?token={key}", {}, {"text": "{}"}),
+        har_entry(f"https://user:{key}@api.anthropic.com/v1/messages?key={key}", body, content),
+        har_entry(f"https://api.example.com/bot{key}/send?token={key}", {}, {"text": "{}"}),
     )
     project = tmp_path / "project"
     project.mkdir()
     store = JsonlStore(open_project_folder(project))
-    _, report = bring(path, store)
+    _, report = import_file(path, store)
 
     assert [problem.what for problem in report.problems] == [
         "Exchanges that are no requests to a model were left out: 1 POST api.example.com/…/send."
     ]
-    files = [one for one in project.rglob("*") if one.is_file()]
-    assert not [one for one in files if key.encode() in one.read_bytes()]
+    files = [path for path in project.rglob("*") if path.is_file()]
+    assert not [file for file in files if key.encode() in file.read_bytes()]
 
 
 # Through the front door
 
 
 def test_the_sums_of_a_capture_are_those_of_its_answers() -> None:
-    store, report = bring(CAPTURES / "sdk.har")
+    store, report = import_file(CAPTURES / "sdk.har")
 
-    made = [sums(store, session.id) for session in report.sessions]
+    made = [sums_of(store, session.id) for session in report.sessions]
     assert [(one.requests, one.input, one.cached, one.output) for one in made] == [
         (3, 750, 192, 45),
         (1, 400, 64, 15),
@@ -560,8 +571,8 @@ def test_the_sums_of_a_capture_are_those_of_its_answers() -> None:
 
 
 def test_importing_the_same_capture_again_adds_nothing() -> None:
-    store, _ = bring(CAPTURES / "claude_code.har")
-    _, again = bring(CAPTURES / "claude_code.har", store)
+    store, _ = import_file(CAPTURES / "claude_code.har")
+    _, again = import_file(CAPTURES / "claude_code.har", store)
 
     assert {session.outcome for session in again.sessions} == {"same"}
 
@@ -584,7 +595,7 @@ def test_a_request_says_that_it_is_recorded_and_what_was_marked() -> None:
 def test_what_a_client_wrote_into_a_mark_draws_nothing(tmp_path: Path) -> None:
     mark = {"type": "ephemeral", "ttl": "1h\n\x1b[2J"}
     prompt = {"role": "user", "content": [{"type": "text", "text": "Hi", "cache_control": mark}]}
-    path = lines(tmp_path / "a.jsonl", line(1, [prompt], message(1, "The answer.")))
+    path = write_lines(tmp_path / "a.jsonl", tap_line(1, [prompt], response(1, "The answer.")))
 
     with open_recording(path) as recording:
         (marked,) = recording[0].timeline.requests[0].cache_marks

@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.recordings.formats.imported import (
-    bring,
-    info,
-    kinds,
-    messages,
-    origin,
-    parts,
-    said,
-    sums,
+    dialogue,
+    facts_of,
+    import_file,
+    info_of,
+    kinds_of,
+    messages_of,
+    parts_of,
+    sums_of,
 )
 from tests.recordings.formats.sample_files import sample
 
@@ -46,7 +46,7 @@ def answer(
         {"type": "text", "text": block} if isinstance(block, str) else block for block in blocks
     ]
     usage = {"input_tokens": 10, "cache_read_input_tokens": 90, "output_tokens": output}
-    held = {
+    message_fields = {
         "id": message,
         "role": "assistant",
         "model": "claude-sonnet-4-5",
@@ -54,18 +54,18 @@ def answer(
         "usage": usage,
         "stop_reason": "end_turn",
     }
-    return record("assistant", name, parent, message=held, **fields)
+    return record("assistant", name, parent, message=message_fields, **fields)
 
 
 def call(name: str, **given: Any) -> dict[str, Any]:
     return {"type": "tool_use", "id": name, "name": "Read", "input": given}
 
 
-def result(name: str, parent: str, called: str, words: str) -> dict[str, Any]:
-    return user(name, parent, [{"type": "tool_result", "tool_use_id": called, "content": words}])
+def result(name: str, parent: str, call: str, words: str) -> dict[str, Any]:
+    return user(name, parent, [{"type": "tool_result", "tool_use_id": call, "content": words}])
 
 
-def written(path: Path, *records: dict[str, Any]) -> Path:
+def write_file(path: Path, *records: dict[str, Any]) -> Path:
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     return path
 
@@ -73,25 +73,27 @@ def written(path: Path, *records: dict[str, Any]) -> Path:
 def test_a_real_session_and_its_subagent_give_their_own_figures(tmp_path: Path) -> None:
     folder = sample("claude_code", tmp_path)
 
-    store, report = bring(folder / "cc1df109.jsonl")
+    store, report = import_file(folder / "cc1df109.jsonl")
 
     main, agent = report.sessions
     assert report.problems == ()
-    assert (sums(store, main.id).requests, sums(store, main.id).input) == (4, 130_151)
-    assert (sums(store, agent.id).requests, sums(store, agent.id).input) == (3, 66_063)
-    assert info(store, agent.id).parent_id == main.id
-    assert kinds(store, main.id)["tool completed"] == 8
-    assert kinds(store, agent.id)["tool completed"] == 12
-    assert origin(store, main.id)["format_version"] == "2.1.74"
+    assert (sums_of(store, main.id).requests, sums_of(store, main.id).input) == (4, 130_151)
+    assert (sums_of(store, agent.id).requests, sums_of(store, agent.id).input) == (3, 66_063)
+    assert info_of(store, agent.id).parent_id == main.id
+    assert kinds_of(store, main.id)["tool completed"] == 8
+    assert kinds_of(store, agent.id)["tool completed"] == 12
+    assert facts_of(store, main.id)["format_version"] == "2.1.74"
 
 
 def test_a_folder_brings_every_session_once(tmp_path: Path) -> None:
     folder = sample("claude_code", tmp_path)
 
-    store, report = bring(folder)
-    again = bring(folder, store)[1]
+    store, report = import_file(folder)
+    again = import_file(folder, store)[1]
 
-    found = sorted((sums(store, session.id).input, session.outcome) for session in report.sessions)
+    found = sorted(
+        (sums_of(store, session.id).input, session.outcome) for session in report.sessions
+    )
     assert found == [(180, "new"), (66_063, "new"), (130_151, "new")]
     assert {session.outcome for session in again.sessions} == {"same"}
 
@@ -99,7 +101,7 @@ def test_a_folder_brings_every_session_once(tmp_path: Path) -> None:
 def test_a_compaction_hides_what_its_summary_replaced(tmp_path: Path) -> None:
     folder = sample("claude_code", tmp_path)
 
-    store, report = bring(folder / "compaction_session.jsonl")
+    store, report = import_file(folder / "compaction_session.jsonl")
 
     state = store.load(report.sessions[0].id)
     shown = View.of(state.messages(), state.decisions, store.get_blob).folded_messages()
@@ -113,7 +115,7 @@ def test_a_compaction_hides_what_its_summary_replaced(tmp_path: Path) -> None:
 
 
 def test_the_records_of_one_answer_are_one_request_with_the_last_usage(tmp_path: Path) -> None:
-    path = written(
+    path = write_file(
         tmp_path / "joined.jsonl",
         user("u", None, "Read both"),
         answer("a1", "u", "msg_1", "I read.", output=1),
@@ -124,17 +126,19 @@ def test_the_records_of_one_answer_are_one_request_with_the_last_usage(tmp_path:
         answer("a4", "r2", "msg_2", "Both are read."),
     )
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     [session] = report.sessions
-    assert said(store, session.id) == ["> Read both", "< I read.", "< Both are read."]
-    assert (sums(store, session.id).requests, sums(store, session.id).output) == (2, 14)
-    outputs = [part.state.output for part in parts(store, session.id) if isinstance(part, ToolPart)]  # type: ignore[union-attr]
+    assert dialogue(store, session.id) == ["> Read both", "< I read.", "< Both are read."]
+    assert (sums_of(store, session.id).requests, sums_of(store, session.id).output) == (2, 14)
+    outputs = [
+        part.state.output for part in parts_of(store, session.id) if isinstance(part, ToolPart)
+    ]  # type: ignore[union-attr]
     assert outputs == ["first", "second"]
 
 
 def test_where_the_user_went_back_the_newest_way_is_the_session(tmp_path: Path) -> None:
-    path = written(
+    path = write_file(
         tmp_path / "back.jsonl",
         user("u1", None, "Begin"),
         answer("a1", "u1", "msg_1", "Begun"),
@@ -144,18 +148,18 @@ def test_where_the_user_went_back_the_newest_way_is_the_session(tmp_path: Path) 
         answer("a3", "u3", "msg_3", "Gone another way"),
     )
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     main, branch = report.sessions
-    assert said(store, main.id) == ["> Begin", "< Begun", "> Another way", "< Gone another way"]
-    assert said(store, branch.id) == ["> Begin", "< Begun", "> One way", "< Gone one way"]
-    assert origin(store, branch.id)["branch_of"] == main.id
-    assert origin(store, branch.id)["branch_at"] == messages(store, branch.id)[1].id
+    assert dialogue(store, main.id) == ["> Begin", "< Begun", "> Another way", "< Gone another way"]
+    assert dialogue(store, branch.id) == ["> Begin", "< Begun", "> One way", "< Gone one way"]
+    assert facts_of(store, branch.id)["branch_of"] == main.id
+    assert facts_of(store, branch.id)["branch_at"] == messages_of(store, branch.id)[1].id
 
 
 def test_a_sidechain_in_the_same_file_is_a_child_of_its_call(tmp_path: Path) -> None:
     aside = {"isSidechain": True}
-    path = written(
+    path = write_file(
         tmp_path / "aside.jsonl",
         user("u1", None, "Look around"),
         answer("a1", "u1", "msg_1", call("c1", prompt="Find the tests")),
@@ -165,18 +169,18 @@ def test_a_sidechain_in_the_same_file_is_a_child_of_its_call(tmp_path: Path) -> 
         answer("a2", "r1", "msg_2", "Found."),
     )
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     main, child = report.sessions
-    assert said(store, main.id) == ["> Look around", "<", "< Found."]
-    assert said(store, child.id) == ["> Find the tests", "< They are in tests/"]
-    assert info(store, child.id).parent_id == main.id
-    assert origin(store, child.id)["parent_call"] == "c1"
+    assert dialogue(store, main.id) == ["> Look around", "<", "< Found."]
+    assert dialogue(store, child.id) == ["> Find the tests", "< They are in tests/"]
+    assert info_of(store, child.id).parent_id == main.id
+    assert facts_of(store, child.id)["parent_call"] == "c1"
 
 
 def test_what_was_cleared_while_it_ran_is_a_decision(tmp_path: Path) -> None:
     cleared = {"trigger": "auto", "compactedToolIds": ["c1", "unknown"]}
-    path = written(
+    path = write_file(
         tmp_path / "cleared.jsonl",
         user("u1", None, "Read"),
         answer("a1", "u1", "msg_1", call("c1")),
@@ -185,7 +189,7 @@ def test_what_was_cleared_while_it_ran_is_a_decision(tmp_path: Path) -> None:
         answer("a2", "x", "msg_2", "Done"),
     )
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     [decision] = store.load(report.sessions[0].id).decisions
     assert (decision.action, decision.numbers) == (
@@ -198,7 +202,7 @@ def test_what_was_cleared_while_it_ran_is_a_decision(tmp_path: Path) -> None:
 def test_what_the_program_wrote_is_not_the_users(tmp_path: Path) -> None:
     failed = answer("a1", "u3", "msg_1", "API Error: 529", isApiErrorMessage=True)
     failed["message"] |= {"model": "<synthetic>"}
-    path = written(
+    path = write_file(
         tmp_path / "program.jsonl",
         {"type": "summary", "summary": "Another session", "leafUuid": "none"},
         user("u1", None, "A note", isMeta=True),
@@ -208,16 +212,16 @@ def test_what_the_program_wrote_is_not_the_users(tmp_path: Path) -> None:
         {"type": "ai-title", "aiTitle": "Review of the diff", "sessionId": "session"},
     )
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     [session] = report.sessions
-    told = messages(store, session.id)
-    assert [message.info.by_engine for message in told[:3]] == [True, True, False]  # type: ignore[union-attr]
-    error = told[3].info
+    messages = messages_of(store, session.id)
+    assert [message.info.by_engine for message in messages[:3]] == [True, True, False]  # type: ignore[union-attr]
+    error = messages[3].info
     assert isinstance(error, AssistantMessage)
     assert error.error is not None
     assert error.error.message == "API Error: 529"
-    assert sums(store, session.id).requests == 0
+    assert sums_of(store, session.id).requests == 0
     assert session.title == "Review of the diff"
 
 
@@ -235,16 +239,16 @@ def test_what_the_provider_ran_itself_is_a_call_of_its_own_with_its_result(tmp_p
         "encrypted_content": "EqgfCio",
     }
     returned = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [found]}
-    path = written(
+    path = write_file(
         tmp_path / "session.jsonl",
         user("u1", None, "How many?"),
         answer("a1", "u1", "m1", "I search.", used),
         answer("a2", "a1", "m1", returned, "Three."),
     )
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
-    found_parts = parts(store, report.sessions[0].id)
+    found_parts = parts_of(store, report.sessions[0].id)
     (part,) = [found for found in found_parts if isinstance(found, ToolPart)]
     assert (part.metadata or {})["provider_executed"] is True
     assert part.state.status == "completed"
@@ -260,7 +264,7 @@ SUBAGENT = (
 def launching_session(path: Path) -> Path:
     """Write a session whose call starts a run of the tool Workflow, and return its path."""
     launched = result("r1", "a1", "c1", "Workflow launched")
-    return written(
+    return write_file(
         path,
         user("u1", None, "Look around"),
         answer("a1", "u1", "msg_1", {**call("c1"), "name": "Workflow"}),
@@ -273,31 +277,31 @@ def test_the_subagents_of_a_workflow_are_children_of_its_call(tmp_path: Path) ->
     path = launching_session(tmp_path / "session.jsonl")
     run = tmp_path / "session" / "subagents" / "workflows" / "wf_1"
     run.mkdir(parents=True)
-    written(run / "agent-abc.jsonl", *SUBAGENT)
-    written(run / "journal.jsonl", {"type": "started", "agentId": "abc"})
+    write_file(run / "agent-abc.jsonl", *SUBAGENT)
+    write_file(run / "journal.jsonl", {"type": "started", "agentId": "abc"})
 
-    store, report = bring(path)
-    folder_report = bring(tmp_path)[1]
+    store, report = import_file(path)
+    folder_report = import_file(tmp_path)[1]
 
     main, child = report.sessions
-    assert said(store, child.id) == ["> Find the tests", "< They are in tests/"]
-    assert info(store, child.id).parent_id == main.id
-    assert origin(store, child.id)["parent_call"] == "c1"
+    assert dialogue(store, child.id) == ["> Find the tests", "< They are in tests/"]
+    assert info_of(store, child.id).parent_id == main.id
+    assert facts_of(store, child.id)["parent_call"] == "c1"
     assert [session.id for session in folder_report.sessions] == [main.id, child.id]
 
 
 def test_a_subagents_file_beside_its_session_belongs_to_it(tmp_path: Path) -> None:
     path = launching_session(tmp_path / "session.jsonl")
-    written(tmp_path / "agent-abc.jsonl", *SUBAGENT)
+    write_file(tmp_path / "agent-abc.jsonl", *SUBAGENT)
     stray = [{**record, "sessionId": "another"} for record in SUBAGENT]
-    written(tmp_path / "agent-def.jsonl", *stray)
+    write_file(tmp_path / "agent-def.jsonl", *stray)
 
-    store, report = bring(path)
-    folder_report = bring(tmp_path)[1]
+    store, report = import_file(path)
+    folder_report = import_file(tmp_path)[1]
 
     main, child = report.sessions
-    assert info(store, child.id).parent_id == main.id
-    assert said(store, child.id) == ["> Find the tests", "< They are in tests/"]
+    assert info_of(store, child.id).parent_id == main.id
+    assert dialogue(store, child.id) == ["> Find the tests", "< They are in tests/"]
     imported = [session.id for session in folder_report.sessions]
     assert len(imported) == len(set(imported)) == 3
     assert {main.id, child.id} < set(imported)
@@ -314,7 +318,7 @@ def test_a_long_queue_operation_before_a_session_hides_nothing(tmp_path: Path) -
     path = launching_session(tmp_path / "session.jsonl")
     path.write_text(json.dumps(queued) + "\n" + path.read_text())
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     [session] = report.sessions
-    assert said(store, session.id) == ["> Look around", "<", "< It runs."]
+    assert dialogue(store, session.id) == ["> Look around", "<", "< It runs."]

@@ -4,9 +4,9 @@ import json
 import shutil
 from pathlib import Path
 
-from tests.recordings.formats.imported import bring, info
-from tests.recordings.formats.reading import SAMPLES, input_tokens, only, recorded, requests, said
-from tests.recordings.formats.sample_files import sample
+from tests.recordings.formats.imported import import_file, info_of
+from tests.recordings.formats.reading import answers_of, input_tokens, line_of, only, read_all
+from tests.recordings.formats.sample_files import SAMPLES, sample
 
 from palimpsest.recordings.formats.cline import ClineImporter
 from palimpsest.recordings.reading.recorded import (
@@ -26,24 +26,24 @@ MESSAGES = FOLDER / f"{NAME}.messages.json"
 
 
 def test_the_input_counts_cached_tokens() -> None:
-    found, reports = recorded(ClineImporter(), MESSAGES)
+    found, reports = read_all(ClineImporter(), MESSAGES)
 
     assert reports == []
     assert [(begin.id, begin.system) for begin in only(SessionBegin, found)] == [
         (NAME, "You are Cline.")
     ]
     assert input_tokens(found) == [2_000, 4_000, 6_000, 900]
-    assert requests(found)[1].usage == Usage(
+    assert answers_of(found)[1].usage == Usage(
         input=2_100, output=60, cache_read=1_500, cache_write=400
     )
-    assert [request.cost for request in requests(found)] == [0.004, 0.008, 0.01, 0.0034]
-    assert {request.model for request in requests(found)} == {"anthropic/claude-sonnet-4-5"}
+    assert [request.cost for request in answers_of(found)] == [0.004, 0.008, 0.01, 0.0034]
+    assert {request.model for request in answers_of(found)} == {"anthropic/claude-sonnet-4-5"}
 
 
 def test_messages_and_results_come_in_order() -> None:
-    found, _ = recorded(ClineImporter(), MESSAGES)
+    found, _ = read_all(ClineImporter(), MESSAGES)
 
-    assert [said(message) for message in only(MessageRead, found)] == [
+    assert [line_of(message) for message in only(MessageRead, found)] == [
         "Which of the two files is longer?",
         "I read file 1. read_files()",
         "I read file 2. read_files()",
@@ -59,7 +59,7 @@ def test_messages_and_results_come_in_order() -> None:
 
 
 def test_the_state_of_a_compaction_tells_what_it_replaced() -> None:
-    found, reports = recorded(ClineImporter(), FOLDER)
+    found, reports = read_all(ClineImporter(), FOLDER)
     (compacted,) = only(CompactionRead, found)
 
     assert reports == []
@@ -68,7 +68,7 @@ def test_the_state_of_a_compaction_tells_what_it_replaced() -> None:
     assert compacted.summary.startswith("Which of the two files is longer?")
     assert "Earlier context was compacted" in compacted.summary
     assert not compacted.is_automatic
-    assert found.index(compacted) == found.index(requests(found)[3]) - 1
+    assert found.index(compacted) == found.index(answers_of(found)[3]) - 1
 
 
 def test_a_result_that_the_state_shows_shorter_is_a_reduction(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_a_result_that_the_state_shows_shorter_is_a_reduction(tmp_path: Path) ->
         json.dumps({"version": 1, "source_message_count": 7, "messages": shorter, "updated_at": ""})
     )
 
-    found, _ = recorded(ClineImporter(), folder)
+    found, _ = read_all(ClineImporter(), folder)
 
     assert [(reduced.call, reduced.shown_text) for reduced in only(ReducedRead, found)] == [
         ("toolu_1", "line of 1 ...")
@@ -95,7 +95,7 @@ def test_a_summary_among_the_messages_stands_for_what_was_not_recorded(tmp_path:
     path = tmp_path / f"{NAME}.messages.json"
     path.write_text(json.dumps({**whole, "messages": state["messages"]}, indent=2))
 
-    found, _ = recorded(ClineImporter(), path)
+    found, _ = read_all(ClineImporter(), path)
 
     assert [compaction.replaced_messages for compaction in only(CompactionRead, found)] == [()]
     assert [gap.sentence for gap in only(GapRead, found)] == [
@@ -107,9 +107,9 @@ def test_a_state_that_cannot_be_read_costs_only_itself(tmp_path: Path) -> None:
     folder = shutil.copytree(FOLDER, tmp_path / "one")
     (folder / f"{NAME}.compaction.json").write_text("[" * 200)
 
-    found, reports = recorded(ClineImporter(), folder)
+    found, reports = read_all(ClineImporter(), folder)
 
-    assert len(requests(found)) == 4
+    assert len(answers_of(found)) == 4
     assert reports == [
         f"{NAME}.compaction.json: The state of the compaction cannot be read and was left out."
     ]
@@ -118,7 +118,7 @@ def test_a_state_that_cannot_be_read_costs_only_itself(tmp_path: Path) -> None:
 def test_a_subagent_names_the_session_that_began_it(tmp_path: Path) -> None:
     folder = sample("cline_subagent", tmp_path)
 
-    store, report = bring(folder)
+    store, report = import_file(folder)
 
     first, child = report.sessions
     assert report.problems == ()
@@ -126,7 +126,7 @@ def test_a_subagent_names_the_session_that_began_it(tmp_path: Path) -> None:
         "1793523600000_fghij_cli",
         "1793523600000_fghij_cli__agent_counter",
     )
-    assert info(store, child.id).parent_id == first.id
+    assert info_of(store, child.id).parent_id == first.id
     with open_recording(folder) as recording:
         rows = recording[0].requests_with_subagents.records()
     assert [(row["request"], row["own_request"], row["input"]) for row in rows] == [
@@ -141,6 +141,6 @@ def test_a_lead_that_names_a_parent_has_none(tmp_path: Path) -> None:
     path = folder / "agent_counter.messages.json"
     path.write_text(path.read_text().replace('"agent": "subagent"', '"agent": "lead"'))
 
-    store, report = bring(folder)
+    store, report = import_file(folder)
 
-    assert [info(store, session.id).parent_id for session in report.sessions] == [None, None]
+    assert [info_of(store, session.id).parent_id for session in report.sessions] == [None, None]

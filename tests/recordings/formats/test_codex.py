@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 from tests.recordings.formats.imported import (
-    Sums,
-    bring,
-    kinds,
-    messages,
-    origin,
-    parts,
-    said,
-    sums,
+    UsageSums,
+    dialogue,
+    facts_of,
+    import_file,
+    kinds_of,
+    messages_of,
+    parts_of,
+    sums_of,
 )
 from tests.recordings.formats.sample_files import sample
-from tests.recordings.money_recordings import written as money_recordings
+from tests.recordings.money_recordings import write_recordings
 
 from palimpsest.context.visible_messages import View
 from palimpsest.recordings.formats.codex import CodexImporter
@@ -46,7 +46,7 @@ def usage(total: int, last: int = 10) -> dict[str, Any]:
     return line("event_msg", type="token_count", info=said_of)
 
 
-def written(path: Path, *lines: dict[str, Any]) -> Path:
+def write_file(path: Path, *lines: dict[str, Any]) -> Path:
     meta = line("session_meta", id="one", cwd="/home/ada", cli_version="0.115.0")
     context = line("turn_context", model="gpt-5.4", effort="high")
     path.write_text("".join(json.dumps(record) + "\n" for record in (meta, context, *lines)))
@@ -54,11 +54,11 @@ def written(path: Path, *lines: dict[str, Any]) -> Path:
 
 
 def test_a_real_rollout_gives_its_own_figures(tmp_path: Path) -> None:
-    store, report = bring(sample("codex_rollout.jsonl", tmp_path))
+    store, report = import_file(sample("codex_rollout.jsonl", tmp_path))
 
     [session] = report.sessions
     assert report.problems == ()
-    assert sums(store, session.id) == Sums(
+    assert sums_of(store, session.id) == UsageSums(
         requests=6,
         input=160_333,
         cached=90_368,
@@ -68,20 +68,20 @@ def test_a_real_rollout_gives_its_own_figures(tmp_path: Path) -> None:
         peak=42_519,
         cost=None,
     )
-    assert kinds(store, session.id)["user"] == 4
-    assert origin(store, session.id)["window"] == 258_400
-    system = store.get_blob(origin(store, session.id)["system"]["sha256"])
+    assert kinds_of(store, session.id)["user"] == 4
+    assert facts_of(store, session.id)["window"] == 258_400
+    system = store.get_blob(facts_of(store, session.id)["system"]["sha256"])
     assert system.startswith(b"You are Codex")
     answers = [
         message.info
-        for message in messages(store, session.id)
+        for message in messages_of(store, session.id)
         if isinstance(message.info, AssistantMessage)
     ]
     assert {answer.model.id for answer in answers} == {"openai/gpt-5.4"}
 
 
 def test_the_items_of_one_answer_are_one_request(tmp_path: Path) -> None:
-    path = written(
+    path = write_file(
         tmp_path / "rollout.jsonl",
         message("developer", "Be careful"),
         message("user", "<environment_context>x</environment_context>"),
@@ -98,14 +98,14 @@ def test_the_items_of_one_answer_are_one_request(tmp_path: Path) -> None:
         usage(20),
     )  # fmt: skip
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     [session] = report.sessions
-    assert said(store, session.id)[2:] == ["> List", "< I list.", "< One file."]
-    assert (sums(store, session.id).requests, sums(store, session.id).input) == (2, 20)
-    by_program = [message.info.by_engine for message in messages(store, session.id)[:3]]  # type: ignore[union-attr]
+    assert dialogue(store, session.id)[2:] == ["> List", "< I list.", "< One file."]
+    assert (sums_of(store, session.id).requests, sums_of(store, session.id).input) == (2, 20)
+    by_program = [message.info.by_engine for message in messages_of(store, session.id)[:3]]  # type: ignore[union-attr]
     assert by_program == [True, True, False]
-    [tool] = [part for part in parts(store, session.id) if isinstance(part, ToolPart)]
+    [tool] = [part for part in parts_of(store, session.id) if isinstance(part, ToolPart)]
     assert isinstance(tool.state, ToolCompleted)
     assert (tool.tool, tool.state.input, tool.state.output) == ("shell", {"cmd": "ls"}, "a.py")
 
@@ -113,7 +113,7 @@ def test_the_items_of_one_answer_are_one_request(tmp_path: Path) -> None:
 def test_a_compaction_keeps_what_its_new_history_holds(tmp_path: Path) -> None:
     kept = message("user", "Second")["payload"]
     summary = message("user", "Summary: it went well")["payload"]
-    path = written(
+    path = write_file(
         tmp_path / "compacted.jsonl",
         message("user", "First"),
         message("assistant", "Answer one"),
@@ -125,7 +125,7 @@ def test_a_compaction_keeps_what_its_new_history_holds(tmp_path: Path) -> None:
         message("user", "Third"),
     )
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     state = store.load(report.sessions[0].id)
     shown = View.of(state.messages(), state.decisions, store.get_blob).folded_messages()
@@ -141,7 +141,7 @@ def test_a_compaction_keeps_what_its_new_history_holds(tmp_path: Path) -> None:
 
 
 def test_a_rollback_takes_turns_back_and_a_stop_is_said(tmp_path: Path) -> None:
-    path = written(
+    path = write_file(
         tmp_path / "back.jsonl",
         message("user", "First"),
         message("assistant", "One"),
@@ -156,11 +156,11 @@ def test_a_rollback_takes_turns_back_and_a_stop_is_said(tmp_path: Path) -> None:
         line("event_msg", type="turn_aborted", reason="interrupted"),
     )
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     [session] = report.sessions
-    assert said(store, session.id) == ["> First", "< One", "> Third", "< Half"]
-    last = messages(store, session.id)[-1].info
+    assert dialogue(store, session.id) == ["> First", "< One", "> Third", "< Half"]
+    last = messages_of(store, session.id)[-1].info
     assert isinstance(last, AssistantMessage)
     assert last.error == AbortedError()
     state = store.load(session.id)
@@ -172,7 +172,7 @@ def test_a_rollback_takes_turns_back_and_a_stop_is_said(tmp_path: Path) -> None:
 def test_tokens_written_to_the_cache_and_the_tier_are_read(
     name: str, tier: str | None, tmp_path: Path
 ) -> None:
-    recorded = list(CodexImporter().read(money_recordings(tmp_path)[name], lambda *_: None))
+    recorded = list(CodexImporter().read(write_recordings(tmp_path)[name], lambda *_: None))
 
     (usage,) = (
         message.usage for message in recorded if isinstance(message, MessageRead) and message.usage
@@ -195,7 +195,7 @@ SEARCHED = {
 
 
 def test_a_search_that_the_provider_ran_is_a_call_of_its_answer(tmp_path: Path) -> None:
-    path = written(
+    path = write_file(
         tmp_path / "rollout-1.jsonl",
         message("user", "How many?"),
         line("response_item", type="reasoning", summary=[], encrypted_content="x"),
@@ -206,17 +206,17 @@ def test_a_search_that_the_provider_ran_is_a_call_of_its_answer(tmp_path: Path) 
         usage(10),
     )
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     [session] = report.sessions
     assert report.problems == ()
-    calls = [part for part in parts(store, session.id) if isinstance(part, ToolPart)]
+    calls = [part for part in parts_of(store, session.id) if isinstance(part, ToolPart)]
     assert [(part.tool, part.state.input["query"]) for part in calls] == [
         ("web_search", "penguins")
     ] * 3
     assert all(is_provider_call(part) for part in calls)
     assert all(isinstance(part.state, ToolCompleted) for part in calls)
-    assert sums(store, session.id).requests == 1
+    assert sums_of(store, session.id).requests == 1
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_a_search_that_the_provider_ran_is_a_call_of_its_answer(tmp_path: Path) 
 def test_whatever_the_provider_ran_is_a_call_with_what_is_known_of_it(
     item: dict[str, Any], tool: str, output: str, tmp_path: Path
 ) -> None:
-    path = written(
+    path = write_file(
         tmp_path / "rollout-1.jsonl",
         message("user", "Go."),
         line("response_item", **item, id="x_1"),
@@ -262,18 +262,20 @@ def test_whatever_the_provider_ran_is_a_call_with_what_is_known_of_it(
         message("assistant", "So."),
     )
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     [session] = report.sessions
     assert report.problems == ()
-    ran, ours = [part for part in parts(store, session.id) if isinstance(part, ToolPart)]
+    ran, ours = [part for part in parts_of(store, session.id) if isinstance(part, ToolPart)]
     assert (ran.tool, is_provider_call(ran), is_provider_call(ours)) == (tool, True, False)
     state = ran.state
-    told = state.output if isinstance(state, ToolCompleted) else getattr(state, "error", None)
-    assert told == output
+    shown_output = (
+        state.output if isinstance(state, ToolCompleted) else getattr(state, "error", None)
+    )
+    assert shown_output == output
     answers = [
         shown_message
-        for shown_message in messages(store, session.id)
+        for shown_message in messages_of(store, session.id)
         if isinstance(shown_message.info, AssistantMessage)
     ]
     assert len(answers) == 2

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.formats.imported import bring
-from tests.recordings.formats.reading import SAMPLES, input_tokens, only, recorded, requests, said
+from tests.recordings.formats.imported import import_file
+from tests.recordings.formats.reading import answers_of, input_tokens, line_of, only, read_all
+from tests.recordings.formats.sample_files import SAMPLES
 
 from palimpsest.recordings.formats.codex import CodexImporter
 from palimpsest.recordings.reading.recorded import (
@@ -29,12 +30,12 @@ OLD = {"workdir": "/w", "model": "gpt-5", "provider": "openai"}
 
 
 def read(path: Path) -> list[Recorded]:
-    found, reports = recorded(CodexImporter(), path)
+    found, reports = read_all(CodexImporter(), path)
     assert reports == []
     return found
 
 
-def written(path: Path, *lines: Any) -> Path:
+def write_file(path: Path, *lines: Any) -> Path:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path
 
@@ -44,13 +45,13 @@ def item(event: str = "item.completed", /, **fields: Any) -> Any:
 
 
 def calls(found: list[Recorded]) -> list[Call]:
-    return [part for answer in requests(found) for part in answer.parts if isinstance(part, Call)]
+    return [part for answer in answers_of(found) for part in answer.parts if isinstance(part, Call)]
 
 
 def test_items_up_to_a_result_are_one_answer() -> None:
     found = read(EVENTS)
 
-    assert [said(answer) for answer in requests(found)] == [
+    assert [line_of(answer) for answer in answers_of(found)] == [
         "I read both. shell()",
         "shell()",
         "apply_patch()",
@@ -69,8 +70,12 @@ def test_no_request_gets_tokens_and_the_turn_s_are_a_total() -> None:
         TotalsRead(RecordedTotals(input=10_000, cached=1_000, output=80))
     ]
     gaps = " ".join(gap.sentence for gap in only(GapRead, found))
-    for told in ("The requests are not recorded", "The prompts, the model", "of the whole thread"):
-        assert told in gaps
+    for sentence in (
+        "The requests are not recorded",
+        "The prompts, the model",
+        "of the whole thread",
+    ):
+        assert sentence in gaps
 
 
 def test_the_tokens_of_a_resumed_thread_are_not_added_to_those_before(tmp_path: Path) -> None:
@@ -81,7 +86,7 @@ def test_the_tokens_of_a_resumed_thread_are_not_added_to_those_before(tmp_path: 
 
     # Four requests with 10,000 tokens, then one with 5,000, which the program prints as 15,000.
     assert len(only(SessionBegin, found)) == 1
-    assert said(requests(found)[-1]) == "You are welcome."
+    assert line_of(answers_of(found)[-1]) == "You are welcome."
     assert len({message.id for message in only(MessageRead, found)}) == 5
     with open_recording(path) as recording:
         totals = recording[0].timeline.recorded_totals
@@ -92,10 +97,10 @@ def test_two_threads_in_one_file_are_two_sessions(tmp_path: Path) -> None:
     other = THREAD | {"thread_id": "u"}
     text = item(type="agent_message", text="Yes.")
 
-    found = read(written(tmp_path / "a.jsonl", THREAD, text, other, text))
+    found = read(write_file(tmp_path / "a.jsonl", THREAD, text, other, text))
 
     assert [begin.id for begin in only(SessionBegin, found)] == ["t", "u"]
-    assert [message.id for message in requests(found)] == ["m1", "m1"]
+    assert [message.id for message in answers_of(found)] == ["m1", "m1"]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +136,7 @@ def test_two_threads_in_one_file_are_two_sessions(tmp_path: Path) -> None:
 def test_calls_of_other_kinds_have_their_tool_and_their_output(
     fields: Any, tool: str, output: str, tmp_path: Path
 ) -> None:
-    found = read(written(tmp_path / "a.jsonl", THREAD, item(**fields)))
+    found = read(write_file(tmp_path / "a.jsonl", THREAD, item(**fields)))
 
     assert [call.tool for call in calls(found)] == [tool]
     assert [result.output for result in only(ResultRead, found)] == [output]
@@ -147,7 +152,7 @@ def test_an_output_that_is_not_printed_is_a_gap() -> None:
 
 def test_each_change_of_a_plan_is_a_call_and_its_end_is_none(tmp_path: Path) -> None:
     plan = {"type": "todo_list", "items": [{"text": "Read", "completed": False}]}
-    path = written(
+    path = write_file(
         tmp_path / "a.jsonl",
         THREAD,
         item("item.started", **plan),
@@ -162,7 +167,7 @@ def test_each_change_of_a_plan_is_a_call_and_its_end_is_none(tmp_path: Path) -> 
 def test_the_first_versions_with_items_are_read(name: str, total: int | None) -> None:
     found = read(PRINTED / name)
 
-    assert [said(answer) for answer in requests(found)] == [
+    assert [line_of(answer) for answer in answers_of(found)] == [
         "I read both. shell()",
         "shell()",
         "update_plan()",
@@ -174,7 +179,7 @@ def test_the_first_versions_with_items_are_read(name: str, total: int | None) ->
 
 
 def test_a_failed_turn_has_its_error() -> None:
-    (answer,) = requests(read(PRINTED / "codex_failed.jsonl"))
+    (answer,) = answers_of(read(PRINTED / "codex_failed.jsonl"))
 
     assert answer.finish == "error"
     assert answer.error is not None
@@ -182,9 +187,9 @@ def test_a_failed_turn_has_its_error() -> None:
 
 
 def test_an_item_of_an_unknown_kind_is_named(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.jsonl", THREAD, item(type="new_kind"))
+    path = write_file(tmp_path / "a.jsonl", THREAD, item(type="new_kind"))
 
-    _, reports = recorded(CodexImporter(), path)
+    _, reports = read_all(CodexImporter(), path)
 
     assert reports == [
         "line 2: It is of the kind 'new_kind', which is not known, and was left out."
@@ -196,7 +201,7 @@ def test_older_versions_print_the_tokens_of_each_request(name: str) -> None:
     found = read(PRINTED / name)
     begin = only(SessionBegin, found)[0]
 
-    assert [said(message) for message in only(MessageRead, found)] == [
+    assert [line_of(message) for message in only(MessageRead, found)] == [
         "What is in a.txt, and how long is b.txt?",
         "I read both. shell() shell()",
         "update_plan()",
@@ -204,7 +209,7 @@ def test_older_versions_print_the_tokens_of_each_request(name: str) -> None:
         "It says alpha; b.txt was written.",
     ]
     assert input_tokens(found) == [1_000, 2_000, 3_000, 4_000]
-    assert requests(found)[1].usage == Usage(input=1_800, output=15, reasoning=5, cache_read=200)
+    assert answers_of(found)[1].usage == Usage(input=1_800, output=15, reasoning=5, cache_read=200)
     assert [result.output for result in only(ResultRead, found)][:2] == [
         "alpha\n",
         "cat: missing.txt: No such file or directory\n",
@@ -244,7 +249,7 @@ def test_calls_of_servers_in_older_versions(
     result: Any, output: str, *, is_error: bool, tmp_path: Path
 ) -> None:
     called = {"call_id": "c", "invocation": {"server": "s", "tool": "find", "arguments": {}}}
-    path = written(
+    path = write_file(
         tmp_path / "a.jsonl",
         OLD,
         {"id": "0", "msg": {"type": "mcp_tool_call_begin", **called}},
@@ -261,7 +266,7 @@ def test_calls_of_servers_in_older_versions(
 def test_what_an_older_version_printed_of_an_error_ends_the_answer(tmp_path: Path) -> None:
     failure = {"id": "0", "msg": {"type": "error", "message": "It fails."}}
 
-    (answer,) = requests(read(written(tmp_path / "a.jsonl", OLD, failure)))
+    (answer,) = answers_of(read(write_file(tmp_path / "a.jsonl", OLD, failure)))
 
     assert (answer.finish, answer.error) == ("error", "It fails.")
 
@@ -274,10 +279,10 @@ def test_a_cut_stream_grows(name: str, tmp_path: Path) -> None:
     more = (PRINTED / "codex_resumed.jsonl").read_text() if name == "codex.jsonl" else ""
     path = tmp_path / "one.jsonl"
     path.write_text("".join(lines[: end + 1]))
-    store, before = bring(path)
+    store, before = import_file(path)
 
     path.write_text("".join(lines) + more)
-    _, after = bring(path, store)
+    _, after = import_file(path, store)
 
     assert [session.outcome for session in before.sessions] == ["new"]
     assert [session.outcome for session in after.sessions] == ["updated"]

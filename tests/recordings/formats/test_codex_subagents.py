@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.formats.imported import bring, info, messages, said, sums
+from tests.recordings.formats.imported import dialogue, import_file, info_of, messages_of, sums_of
 from tests.recordings.formats.sample_files import sample
 from tests.recordings.formats.test_codex import line, message, usage
 
@@ -115,11 +115,11 @@ def test_the_inspector_tells_them_and_their_requests_in_the_order_of_time(
 ) -> None:
     with open_recording(rollouts(version, tmp_path)[0]) as recording:
         first = recording[0]
-        told = timeline_view(first).subagents
-        assert [run.session for run in told] == [
+        subagents = timeline_view(first).subagents
+        assert [run.session for run in subagents] == [
             session.timeline.session for session in recording[1:]
         ]
-        assert [(run.request, run.requests) for run in told] == [(0, 2), (0, 1)]
+        assert [(run.request, run.requests) for run in subagents] == [(0, 2), (0, 1)]
         rows = first.requests_with_subagents.records()
         assert len(rows) == 5 + 2 + 1
         groups = itertools.groupby(rows, key=lambda row: row["request"])
@@ -129,31 +129,33 @@ def test_the_inspector_tells_them_and_their_requests_in_the_order_of_time(
 
 
 def test_what_a_forked_one_was_shown_is_no_request_of_its_own(tmp_path: Path) -> None:
-    store, report = bring(rollouts("v2", tmp_path)[0])
+    store, report = import_file(rollouts("v2", tmp_path)[0])
 
     forked = report.sessions[2].id
-    assert (sums(store, forked).requests, sums(store, forked).input) == (1, 3_000)
-    told = said(store, forked)
-    assert told[-1] == "< a.py, then b.py."
-    assert [text[0] for text in told].count("<") == 1
-    assert any(text == "> Look at the tests and the modules." for text in told)
-    assert any(text.startswith('> spawn_agent {"message": "Count the tests"') for text in told)
-    by_program = [getattr(message.info, "by_engine", None) for message in messages(store, forked)]
-    assert by_program == [True] * (len(told) - 1) + [None]
+    assert (sums_of(store, forked).requests, sums_of(store, forked).input) == (1, 3_000)
+    texts = dialogue(store, forked)
+    assert texts[-1] == "< a.py, then b.py."
+    assert [text[0] for text in texts].count("<") == 1
+    assert any(text == "> Look at the tests and the modules." for text in texts)
+    assert any(text.startswith('> spawn_agent {"message": "Count the tests"') for text in texts)
+    by_program = [
+        getattr(message.info, "by_engine", None) for message in messages_of(store, forked)
+    ]
+    assert by_program == [True] * (len(texts) - 1) + [None]
 
 
 def test_a_folder_brings_each_of_them_once(tmp_path: Path) -> None:
     for version in ("v1", "v2"):
         sample(f"codex_subagents/{version}", tmp_path)
 
-    store, report = bring(tmp_path)
+    store, report = import_file(tmp_path)
 
     assert report.problems == ()
     assert [session.outcome for session in report.sessions] == ["new"] * 6
     assert len(store.list()) == 6
-    _, again = bring(tmp_path, store)
+    _, again = import_file(tmp_path, store)
     assert {session.outcome for session in again.sessions} == {"same"}
-    parents = {info(store, session.id).parent_id for session in report.sessions}
+    parents = {info_of(store, session.id).parent_id for session in report.sessions}
     assert len(parents - {None}) == 2
 
 
@@ -163,13 +165,13 @@ def test_one_of_a_later_day_is_found_and_one_of_an_earlier_is_none(tmp_path: Pat
     rollout(tmp_path, thread(2), *talk("Later"), day="2026/02/01", source=parent)
     rollout(tmp_path, thread(3), *talk("Earlier"), day="2026/01/01", source=parent)
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     assert [session.title for session in report.sessions] == ["Begin", "Later"]
     assert report.problems == (
         Problem(path.name, f"The rollout of the subagent {thread(3)} is not beside it."),
     )
-    assert info(store, report.sessions[1].id).parent_id == report.sessions[0].id
+    assert info_of(store, report.sessions[1].id).parent_id == report.sessions[0].id
 
 
 def test_one_under_another_name_is_known_by_its_header(tmp_path: Path) -> None:
@@ -177,7 +179,7 @@ def test_one_under_another_name_is_known_by_its_header(tmp_path: Path) -> None:
     child = rollout(tmp_path, thread(2), *talk("Renamed"), source=spawned(thread(1)))
     child.rename(child.with_name("child.jsonl"))
 
-    _, report = bring(path)
+    _, report = import_file(path)
 
     assert [session.title for session in report.sessions] == ["Begin", "Renamed"]
 
@@ -202,7 +204,7 @@ def test_those_of_an_older_version_are_told_by_events(tmp_path: Path) -> None:
         assert child.call is not None
         assert child.call.tool == "spawn_agent"
         gaps = recording[1].timeline.gaps
-    assert any("where its own begin is not recorded" in gap for gap in gaps)
+    assert any("where its own requests begin" in gap for gap in gaps)
 
 
 def test_subagents_of_subagents_come_in_level_by_level(tmp_path: Path) -> None:
@@ -216,7 +218,7 @@ def test_subagents_of_subagents_come_in_level_by_level(tmp_path: Path) -> None:
             source=spawned(thread(number - 1)),
         )
 
-    _, report = bring(path)
+    _, report = import_file(path)
 
     assert [session.title for session in report.sessions] == ["Begin"] + [
         f"Level {number}" for number in range(2, 10)
@@ -231,10 +233,10 @@ def test_subagents_of_subagents_come_in_level_by_level(tmp_path: Path) -> None:
 def test_one_that_names_itself_as_its_parent_has_none(tmp_path: Path) -> None:
     path = rollout(tmp_path, thread(1), *talk("Me"), *spawn(thread(1)), source=spawned(thread(1)))
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     (session,) = report.sessions
-    assert info(store, session.id).parent_id is None
+    assert info_of(store, session.id).parent_id is None
     assert [problem.what for problem in report.problems] == [
         "It names itself as the session that began it; that was left out."
     ]
@@ -246,10 +248,10 @@ def test_two_that_name_each_other_are_one_below_the_other(tmp_path: Path) -> Non
     )
     rollout(tmp_path, thread(2), *talk("Second"), *spawn(thread(1)), source=spawned(thread(1)))
 
-    store, report = bring(first)
+    store, report = import_file(first)
 
     session, other = report.sessions
-    assert (info(store, session.id).parent_id, info(store, other.id).parent_id) == (
+    assert (info_of(store, session.id).parent_id, info_of(store, other.id).parent_id) == (
         None,
         session.id,
     )
@@ -278,7 +280,7 @@ def test_a_name_that_is_no_thread_opens_nothing(name: str, tmp_path: Path) -> No
     shutil.copy(outside, tmp_path / "outside")
     path = parent_of(tmp_path / "mine", name)
 
-    _, report = bring(path)
+    _, report = import_file(path)
 
     assert [session.title for session in report.sessions] == ["Begin"]
 
@@ -293,7 +295,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     (path.parent / outside.name).symlink_to(outside)
     (path.parent.parent / "03").symlink_to(other_day.parent)
 
-    _, report = bring(path)
+    _, report = import_file(path)
 
     assert [session.title for session in report.sessions] == ["Begin"]
     assert len(report.problems) == 2
@@ -303,7 +305,7 @@ def test_one_that_names_another_parent_is_left_out_and_named(tmp_path: Path) -> 
     path = parent_of(tmp_path, thread(2))
     child = rollout(tmp_path, thread(2), *talk("Stranger"), source="cli")
 
-    _, report = bring(path)
+    _, report = import_file(path)
 
     assert [session.title for session in report.sessions] == ["Begin"]
     (problem,) = report.problems
@@ -318,7 +320,7 @@ def test_a_broken_one_costs_only_itself(content: bytes, tmp_path: Path) -> None:
     broken.write_bytes(content)
     rollout(tmp_path, thread(3), *talk("Whole"), source=spawned(thread(1)))
 
-    _, report = bring(path)
+    _, report = import_file(path)
 
     assert [session.title for session in report.sessions] == ["Begin", "Whole"]
     assert report.problems == (
@@ -336,7 +338,7 @@ def test_of_a_thousand_the_first_are_read(tmp_path: Path) -> None:
     for child in children:
         rollout(tmp_path, child, message("user", "Hi"), source=spawned(thread(1)))
 
-    _, report = bring(path)
+    _, report = import_file(path)
 
     assert len(report.sessions) == 201
     assert report.problems == (
@@ -353,7 +355,7 @@ def test_one_of_200_megabytes_is_read_and_a_larger_one_is_named(tmp_path: Path) 
     os.truncate(long, 200_000_000)  # one line that is not believed, and takes no room on disk
     os.truncate(larger, 300_000_000)
 
-    _, report = bring(path)
+    _, report = import_file(path)
 
     assert [session.title for session in report.sessions] == ["Begin", "Long"]
     assert {problem.where: problem.what for problem in report.problems} == {

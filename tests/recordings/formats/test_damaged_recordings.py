@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.recordings.formats.reading import SAMPLES
+from tests.recordings.formats.sample_files import SAMPLES
 from tests.sample_size import thinned
 
 from palimpsest.recordings.captured_http.capture_importer import CapturedHttpImporter

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.recordings.formats.imported import bring
-from tests.recordings.formats.reading import SAMPLES, input_tokens, only, recorded, requests, said
-from tests.recordings.formats.sample_files import sample
+from tests.recordings.formats.imported import import_file
+from tests.recordings.formats.reading import answers_of, input_tokens, line_of, only, read_all
+from tests.recordings.formats.sample_files import SAMPLES, sample
 
 from palimpsest.recordings.formats.gemini_cli import GeminiCliImporter
 from palimpsest.recordings.reading.recorded import (
@@ -28,13 +28,13 @@ CHAT = SAMPLES / "gemini_cli.jsonl"
 
 
 def test_records_with_one_id_are_one_request() -> None:
-    found, reports = recorded(GeminiCliImporter(), CHAT)
+    found, reports = read_all(GeminiCliImporter(), CHAT)
 
     assert reports == []
     assert [begin.id for begin in only(SessionBegin, found)] == [
         "5f0e7d1c-0000-4000-8000-000000000001"
     ]
-    assert [said(message) for message in only(MessageRead, found)] == [
+    assert [line_of(message) for message in only(MessageRead, found)] == [
         "What is in a.txt?",
         "I read it. read_file()",
         "It says alpha.",
@@ -51,29 +51,29 @@ def test_records_with_one_id_are_one_request() -> None:
 
 
 def test_cached_tokens_are_part_of_the_input_and_thoughts_beside_the_output() -> None:
-    found, _ = recorded(GeminiCliImporter(), CHAT)
+    found, _ = read_all(GeminiCliImporter(), CHAT)
 
-    assert requests(found)[3].usage == Usage(input=200, output=30, reasoning=20, cache_read=8_000)
+    assert answers_of(found)[3].usage == Usage(input=200, output=30, reasoning=20, cache_read=8_000)
 
 
 def test_a_rewind_takes_back_what_followed() -> None:
-    found, _ = recorded(GeminiCliImporter(), CHAT)
+    found, _ = read_all(GeminiCliImporter(), CHAT)
 
     assert [removed.messages for removed in only(RemovedRead, found)] == [("u2", "g3")]
 
 
 def test_a_result_that_was_masked_later_keeps_its_whole_output() -> None:
-    found, _ = recorded(GeminiCliImporter(), CHAT)
+    found, _ = read_all(GeminiCliImporter(), CHAT)
     (masked,) = only(ReducedRead, found)
 
     assert only(ResultRead, found)[0].output == "alpha " * 2_000
     assert (masked.call, masked.rule) == ("read-1", "gemini.mask")
     assert masked.shown_text.startswith("<tool_output_masked>")
-    assert found.index(masked) > found.index(requests(found)[3])
+    assert found.index(masked) > found.index(answers_of(found)[3])
 
 
 def test_a_compression_names_what_it_replaced_and_its_made_up_answer_is_a_gap() -> None:
-    found, _ = recorded(GeminiCliImporter(), CHAT)
+    found, _ = read_all(GeminiCliImporter(), CHAT)
     (compressed,) = only(CompactionRead, found)
 
     assert compressed.summary == "<state_snapshot>Both files were read.</state_snapshot>"
@@ -87,7 +87,7 @@ def test_a_whole_document_reads_like_lines(tmp_path: Path) -> None:
     document = {**lines[0], "messages": list(last.values()), "summary": "A title."}
     (tmp_path / "session-1.json").write_text(json.dumps(document, indent=2))
 
-    found, reports = recorded(GeminiCliImporter(), tmp_path / "session-1.json")
+    found, reports = read_all(GeminiCliImporter(), tmp_path / "session-1.json")
 
     assert reports == []
     assert input_tokens(found) == [5_000, 8_000, 8_100, 8_200, 5_300, 2_100]
@@ -107,7 +107,7 @@ def test_a_thought_among_the_parts_of_an_answer_is_no_text_and_is_told_once(
     }  # fmt: skip
     (tmp_path / "one.jsonl").write_text(f"{header}\n{json.dumps(answer)}\n")
 
-    (request,) = requests(recorded(GeminiCliImporter(), tmp_path / "one.jsonl")[0])
+    (request,) = answers_of(read_all(GeminiCliImporter(), tmp_path / "one.jsonl")[0])
 
     thought = "Reading" if summed_up else "To be read."
     assert request.parts == (Thinking(thought), Text("I read it."))
@@ -117,10 +117,10 @@ def test_a_chat_with_no_compression_has_no_reduction(tmp_path: Path) -> None:
     kept = [line for line in CHAT.read_text().splitlines() if "$" not in line]
     (tmp_path / "one.jsonl").write_text("\n".join(kept) + "\n")
 
-    found, _ = recorded(GeminiCliImporter(), tmp_path / "one.jsonl")
+    found, _ = read_all(GeminiCliImporter(), tmp_path / "one.jsonl")
 
     assert only(CompactionRead, found) + only(ReducedRead, found) + only(RemovedRead, found) == []
-    assert len(requests(found)) == 6
+    assert len(answers_of(found)) == 6
 
 
 def test_a_subagent_s_chat_stands_at_the_call_that_names_it(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_of_a_subagent_s_folder_only_chats_are_read(tmp_path: Path) -> None:
     child.with_name("link.jsonl").symlink_to(path)
     child.with_name("broken.jsonl").write_text("{")
 
-    _, report = bring(path)
+    _, report = import_file(path)
 
     assert len(report.sessions) == 2
     assert [problem.what for problem in report.problems] == ["It is no chat and was left out."] * 2
@@ -159,6 +159,6 @@ def test_an_id_that_is_no_plain_name_leads_to_no_folder(name: str, tmp_path: Pat
     session = "5f0e7d1c-0000-4000-8000-000000000002"
     path.write_text(path.read_text().replace(session, name))
 
-    _, report = bring(path)
+    _, report = import_file(path)
 
     assert len(report.sessions) == 1

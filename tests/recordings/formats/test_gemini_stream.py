@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.formats.imported import bring, info
-from tests.recordings.formats.reading import SAMPLES, input_tokens, only, recorded, requests, said
+from tests.recordings.formats.imported import import_file, info_of
+from tests.recordings.formats.reading import answers_of, input_tokens, line_of, only, read_all
+from tests.recordings.formats.sample_files import SAMPLES
 
 from palimpsest.recordings.formats.gemini_cli import GeminiCliImporter
 from palimpsest.recordings.printed_streams import printed_answers
@@ -27,12 +28,12 @@ LINES = [json.loads(line) for line in STREAM.read_text().splitlines()]
 
 
 def read(path: Path) -> list[Recorded]:
-    found, reports = recorded(GeminiCliImporter(), path)
+    found, reports = read_all(GeminiCliImporter(), path)
     assert reports == []
     return found
 
 
-def written(path: Path, lines: list[Any]) -> Path:
+def write_file(path: Path, lines: list[Any]) -> Path:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path
 
@@ -40,7 +41,7 @@ def written(path: Path, lines: list[Any]) -> Path:
 def test_pieces_and_calls_up_to_the_results_are_one_answer() -> None:
     found = read(STREAM)
 
-    assert [said(message) for message in only(MessageRead, found)] == [
+    assert [line_of(message) for message in only(MessageRead, found)] == [
         "What is in a.txt, and how long is b.txt?",
         "I read both. read_file() read_file()",
         "It says alpha.",
@@ -68,7 +69,7 @@ def test_a_result_that_was_displayed_as_nothing_is_a_gap() -> None:
 
 
 def test_a_run_that_resumed_the_chat_adds_its_tokens(tmp_path: Path) -> None:
-    found = read(written(tmp_path / "two.jsonl", [*LINES, *LINES]))
+    found = read(write_file(tmp_path / "two.jsonl", [*LINES, *LINES]))
 
     assert len(only(SessionBegin, found)) == 1
     assert only(TotalsRead, found)[-1].totals == RecordedTotals(input=6_000, cached=600, output=86)
@@ -76,7 +77,7 @@ def test_a_run_that_resumed_the_chat_adds_its_tokens(tmp_path: Path) -> None:
 
 def test_a_failed_run_has_its_error() -> None:
     found = read(PRINTED / "gemini_failed.jsonl")
-    (answer,) = requests(found)
+    (answer,) = answers_of(found)
 
     assert answer.finish == "error"
     assert answer.error is not None
@@ -87,7 +88,7 @@ def test_a_failed_run_has_its_error() -> None:
 def test_a_document_has_the_last_answer_and_the_totals_of_all_requests() -> None:
     found = read(PRINTED / "gemini.json")
 
-    assert [said(answer) for answer in requests(found)] == ["It says alpha."]
+    assert [line_of(answer) for answer in answers_of(found)] == ["It says alpha."]
     assert input_tokens(found) == [None]
     assert only(TotalsRead, found) == [
         TotalsRead(RecordedTotals(input=3_000, cached=300, output=43, requests=2))
@@ -100,7 +101,7 @@ def test_a_document_of_one_request_has_its_tokens(tmp_path: Path) -> None:
     document["stats"]["models"]["gemini-2.5-pro"]["api"]["totalRequests"] = 1
     (tmp_path / "one.json").write_text(json.dumps(document))
 
-    (answer,) = requests(read(tmp_path / "one.json"))
+    (answer,) = answers_of(read(tmp_path / "one.json"))
 
     assert answer.usage == Usage(input=2_700, output=43, reasoning=10, cache_read=300)
 
@@ -133,7 +134,7 @@ def test_documents_that_are_alike_are_not_taken(text: str, tmp_path: Path) -> No
 
 def _brought(folder: Path) -> tuple[int, list[str]]:
     (folder / "chat.jsonl").write_text(STREAM.read_text())
-    _, report = bring(folder)
+    _, report = import_file(folder)
     return len(report.sessions), [problem.where for problem in report.problems]
 
 
@@ -143,18 +144,18 @@ def test_a_text_of_endless_pieces_is_not_stored_without_limit(
     monkeypatch.setattr(printed_answers, "MAX_TEXT_CHARS", 10)
     piece = {**LINES[2], "content": "12345"}
 
-    found = read(written(tmp_path / "long.jsonl", [*LINES[:2], *[piece] * 7]))
+    found = read(write_file(tmp_path / "long.jsonl", [*LINES[:2], *[piece] * 7]))
 
-    assert [said(answer) for answer in requests(found)] == ["12345" * 3, "12345" * 3, "12345"]
+    assert [line_of(answer) for answer in answers_of(found)] == ["12345" * 3, "12345" * 3, "12345"]
 
 
 def test_the_chat_that_was_kept_has_each_request_and_begins_with_the_program_s_words() -> None:
     found = read(PRINTED / "gemini_session.jsonl")
-    store, report = bring(PRINTED / "gemini_session.jsonl")
+    store, report = import_file(PRINTED / "gemini_session.jsonl")
 
     assert input_tokens(found) == [1_000, 2_000]
-    assert [said(answer) for answer in requests(found)] == [
-        said(answer) for answer in requests(read(STREAM))
+    assert [line_of(answer) for answer in answers_of(found)] == [
+        line_of(answer) for answer in answers_of(read(STREAM))
     ], "the same run as it was printed"
     assert [message.by_program for message in only(MessageRead, found)] == [
         True,
@@ -162,7 +163,7 @@ def test_the_chat_that_was_kept_has_each_request_and_begins_with_the_program_s_w
         False,
         False,
     ]
-    assert info(store, report.sessions[0].id).title == "What is in a.txt, and how long is b.txt?"
+    assert info_of(store, report.sessions[0].id).title == "What is in a.txt, and how long is b.txt?"
     assert [result.output for result in only(ResultRead, found)] == [
         "alpha\n",
         "File not found: /home/user/project/missing.txt",

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
 from tests.sample_size import thinned
 
@@ -57,7 +57,7 @@ def test_values_of_any_type_cost_only_themselves(tmp_path: Path, name: str) -> N
         store = JsonlStore(open_project_folder(folder))
         report, sentence = None, "."
         try:
-            _, report = bring(path, store)
+            _, report = import_file(path, store)
         except UserError as refused:
             sentence = str(refused)
         assert sentence.endswith("."), seed
@@ -70,20 +70,20 @@ def test_values_of_any_type_cost_only_themselves(tmp_path: Path, name: str) -> N
         )
         for session in store.list():
             json.dumps(store.load(session.id).summary())
-        again = bring(path, store)[1]
+        again = import_file(path, store)[1]
         assert {session.outcome for session in again.sessions} <= {"same"}, seed
 
 
 def test_a_path_in_a_recording_is_never_opened(tmp_path: Path) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("do not read")
-    told = sample("pi_version_3.jsonl", tmp_path)
-    header, *rest = told.read_text(encoding="utf-8").splitlines()
+    path = sample("pi_version_3.jsonl", tmp_path)
+    header, *rest = path.read_text(encoding="utf-8").splitlines()
     begin = json.loads(header) | {"parentSession": str(secret), "cwd": str(tmp_path)}
-    told.write_text("\n".join([json.dumps(begin), *rest]), encoding="utf-8")
+    path.write_text("\n".join([json.dumps(begin), *rest]), encoding="utf-8")
     (folder := tmp_path / "project").mkdir()
 
-    bring(told, JsonlStore(open_project_folder(folder)))
+    import_file(path, JsonlStore(open_project_folder(folder)))
 
     written = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
     assert b"do not read" not in written

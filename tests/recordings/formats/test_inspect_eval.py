@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.formats.reading import SAMPLES, input_tokens, only, recorded, requests, said
+from tests.recordings.formats.reading import answers_of, input_tokens, line_of, only, read_all
+from tests.recordings.formats.sample_files import SAMPLES
 
 from palimpsest.recordings.formats.inspect_eval import InspectEvalImporter
 from palimpsest.recordings.reading.recorded import (
@@ -42,7 +43,7 @@ def changed(source: Path, target: Path, change: Callable[[Json], None]) -> Path:
 
 
 def test_a_sample_is_a_session_whose_inputs_are_told_once() -> None:
-    found, reports = recorded(InspectEvalImporter(), PLAIN)
+    found, reports = read_all(InspectEvalImporter(), PLAIN)
     (begins,) = only(SessionBegin, found)
 
     assert reports == []
@@ -54,20 +55,20 @@ def test_a_sample_is_a_session_whose_inputs_are_told_once() -> None:
     assert begins.system
     assert begins.system.startswith("You read files.")
     assert [tool.name for tool in begins.tools or ()] == ["read", "submit"]
-    assert [said(message) for message in only(MessageRead, found)] == [
+    assert [line_of(message) for message in only(MessageRead, found)] == [
         "Is it in the files?",
         "I read a. read()",
         "I read b. read()",
         "tool call for tool submit submit()",
     ]
     assert input_tokens(found) == [300, 1_301, 9_309]
-    assert requests(found)[1].usage == Usage(
+    assert answers_of(found)[1].usage == Usage(
         input=101, output=25, reasoning=5, cache_read=1_000, cache_write=200
     )
 
 
 def test_long_results_are_looked_up_and_the_last_one_comes_from_its_run() -> None:
-    found, _ = recorded(InspectEvalImporter(), PLAIN)
+    found, _ = read_all(InspectEvalImporter(), PLAIN)
     results = only(ResultRead, found)
 
     assert [result.output for result in results] == [
@@ -81,8 +82,8 @@ def test_long_results_are_looked_up_and_the_last_one_comes_from_its_run() -> Non
 
 
 def test_a_compaction_by_summary_replaces_all_but_the_question() -> None:
-    found, _ = recorded(InspectEvalImporter(), SUMMARY)
-    answers = requests(found)
+    found, _ = read_all(InspectEvalImporter(), SUMMARY)
+    answers = answers_of(found)
     (compacted,) = only(CompactionRead, found)
 
     assert input_tokens(found) == [300, 1_301, 2_302, 9_309]
@@ -97,7 +98,7 @@ def test_a_compaction_by_summary_replaces_all_but_the_question() -> None:
 
 
 def test_cleared_tool_results_are_reductions_of_the_next_request() -> None:
-    found, _ = recorded(InspectEvalImporter(), EDIT)
+    found, _ = read_all(InspectEvalImporter(), EDIT)
     calls = [result.call for result in only(ResultRead, found)]
     reductions = only(ReducedRead, found)
 
@@ -105,7 +106,7 @@ def test_cleared_tool_results_are_reductions_of_the_next_request() -> None:
         (call, "(Tool result removed)", "inspect.edit") for call in calls[:5]
     ]
     assert [sum(found.index(reduction) < found.index(answer) for reduction in reductions)
-            for answer in requests(found)] == [0, 0, 0, 2, 3, 4, 5]  # fmt: skip
+            for answer in answers_of(found)] == [0, 0, 0, 2, 3, 4, 5]  # fmt: skip
     assert input_tokens(found) == [300, 1_301, 2_302, 3_303, 4_304, 5_305, 9_309]
 
 
@@ -118,14 +119,14 @@ def test_each_epoch_is_a_session(tmp_path: Path) -> None:
             "samples/first_epoch_2.json", json.dumps({**sample, "epoch": 2, "uuid": "second"})
         )
 
-    found, _ = recorded(InspectEvalImporter(), path)
+    found, _ = read_all(InspectEvalImporter(), path)
 
     assert [begin.title for begin in only(SessionBegin, found)] == [
         "plain: sample first, epoch 1",
         "plain: sample first, epoch 2",
     ]
     assert only(SessionBegin, found)[1].id == "second"
-    assert len(requests(found)) == 6
+    assert len(answers_of(found)) == 6
 
 
 def test_requests_of_scorers_are_not_the_agents(tmp_path: Path) -> None:
@@ -134,9 +135,9 @@ def test_requests_of_scorers_are_not_the_agents(tmp_path: Path) -> None:
         asked = next(event for event in sample["events"] if event["event"] == "model")
         sample["events"].append({**asked, "span_id": scorer["id"]})
 
-    found, reports = recorded(InspectEvalImporter(), changed(PLAIN, tmp_path / "one.eval", scored))
+    found, reports = read_all(InspectEvalImporter(), changed(PLAIN, tmp_path / "one.eval", scored))
 
-    assert len(requests(found)) == 3
+    assert len(answers_of(found)) == 3
     assert reports == [f"{SAMPLE}: 1 requests of scorers are not the agent's: left out."]
 
 
@@ -148,12 +149,12 @@ def test_an_agent_inside_a_tool_is_a_subagent(tmp_path: Path) -> None:
         place = sample["events"].index(tool) + 1
         sample["events"][place:place] = [span, {**asked, "span_id": "inner"}]
 
-    found, _ = recorded(InspectEvalImporter(), changed(PLAIN, tmp_path / "one.eval", nested))
+    found, _ = read_all(InspectEvalImporter(), changed(PLAIN, tmp_path / "one.eval", nested))
     main, inner = only(SessionBegin, found)
 
     assert inner.parent == main.id
     assert inner.parent_call == only(ResultRead, found)[0].call
-    assert len(requests(found[found.index(inner) :])) == 1
+    assert len(answers_of(found[found.index(inner) :])) == 1
 
 
 def test_a_changed_system_prompt_is_named(tmp_path: Path) -> None:
@@ -162,7 +163,7 @@ def test_a_changed_system_prompt_is_named(tmp_path: Path) -> None:
         asked[-1]["input"] = [{"role": "system", "content": "Other."}]
         asked[-1]["input_refs"] = [[1, 6]]
 
-    found, _ = recorded(InspectEvalImporter(), changed(PLAIN, tmp_path / "one.eval", other))
+    found, _ = read_all(InspectEvalImporter(), changed(PLAIN, tmp_path / "one.eval", other))
 
     assert [event.sentence for event in only(GapRead, found)] == [
         "Another system prompt was sent from here on."
@@ -177,9 +178,9 @@ def test_ranges_into_the_pool_are_bounded(tmp_path: Path) -> None:
             if event["event"] == "model":
                 event["input_refs"] = [[0, 10**9]] * 20_000
 
-    found, reports = recorded(InspectEvalImporter(), changed(PLAIN, tmp_path / "one.eval", endless))
+    found, reports = read_all(InspectEvalImporter(), changed(PLAIN, tmp_path / "one.eval", endless))
 
-    assert len([request for request in requests(found) if request.usage]) == 3
+    assert len([request for request in answers_of(found) if request.usage]) == 3
     assert len(found) < 3 * 20_000
     assert any("more messages than are believed" in report for report in reports)
 
@@ -187,10 +188,10 @@ def test_ranges_into_the_pool_are_bounded(tmp_path: Path) -> None:
 def test_a_log_as_it_was_written_needs_the_package_for_zstandard() -> None:
     path = SAMPLES / "inspect_zstandard.eval"
     if importlib.util.find_spec("zstandard"):
-        assert input_tokens(recorded(InspectEvalImporter(), path)[0]) == [300, 1_301, 9_309]
+        assert input_tokens(read_all(InspectEvalImporter(), path)[0]) == [300, 1_301, 9_309]
     else:
         with pytest.raises(UserError, match="pip install zstandard"):
-            recorded(InspectEvalImporter(), path)
+            read_all(InspectEvalImporter(), path)
 
 
 def test_a_sample_that_lies_about_its_size_costs_only_itself(tmp_path: Path) -> None:
@@ -200,9 +201,9 @@ def test_a_sample_that_lies_about_its_size_costs_only_itself(tmp_path: Path) -> 
         log.writestr("samples/bomb_epoch_1.json", b'{"events": "' + b"a" * 30_000_000 + b'"}')
         log.writestr("../../samples/outside.json", b"{}")
 
-    found, reports = recorded(InspectEvalImporter(), path)
+    found, reports = read_all(InspectEvalImporter(), path)
 
-    assert len(requests(found)) == 3
+    assert len(answers_of(found)) == 3
     assert reports == [
         "samples/bomb_epoch_1.json: It would unpack to more than is believed, and was left out."
     ]
@@ -217,4 +218,4 @@ def test_what_is_no_log_is_refused_in_one_sentence(tmp_path: Path) -> None:
 
     for path in (other, empty):
         with pytest.raises(UserError, match=r"\.$"):
-            recorded(InspectEvalImporter(), path)
+            read_all(InspectEvalImporter(), path)

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.formats.imported import bring, origin, said, sums
-from tests.recordings.formats.reading import SAMPLES, input_tokens, only, recorded, requests
+from tests.recordings.formats.imported import dialogue, facts_of, import_file, sums_of
+from tests.recordings.formats.reading import answers_of, input_tokens, only, read_all
 from tests.recordings.formats.recording import requests_of
+from tests.recordings.formats.sample_files import SAMPLES
 
 from palimpsest.recordings.format_parts.kimi_contexts import COMPACTED_TEXT
 from palimpsest.recordings.formats.built_in import REGISTRY
@@ -37,7 +38,7 @@ AGENT = "ae269a91e"
 
 def sessions_in(path: Path) -> dict[str, list[Recorded]]:
     """Return the values of each session."""
-    values, reports = recorded(KimiCliImporter(), path)
+    values, reports = read_all(KimiCliImporter(), path)
     assert reports == []
     found: dict[str, list[Recorded]] = {}
     name = ""
@@ -97,14 +98,14 @@ def test_each_step_is_a_request_with_its_usage() -> None:
         100_000,
         "You are Kimi Code CLI, an interactive general AI agent running on a user's computer.",
     )
-    assert [request.usage for request in requests(main)] == [
+    assert [request.usage for request in answers_of(main)] == [
         Usage(input=3000, output=40),
         Usage(input=200, output=60, cache_read=3000),
         Usage(input=88000, output=10, cache_read=3200),
         Usage(input=2500, output=15),
         Usage(input=2100, output=5),
     ]
-    assert [request.finish for request in requests(main)][:3] == [
+    assert [request.finish for request in answers_of(main)][:3] == [
         "tool-calls",
         "tool-calls",
         "stop",
@@ -205,11 +206,11 @@ def test_totals_of_the_imported_sessions() -> None:
 
 
 def test_the_imported_session_names_its_agent_and_shows_what_is_left() -> None:
-    store, report = bring(REAL)
+    store, report = import_file(REAL)
 
     main, child = (session.id for session in report.sessions)
-    assert said(store, main) == ["> Say hello.", "< Hello."]
-    assert (origin(store, child)["from"], origin(store, child)["parent_call"]) == (
+    assert dialogue(store, main) == ["> Say hello.", "< Hello."]
+    assert (facts_of(store, child)["from"], facts_of(store, child)["parent_call"]) == (
         "kimi-cli",
         "call_3",
     )
@@ -219,12 +220,12 @@ def test_a_folder_of_sessions_brings_each_once(tmp_path: Path) -> None:
     shutil.copytree(REAL, tmp_path / "sessions" / "0123" / NAME)
 
     contents = REGISTRY.contents(tmp_path)
-    store, report = bring(tmp_path)
+    store, report = import_file(tmp_path)
 
     assert [path.name for path, _ in contents.recordings] == [NAME]
     assert contents.unrecognised_files == ()
     assert len(report.sessions) == 2
-    assert {sums(store, session.id).requests for session in report.sessions} == {1, 2}
+    assert {sums_of(store, session.id).requests for session in report.sessions} == {1, 2}
 
 
 def test_without_the_files_beside_it_the_events_alone_are_read(tmp_path: Path) -> None:
@@ -402,7 +403,7 @@ def test_what_was_sent_between_and_what_failed_is_told(tmp_path: Path) -> None:
         ["Go.", "A whole answer.", "And quickly."],
         ["Go.", "A whole answer.", "And quickly.", "Qui"],
     ]
-    assert [(request.finish, request.usage) for request in requests(values)] == [
+    assert [(request.finish, request.usage) for request in answers_of(values)] == [
         ("stop", Usage(input=10, output=1)),
         ("aborted", None),
     ]
@@ -438,7 +439,7 @@ def test_broken_lines_and_wrong_numbers_cost_only_themselves(tmp_path: Path) -> 
     path = tmp_path / "wire.jsonl"
     path.write_text("\n".join(lines).replace('"input_other": 88000', '"input_other": -1'))
 
-    _, report = bring(path)
+    _, report = import_file(path)
 
     assert [problem.where for problem in report.problems] == [
         "wire.jsonl, line 9",

@@ -17,14 +17,16 @@ from palimpsest.transcript.session_record.events import MessageUpdated, PartUpda
 
 
 def stored(recorded: list[Recorded]) -> MemoryStore:
-    store, told = MemoryStore(), SampleSession()
+    store, sample_session = MemoryStore(), SampleSession()
     for number, message in enumerate(values_of(recorded)[0].messages):
         created = message.info.time.model_copy(update={"created": BEGUN + number})
         info = message.info.model_copy(update={"session_id": SESSION, "time": created})
-        told.events.append(MessageUpdated(info=info))
+        sample_session.events.append(MessageUpdated(info=info))
         for part in message.parts:
-            told.events.append(PartUpdated(part=part.model_copy(update={"session_id": SESSION})))
-    told.write(store)
+            sample_session.events.append(
+                PartUpdated(part=part.model_copy(update={"session_id": SESSION}))
+            )
+    sample_session.write(store)
     return store
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.formats.imported import bring, info, origin, said, sums
+from tests.recordings.formats.imported import dialogue, facts_of, import_file, info_of, sums_of
 from tests.recordings.formats.sample_files import sample
 
 from palimpsest.review.recorded_sessions.recording import open_recording
@@ -64,10 +64,10 @@ def test_a_folder_of_conversations_brings_each_of_them_once(tmp_path: Path) -> N
     sample("openhands_subagents", tmp_path)
     sample("openhands_v1", tmp_path)
 
-    store, report = bring(tmp_path)
+    store, report = import_file(tmp_path)
 
     assert [session.outcome for session in report.sessions] == ["new"] * 5
-    _, again = bring(tmp_path, store)
+    _, again = import_file(tmp_path, store)
     assert {session.outcome for session in again.sessions} == {"same"}
 
 
@@ -82,16 +82,16 @@ def test_a_link_and_a_broken_one_cost_only_themselves(tmp_path: Path) -> None:
     broken.mkdir(parents=True)
     (broken / "event-00000-x.json").write_text("{")
 
-    _, report = bring(folder)
+    _, report = import_file(folder)
 
     assert len(report.sessions) == 4
-    told = {
+    results = {
         problem.where.removeprefix("openhands_subagents, "): problem.what
         for problem in report.problems
     }
-    assert told["subagents/link"] == "It is no conversation and was left out."
-    assert told["subagents/broken/event-00000-x.json"].startswith("It cannot be read as JSON")
-    assert "holds no events" in told["subagents/empty"]
+    assert results["subagents/link"] == "It is no conversation and was left out."
+    assert results["subagents/broken/event-00000-x.json"].startswith("It cannot be read as JSON")
+    assert "holds no events" in results["subagents/empty"]
 
 
 @pytest.mark.slow
@@ -103,7 +103,7 @@ def test_of_a_thousand_the_first_are_read(tmp_path: Path) -> None:
         events.mkdir(parents=True)
         (events / "event-00000-e.json").write_text(json.dumps(event))
 
-    _, report = bring(folder)
+    _, report = import_file(folder)
 
     assert len(report.sessions) == 201
     assert [problem.what for problem in report.problems] == [
@@ -119,7 +119,7 @@ def test_they_end_at_the_eighth_level(tmp_path: Path) -> None:
         (at / "events").mkdir(parents=True)
         (at / "events" / "event-00000-e.json").write_text(json.dumps(event))
 
-    _, report = bring(folder)
+    _, report = import_file(folder)
 
     assert len(report.sessions) == 9
     assert "deeper than 8 levels" in report.problems[-1].what
@@ -129,23 +129,23 @@ def test_they_end_at_the_eighth_level(tmp_path: Path) -> None:
 
 
 def test_a_delegate_s_events_are_its_own_session(tmp_path: Path) -> None:
-    store, report = bring(sample("openhands_v0_delegate.jsonl", tmp_path))
+    store, report = import_file(sample("openhands_v0_delegate.jsonl", tmp_path))
 
     main, delegate = report.sessions
     assert report.problems == ()
-    assert [text.partition(" ")[2] for text in said(store, delegate.id)] == [
+    assert [text.partition(" ")[2] for text in dialogue(store, delegate.id)] == [
         "TASK: Read the page of releases.",
         "I do browse-1.",
         "Version 2 is the newest.",
     ]
-    assert all("browse-1" not in text for text in said(store, main.id))
-    assert (sums(store, main.id).input, sums(store, delegate.id).input) == (
+    assert all("browse-1" not in text for text in dialogue(store, main.id))
+    assert (sums_of(store, main.id).input, sums_of(store, delegate.id).input) == (
         1_000 + 2_000 + 5_000 + 6_000,
         3_000 + 4_000,
     )
-    child = info(store, delegate.id)
+    child = info_of(store, delegate.id)
     assert (child.parent_id, child.title) == (main.id, "BrowsingAgent")
-    system = store.get_blob(origin(store, delegate.id)["system"]["sha256"])
+    system = store.get_blob(facts_of(store, delegate.id)["system"]["sha256"])
     assert system == b"You browse."
 
 
@@ -171,10 +171,10 @@ def test_a_delegate_that_is_not_whole_costs_nothing_else(kind: str, tmp_path: Pa
         key = "action" if kind == "end without begin" else "observation"
         return [event for event in history if event.get(key) != "delegate"]
 
-    store, report = bring(changed(sample("openhands_v0_delegate.jsonl", tmp_path), change))
+    store, report = import_file(changed(sample("openhands_v0_delegate.jsonl", tmp_path), change))
 
     assert len(report.sessions) == (1 if kind == "end without begin" else 2)
-    words = [text for session in report.sessions for text in said(store, session.id)]
+    words = [text for session in report.sessions for text in dialogue(store, session.id)]
     assert "< Version 2 is the newest." in words
     assert "< Version 2." in words
 
@@ -185,7 +185,7 @@ def test_delegates_without_end_are_left_out_at_the_eighth_level(tmp_path: Path) 
         place = history.index(begun)
         return [*history[:place], *([begun] * 1_000), *history[place + 1 :]]
 
-    _, report = bring(changed(sample("openhands_v0_delegate.jsonl", tmp_path), change))
+    _, report = import_file(changed(sample("openhands_v0_delegate.jsonl", tmp_path), change))
 
     assert len(report.sessions) == 9
     assert "too many, or too deep" in report.problems[-1].what

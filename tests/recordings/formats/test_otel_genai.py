@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.formats.reading import SAMPLES, input_tokens, only, recorded, requests, said
+from tests.recordings.formats.reading import answers_of, input_tokens, line_of, only, read_all
+from tests.recordings.formats.sample_files import SAMPLES
 
 from palimpsest.recordings.formats.otel_genai import OtelGenAiImporter
 from palimpsest.recordings.reading.recorded import (
@@ -56,7 +57,7 @@ def asked(*words: str, answer: str, **more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("path", FORMS, ids=["otlp", "sdk"])
 def test_a_conversation_is_a_session_and_an_agent_in_a_tool_its_subagent(path: Path) -> None:
-    found, reports = recorded(OtelGenAiImporter(), path)
+    found, reports = read_all(OtelGenAiImporter(), path)
     main, counter = only(SessionBegin, found)
 
     assert reports == []
@@ -68,7 +69,7 @@ def test_a_conversation_is_a_session_and_an_agent_in_a_tool_its_subagent(path: P
     )
     assert (counter.title, counter.parent, counter.parent_call) == ("counter", "conv-1", "call-b")
     assert [tool.name for tool in main.tools or ()] == ["read"]
-    assert [said(message) for message in only(MessageRead, found)] == [
+    assert [line_of(message) for message in only(MessageRead, found)] == [
         "What do a and b hold?",
         "I read a. read()",
         "I read b. read()",
@@ -82,24 +83,24 @@ def test_a_conversation_is_a_session_and_an_agent_in_a_tool_its_subagent(path: P
 
 @pytest.mark.parametrize("path", FORMS, ids=["otlp", "sdk"])
 def test_the_input_counts_cached_tokens(path: Path) -> None:
-    found, _ = recorded(OtelGenAiImporter(), path)
+    found, _ = read_all(OtelGenAiImporter(), path)
 
     assert input_tokens(found) == [1_000, 4_000, 3_500, 600, 300]
-    assert requests(found)[1].usage == Usage(
+    assert answers_of(found)[1].usage == Usage(
         input=2_600, output=40, cache_read=900, cache_write=500
     )
-    assert [request.finish for request in requests(found)][:3] == [
+    assert [request.finish for request in answers_of(found)][:3] == [
         "tool-calls",
         "tool-calls",
         "stop",
     ]
-    assert only(Thinking, requests(found)[0].parts) == [Thinking("I need a.")]
+    assert only(Thinking, answers_of(found)[0].parts) == [Thinking("I need a.")]
 
 
 @pytest.mark.parametrize("path", FORMS, ids=["otlp", "sdk"])
 def test_what_changed_between_requests_is_a_reduction(path: Path) -> None:
-    found, _ = recorded(OtelGenAiImporter(), path)
-    answers = requests(found)
+    found, _ = read_all(OtelGenAiImporter(), path)
+    answers = answers_of(found)
     (compacted,) = only(CompactionRead, found)
 
     assert [(reduced.call, reduced.shown_text) for reduced in only(ReducedRead, found)] == [
@@ -121,7 +122,7 @@ def test_a_question_that_was_asked_anew_takes_the_former_one_back(tmp_path: Path
         )
     )
 
-    found, _ = recorded(OtelGenAiImporter(), path)
+    found, _ = read_all(OtelGenAiImporter(), path)
 
     assert [removed.messages for removed in only(RemovedRead, found)] == [("m2", "s1")]
     assert only(CompactionRead, found) == []
@@ -133,7 +134,7 @@ def test_dropped_oldest_messages_are_a_compaction_without_a_summary(tmp_path: Pa
         spans(asked("one", "1", "two", answer="2"), asked("two", "2", "three", answer="3"))
     )
 
-    found, _ = recorded(OtelGenAiImporter(), path)
+    found, _ = read_all(OtelGenAiImporter(), path)
 
     assert [
         (compaction.summary, compaction.replaced_messages)
@@ -147,7 +148,7 @@ def test_spans_without_contents_give_usage_and_a_gap(tmp_path: Path) -> None:
     usage = {"usage.input_tokens": 10, "usage.output_tokens": 2}
     path.write_text(spans(usage, {**usage, "usage.cache_read.input_tokens": 90}))
 
-    found, _ = recorded(OtelGenAiImporter(), path)
+    found, _ = read_all(OtelGenAiImporter(), path)
 
     assert [begin.id for begin in only(SessionBegin, found)] == ["trace t"]
     assert input_tokens(found) == [10, 100]
@@ -161,9 +162,9 @@ def test_a_failed_request_says_why(tmp_path: Path) -> None:
     status = {"status_code": "ERROR", "description": "overloaded"}
     path.write_text(spans({"input.messages": talk("one")}, status=status))
 
-    found, _ = recorded(OtelGenAiImporter(), path)
+    found, _ = read_all(OtelGenAiImporter(), path)
 
-    assert [(request.finish, request.error) for request in requests(found)] == [
+    assert [(request.finish, request.error) for request in answers_of(found)] == [
         ("error", "overloaded")
     ]
 
@@ -181,7 +182,7 @@ def test_calls_that_were_recorded_without_ids_keep_their_results(tmp_path: Path)
         )
     )
 
-    found, _ = recorded(OtelGenAiImporter(), path)
+    found, _ = read_all(OtelGenAiImporter(), path)
 
     assert [(result.call, result.output) for result in only(ResultRead, found)] == [
         ("call1", '{"b": 2}'),
@@ -195,4 +196,4 @@ def test_spans_of_other_programs_alone_are_refused(tmp_path: Path) -> None:
     path.write_text('{"resourceSpans": [{"scopeSpans": [{"spans": [{"spanId": "a"}]}]}]}')
 
     with pytest.raises(UserError, match="holds no requests of a model"):
-        recorded(OtelGenAiImporter(), path)
+        read_all(OtelGenAiImporter(), path)

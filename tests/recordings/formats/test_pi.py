@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 from tests.recordings.formats.imported import (
-    Sums,
-    bring,
-    info,
-    kinds,
-    messages,
-    origin,
-    parts,
-    said,
-    sums,
+    UsageSums,
+    dialogue,
+    facts_of,
+    import_file,
+    info_of,
+    kinds_of,
+    messages_of,
+    parts_of,
+    sums_of,
 )
 from tests.recordings.formats.sample_files import sample
 
@@ -53,7 +53,7 @@ def answer(name: str, parent: str, *content: Any) -> dict[str, Any]:
     return line("message", name, parent, message=message)
 
 
-def written(path: Path, *entries: dict[str, Any], version: int = 3) -> Path:
+def write_file(path: Path, *entries: dict[str, Any], version: int = 3) -> Path:
     header = {
         "type": "session",
         "version": version,
@@ -66,11 +66,11 @@ def written(path: Path, *entries: dict[str, Any], version: int = 3) -> Path:
 
 
 def test_a_real_session_gives_its_own_figures(tmp_path: Path) -> None:
-    store, report = bring(sample("pi_large_session.jsonl", tmp_path))
+    store, report = import_file(sample("pi_large_session.jsonl", tmp_path))
 
     [session] = report.sessions
     assert report.problems == ()
-    assert sums(store, session.id) == Sums(
+    assert sums_of(store, session.id) == UsageSums(
         requests=439,
         input=47_526_750,
         cached=43_229_469,
@@ -80,20 +80,20 @@ def test_a_real_session_gives_its_own_figures(tmp_path: Path) -> None:
         peak=177_604,
         cost=30.3302,
     )
-    found = kinds(store, session.id)
+    found = kinds_of(store, session.id)
     assert (found["assistant"], found["user"]) == (453, 88)
     assert found["tool completed"] + found["tool error"] == 391
-    assert round(info(store, session.id).cost or 0, 4) == 30.3302
-    assert origin(store, session.id)["from"] == "pi"
+    assert round(info_of(store, session.id).cost or 0, 4) == 30.3302
+    assert facts_of(store, session.id)["from"] == "pi"
 
 
 @pytest.mark.soak  # with each commit a real session gives its own figures, beside it; this adds its thinking levels
 def test_thinking_levels_are_the_effort_of_their_requests(tmp_path: Path) -> None:
-    store, report = bring(sample("pi_large_session.jsonl", tmp_path))
+    store, report = import_file(sample("pi_large_session.jsonl", tmp_path))
 
     answers = [
         message.info
-        for message in messages(store, report.sessions[0].id)
+        for message in messages_of(store, report.sessions[0].id)
         if isinstance(message.info, AssistantMessage)
     ]
     changes = [pair for pair in itertools.pairwise(answers) if pair[0].model != pair[1].model]
@@ -103,11 +103,11 @@ def test_thinking_levels_are_the_effort_of_their_requests(tmp_path: Path) -> Non
 
 @pytest.mark.soak  # with each commit a real session gives its own figures, beside it; this adds its answers that were stopped
 def test_an_aborted_answer_says_so(tmp_path: Path) -> None:
-    store, report = bring(sample("pi_large_session.jsonl", tmp_path))
+    store, report = import_file(sample("pi_large_session.jsonl", tmp_path))
 
     errors = [
         message.info.error
-        for message in messages(store, report.sessions[0].id)
+        for message in messages_of(store, report.sessions[0].id)
         if isinstance(message.info, AssistantMessage) and message.info.error is not None
     ]
     assert len([error for error in errors if isinstance(error, AbortedError)]) == 21
@@ -115,7 +115,7 @@ def test_an_aborted_answer_says_so(tmp_path: Path) -> None:
 
 
 def test_a_file_of_pi_itself_shows_what_pi_would_send(tmp_path: Path) -> None:
-    store, report = bring(sample("pi_version_3.jsonl", tmp_path))
+    store, report = import_file(sample("pi_version_3.jsonl", tmp_path))
 
     main, branch = report.sessions
     assert report.problems == ()
@@ -135,21 +135,21 @@ def test_a_file_of_pi_itself_shows_what_pi_would_send(tmp_path: Path) -> None:
         "Keep both",
         "Kept.",
     ]
-    assert (sums(store, main.id).requests, sums(store, main.id).input) == (5, 700)
-    assert said(store, branch.id)[-2:] == ["> Delete both", "< I would rather not."]
+    assert (sums_of(store, main.id).requests, sums_of(store, main.id).input) == (5, 700)
+    assert dialogue(store, branch.id)[-2:] == ["> Delete both", "< I would rather not."]
     efforts = [
         message.info.model.variant
         for message in state.messages()
         if isinstance(message.info, AssistantMessage) and not message.info.summary
     ]
     assert efforts == ["medium", "medium", "high", "high", "high"]
-    [tool] = [part for part in parts(store, main.id) if isinstance(part, ToolPart)]
+    [tool] = [part for part in parts_of(store, main.id) if isinstance(part, ToolPart)]
     assert tool.metadata == {"gaps": ["The output was cut before it was recorded."]}
-    assert origin(store, main.id)["gaps"][0]["chars"] == 891
+    assert facts_of(store, main.id)["gaps"][0]["chars"] == 891
 
 
 def test_the_last_line_is_the_session_and_other_leaves_are_branches(tmp_path: Path) -> None:
-    path = written(
+    path = write_file(
         tmp_path / "tree.jsonl",
         user("a", None, "Begin"),
         answer("b", "a", "Begun"),
@@ -160,11 +160,11 @@ def test_the_last_line_is_the_session_and_other_leaves_are_branches(tmp_path: Pa
         answer("g", "f", "Gone another way"),
     )
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     main, branch = report.sessions
-    summary = said(store, main.id)[2]
-    assert said(store, main.id) == [
+    summary = dialogue(store, main.id)[2]
+    assert dialogue(store, main.id) == [
         "> Begin",
         "< Begun",
         summary,
@@ -172,14 +172,14 @@ def test_the_last_line_is_the_session_and_other_leaves_are_branches(tmp_path: Pa
         "< Gone another way",
     ]
     assert "One way led nowhere." in summary
-    assert said(store, branch.id) == ["> Begin", "< Begun", "> One way", "< Gone one way"]
-    note = origin(store, branch.id)
+    assert dialogue(store, branch.id) == ["> Begin", "< Begun", "> One way", "< Gone one way"]
+    note = facts_of(store, branch.id)
     assert note["branch_of"] == main.id
-    assert note["branch_at"] == messages(store, branch.id)[1].id
+    assert note["branch_at"] == messages_of(store, branch.id)[1].id
 
 
 def test_a_compaction_hides_what_it_replaced(tmp_path: Path) -> None:
-    path = written(
+    path = write_file(
         tmp_path / "compacted.jsonl",
         user("a", None, "Old question"),
         answer("b", "a", "Old answer"),
@@ -193,7 +193,7 @@ def test_a_compaction_hides_what_it_replaced(tmp_path: Path) -> None:
         user("g", "f", "New question"),
     )  # fmt: skip
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     state = store.load(report.sessions[0].id)
     shown = View.of(state.messages(), state.decisions, store.get_blob).folded_messages()
@@ -202,36 +202,38 @@ def test_a_compaction_hides_what_it_replaced(tmp_path: Path) -> None:
 
 
 def test_what_the_user_ran_is_told_and_what_is_kept_from_the_model_is_not(tmp_path: Path) -> None:
-    told = {"role": "bashExecution", "command": "ls", "output": "a.py", "exitCode": 1}
-    path = written(
+    record = {"role": "bashExecution", "command": "ls", "output": "a.py", "exitCode": 1}
+    path = write_file(
         tmp_path / "bash.jsonl",
-        line("message", "a", None, message=told),
-        line("message", "b", "a", message={**told, "excludeFromContext": True}),
+        line("message", "a", None, message=record),
+        line("message", "b", "a", message={**record, "excludeFromContext": True}),
         line("custom_message", "c", "b", customType="notes", content="Remember", display=True),
         user("d", "c", "Now?"),
     )
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
-    assert said(store, report.sessions[0].id) == [
+    assert dialogue(store, report.sessions[0].id) == [
         "> Ran `ls`\n```\na.py\n```\n\nCommand exited with code 1",
         "> Remember",
         "> Now?",
     ]
-    origins = [message.info.by_engine for message in messages(store, report.sessions[0].id)]  # type: ignore[union-attr]
+    origins = [message.info.by_engine for message in messages_of(store, report.sessions[0].id)]  # type: ignore[union-attr]
     assert origins == [True, True, False]
 
 
 def test_a_broken_line_costs_only_itself(tmp_path: Path) -> None:
-    path = written(tmp_path / "broken.jsonl", user("a", None, "Begin"), answer("b", "a", "Begun"))
+    path = write_file(
+        tmp_path / "broken.jsonl", user("a", None, "Begin"), answer("b", "a", "Begun")
+    )
     content = path.read_text().splitlines()
     content.insert(2, '{"type": "message", "id": "x", ')
     path.write_text("\n".join(content))
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     assert report.problems == (Problem("broken.jsonl, line 3", "It is no JSON and was left out."),)
-    assert said(store, report.sessions[0].id) == ["> Begin", "< Begun"]
+    assert dialogue(store, report.sessions[0].id) == ["> Begin", "< Begun"]
 
 
 @pytest.mark.parametrize("broken", [1, 2, 3])
@@ -243,27 +245,27 @@ def test_what_follows_a_broken_line_stays_in_its_session(tmp_path: Path, broken:
         answer("d", "c", "Done"),
         user("e", "b", "Do it otherwise"),
     ]
-    path = written(tmp_path / "broken.jsonl", *entries)
+    path = write_file(tmp_path / "broken.jsonl", *entries)
     lines = path.read_text().splitlines()
     lines[broken] = lines[broken][:-5]
     path.write_text("\n".join(lines) + "\n")
 
-    store, report = bring(path)
+    store, report = import_file(path)
 
     assert [problem.what for problem in report.problems] == ["It is no JSON and was left out."]
-    told = [said(store, session.id) for session in report.sessions]
+    record = [dialogue(store, session.id) for session in report.sessions]
     lost = {1: "> Begin", 2: "< Begun", 3: "> Go on"}[broken]
     branches = (
         ["> Begin", "< Begun", "> Do it otherwise"],
         ["> Begin", "< Begun", "> Go on", "< Done"],
     )
-    assert told == [[text for text in branch if text != lost] for branch in branches]
+    assert record == [[text for text in branch if text != lost] for branch in branches]
 
 
 def test_an_entry_that_no_broken_line_explains_begins_a_branch(tmp_path: Path) -> None:
-    path = written(tmp_path / "lost.jsonl", user("a", None, "Begin"), user("c", "b", "Go on"))
+    path = write_file(tmp_path / "lost.jsonl", user("a", None, "Begin"), user("c", "b", "Go on"))
 
-    _, report = bring(path)
+    _, report = import_file(path)
 
     assert [problem.what for problem in report.problems] == [
         "What it follows is missing; it begins a new branch."
@@ -275,14 +277,14 @@ def test_the_first_message_kept_is_the_first_one_at_or_after_an_entry(*, has_ids
     chance, kept = random.Random(3), KeptMessages()
     expected: dict[object, str | None] = {}
     waiting: list[object] = []
-    for place in range(1, 400):
-        name = f"e{place}" if has_ids else place
+    for number in range(1, 400):
+        name = f"e{number}" if has_ids else number
         kept.add_entry(name)
         expected[name] = None
         waiting.append(name)
         if chance.random() < 0.4:
-            kept.add_message(f"m{place}")
-            expected |= dict.fromkeys(waiting, f"m{place}")
+            kept.add_message(f"m{number}")
+            expected |= dict.fromkeys(waiting, f"m{number}")
             waiting = []
 
     kept.add_entry(last := "e400" if has_ids else 400)

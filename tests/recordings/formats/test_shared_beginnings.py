@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.formats.imported import messages, origin, said, sums
+from tests.recordings.formats.imported import dialogue, facts_of, messages_of, sums_of
 
 from palimpsest.recordings.formats.built_in import REGISTRY
 from palimpsest.recordings.formats.pi import PiImporter
@@ -73,7 +73,7 @@ def pi_copy(session: str, rows: Rows) -> Rows:
     return [{**rows[0], "id": session}, *rows[1:]]
 
 
-def written(path: Path, *rows: Rows) -> Path:
+def write_file(path: Path, *rows: Rows) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{json.dumps(row)}\n" for part in rows for row in part))
     return path
@@ -91,7 +91,7 @@ def made(folder: Path, kind: str) -> Path:
         third = claude_copy("three", second) + claude("three", "f", after="ae", second=40)
     # The names do not give the order away.
     for name, rows in (("z", first), ("m", second), ("a", third)):
-        written(folder / f"{name}.jsonl", rows)
+        write_file(folder / f"{name}.jsonl", rows)
     return folder
 
 
@@ -103,7 +103,9 @@ def requests_of(store: MemoryStore, session: str) -> list[str]:
     """Return the texts of the answers that count as requests of a session."""
     timeline = timeline_of(store, session)
     names = [request.id for request in timeline.requests]
-    shown = dict(zip([m.id for m in messages(store, session)], said(store, session), strict=True))
+    shown = dict(
+        zip([m.id for m in messages_of(store, session)], dialogue(store, session), strict=True)
+    )
     return [shown[name] for name in names]
 
 
@@ -113,54 +115,54 @@ def test_each_message_counts_in_the_first_session_that_holds_it(tmp_path: Path, 
 
     report = imported(store, made(tmp_path / "sessions", kind))
 
-    recorded = {str(origin(store, session.id)["id"]): session.id for session in report.sessions}
+    recorded = {str(facts_of(store, session.id)["id"]): session.id for session in report.sessions}
     counted = {name: requests_of(store, session) for name, session in recorded.items()}
     assert counted == {
         "one": ["< Answer a", "< Answer b", "< Answer c"],
         "two": ["< Answer d", "< Answer e"],
         "three": ["< Answer f"],
     }
-    assert sum(sums(store, session).input for session in recorded.values()) == 6 * 110
+    assert sum(sums_of(store, session).input for session in recorded.values()) == 6 * 110
     assert timeline_of(store, recorded["three"]).gaps[-1] == (
         "Its first 10 messages with 5 requests are in session two too, and are counted there."
     )
     # All of it stays in the context, and turns are counted from the first one of the session's own.
-    assert len(said(store, recorded["three"])) == 12
+    assert len(dialogue(store, recorded["three"])) == 12
     assert [request.turn for request in timeline_of(store, recorded["two"]).requests] == [1, 2]
     assert {session.title for session in report.sessions} == {"Prompt a", "Prompt d", "Prompt f"}
 
 
 def test_two_files_of_one_session_are_no_fork(tmp_path: Path) -> None:
     store = MemoryStore()
-    written(tmp_path / "a.jsonl", claude("one", "abc"))
-    written(tmp_path / "b.jsonl", claude("one", "abcd"))
+    write_file(tmp_path / "a.jsonl", claude("one", "abc"))
+    write_file(tmp_path / "b.jsonl", claude("one", "abcd"))
 
     report = imported(store, tmp_path / "b.jsonl")
 
-    assert [sums(store, session.id).input for session in report.sessions] == [440]
+    assert [sums_of(store, session.id).input for session in report.sessions] == [440]
 
 
 def test_sessions_that_begin_with_the_same_id_at_another_time_are_no_fork(tmp_path: Path) -> None:
     store = MemoryStore()
-    written(tmp_path / "a.jsonl", pi("one", "ab"))
-    written(tmp_path / "b.jsonl", pi("two", "ab", second=9))
+    write_file(tmp_path / "a.jsonl", pi("one", "ab"))
+    write_file(tmp_path / "b.jsonl", pi("two", "ab", second=9))
 
     report = imported(store, tmp_path)
 
-    assert [sums(store, session.id).input for session in report.sessions] == [220, 220]
+    assert [sums_of(store, session.id).input for session in report.sessions] == [220, 220]
 
 
 def test_a_branch_in_the_same_file_counts_only_its_own_requests(tmp_path: Path) -> None:
     store = MemoryStore()
     rows = pi("one", "abc") + pi("one", "xy", after="aa", second=30)[1:]
-    path = written(tmp_path / "a.jsonl", rows)
+    path = write_file(tmp_path / "a.jsonl", rows)
 
     main, branch = imported(store, path).sessions
 
     assert requests_of(store, main.id) == ["< Answer a", "< Answer x", "< Answer y"]
     assert requests_of(store, branch.id) == ["< Answer b", "< Answer c"]
-    assert sums(store, branch.id).input == 220
-    assert said(store, branch.id)[:2] == ["> Prompt a", "< Answer a"]
+    assert sums_of(store, branch.id).input == 220
+    assert dialogue(store, branch.id)[:2] == ["> Prompt a", "< Answer a"]
 
 
 def test_a_cached_row_is_made_again_when_an_earlier_session_appears(tmp_path: Path) -> None:
@@ -182,8 +184,10 @@ def test_a_compaction_counts_in_the_first_session_that_holds_it(tmp_path: Path) 
         "summary": "So far", "firstKeptEntryId": "ub", "tokensBefore": 500, "usage": usage,
     }  # fmt: skip
     first = [*pi("one", "ab"), compaction, *pi("one", "c", after="k", second=10)[1:]]
-    written(tmp_path / "a.jsonl", first)
-    written(tmp_path / "b.jsonl", pi_copy("two", first), pi("two", "d", after="ac", second=20)[1:])
+    write_file(tmp_path / "a.jsonl", first)
+    write_file(
+        tmp_path / "b.jsonl", pi_copy("two", first), pi("two", "d", after="ac", second=20)[1:]
+    )
 
     one, two = imported(store, tmp_path).sessions
 
@@ -191,7 +195,7 @@ def test_a_compaction_counts_in_the_first_session_that_holds_it(tmp_path: Path) 
         [event.kind for event in timeline_of(store, session.id).events] for session in (one, two)
     ]
     assert kinds == [["compact"], []]
-    assert sums(store, one.id).input - sums(store, two.id).input == 2 * 110 + 900
+    assert sums_of(store, one.id).input - sums_of(store, two.id).input == 2 * 110 + 900
     [summarised] = {
         transition.state
         for transition in timeline_of(store, two.id).transitions
@@ -202,8 +206,8 @@ def test_a_compaction_counts_in_the_first_session_that_holds_it(tmp_path: Path) 
 
 def test_two_recordings_with_one_id_are_told_apart_by_their_files(tmp_path: Path) -> None:
     store = MemoryStore()
-    written(tmp_path / "first run.jsonl", pi("one", "ab"))
-    written(tmp_path / "second run.jsonl", pi("one", "xy", second=9))
+    write_file(tmp_path / "first run.jsonl", pi("one", "ab"))
+    write_file(tmp_path / "second run.jsonl", pi("one", "xy", second=9))
 
     first, second = imported(store, tmp_path).sessions
 
@@ -236,7 +240,7 @@ def test_a_branch_that_leaves_after_a_result_keeps_its_requests(tmp_path: Path) 
     rows += [other, {**rows[5], "id": "ax", "parentId": "ux"}]
 
     store = MemoryStore()
-    main, branch = imported(store, written(tmp_path / "a.jsonl", rows)).sessions
+    main, branch = imported(store, write_file(tmp_path / "a.jsonl", rows)).sessions
 
     assert requests_of(store, main.id) == ["<", "< Answer b"]  # the first one only calls
     assert requests_of(store, branch.id) == ["< Answer b", "< Answer c"]
@@ -258,7 +262,7 @@ def test_a_file_beside_it_that_cannot_be_read_costs_a_recording_nothing(
 
     [session] = imported(store, folder / "m.jsonl").sessions
 
-    assert sums(store, session.id).input == 5 * 110
+    assert sums_of(store, session.id).input == 5 * 110
 
 
 def test_files_of_other_formats_beside_it_are_not_read_for_their_answers(
@@ -272,7 +276,7 @@ def test_files_of_other_formats_beside_it_are_not_read_for_their_answers(
         return beginning(self, path)
 
     monkeypatch.setattr(PiImporter, "session_beginning", noted)
-    written(tmp_path / "a.jsonl", pi("one", "ab"))
+    write_file(tmp_path / "a.jsonl", pi("one", "ab"))
     (tmp_path / "events.jsonl").write_text('{"event": "start"}\n' * 1_000)
 
     imported(MemoryStore(), tmp_path / "a.jsonl")

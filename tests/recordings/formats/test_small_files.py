@@ -12,9 +12,9 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.recordings.formats.captures import entry, har
-from tests.recordings.formats.imported import bring
-from tests.recordings.formats.reading import SAMPLES
+from tests.recordings.formats.captures import har_entry, write_har
+from tests.recordings.formats.imported import import_file
+from tests.recordings.formats.sample_files import SAMPLES
 from tests.sample_size import sampled_cases
 
 from palimpsest.store.log.memory_store import MemoryStore
@@ -126,7 +126,7 @@ def captured(*contents: bytes, is_packed: bool) -> Callable[[Path], Path]:
         if is_packed:
             packed = [base64.b64encode(gzip.compress(content)) for content in contents]
             answers = [{"text": text.decode(), "encoding": "base64"} for text in packed]
-        return har(path, *(entry(address, body, answer) for answer in answers))
+        return write_har(path, *(har_entry(address, body, answer) for answer in answers))
 
     return written
 
@@ -205,7 +205,7 @@ def test_what_is_built_of_a_small_file_is_bounded(tmp_path: Path, name: str) -> 
     ],
 )
 def test_recorded_files_are_far_from_the_bounds(name: str) -> None:
-    _, report = bring(SAMPLES / name, MemoryStore())
+    _, report = import_file(SAMPLES / name, MemoryStore())
 
     assert report.sessions
     assert not [problem for problem in report.problems if "more than" in problem.what]

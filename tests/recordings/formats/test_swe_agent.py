@@ -6,13 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.formats.recording import (
-    Shown,
-    common_prefix,
-    read_all,
-    requests_of,
-    unpacked,
-)
+from tests.recordings.formats.recording import Shown, common_prefix, read_all, requests_of, unpacked
 
 from palimpsest.recordings.formats.swe_agent import NO_MODELS, SweAgentImporter
 from palimpsest.recordings.reading.recorded import (
@@ -110,7 +104,7 @@ def test_outputs_are_whole_and_their_elisions_are_named(tmp_path: Path) -> None:
     assert any("no tokens" in gap.sentence for gap in recorded if isinstance(gap, GapRead))
 
 
-def traj(**fields: Any) -> Json:
+def trajectory(**fields: Any) -> Json:
     return {"environment": "main", "info": {}, "replay_config": None, **fields}
 
 
@@ -127,25 +121,25 @@ def step(query: list[Json] | None, response: str, observation: str = "ok") -> Js
     }
 
 
-def said(role: str, content: Any, **more: Any) -> Json:
+def recorded_message(role: str, content: Any, **more: Any) -> Json:
     return {"role": role, "content": content, "agent": "main", **more}
 
 
-SYSTEM = said("system", "Be careful.", message_type="system_prompt")
-TASK = said("user", "Fix it.", message_type="observation")
+SYSTEM = recorded_message("system", "Be careful.", message_type="system_prompt")
+TASK = recorded_message("user", "Fix it.", message_type="observation")
 
 
-def written(path: Path, value: Json) -> Path:
+def write_file(path: Path, value: Json) -> Path:
     path.write_text(json.dumps(value, indent=2))
     return path
 
 
 def output(text: Any) -> Json:
-    return said("user", text, message_type="observation")
+    return recorded_message("user", text, message_type="observation")
 
 
 def answer(text: str) -> Json:
-    return said("assistant", text, message_type="action", tool_calls=None)
+    return recorded_message("assistant", text, message_type="action", tool_calls=None)
 
 
 def test_commands_written_as_text_get_their_outputs_as_results(tmp_path: Path) -> None:
@@ -158,9 +152,9 @@ def test_commands_written_as_text_get_their_outputs_as_results(tmp_path: Path) -
         output(""),
     ]
     marked = [{"type": "text", "text": "a.py b.py", "cache_control": {"type": "ephemeral"}}]
-    path = written(
+    path = write_file(
         tmp_path / "one.traj",
-        traj(
+        trajectory(
             trajectory=[
                 step([SYSTEM, TASK], "look\n```ls```"),
                 step([SYSTEM, TASK, history[2], output(marked)], "done", ""),
@@ -189,14 +183,14 @@ def test_commands_written_as_text_get_their_outputs_as_results(tmp_path: Path) -
 
 
 def test_a_failed_answer_is_a_request_and_is_not_sent_again(tmp_path: Path) -> None:
-    bad = said("assistant", "no command", message_type="assistant")
-    error = said("user", "Your output was not formatted.", message_type="user")
-    path = written(
+    failed_answer = recorded_message("assistant", "no command", message_type="assistant")
+    error = recorded_message("user", "Your output was not formatted.", message_type="user")
+    path = write_file(
         tmp_path / "one.traj",
-        traj(
+        trajectory(
             trajectory=[
                 step([SYSTEM, TASK], "no command", ""),
-                step([SYSTEM, TASK, bad, error], "ls"),
+                step([SYSTEM, TASK, failed_answer, error], "ls"),
                 step([SYSTEM, TASK, answer("ls"), output("ok")], "submit"),
             ],
             history=[SYSTEM, TASK, answer("ls"), output("ok"), answer("submit"), output("diff")],
@@ -220,21 +214,24 @@ def test_a_failed_answer_is_a_request_and_is_not_sent_again(tmp_path: Path) -> N
 def test_an_output_that_is_left_out_and_shown_again_is_restored(tmp_path: Path) -> None:
     def call(name: str) -> Json:
         function = {"name": "bash", "arguments": '{"command": "ls"}'}
-        return said("assistant", "", tool_calls=[{"id": name, "function": function}])
+        return recorded_message("assistant", "", tool_calls=[{"id": name, "function": function}])
 
     def result(name: str, text: str) -> Json:
-        return said("tool", text, tool_call_ids=[name], message_type="observation")
+        return recorded_message("tool", text, tool_call_ids=[name], message_type="observation")
 
-    first_call, two = [call("c1"), result("c1", "long")], [call("c2"), result("c2", "short")]
+    first_call, second_call = (
+        [call("c1"), result("c1", "long")],
+        [call("c2"), result("c2", "short")],
+    )
     masked = [first_call[0], result("c1", "(omitted)")]
-    path = written(
+    path = write_file(
         tmp_path / "one.traj",
-        traj(
+        trajectory(
             trajectory=[
                 step([SYSTEM, TASK], ""),
                 step([SYSTEM, TASK, *first_call], ""),
-                step([SYSTEM, TASK, *masked, *two], ""),
-                step([SYSTEM, TASK, *first_call, *two, call("c3"), result("c3", "x")], ""),
+                step([SYSTEM, TASK, *masked, *second_call], ""),
+                step([SYSTEM, TASK, *first_call, *second_call, call("c3"), result("c3", "x")], ""),
             ],
             history=[],
         ),
@@ -256,13 +253,13 @@ def test_an_output_that_is_left_out_and_shown_again_is_restored(tmp_path: Path) 
 
 def test_answers_of_a_demonstration_are_no_requests(tmp_path: Path) -> None:
     demo = [
-        said("user", "An example:", is_demo=True),
-        said("assistant", "ls", is_demo=True),
-        said("user", "files", is_demo=True),
+        recorded_message("user", "An example:", is_demo=True),
+        recorded_message("assistant", "ls", is_demo=True),
+        recorded_message("user", "files", is_demo=True),
     ]
-    path = written(
+    path = write_file(
         tmp_path / "one.traj",
-        traj(
+        trajectory(
             trajectory=[step([SYSTEM, *demo, TASK], "ls")],
             history=[SYSTEM, *demo, TASK, answer("ls"), output("ok")],
         ),
@@ -281,9 +278,9 @@ def test_answers_of_a_demonstration_are_no_requests(tmp_path: Path) -> None:
 
 
 def test_an_exit_without_a_request_is_no_answer(tmp_path: Path) -> None:
-    path = written(
+    path = write_file(
         tmp_path / "one.traj",
-        traj(
+        trajectory(
             trajectory=[
                 step([SYSTEM, TASK], "ls"),
                 step(None, "Exit due to context window", "Exited (autosubmitted)"),
@@ -308,9 +305,9 @@ def test_an_exit_without_a_request_is_no_answer(tmp_path: Path) -> None:
 def test_a_file_without_requests_says_so(tmp_path: Path) -> None:
     steps = [step(None, "ls")]
     del steps[0]["query"]
-    path = written(
+    path = write_file(
         tmp_path / "one.traj",
-        traj(trajectory=steps, history=[SYSTEM, TASK, answer("ls"), output("ok")]),
+        trajectory(trajectory=steps, history=[SYSTEM, TASK, answer("ls"), output("ok")]),
     )
 
     recorded, _ = read_all(SweAgentImporter(), path)

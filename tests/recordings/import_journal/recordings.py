@@ -1,4 +1,4 @@
-"""An importer whose values a test writes down, and the import of them."""
+"""An importer whose values a test lists, and the import of them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -18,38 +18,38 @@ from palimpsest.store.interface import Store
 from palimpsest.transcript.values import Usage
 
 NOW = 1_790_000_000_000
-BEGIN = SessionBegin(id="one", format="told", created=1_000, model="anthropic/claude-sonnet-4-5")
+BEGIN = SessionBegin(id="one", format="listed", created=1_000, model="anthropic/claude-sonnet-4-5")
 ONE_REQUEST = Usage(input=10, output=2, cache_read=100)
 
 
-class ColumnSpec:
-    """Reads nothing: its values are given."""
+class ListedValuesImporter:
+    """An importer whose recording is the list of values that a test gives."""
 
-    name = "told"
-    title = "ColumnSpec"
+    name = "listed"
+    title = "Listed values"
     tried_on = "hand-made files"
 
     def __init__(self, values: Iterable[Recorded]) -> None:
         self.values = list(values)
 
     def recognises(self, head: Head) -> bool:
-        return head.start.startswith(b"told")
+        return head.start.startswith(b"listed")
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:  # noqa: ARG002
         yield from self.values
 
 
-def no_others() -> Sequence[ColumnSpec]:
+def no_other_importers() -> Sequence[ListedValuesImporter]:
     return ()
 
 
-def tell(
+def load(
     store: Store, folder: Path, *values: Recorded, control: ImportControl | None = None
 ) -> ImportReport:
-    """Import these values."""
-    path = folder / "recording.told"
-    path.write_text("told")
-    registry = ImporterRegistry([ColumnSpec(values)], no_others)
+    """Import these values as a recording in a folder."""
+    path = folder / "recording.listed"
+    path.write_text("listed")
+    registry = ImporterRegistry([ListedValuesImporter(values)], no_other_importers)
     return registry.import_from(store, path, lambda: NOW, control)
 
 
@@ -58,12 +58,12 @@ def user(name: str, words: str, created: int | None = 1_000) -> MessageRead:
 
 
 def answer(name: str, *parts: str | Call, created: int | None = 2_000) -> MessageRead:
-    """An answer with usage and cost."""
-    held = tuple(Text(part) if isinstance(part, str) else part for part in parts)
-    return MessageRead(name, "assistant", held, created=created, usage=ONE_REQUEST, cost=0.5)
+    """Return an answer with usage and cost."""
+    contents = tuple(Text(part) if isinstance(part, str) else part for part in parts)
+    return MessageRead(name, "assistant", contents, created=created, usage=ONE_REQUEST, cost=0.5)
 
 
-def called(name: str) -> Call:
+def read_call(name: str) -> Call:
     return Call(name, "read", {"path": f"{name}.py"})
 
 

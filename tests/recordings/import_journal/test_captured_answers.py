@@ -6,9 +6,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tests.recordings.formats.captures import asked, line, lines, message
-from tests.recordings.formats.imported import bring, info, now, origin, sums
-from tests.recordings.formats.reading import SAMPLES
+from tests.recordings.formats.captures import response, tap_line, user, write_lines
+from tests.recordings.formats.imported import facts_of, import_file, info_of, now, sums_of
+from tests.recordings.formats.sample_files import SAMPLES
 
 from palimpsest.recordings.formats.built_in import REGISTRY
 from palimpsest.recordings.import_journal.captured_answers import CapturedAnswers, answer_names
@@ -51,29 +51,29 @@ def bring_with(path: Path, captured: Path) -> tuple[Store, ImportReport]:
 
 def totals(store: Store, ids: list[str]) -> tuple[int, int]:
     """Return the requests with usage, and the tokens of their prompts."""
-    made = [sums(store, one) for one in ids]
+    made = [sums_of(store, session_id) for session_id in ids]
     return sum(one.requests for one in made), sum(one.input for one in made)
 
 
 def test_in_a_folder_each_request_counts_once(tmp_path: Path) -> None:
-    alone, captured = bring(CAPTURES / "claude_code.har")
-    together, report = bring(folder(tmp_path / "both", "claude_code.har"))
+    alone, captured = import_file(CAPTURES / "claude_code.har")
+    together, report = import_file(folder(tmp_path / "both", "claude_code.har"))
 
-    assert [origin(together, one.id)["from"] for one in report.sessions] == [
+    assert [facts_of(together, session.id)["from"] for session in report.sessions] == [
         "claude-code",
         "claude-code",
         "captured-http",
         "captured-http",
     ]
-    assert totals(together, [one.id for one in report.sessions]) == totals(
-        alone, [one.id for one in captured.sessions]
+    assert totals(together, [session.id for session in report.sessions]) == totals(
+        alone, [session.id for session in captured.sessions]
     )
     assert [problem.what for problem in report.problems] == [f"{SHOWN_ELSEWHERE} 5."]
 
 
 def test_two_captures_of_one_run_and_its_transcript_count_once(tmp_path: Path) -> None:
-    one, _ = bring(folder(tmp_path / "one", "claude_code.har"))
-    store, report = bring(folder(tmp_path / "two", "claude_code.har", "claude_tap.jsonl"))
+    one, _ = import_file(folder(tmp_path / "one", "claude_code.har"))
+    store, report = import_file(folder(tmp_path / "two", "claude_code.har", "claude_tap.jsonl"))
 
     assert len(report.sessions) == 4
     assert [problem.what for problem in report.problems] == [
@@ -87,7 +87,7 @@ def test_two_captures_of_one_run_and_its_transcript_count_once(tmp_path: Path) -
 
 def test_the_transcript_shows_what_was_sent_and_says_so() -> None:
     entries = json.loads((CAPTURES / "claude_code.har").read_text())["log"]["entries"]
-    bodies = [json.loads(one["request"]["postData"]["text"]) for one in entries]
+    bodies = [json.loads(entry["request"]["postData"]["text"]) for entry in entries]
     main = [body for body in bodies if len(body["tools"]) == 25]
 
     with open_recording(TRANSCRIPT, captured=CAPTURES / "claude_code.har") as recording:
@@ -124,7 +124,7 @@ def test_a_capture_that_has_a_part_of_the_requests_says_of_how_many(tmp_path: Pa
     entries = (CAPTURES / "claude_tap.jsonl").read_text().splitlines()
     capture = tmp_path / "cut.jsonl"
     capture.write_text("\n".join(entries[:2]))
-    store, report = bring(folder(tmp_path / "both"))
+    store, report = import_file(folder(tmp_path / "both"))
     _, joined = bring_with(TRANSCRIPT, capture)
 
     assert report.problems == ()
@@ -143,7 +143,7 @@ def test_what_is_no_capture_is_refused_with_a_sentence(tmp_path: Path) -> None:
 
 
 def test_the_note_of_an_answer_names_blobs_and_no_texts(tmp_path: Path) -> None:
-    store, report = bring(folder(tmp_path / "both", "claude_tap.jsonl"))
+    store, report = import_file(folder(tmp_path / "both", "claude_tap.jsonl"))
 
     notes = [
         (record.event.info.model_extra or {})["imported"].get("sent")
@@ -155,7 +155,7 @@ def test_the_note_of_an_answer_names_blobs_and_no_texts(tmp_path: Path) -> None:
     assert all(set(note) == {"system", "tools", "marks"} for note in sent)
     tools = json.loads(store.get_blob(sent[0]["tools"]["sha256"]))
     assert len(tools) == 25
-    assert info(store, report.sessions[0].id).title == "Count the files"
+    assert info_of(store, report.sessions[0].id).title == "Count the files"
 
 
 def test_an_answer_is_known_by_its_id_its_calls_or_its_text_with_its_usage() -> None:
@@ -198,12 +198,12 @@ def test_what_a_session_sends_again_is_not_written_again() -> None:
 
 
 def test_a_capture_of_another_session_joins_nothing(tmp_path: Path) -> None:
-    other = lines(
-        tmp_path / "other.jsonl", line(1, [asked("One?")], message(900, "Nothing to do."))
+    other = write_lines(
+        tmp_path / "other.jsonl", tap_line(1, [user("One?")], response(900, "Nothing to do."))
     )
     store, report = bring_with(TRANSCRIPT, other)
 
-    assert [origin(store, one.id)["from"] for one in report.sessions] == [
+    assert [facts_of(store, session.id)["from"] for session in report.sessions] == [
         "claude-code",
         "claude-code",
         "captured-http",

@@ -7,7 +7,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.recordings.import_journal.recordings import BEGIN, NOW, ColumnSpec, no_others, user
+from tests.recordings.import_journal.recordings import (
+    BEGIN,
+    NOW,
+    ListedValuesImporter,
+    no_other_importers,
+    user,
+)
 
 from palimpsest.recordings.formats.built_in import REGISTRY
 from palimpsest.recordings.import_journal import importer_errors
@@ -25,7 +31,7 @@ from palimpsest.transcript.errors import UserError
 KEY = "sk-ant-api03-" + "a1B2c3D4" * 11
 
 
-class _BrokenReader(ColumnSpec):
+class _BrokenReader(ListedValuesImporter):
     """Fails behind its first message, as one does that met a field of another type."""
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
@@ -33,12 +39,12 @@ class _BrokenReader(ColumnSpec):
         raise AttributeError(f"'str' object has no attribute 'get' \x1b[31m {KEY}")
 
 
-class _BrokenRecogniser(ColumnSpec):
+class _BrokenRecogniser(ListedValuesImporter):
     def recognises(self, head: Head) -> bool:
         return bool(1 / (len(head.start) - len(head.start)))
 
 
-class _BrokenWhole(ColumnSpec):
+class _BrokenWhole(ListedValuesImporter):
     def import_whole(
         self,
         store: Store,
@@ -63,9 +69,9 @@ def project(tmp_path: Path) -> Path:
 
 
 def bring(importer: object, store: Store, folder: Path) -> ImportReport:
-    path = folder / "recording.told"
-    path.write_text("told")
-    registry = ImporterRegistry([importer], no_others)  # type: ignore[list-item]
+    path = folder / "recording.listed"
+    path.write_text("listed")
+    registry = ImporterRegistry([importer], no_other_importers)  # type: ignore[list-item]
     return registry.import_from(store, path, lambda: NOW)
 
 
@@ -94,7 +100,7 @@ def test_a_broken_importer_is_told_in_one_sentence_and_logged_with_its_line(
     logged = log.read_text(encoding="utf-8")
     assert re.search(r'File ".*test_importer_errors\.py|journal_writer\.py", line \d+', logged)
     assert line in logged
-    assert str(tmp_path / "recording.told") in logged
+    assert str(tmp_path / "recording.listed") in logged
     assert KEY not in logged
     assert "\x1b" not in logged
     assert log.stat().st_mode & 0o777 == 0o600
@@ -148,7 +154,7 @@ def test_without_a_project_the_log_lies_in_a_folder_of_its_own(
     assert str(log) in problem.what
 
 
-class _LongWinded(ColumnSpec):
+class _LongWinded(ListedValuesImporter):
     title = "Long\n\x1b[31m"
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:  # noqa: ARG002
@@ -177,7 +183,7 @@ def test_a_pipe_in_the_place_of_the_log_is_not_waited_for(project: Path, tmp_pat
 
 
 def test_what_the_system_refuses_is_said_as_such(project: Path, tmp_path: Path) -> None:
-    class Unread(ColumnSpec):
+    class Unread(ListedValuesImporter):
         def read(self, path: Path, report: Report) -> Iterator[Recorded]:  # noqa: ARG002
             yield BEGIN
             raise TimeoutError
@@ -192,9 +198,10 @@ def test_in_a_folder_a_broken_importer_is_logged_once_and_the_others_read_on(
 ) -> None:
     (folder := tmp_path / "recordings").mkdir()
     for name in ("a.jsonl", "b.jsonl"):
-        (folder / name).write_text("told")
+        (folder / name).write_text("listed")
     registry = ImporterRegistry(
-        [_BrokenRecogniser([]), ColumnSpec([BEGIN, user("u1", "Hello")])], no_others
+        [_BrokenRecogniser([]), ListedValuesImporter([BEGIN, user("u1", "Hello")])],
+        no_other_importers,
     )
 
     report = registry.import_from(JsonlStore(open_project_folder(project)), folder, lambda: NOW)
@@ -241,9 +248,9 @@ def test_of_a_recording_that_is_only_opened_it_lies_in_the_project_at_hand(
 ) -> None:
     open_project_folder(project)
     monkeypatch.chdir(project)
-    path = tmp_path / "recording.told"
-    path.write_text("told")
-    registry = ImporterRegistry([_BrokenReader([BEGIN, user("u1", "Hello")])], no_others)
+    path = tmp_path / "recording.listed"
+    path.write_text("listed")
+    registry = ImporterRegistry([_BrokenReader([BEGIN, user("u1", "Hello")])], no_other_importers)
     monkeypatch.setattr("palimpsest.review.recorded_sessions.recording.REGISTRY", registry)
 
     with open_recording(path) as recording:

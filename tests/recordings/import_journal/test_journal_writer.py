@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.recordings.formats.sample_files import sample
-from tests.recordings.import_journal.recordings import BEGIN, answer, called, result, tell, user
+from tests.recordings.import_journal.recordings import BEGIN, answer, load, read_call, result, user
 
 from palimpsest.recordings.formats.built_in import REGISTRY
 from palimpsest.recordings.import_journal import session_journal
@@ -22,7 +22,7 @@ from palimpsest.transcript.session_record.events import Record, SessionUpdated
 FIRST: tuple[Recorded, ...] = (
     BEGIN,
     user("u1", "Read a.py"),
-    answer("a1", "I read it.", called("c1")),
+    answer("a1", "I read it.", read_call("c1")),
 )
 MORE: tuple[Recorded, ...] = (
     result("c1", "x = 1"),
@@ -62,10 +62,10 @@ def state_of(store: Store, session_id: str) -> list[tuple[str, str]]:
 
 
 def test_the_same_again_adds_nothing(store: Store, tmp_path: Path) -> None:
-    first = tell(store, tmp_path, *FIRST, *MORE)
+    first = load(store, tmp_path, *FIRST, *MORE)
     before = [record.line() for record in store.read(first.sessions[0].id)]
 
-    again = tell(store, tmp_path, *FIRST, *MORE)
+    again = load(store, tmp_path, *FIRST, *MORE)
 
     assert outcomes(first) == [("new", 4)]
     assert outcomes(again) == [("same", 4)]
@@ -73,11 +73,11 @@ def test_the_same_again_adds_nothing(store: Store, tmp_path: Path) -> None:
 
 
 def test_a_grown_recording_appends_what_is_new(store: Store, tmp_path: Path) -> None:
-    [begun] = tell(store, tmp_path, *FIRST).sessions
+    [begun] = load(store, tmp_path, *FIRST).sessions
     before = [record.line() for record in store.read(begun.id)]
     assert state_of(store, begun.id) == [("c1", "error")]
 
-    grown = tell(store, tmp_path, *FIRST, *MORE)
+    grown = load(store, tmp_path, *FIRST, *MORE)
 
     after = [record.line() for record in store.read(begun.id)]
     assert outcomes(grown) == [("updated", 4)]
@@ -88,12 +88,12 @@ def test_a_grown_recording_appends_what_is_new(store: Store, tmp_path: Path) -> 
 
 
 def test_another_beginning_comes_as_a_copy_once(store: Store, tmp_path: Path) -> None:
-    [session] = tell(store, tmp_path, *FIRST).sessions
+    [session] = load(store, tmp_path, *FIRST).sessions
     other = (BEGIN, user("u1", "Read b.py"), *FIRST[2:])
 
-    [copy] = tell(store, tmp_path, *other).sessions
-    again = tell(store, tmp_path, *other)
-    [grown] = tell(store, tmp_path, *other, *MORE).sessions
+    [copy] = load(store, tmp_path, *other).sessions
+    again = load(store, tmp_path, *other)
+    [grown] = load(store, tmp_path, *other, *MORE).sessions
 
     assert copy.id != session.id
     assert (copy.outcome, copy.title) == ("copy", "Read b.py (imported again)")
@@ -103,21 +103,21 @@ def test_another_beginning_comes_as_a_copy_once(store: Store, tmp_path: Path) ->
 
 
 def test_a_shorter_recording_is_another_one(store: Store, tmp_path: Path) -> None:
-    tell(store, tmp_path, *FIRST, *MORE)
+    load(store, tmp_path, *FIRST, *MORE)
 
-    assert outcomes(tell(store, tmp_path, *FIRST)) == [("copy", 2)]
+    assert outcomes(load(store, tmp_path, *FIRST)) == [("copy", 2)]
 
 
 def test_a_stopped_import_is_taken_up_where_it_ended(store: Store, tmp_path: Path) -> None:
     asked: Iterator[bool] = iter([False, False, False, True])
     control = ImportControl(is_cancelled=lambda: next(asked))
 
-    stopped = tell(store, tmp_path, *FIRST, *MORE, control=control)
+    stopped = load(store, tmp_path, *FIRST, *MORE, control=control)
     [there] = stopped.sessions
     seen = words(store, there.id)
-    rest = tell(store, tmp_path, *FIRST, *MORE)
+    rest = load(store, tmp_path, *FIRST, *MORE)
     whole = [record.line() for record in store.read(there.id)]
-    tell(store, tmp_path, *FIRST, *MORE)
+    load(store, tmp_path, *FIRST, *MORE)
 
     assert seen == ["Read a.py", "I read it."]
     assert [problem.what for problem in stopped.problems] == [
@@ -141,9 +141,9 @@ def test_an_import_that_was_killed_is_taken_up_from_its_last_batch(
 
     seen: list[None] = []
     with pytest.raises(KeyboardInterrupt):
-        tell(store, tmp_path, *FIRST, *MORE, control=ImportControl(is_cancelled=killed))
+        load(store, tmp_path, *FIRST, *MORE, control=ImportControl(is_cancelled=killed))
 
-    report = tell(store, tmp_path, *FIRST, *MORE)
+    report = load(store, tmp_path, *FIRST, *MORE)
 
     [session] = report.sessions
     assert outcomes(report) == [("updated", 4)]
@@ -152,7 +152,7 @@ def test_an_import_that_was_killed_is_taken_up_from_its_last_batch(
 
 
 def test_a_title_of_the_user_stays(store: Store, tmp_path: Path) -> None:
-    [session] = tell(store, tmp_path, *FIRST).sessions
+    [session] = load(store, tmp_path, *FIRST).sessions
     state = store.load(session.id)
     assert state.session is not None
     mine = state.session.model_copy(update={"title": "Mine"})
@@ -160,7 +160,7 @@ def test_a_title_of_the_user_stays(store: Store, tmp_path: Path) -> None:
     writer.append([Record(seq=state.seq + 1, ts=1, event=SessionUpdated(session=mine))])
     writer.close()
 
-    tell(store, tmp_path, *FIRST, *MORE)
+    load(store, tmp_path, *FIRST, *MORE)
 
     after = store.load(session.id).session
     assert after is not None
@@ -168,10 +168,10 @@ def test_a_title_of_the_user_stays(store: Store, tmp_path: Path) -> None:
 
 
 def test_a_session_that_a_kernel_has_open_is_left_alone(store: Store, tmp_path: Path) -> None:
-    [session] = tell(store, tmp_path, *FIRST).sessions
+    [session] = load(store, tmp_path, *FIRST).sessions
     writer = store.acquire(session.id, this_owner("another"))
 
-    report = tell(store, tmp_path, *FIRST, *MORE)
+    report = load(store, tmp_path, *FIRST, *MORE)
 
     writer.close()
     assert words(store, session.id) == ["Read a.py", "I read it."]
@@ -181,12 +181,15 @@ def test_a_session_that_a_kernel_has_open_is_left_alone(store: Store, tmp_path: 
 
 
 def test_a_value_that_no_session_can_hold_costs_only_itself(store: Store, tmp_path: Path) -> None:
-    report = tell(store, tmp_path, *FIRST, result("unasked", "x"), user("u1", "The same id"), *MORE)
+    report = load(store, tmp_path, *FIRST, result("unasked", "x"), user("u1", "The same id"), *MORE)
 
     assert [(problem.where, problem.what) for problem in report.problems] == [
-        ("recording.told, result 1", "There is a result of the call 'unasked', but no such call."),
         (
-            "recording.told, message 3",
+            "recording.listed, result 1",
+            "There is a result of the call 'unasked', but no such call.",
+        ),
+        (
+            "recording.listed, message 3",
             "Another message has the id 'u1' too; the first one was kept.",
         ),
     ]
@@ -196,10 +199,10 @@ def test_a_value_that_no_session_can_hold_costs_only_itself(store: Store, tmp_pa
 def test_progress_is_told_in_bytes(store: Store, tmp_path: Path) -> None:
     path = sample("pi_version_3.jsonl", tmp_path)
     size = path.stat().st_size
-    told: list[tuple[int, int]] = []
-    control = ImportControl(progress=lambda done, total: told.append((done, total)))
+    progress: list[tuple[int, int]] = []
+    control = ImportControl(progress=lambda done, total: progress.append((done, total)))
 
     REGISTRY.import_from(store, path, lambda: 1, control)
 
-    assert told[-1] == (size, size)
-    assert told == sorted(told)
+    assert progress[-1] == (size, size)
+    assert progress == sorted(progress)

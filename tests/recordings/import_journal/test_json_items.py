@@ -45,7 +45,7 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Read]:
         with pytest.MonkeyPatch.context() as patch:
             if not ijson:
                 patch.setattr(sources, "optional_module", lambda _name: None)
-            items = json_items(path, prefix, lambda *told: reported.append(told), **options)
+            items = json_items(path, prefix, lambda *problem: reported.append(problem), **options)
             return [*items], reported
 
     return read_items

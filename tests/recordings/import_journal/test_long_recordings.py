@@ -5,7 +5,7 @@ from operator import attrgetter
 from pathlib import Path
 
 import pytest
-from tests.recordings.import_journal.recordings import BEGIN, answer, called, result, tell, user
+from tests.recordings.import_journal.recordings import BEGIN, answer, load, read_call, result, user
 
 from palimpsest.recordings.reading.recorded import CompactionRead, Recorded, UsageRead
 from palimpsest.store.log.jsonl_store import JsonlStore
@@ -46,7 +46,7 @@ def turns(*, compacted: bool, at: Sequence[int] = (EARLY, LATE)) -> Iterator[Rec
                 f"c{number}", summary="Bills were counted.", keeps_from=f"u{number}"
             )
         yield user(f"u{number}", f"How deep is bill {number}?", 1_000 + number)
-        yield answer(f"a{number}", "I look.", called(f"call{number}"), created=1_000 + number)
+        yield answer(f"a{number}", "I look.", read_call(f"call{number}"), created=1_000 + number)
         if number != TURNS - 9:
             yield result(f"call{number}", f"{number} mm")
         yield UsageRead(f"a{max(number - 3, 0)}", Usage(input=number, output=2), cost=0.1 * number)
@@ -55,11 +55,11 @@ def turns(*, compacted: bool, at: Sequence[int] = (EARLY, LATE)) -> Iterator[Rec
 def imported(folder: Path, *values: Recorded) -> tuple[JsonlStore, str]:
     (folder / "project").mkdir(exist_ok=True)
     store = JsonlStore(open_project_folder(folder / "project"))
-    [session] = tell(store, folder, BEGIN, *values).sessions
+    [session] = load(store, folder, BEGIN, *values).sessions
     return store, session.id
 
 
-def told_checkpoint(store: JsonlStore, session_id: str) -> Checkpoint:
+def written_checkpoint(store: JsonlStore, session_id: str) -> Checkpoint:
     """Return the checkpoint at the end of a log."""
     newest = next(store.stream(session_id)).event
     assert isinstance(newest, Checkpoint)
@@ -74,9 +74,9 @@ def whole_checkpoint(store: JsonlStore, session_id: str) -> tuple[State, Checkpo
     window = live_window(state)
     segment, offset = writer.place_of_record(window.seq)
     *lines, _ = writer.written_lines(segment, offset)
-    checkpoint = window_checkpoint(state, window, (segment, offset), lambda *_: lines)
+    written = window_checkpoint(state, window, (segment, offset), lambda *_: lines)
     writer.close()
-    return state, checkpoint
+    return state, written
 
 
 @pytest.mark.slow
@@ -86,13 +86,13 @@ def test_checkpoint_is_that_of_the_whole_state(tmp_path: Path, *, compacted: boo
     index = store.layout.session(session_id) / INDEX_FILE
     kept = index.read_bytes()
 
-    told = told_checkpoint(store, session_id)
+    written = written_checkpoint(store, session_id)
     state, expected = whole_checkpoint(store, session_id)
 
-    assert told.model_dump(exclude={"check"}) == expected.model_dump()
-    assert ("window" in told.state) is compacted
-    assert told.state.get("index") is not None or compacted
-    assert told.state["messages"] == len(state.message_slots()) > MAX_EARLIER_MESSAGES
+    assert written.model_dump(exclude={"check"}) == expected.model_dump()
+    assert ("window" in written.state) is compacted
+    assert written.state.get("index") is not None or compacted
+    assert written.state["messages"] == len(state.message_slots()) > MAX_EARLIER_MESSAGES
     store.keep_index(session_id, MessageFacts.of_messages(state.messages()))
     assert index.read_bytes() == kept
 
@@ -101,11 +101,13 @@ def test_checkpoint_is_that_of_the_whole_state(tmp_path: Path, *, compacted: boo
 def test_checkpoint_of_a_long_window_has_its_index(tmp_path: Path) -> None:
     store, session_id = imported(tmp_path, *turns(compacted=True, at=[EARLY]))
 
-    told = told_checkpoint(store, session_id)
+    written = written_checkpoint(store, session_id)
 
-    assert told.model_dump(exclude={"check"}) == whole_checkpoint(store, session_id)[1].model_dump()
-    assert told.state["index"]["spent"]["cost"] > 0
-    assert "window" in told.state
+    assert (
+        written.model_dump(exclude={"check"}) == whole_checkpoint(store, session_id)[1].model_dump()
+    )
+    assert written.state["index"]["spent"]["cost"] > 0
+    assert "window" in written.state
 
 
 @pytest.mark.slow
@@ -114,12 +116,12 @@ def test_a_recording_that_grew_opens_as_its_whole_log_says(tmp_path: Path) -> No
     imported(tmp_path, *values[:-40])
     store, session_id = imported(tmp_path, *values)
 
-    told = told_checkpoint(store, session_id)
+    written = written_checkpoint(store, session_id)
     whole = store.load(session_id)
     opened = store.open_live(session_id)
 
-    assert (told.window_segment, told.window_seq) == ("log-1.jsonl", live_window(whole).seq)
-    assert "index" in told.state  # of the lines in the first segment
+    assert (written.window_segment, written.window_seq) == ("log-1.jsonl", live_window(whole).seq)
+    assert "index" in written.state  # of the lines in the first segment
     assert [slot.id for slot in opened.message_slots()] == [
         slot.id for slot in whole.message_slots()
     ]

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from tests.recordings.formats.imported import bring, now, said
+from tests.recordings.formats.imported import dialogue, import_file, now
 from tests.recordings.formats.sample_files import sample
-from tests.recordings.import_journal.recordings import BEGIN, ColumnSpec, user
+from tests.recordings.import_journal.recordings import BEGIN, ListedValuesImporter, user
 from tests.sample_size import thinned
 from tests.store.foreign_sessions import sample as opencode_sample
 
@@ -60,8 +60,8 @@ def test_a_recording_is_recognised_under_any_name(tmp_path: Path, name: str, exp
 
     assert importer is not None
     assert importer.name == expected
-    told = [known.name for known in BUILT_IN if known.recognises(head_of(path))]
-    assert told == [expected], "no two importers take the same file for theirs"
+    recognising = [known.name for known in BUILT_IN if known.recognises(head_of(path))]
+    assert recognising == [expected], "no two importers take the same file for theirs"
 
 
 @pytest.mark.slow
@@ -89,7 +89,7 @@ def test_importers_are_given_by_place_one_by_one_and_together() -> None:
 
 def test_a_storage_folder_and_an_export_are_opencodes(tmp_path: Path) -> None:
     storage = opencode_sample("opencode_storage", tmp_path)
-    store, report = bring(storage)
+    store, report = import_file(storage)
     export = tmp_path / "session.json"
     session = "ses_11111111aaaaMockOpenCode01"
     export.write_text("".join(export_json(store, session, lambda value: value)))
@@ -109,7 +109,7 @@ def test_of_opencodes_own_folder_the_database_is_read(tmp_path: Path) -> None:
     (folder / "export.json").unlink()
     opencode_sample("opencode_storage", folder).rename(folder / "storage")
 
-    _, report = bring(folder)
+    _, report = import_file(folder)
 
     assert [(session.id, session.outcome) for session in report.sessions] == [
         ("ses_11111111aaaaMockOpenCode01", "new")
@@ -123,10 +123,10 @@ def test_what_nothing_recognises_is_refused_with_the_known_formats(tmp_path: Pat
 
     for path in (other, tmp_path / "empty"):
         with pytest.raises(UserError, match=r"what can be: pi, Codex, Claude Code") as refused:
-            bring(path)
+            import_file(path)
         assert str(refused.value).count(". ") == 0
     with pytest.raises(NotFound):
-        bring(tmp_path / "nothing")
+        import_file(tmp_path / "nothing")
 
 
 def test_a_folder_brings_all_its_recordings_and_follows_no_link(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_folder_brings_all_its_recordings_and_follows_no_link(tmp_path: Path) 
     (folder / "link.jsonl").symlink_to(outside / "pi_large_session.jsonl")
     (folder / "linked").symlink_to(outside)
 
-    _, report = bring(folder)
+    _, report = import_file(folder)
 
     assert min(session.title[:12] for session in report.sessions) == "Start a long"
     assert len(report.sessions) == 2
@@ -153,15 +153,15 @@ def test_importers_of_others_are_asked_last_and_only_when_needed(tmp_path: Path)
 
     def others() -> Sequence[Importer]:
         asked.append("loaded")
-        return (ColumnSpec([BEGIN, user("u", "Hi")]),)
+        return (ListedValuesImporter([BEGIN, user("u", "Hi")]),)
 
     registry = ImporterRegistry(BUILT_IN, others)
-    told = tmp_path / "a.told"
-    told.write_text("told")
+    path = tmp_path / "a.listed"
+    path.write_text("listed")
 
     registry.import_from(MemoryStore(), sample("codex_rollout.jsonl", tmp_path), now)
     assert asked == []
-    report = registry.import_from(MemoryStore(), told, now)
+    report = registry.import_from(MemoryStore(), path, now)
 
     assert asked == ["loaded"]
     assert [session.title for session in report.sessions] == ["Hi"]
@@ -170,24 +170,24 @@ def test_importers_of_others_are_asked_last_and_only_when_needed(tmp_path: Path)
 def test_an_installed_importer_is_found_by_its_entry_point(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    info = tmp_path / "told-1.0.dist-info"
+    info = tmp_path / "listed-1.0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: told\nVersion: 1.0\n")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: listed\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(
-        "[palimpsest.importers]\ntold = told_importer:TOLD\nbroken = told_importer:MISSING\n"
+        "[palimpsest.importers]\nlisted = listed_importer:LISTED\nbroken = listed_importer:MISSING\n"
     )
-    (tmp_path / "told_importer.py").write_text(
-        "from tests.recordings.import_journal.recordings import BEGIN, ColumnSpec\nTOLD = ColumnSpec([BEGIN])\n"
+    (tmp_path / "listed_importer.py").write_text(
+        "from tests.recordings.import_journal.recordings import BEGIN, ListedValuesImporter\nLISTED = ListedValuesImporter([BEGIN])\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
 
-    assert [importer.name for importer in installed_importers()] == ["told"]
+    assert [importer.name for importer in installed_importers()] == ["listed"]
 
     # Installed meanwhile, and removed again.
-    info.rename(tmp_path / "told-1.0.gone")
+    info.rename(tmp_path / "listed-1.0.gone")
     assert installed_importers() == ()
-    (tmp_path / "told-1.0.gone").rename(info)
-    assert [importer.name for importer in installed_importers()] == ["told"]
+    (tmp_path / "listed-1.0.gone").rename(info)
+    assert [importer.name for importer in installed_importers()] == ["listed"]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
@@ -195,9 +195,9 @@ def test_a_pipe_is_no_recording(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jsonl")
 
     with pytest.raises(UserError):
-        bring(tmp_path / "pipe.jsonl")
+        import_file(tmp_path / "pipe.jsonl")
     with pytest.raises(UserError, match="holds no session"):
-        bring(tmp_path)
+        import_file(tmp_path)
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bz2.compress])
@@ -208,7 +208,7 @@ def test_a_compressed_recording_is_refused_with_what_to_do(
     packed.write_bytes(pack(sample("pi_version_3.jsonl", tmp_path).read_bytes()))
 
     with pytest.raises(UserError, match="is compressed: unpack it, and open what comes out"):
-        bring(packed)
+        import_file(packed)
 
 
 def test_compressed_files_of_a_folder_are_named(tmp_path: Path) -> None:
@@ -218,9 +218,9 @@ def test_compressed_files_of_a_folder_are_named(tmp_path: Path) -> None:
     (tmp_path / "data.csv.gz").write_bytes(gzip.compress(b"a,b"))
 
     with pytest.raises(UserError, match=r"compressed files such as 'session\.jsonl\.gz': unpack"):
-        bring(tmp_path)
+        import_file(tmp_path)
     sample("pi_version_3.jsonl", tmp_path)
-    _, report = bring(tmp_path)
+    _, report = import_file(tmp_path)
 
     assert len(report.sessions) == 2
     assert [found_problem.sentence for found_problem in report.problems] == [
@@ -233,7 +233,7 @@ def test_compressed_files_of_a_folder_are_named(tmp_path: Path) -> None:
 def test_a_file_in_which_another_recording_goes_on_is_read_with_it_alone(tmp_path: Path) -> None:
     folder = sample("atif", tmp_path)
 
-    _, report = bring(folder)
+    _, report = import_file(folder)
 
     # Four requests with 2,950 tokens, and two subagents; each of the three files names the next one or is named.
     assert [session.title for session in report.sessions].count("Make hello.txt.") == 1
@@ -259,14 +259,14 @@ def test_of_two_that_name_each_other_one_is_read_with_the_other(tmp_path: Path) 
 @pytest.mark.parametrize("name", ["pi_version_3.jsonl", "codex_rollout.jsonl"])
 def test_a_recording_without_its_header_is_read(tmp_path: Path, name: str, cut: str) -> None:
     path = sample(name, tmp_path)
-    store, report = bring(path)
+    store, report = import_file(path)
     header, rest = path.read_text().split("\n", 1)
     path.write_text(rest if cut == "the header is missing" else f"{header[-40:]}\n{rest}")
 
-    headless_store, headless = bring(path)
+    headless_store, headless = import_file(path)
 
-    assert [said(headless_store, session.id) for session in headless.sessions] == [
-        said(store, session.id) for session in report.sessions
+    assert [dialogue(headless_store, session.id) for session in headless.sessions] == [
+        dialogue(store, session.id) for session in report.sessions
     ]
     assert headless.problems
 
@@ -302,27 +302,27 @@ def test_a_recording_in_the_files_of_a_folder_hides_no_other(
     for path in sample(owner, tmp_path).iterdir():
         path.rename(nine / path.name)
 
-    _, report = bring(nine)
+    _, report = import_file(nine)
 
     files = [nine / ("older" if name == "gemini_cli.jsonl" else "") / name for name in NINE_FILES]
     assert sorted(path for path, _ in REGISTRY.contents(nine).recordings) == sorted([nine, *files])
     imported = [session.id for session in report.sessions]
-    alone = [session.id for file in files for session in bring(file)[1].sessions]
+    alone = [session.id for file in files for session in import_file(file)[1].sessions]
     assert set(alone) < set(imported)
     assert len(imported) == len(set(imported)) == len(alone) + 1
 
 
 def test_a_file_with_the_name_of_an_event_is_told_of_and_hides_no_recording(nine: Path) -> None:
-    _, before = bring(nine)
+    _, before = import_file(nine)
     (nine / "event-1.json").write_text("{}")
 
-    _, report = bring(nine)
+    _, report = import_file(nine)
 
     assert [session.id for session in report.sessions] == [
         session.id for session in before.sessions
     ]
-    told = [problem.what for problem in report.problems if problem.where == nine.name]
-    assert told == [f"The events of {nine.name!r} cannot be read."]
+    sentences = [problem.what for problem in report.problems if problem.where == nine.name]
+    assert sentences == [f"The events of {nine.name!r} cannot be read."]
 
 
 def test_files_that_are_no_recordings_are_counted_and_named(nine: Path) -> None:
@@ -330,7 +330,7 @@ def test_files_that_are_no_recordings_are_counted_and_named(nine: Path) -> None:
         (nine / name).write_text("{}")
     (nine / "notes.txt").write_text("Not of interest.")
 
-    _, report = bring(nine)
+    _, report = import_file(nine)
 
     [problem] = [problem for problem in report.problems if "no recording" in problem.what]
     assert problem.where == "a.json"
@@ -344,7 +344,7 @@ def test_the_name_of_a_file_draws_no_line_of_its_own(tmp_path: Path) -> None:
     for name in ("a\x1b[31mred\nAll is well.json", "b\u202etxt.json"):
         (tmp_path / name).write_text("{}")
 
-    _, report = bring(tmp_path)
+    _, report = import_file(tmp_path)
 
     [problem] = report.problems
     assert problem.where == "a\\x1b[31mred All is well.json"
@@ -355,7 +355,7 @@ def test_the_keys_beside_a_database_are_not_looked_at(tmp_path: Path) -> None:
     opencode_sample("opencode_storage", tmp_path).rename(tmp_path / "storage")
     (tmp_path / "auth.json").write_text('{"anthropic": {"key": "sk-test"}}')
 
-    _, report = bring(tmp_path)
+    _, report = import_file(tmp_path)
 
     assert report.sessions
     assert report.problems == ()

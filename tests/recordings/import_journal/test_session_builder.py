@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.recordings.import_journal.recordings import BEGIN, answer, called, result, tell, user
+from tests.recordings.import_journal.recordings import BEGIN, answer, load, read_call, result, user
 
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.visible_messages import View
@@ -48,7 +48,7 @@ def store() -> MemoryStore:
 def built(
     store: MemoryStore, folder: Path, *values: Recorded, begin: SessionBegin = BEGIN
 ) -> State:
-    report = tell(store, folder, begin, *values)
+    report = load(store, folder, begin, *values)
     assert report.problems == ()
     return store.load(report.sessions[-1].id)
 
@@ -134,7 +134,7 @@ def test_a_failed_call_and_one_without_a_result_say_so(store: MemoryStore, tmp_p
         store,
         tmp_path,
         user("u", "Hi"),
-        answer("a", called("c")),
+        answer("a", read_call("c")),
         result("c", "No file", is_error=True),
     )
     assert call(failed).state == ToolFailed(
@@ -143,7 +143,7 @@ def test_a_failed_call_and_one_without_a_result_say_so(store: MemoryStore, tmp_p
         time={"start": 2_000, "end": 3_000},  # type: ignore[arg-type]
     )
 
-    other = built(MemoryStore(), tmp_path, user("u", "Hi"), answer("a", called("c")))
+    other = built(MemoryStore(), tmp_path, user("u", "Hi"), answer("a", read_call("c")))
     state = call(other).state
     assert isinstance(state, ToolFailed)
     assert (state.error, state.metadata) == (
@@ -157,12 +157,17 @@ def test_a_long_output_and_the_system_prompt_are_blobs_without_secrets(
 ) -> None:
     key = "sk-ant-api03-" + "a1B2c3D4" * 10
     begin = SessionBegin(
-        "one", "told", system=f"Be kind. {key}", tools=(ToolSpec(name="read", description="", parameters={}),)
+        "one", "listed", system=f"Be kind. {key}", tools=(ToolSpec(name="read", description="", parameters={}),)
     )  # fmt: skip
     whole = f"{key}\n" + "x" * 100_000
 
     state = built(
-        store, tmp_path, user("u", "Hi"), answer("a", called("c")), result("c", whole), begin=begin
+        store,
+        tmp_path,
+        user("u", "Hi"),
+        answer("a", read_call("c")),
+        result("c", whole),
+        begin=begin,
     )
 
     held = call(state).state
@@ -257,7 +262,7 @@ def test_an_encrypted_summary_hides_what_it_replaced_too(
 
 def test_a_recorded_reduction_shows_what_stood_there(store: MemoryStore, tmp_path: Path) -> None:
     whole = "line\n" * 200
-    begin = (user("u", "Hi"), answer("a", called("c")), result("c", whole))
+    begin = (user("u", "Hi"), answer("a", read_call("c")), result("c", whole))
 
     cleared = built(store, tmp_path, *begin, ReducedRead("c", "[gone]", rule="old"))
     assert shown(cleared, store) == ["Hi", "[gone]"]
@@ -304,7 +309,7 @@ def test_gaps_are_named_in_the_session_and_at_their_call(
 ) -> None:
     state = built(
         store, tmp_path,
-        user("u", "Hi"), GapRead("The system prompt is not recorded."), answer("a", called("c")),
+        user("u", "Hi"), GapRead("The system prompt is not recorded."), answer("a", read_call("c")),
         result("c", "head"), GapRead("The output was cut.", call="c", chars=900),
     )  # fmt: skip
 
@@ -317,23 +322,23 @@ def test_gaps_are_named_in_the_session_and_at_their_call(
 
 
 def test_titles_come_from_the_recording_or_from_the_first_prompt(tmp_path: Path) -> None:
-    told = SessionBegin("one", "told", title="ColumnSpec")
+    titled_begin = SessionBegin("one", "listed", title="First")
     prompts = (user("u", "Please   read\nthis " + "word " * 40),)
 
     titles = [
         built(MemoryStore(), tmp_path, *values, begin=begin).session.title  # type: ignore[union-attr]
         for begin, values in (
-            (told, prompts),
-            (told, (*prompts, TitleRead("Later"))),
+            (titled_begin, prompts),
+            (titled_begin, (*prompts, TitleRead("Later"))),
             (BEGIN, prompts),
             (BEGIN, ()),
         )
     ]
 
-    assert titles[:2] == ["ColumnSpec", "Later"]
+    assert titles[:2] == ["First", "Later"]
     assert titles[2].startswith("Please read this word")
     assert len(titles[2]) == 80
-    assert titles[3] == "A session of told"
+    assert titles[3] == "A session of listed"
 
 
 def test_what_the_program_wrote_begins_no_turn(store: MemoryStore, tmp_path: Path) -> None:
@@ -349,11 +354,11 @@ def test_what_the_program_wrote_begins_no_turn(store: MemoryStore, tmp_path: Pat
 def test_a_subagent_is_a_child_and_a_branch_names_its_origin(
     store: MemoryStore, tmp_path: Path
 ) -> None:
-    report = tell(
+    report = load(
         store, tmp_path,
         BEGIN, user("u", "Hi"),
-        SessionBegin("two", "told", parent="one", parent_call="c9"), user("v", "Search"),
-        SessionBegin("three", "told", branch_of="one", branch_at="u"), user("u", "Hi"),
+        SessionBegin("two", "listed", parent="one", parent_call="c9"), user("v", "Search"),
+        SessionBegin("three", "listed", branch_of="one", branch_at="u"), user("u", "Hi"),
     )  # fmt: skip
 
     first, two, three = (store.load(found.id).session for found in report.sessions)
@@ -371,7 +376,7 @@ def test_a_subagent_is_a_child_and_a_branch_names_its_origin(
 def test_calls_that_never_end_are_given_up_after_a_thousand(
     store: MemoryStore, tmp_path: Path
 ) -> None:
-    many = (answer(f"a{n}", called(f"c{n}")) for n in range(1_100))
+    many = (answer(f"a{n}", read_call(f"c{n}")) for n in range(1_100))
 
     state = built(store, tmp_path, user("u", "Hi"), *many)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.formats.imported import bring, info
+from tests.recordings.formats.imported import import_file, info_of
 
 import palimpsest
 from palimpsest.review.recorded_sessions.stored_review import stored_review
@@ -18,10 +18,10 @@ MINUTE = 60_000
 START = 1_767_225_600_000
 
 
-def line(number: int, message: dict[str, Any], at: int) -> str:
+def line(number: int, message: dict[str, Any], time_ms: int) -> str:
     parent = f"m{number - 1}" if number else None
-    told = {**message, "timestamp": START + at}
-    return json.dumps({"type": "message", "id": f"m{number}", "parentId": parent, "message": told})
+    dated = {**message, "timestamp": START + time_ms}
+    return json.dumps({"type": "message", "id": f"m{number}", "parentId": parent, "message": dated})
 
 
 def recording(path: Path, usages: list[dict[str, Any]], times: list[int] | None = None) -> Path:
@@ -29,7 +29,7 @@ def recording(path: Path, usages: list[dict[str, Any]], times: list[int] | None 
     header = {"type": "session", "version": 3, "id": "s", "timestamp": "2026-01-01T00:00:00Z"}
     lines = [json.dumps({**header, "cwd": "/p"})]
     for number, usage in enumerate(usages):
-        at = times[number] if times is not None else number * MINUTE
+        time_ms = times[number] if times is not None else number * MINUTE
         said = [{"type": "text", "text": f"Say {number}."}]
         answer = {
             "role": "assistant",
@@ -39,8 +39,8 @@ def recording(path: Path, usages: list[dict[str, Any]], times: list[int] | None 
             "usage": usage,
             "stopReason": "stop",
         }
-        lines += [line(2 * number, {"role": "user", "content": said}, at)]
-        lines += [line(2 * number + 1, answer, at + 1_000)]
+        lines += [line(2 * number, {"role": "user", "content": said}, time_ms)]
+        lines += [line(2 * number + 1, answer, time_ms + 1_000)]
     path.write_text("\n".join(lines) + "\n")
     return path
 
@@ -102,7 +102,7 @@ def test_what_could_not_be_read_stays_with_an_imported_session(tmp_path: Path) -
     project = tmp_path / "project"
     project.mkdir()
     store = JsonlStore(open_project_folder(project))
-    _, report = bring(path, store)
+    _, report = import_file(path, store)
     name = report.sessions[0].id
     broken = "a.jsonl, line 4: It is no JSON and was left out."
 
@@ -115,13 +115,13 @@ def test_what_could_not_be_read_stays_with_an_imported_session(tmp_path: Path) -
     # The line was being written; where the file grew it is whole, and another is broken.
     recording(path, [RIGHT, RIGHT])
     path.write_text(path.read_text() + "{\n")
-    _, again = bring(path, JsonlStore(store.layout))
+    _, again = import_file(path, JsonlStore(store.layout))
     assert [session.outcome for session in again.sessions] == ["updated"]
     review = stored_review(JsonlStore(store.layout), name, lambda _model: None)
     assert [problem.sentence for problem in review.problems] == [
         "a.jsonl, line 6: It is no JSON and was left out."
     ]
 
-    _, same = bring(path, JsonlStore(store.layout))
+    _, same = import_file(path, JsonlStore(store.layout))
     assert [session.outcome for session in same.sessions] == ["same"]
-    assert (info(store, name).metadata or {})["imported"]["unread"]
+    assert (info_of(store, name).metadata or {})["imported"]["unread"]

@@ -102,9 +102,9 @@ def test_a_result_without_its_call_is_a_gap() -> None:
 
 
 def test_each_message_of_a_long_session_is_told_once() -> None:
-    inputs, shown, told = RepeatedInputs(), [user("u")], 0
+    inputs, shown, value_count = RepeatedInputs(), [user("u")], 0
     for n in range(REQUESTS):
-        told += len(asked(inputs, *shown, answer=calls(f"c{n}")))
+        value_count += len(asked(inputs, *shown, answer=calls(f"c{n}")))
         shown += [calls(f"c{n}"), result(f"c{n}", f"{n} " * 100)]
 
-    assert told == 2 * REQUESTS
+    assert value_count == 2 * REQUESTS

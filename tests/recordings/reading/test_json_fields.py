@@ -19,33 +19,33 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 
 @given(VALUES, st.lists(NAMES, max_size=3))
 def test_no_reading_raises_and_each_returns_its_type(value: Any, names: list[str]) -> None:
-    told = JsonValue(value)
-    for found in (told.text(*names), told.id(*names), told.as_text(*names)):
+    node = JsonValue(value)
+    for found in (node.text(*names), node.id(*names), node.as_text(*names)):
         found.encode()
-    for number in (told.integer(*names), told.milliseconds(*names), told.time_ms(*names)):
+    for number in (node.integer(*names), node.milliseconds(*names), node.time_ms(*names)):
         assert number is None or (isinstance(number, int) and number >= 0)
-    assert told.tokens(*names) >= 0
-    assert (told.cost(*names) or 0) >= 0
-    assert all(entry.fields() == entry.raw for entry in told.objects(*names))
-    assert set(told.small_facts(*names)) <= set(told.fields(*names))
-    assert isinstance(told.tool_input(*names), dict)
-    assert all(tool_spec.name for tool_spec in told.tool_specs(*names) or ())
+    assert node.tokens(*names) >= 0
+    assert (node.cost(*names) or 0) >= 0
+    assert all(entry.fields() == entry.raw for entry in node.objects(*names))
+    assert set(node.small_facts(*names)) <= set(node.fields(*names))
+    assert isinstance(node.tool_input(*names), dict)
+    assert all(tool_spec.name for tool_spec in node.tool_specs(*names) or ())
 
 
 @given(VALUES, NAMES, NAMES)
 def test_a_way_of_names_is_the_same_as_one_step_after_the_other(
     value: Any, first: str, second: str
 ) -> None:
-    told = JsonValue(value)
-    assert told.at(first).at(second).raw is told.get(first, second)
-    assert told.text(first, second) == told.at(first).text(second)
+    node = JsonValue(value)
+    assert node.at(first).at(second).raw is node.get(first, second)
+    assert node.text(first, second) == node.at(first).text(second)
 
 
 def test_the_first_field_that_is_there_counts_also_where_it_is_null() -> None:
-    told = JsonValue({"": 1, "new": None, "old": 2})
-    assert told.either("new", "old").raw is None
-    assert told.either("newest", "old").raw == 2
-    assert told.either("newest", "oldest") is NO_VALUE
+    node = JsonValue({"": 1, "new": None, "old": 2})
+    assert node.either("new", "old").raw is None
+    assert node.either("newest", "old").raw == 2
+    assert node.either("newest", "oldest") is NO_VALUE
 
 
 @pytest.mark.parametrize("given_input", [{"n": 1}, json.dumps({"n": 1})])

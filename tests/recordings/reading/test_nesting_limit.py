@@ -21,11 +21,11 @@ JSON = st.recursive(
 )
 
 
-def passed(content: bytes, levels: int, size: int) -> bytes:
-    file, found = NestingLimit(io.BytesIO(content).read, levels), b""
+def passed_bytes(content: bytes, levels: int, size: int) -> bytes:
+    file, content_read = NestingLimit(io.BytesIO(content).read, levels), b""
     while piece := file.read(size):
-        found += piece
-    return found
+        content_read += piece
+    return content_read
 
 
 @given(
@@ -41,6 +41,6 @@ def test_the_limit_is_that_of_the_value_whatever_the_pieces(
 
     if too_deep([value], levels) or levels == 0:
         with pytest.raises(NestedTooDeeply):
-            passed(content, levels, size)
+            passed_bytes(content, levels, size)
     else:
-        assert passed(content, levels, size) == content
+        assert passed_bytes(content, levels, size) == content

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from tests.harness.session import SessionHarness, ask, requested
-from tests.recordings.formats.captures import asked, line, lines, message
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.captures import response, tap_line, user, write_lines
+from tests.recordings.formats.imported import import_file
 from tests.review.request_contents.reviewed import pi_review
 
 from palimpsest.model.script import calls, says
@@ -45,11 +45,11 @@ def captured(folder: Path, *requests: Sequence[Json], **body: Any) -> Timeline:
     exchanges = []
     for number, messages in enumerate(requests, 1):
         following = requests[number][len(messages)] if number < len(requests) else None
-        answer = message(number, "Done.")
+        answer = response(number, "Done.")
         if following is not None:
             answer |= {"content": following["content"]}
-        exchanges.append(line(number, messages, answer, **body))
-    store, report = bring(lines(folder / "capture.jsonl", *exchanges))
+        exchanges.append(tap_line(number, messages, answer, **body))
+    store, report = import_file(write_lines(folder / "capture.jsonl", *exchanges))
     return timeline_of(store, report.sessions[0].id)
 
 
@@ -63,7 +63,7 @@ def placed(timeline: Timeline, request: int) -> list[tuple[str, str]]:
 
 
 def test_captured_marks_stand_after_tools_system_prompt_results_and_texts(tmp_path: Path) -> None:
-    first = asked("Look.")
+    first = user("Look.")
     timeline = captured(
         tmp_path,
         [marked(first)],
@@ -90,7 +90,7 @@ def test_captured_marks_stand_after_tools_system_prompt_results_and_texts(tmp_pa
 
 @pytest.mark.parametrize("at", [0, 2, 4])
 def test_of_equal_texts_the_marked_one_is_meant(at: int, tmp_path: Path) -> None:
-    messages = [asked("Go on."), answered("toolu_1"), result("toolu_1")]
+    messages = [user("Go on."), answered("toolu_1"), result("toolu_1")]
     messages[2]["content"].append({"type": "text", "text": "Go on."})
     messages += [answered("toolu_2"), result("toolu_2")]
     messages[4]["content"].append({"type": "text", "text": "Go on."})
@@ -98,7 +98,7 @@ def test_of_equal_texts_the_marked_one_is_meant(at: int, tmp_path: Path) -> None
     timeline = captured(
         tmp_path,
         *plain,
-        [marked(value) if place == at else value for place, value in enumerate(messages)],
+        [marked(value) if index == at else value for index, value in enumerate(messages)],
     )
 
     [item] = timeline.requests[2].mark_items

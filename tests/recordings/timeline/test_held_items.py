@@ -98,8 +98,8 @@ async def test_what_is_pinned_is_in_the_request_behind_the_summary_until_the_pin
 
     timeline = timeline_of(harness.store, session.id)
     result = next(item.index for item in timeline.items if parts[1] in item.id and item.chars > 99)
-    told = [timeline.state(result, request.index) for request in timeline.requests[-3:]]
-    assert told == ["whole", "summarised", "summarised"]
+    states = [timeline.state(result, request.index) for request in timeline.requests[-3:]]
+    assert states == ["whole", "summarised", "summarised"]
     assert states_of_results(timeline, parts[:3]) == ["summarised", "summarised", "whole"]
     assert differences(harness.store, session.id) == []
     assert parts[2] in held_by_requests(harness.store, session.id)[-1][1]

@@ -5,9 +5,9 @@ from pathlib import Path
 from tests.context_policies.pi_session import pi_timeline
 from tests.harness.session import SessionHarness, ask
 from tests.recordings.decision_sessions import SCENES
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
-from tests.recordings.import_journal.recordings import BEGIN, answer, called, result, tell, user
+from tests.recordings.import_journal.recordings import BEGIN, answer, load, read_call, result, user
 
 from palimpsest.context.budget.request_tokens import MEDIA_TOKENS
 from palimpsest.model.script import calls, says
@@ -30,19 +30,19 @@ from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.timeline import Timeline
 
 
-def told(tmp_path: Path, *values: Recorded) -> Timeline:
+def imported_timeline(tmp_path: Path, *values: Recorded) -> Timeline:
     store = MemoryStore()
-    report = tell(store, tmp_path, BEGIN, *values)
+    report = load(store, tmp_path, BEGIN, *values)
     return timeline_of(store, report.sessions[0].id)
 
 
 def test_calls_come_before_their_results_and_each_result_is_a_message_of_its_own(
     tmp_path: Path,
 ) -> None:
-    timeline = told(
+    timeline = imported_timeline(
         tmp_path,
         user("u", "Look."),
-        answer("a", "I look.", called("one"), called("two")),
+        answer("a", "I look.", read_call("one"), read_call("two")),
         result("two", "second"),
         result("one", "first"),
         answer("b", "Done."),
@@ -68,7 +68,7 @@ def test_calls_come_before_their_results_and_each_result_is_a_message_of_its_own
 
 
 def test_a_summary_stands_where_the_first_replaced_item_was(tmp_path: Path) -> None:
-    timeline = told(
+    timeline = imported_timeline(
         tmp_path,
         user("u1", "Long ago."),
         answer("a1", "Yes."),
@@ -91,10 +91,10 @@ def test_a_summary_stands_where_the_first_replaced_item_was(tmp_path: Path) -> N
 
 
 def test_what_was_reduced_and_taken_back_is_known_from_the_request_on(tmp_path: Path) -> None:
-    timeline = told(
+    timeline = imported_timeline(
         tmp_path,
         user("u1", "Look."),
-        answer("a1", called("one")),
+        answer("a1", read_call("one")),
         result("one", "a long output"),
         answer("a2", "Seen."),
         ReducedRead("one", "(1 line omitted)", "last_n"),
@@ -121,17 +121,19 @@ def test_what_was_reduced_and_taken_back_is_known_from_the_request_on(tmp_path: 
 
 
 def test_a_result_that_was_not_recorded_is_no_item(tmp_path: Path) -> None:
-    timeline = told(tmp_path, user("u", "Look."), answer("a", called("one")), answer("b", "Well."))
+    timeline = imported_timeline(
+        tmp_path, user("u", "Look."), answer("a", read_call("one")), answer("b", "Well.")
+    )
 
     assert "output" not in [item.kind for item in timeline.items[: timeline.requests[1].items]]
 
 
 def test_a_picture_weighs_what_the_engine_takes_it_for(tmp_path: Path) -> None:
     picture = Media("image/png", "iVBORw0KGgo=", "plot.png")
-    timeline = told(
+    timeline = imported_timeline(
         tmp_path,
         MessageRead("u", "user", (Text("See."), picture)),
-        answer("a", called("one")),
+        answer("a", read_call("one")),
         ResultRead("one", "drawn", media=(picture,)),
         answer("b", "Nice."),
     )
@@ -145,7 +147,7 @@ def test_a_picture_weighs_what_the_engine_takes_it_for(tmp_path: Path) -> None:
 
 
 def test_times_that_a_recording_has_not_are_none(tmp_path: Path) -> None:
-    timeline = told(
+    timeline = imported_timeline(
         tmp_path,
         user("u", "Look.", created=None),
         MessageRead("a", "assistant", created=None),
@@ -188,7 +190,7 @@ def test_the_golden_numbers_of_pi_come_from_the_timeline() -> None:
 
 
 def test_recorded_reductions_of_swe_agent_are_transitions(tmp_path: Path) -> None:
-    store, report = bring(sample("marshmallow-1867.traj", tmp_path))
+    store, report = import_file(sample("marshmallow-1867.traj", tmp_path))
     timeline = timeline_of(store, report.sessions[0].id)
 
     assert len(timeline.requests) == 13
@@ -219,7 +221,7 @@ async def test_what_a_person_pins_excludes_and_restores_is_on_its_items(tmp_path
 
 
 def test_gaps_are_sentences_each_told_once(tmp_path: Path) -> None:
-    timeline = told(
+    timeline = imported_timeline(
         tmp_path,
         user("u", "Look."),
         GapRead("Records are missing."),

@@ -3,7 +3,7 @@
 from functools import cache
 
 import pytest
-from tests.review.comparison.test_own_rule import recorded
+from tests.review.comparison.test_own_rule import timelines_of
 from tests.sample_size import sample_size, sampled_cases, thinned
 
 from palimpsest.context_policies.prompt_cache.ruler import Ruler
@@ -28,7 +28,7 @@ OWN_ESTIMATE = {
 
 @cache
 def review(name: str) -> SessionReview:
-    [timeline] = [found for found in recorded(name) if len(found.requests) == LONG[name]]
+    [timeline] = [found for found in timelines_of(name) if len(found.requests) == LONG[name]]
     return SessionReview(timeline, get, lambda _model: PRICE)
 
 

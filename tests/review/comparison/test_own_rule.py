@@ -1,6 +1,6 @@
 """The law of the own rule: an agent's preset acts where the agent was recorded to compact by itself.
 
-What a recording does not tell is stated; what a person asked for is told apart.
+What a recording does not state is assumed in a sentence; compactions that a person requested are counted separately.
 """
 
 import json
@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.context_policies.made_timeline import TimelineMaker
 from tests.context_policies.pi_session import pi_timeline
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
 from tests.sample_size import thinned
 
@@ -61,16 +61,16 @@ GROWING = (
 
 
 @cache
-def recorded(name: str) -> tuple[Timeline, ...]:
+def timelines_of(name: str) -> tuple[Timeline, ...]:
     """Return the sessions of a sample."""
     if name == "pi_large_session.jsonl":
         return (pi_timeline(),)  # as other files have it, with what they counted of it
     with TemporaryDirectory() as folder:
-        return read(sample(name, Path(folder)))
+        return import_all(sample(name, Path(folder)))
 
 
-def read(path: Path) -> tuple[Timeline, ...]:
-    store, report = bring(path)
+def import_all(path: Path) -> tuple[Timeline, ...]:
+    store, report = import_file(path)
     return tuple(timeline_of(store, session.id, counter) for session in report.sessions)
 
 
@@ -84,7 +84,7 @@ def found_in(timeline: Timeline) -> OwnRule:
 def test_the_rule_acts_at_the_recorded_compactions_or_says_what_they_must_have_been(
     name: str,
 ) -> None:
-    for timeline in recorded(name):
+    for timeline in timelines_of(name):
         found = found_in(timeline)
         events = [event for event in timeline.events if event.kind.startswith("compact")]
 
@@ -100,7 +100,9 @@ def test_the_rule_acts_at_the_recorded_compactions_or_says_what_they_must_have_b
 
 def test_claude_codes_rule_finds_the_compaction_that_it_made_by_itself() -> None:
     """It was recorded at 167,701 tokens with the last answer; by characters / 4 the rule never acted."""
-    [timeline] = [found for found in recorded("claude_code_spotter") if len(found.requests) == 143]
+    [timeline] = [
+        found for found in timelines_of("claude_code_spotter") if len(found.requests) == 143
+    ]
 
     found = found_in(timeline)
 
@@ -114,7 +116,9 @@ def test_claude_codes_rule_finds_the_compaction_that_it_made_by_itself() -> None
 
 
 def test_a_compaction_that_a_person_asked_for_is_none_of_the_rules() -> None:
-    [timeline] = [found for found in recorded("claude_code_spotter") if len(found.requests) == 217]
+    [timeline] = [
+        found for found in timelines_of("claude_code_spotter") if len(found.requests) == 217
+    ]
 
     found = found_in(timeline)
 
@@ -123,7 +127,7 @@ def test_a_compaction_that_a_person_asked_for_is_none_of_the_rules() -> None:
 
 
 def test_the_only_sample_of_pi_has_none_and_the_rule_does_not_act() -> None:
-    [timeline] = recorded("pi_large_session.jsonl")
+    [timeline] = timelines_of("pi_large_session.jsonl")
 
     found = found_in(timeline)
 
@@ -142,7 +146,7 @@ def pi_session(folder: Path, answers: int) -> Timeline:
         }
     ]
     last = None
-    for place in range(answers):
+    for number in range(answers):
         asked = {"role": "user", "content": [{"type": "text", "text": "abcd" * 1_000}]}
         said = {
             "role": "assistant",
@@ -150,15 +154,15 @@ def pi_session(folder: Path, answers: int) -> Timeline:
             "provider": "anthropic",
             "model": "claude-opus-4-5",
             "stopReason": "stop",
-            "usage": {"input": 10, "output": 399, "cacheRead": 1_899 * place, "cacheWrite": 1_500},
+            "usage": {"input": 10, "output": 399, "cacheRead": 1_899 * number, "cacheWrite": 1_500},
         }
         for letter, message in (("u", asked), ("a", said)):
-            name, parent = f"{letter}{place}", last
+            name, parent = f"{letter}{number}", last
             rows.append({"type": "message", "id": name, "parentId": parent, "message": message})
             last = name
     path = folder / "pi.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    [timeline] = read(path)
+    [timeline] = import_all(path)
     return timeline
 
 
@@ -175,7 +179,9 @@ def test_pis_rule_counts_reported_tokens(tmp_path: Path) -> None:
 # What a recording does not tell
 
 
-def made(origin: str, sizes: list[int], *compactions: tuple[int, str], window: int = 0) -> Timeline:
+def made_of(
+    origin: str, sizes: list[int], *compactions: tuple[int, str], window: int = 0
+) -> Timeline:
     """Return a recording of an agent by the reported tokens of its requests."""
     maker = TimelineMaker()
     maker.prompt("Look.")
@@ -196,14 +202,14 @@ def test_the_window_of_a_recording_is_taken_where_it_has_one() -> None:
     """Codex records 95 per cent of the model's window, and compacts at 90 per cent of the whole."""
     sizes = [200_000, 243_000, 244_900, 20_000]
 
-    found = found_in(made("codex", sizes, (3, "automatic"), window=258_400))
+    found = found_in(made_of("codex", sizes, (3, "automatic"), window=258_400))
 
     assert (found.window, found.threshold) == (272_000, 244_800)
     assert (found.found_at, found.assumptions) == ((3,), ())
 
 
 def test_a_prompt_above_the_window_proves_a_larger_one() -> None:
-    found = found_in(made("claude-code", [150_000, 200_500, 310_760, 320_000]))
+    found = found_in(made_of("claude-code", [150_000, 200_500, 310_760, 320_000]))
 
     assert found.window == 1_000_000
     assert found.unmatched_requests == ()
@@ -216,7 +222,7 @@ def test_a_prompt_above_the_window_proves_a_larger_one() -> None:
 def test_compactions_below_the_threshold_say_what_it_must_have_been() -> None:
     sizes = [90_000, 99_000, 101_000, 20_000, 98_000, 100_500, 21_000]
 
-    found = found_in(made("claude-code", sizes, (3, "automatic"), (6, "automatic")))
+    found = found_in(made_of("claude-code", sizes, (3, "automatic"), (6, "automatic")))
 
     assert (found.recorded_count, found.found_count, found.missed) == (2, 0, (3, 6))
     assert found.sentence_end == "this agent's own rule found 0 of 2 compactions"
@@ -227,7 +233,7 @@ def test_compactions_below_the_threshold_say_what_it_must_have_been() -> None:
 
 def test_what_began_a_compaction_is_not_guessed() -> None:
     """Pi does not record whether a person asked for it."""
-    found = found_in(made("pi", [100_000, 144_000, 20_000], (2, "automatic")))
+    found = found_in(made_of("pi", [100_000, 144_000, 20_000], (2, "automatic")))
 
     assert (found.recorded_count, found.unclear) == (0, (2,))
     assert any(
@@ -236,20 +242,20 @@ def test_what_began_a_compaction_is_not_guessed() -> None:
 
 
 def test_a_compaction_before_anything_was_reported_cannot_be_checked() -> None:
-    found = found_in(made("claude-code", [30_000, 40_000], (0, "automatic")))
+    found = found_in(made_of("claude-code", [30_000, 40_000], (0, "automatic")))
 
     assert (found.recorded_count, found.unclear, found.missed) == (0, (0,), ())
     assert any("cannot be checked" in sentence for sentence in found.assumptions)
 
 
 def test_a_compaction_after_the_last_request_is_found() -> None:
-    found = found_in(made("claude-code", [150_000, 166_000, 168_000], (3, "automatic")))
+    found = found_in(made_of("claude-code", [150_000, 166_000, 168_000], (3, "automatic")))
 
     assert found.found_at == (3,)
 
 
 def test_a_session_that_went_over_the_threshold_says_that_it_was_switched_off() -> None:
-    found = found_in(made("claude-code", [150_000, 170_000, 180_000, 199_000]))
+    found = found_in(made_of("claude-code", [150_000, 170_000, 180_000, 199_000]))
 
     assert found.unmatched_requests == (2,)
     assert not found.is_reproduced
@@ -258,14 +264,14 @@ def test_a_session_that_went_over_the_threshold_says_that_it_was_switched_off() 
 
 
 def test_an_agent_without_a_preset_has_no_own_rule() -> None:
-    assert own_rule(made("mini-swe-agent", [1_000])) is None
+    assert own_rule(made_of("mini-swe-agent", [1_000])) is None
     assert own_rule(Timeline(session="empty", origin="pi")) is None
 
 
 REPORTING = {"claude-code": 167_000, "codex": 244_800, "pi": 183_616}
 
 
-def growing(threshold: int, steps: list[int], most: int) -> Iterator[tuple[int, bool]]:
+def growing_requests(threshold: int, steps: list[int], most: int) -> Iterator[tuple[int, bool]]:
     """Yield the tokens of requests that grow by steps, and whether the agent compacted before each.
 
     A provider answers none that is over its window, ``most``: such a prompt would prove a larger one.
@@ -281,14 +287,14 @@ def growing(threshold: int, steps: list[int], most: int) -> Iterator[tuple[int, 
 @given(st.lists(st.integers(1_000, 30_000), min_size=2, max_size=40))
 def test_every_compaction_by_the_rule_is_found(origin: str, steps: list[int]) -> None:
     """Whatever a session looks like: where the original would act, the preset acts, and nowhere else."""
-    rows = [*growing(REPORTING[origin], steps, 272_000 if origin == "codex" else 200_000)]
-    acted = [(at, "automatic") for at, (_, compacts) in enumerate(rows) if compacts]
+    rows = [*growing_requests(REPORTING[origin], steps, 272_000 if origin == "codex" else 200_000)]
+    acted = [(index, "automatic") for index, (_, compacts) in enumerate(rows) if compacts]
 
     window = 258_400 if origin == "codex" else 200_000
-    found = found_in(made(origin, [size for size, _ in rows], *acted, window=window))
+    found = found_in(made_of(origin, [size for size, _ in rows], *acted, window=window))
 
     # The estimate of what came since is some tokens, so that a size just below the threshold passes it.
-    close = [at for at, (size, _) in enumerate(rows) if 0 <= REPORTING[origin] - size < 100]
+    close = [index for index, (size, _) in enumerate(rows) if 0 <= REPORTING[origin] - size < 100]
     assert found.missed == ()
     assert found.found_at == tuple(at for at, _ in acted)
     assert close or found.unmatched_requests == ()
@@ -306,7 +312,7 @@ def test_every_agent_of_the_table_has_its_preset() -> None:
 def test_an_act_of_the_rule_is_of_one_compaction() -> None:
     """The second was not the rule's: its request was small when it was made."""
     found = found_in(
-        made("claude-code", [168_000, 20_000, 21_000], (1, "automatic"), (2, "automatic"))
+        made_of("claude-code", [168_000, 20_000, 21_000], (1, "automatic"), (2, "automatic"))
     )
 
     assert (found.found_at, found.missed) == ((1,), (2,))
@@ -315,7 +321,7 @@ def test_an_act_of_the_rule_is_of_one_compaction() -> None:
 def test_what_a_person_asked_for_is_no_act_beside_another_compaction() -> None:
     """The person compacted what was over the threshold; the compaction after it has another reason."""
     found = found_in(
-        made("claude-code", [168_000, 20_000, 21_000], (1, "by hand"), (2, "automatic"))
+        made_of("claude-code", [168_000, 20_000, 21_000], (1, "by hand"), (2, "automatic"))
     )
 
     assert (found.by_hand, found.found_at, found.missed) == ((1,), (), (2,))
@@ -325,7 +331,7 @@ def test_what_a_person_asked_for_is_no_act_beside_another_compaction() -> None:
 def test_two_compactions_before_one_request_are_both_told(first: str) -> None:
     second = "automatic" if first == "by hand" else "by hand"
 
-    found = found_in(made("claude-code", [168_000, 20_000], (1, first), (1, second)))
+    found = found_in(made_of("claude-code", [168_000, 20_000], (1, first), (1, second)))
 
     assert (found.by_hand, found.found_at) == ((1,), (1,))
 
@@ -334,7 +340,7 @@ def test_a_compaction_before_the_first_request_is_not_that_of_the_next() -> None
     """The session was continued from another; that the second request is over the threshold says nothing of it."""
     sizes = [168_000, 169_000, 20_000]
 
-    found = found_in(made("claude-code", sizes, (0, "automatic"), (2, "automatic")))
+    found = found_in(made_of("claude-code", sizes, (0, "automatic"), (2, "automatic")))
 
     assert (found.unclear, found.found_at, found.missed) == ((0,), (2,), ())
 
@@ -343,7 +349,7 @@ def test_compactions_by_both_are_told_apart() -> None:
     sizes = [100_000, 20_000, 167_500, 20_000, 90_000, 20_000, 168_000, 21_000]
     events = ((1, "by hand"), (3, "automatic"), (5, "by hand"), (7, "automatic"))
 
-    found = found_in(made("claude-code", sizes, *events))
+    found = found_in(made_of("claude-code", sizes, *events))
 
     assert (found.by_hand, found.found_at, found.missed, found.unmatched_requests) == (
         (1, 5),
@@ -355,7 +361,7 @@ def test_compactions_by_both_are_told_apart() -> None:
 
 def windowed(origin: str, rows: list[tuple[int, str, int]], *compactions: int) -> Timeline:
     """Return a recording by the reported tokens, the model and the recorded window of each request."""
-    timeline = made(
+    timeline = made_of(
         origin, [size for size, _, _ in rows], *((at, "automatic") for at in compactions)
     )
     requests = tuple(
@@ -421,39 +427,39 @@ def test_a_request_without_a_window_has_that_of_its_model() -> None:
 def test_compactions_by_hand_change_nothing_of_the_others(steps: list[tuple[int, str]]) -> None:
     """Whatever a person had compacted before: where the original would act then, the preset acts."""
     size, asked, acted, sizes = 20_000, [], [], []
-    for at, (step, cause) in enumerate(steps):
+    for index, (step, cause) in enumerate(steps):
         if sizes and size > 167_000 + 100:
-            acted.append((at, "automatic"))
+            acted.append((index, "automatic"))
             size = 20_000
         elif sizes and cause:
-            asked.append((at, cause))
+            asked.append((index, cause))
             size = 20_000
         else:
             size = min(size + step, 166_000 if size + step <= 167_100 else 200_000)
         sizes.append(size)
 
-    found = found_in(made("claude-code", sizes, *acted, *asked, window=200_000))
+    found = found_in(made_of("claude-code", sizes, *acted, *asked, window=200_000))
 
-    assert found.found_at == tuple(at for at, _ in acted)
+    assert found.found_at == tuple(index for index, _ in acted)
     assert found.missed == ()
-    assert {*found.by_hand} == {at for at, _ in asked}
+    assert {*found.by_hand} == {index for index, _ in asked}
 
 
-class Looks:
+class ProbedRequests:
     """The requests at which a rule of pi looked."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.at: list[int] = []
+        self.indexes: list[int] = []
         probe = PiCompact.probe
 
-        def noted(rule: PiCompact, state: Any, view: Any) -> Any:
-            self.at.append(view.request.index)
+        def noting_probe(rule: PiCompact, state: Any, view: Any) -> Any:
+            self.indexes.append(view.request.index)
             return probe(rule, state, view)
 
-        patch.setattr(PiCompact, "probe", noted)
+        patch.setattr(PiCompact, "probe", noting_probe)
 
 
-def cut(timeline: Timeline, requests: int, earlier: dict[str, Any]) -> Timeline:
+def shortened(timeline: Timeline, requests: int, earlier: dict[str, Any]) -> Timeline:
     """Return a recording as it was when it had fewer requests."""
     return replace(
         timeline,
@@ -469,34 +475,36 @@ def cut(timeline: Timeline, requests: int, earlier: dict[str, Any]) -> Timeline:
 @given(st.data())
 def test_a_recording_that_grows_has_the_rule_of_one_that_is_read_whole(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(GROWING))
-    timeline = max(recorded(name), key=lambda timeline: len(timeline.requests))
+    timeline = max(timelines_of(name), key=lambda timeline: len(timeline.requests))
     cuts = st.integers(1, len(timeline.requests))
     earlier: dict[str, Any] = {}
     ruler = fit_ruler(timeline)
 
     for requests in sorted(data.draw(st.lists(cuts, min_size=2, max_size=5))):
-        grown = own_rule(cut(timeline, requests, earlier), ruler)
+        grown = own_rule(shortened(timeline, requests, earlier), ruler)
 
-        assert grown == own_rule(cut(timeline, requests, {}), ruler)
+        assert grown == own_rule(shortened(timeline, requests, {}), ruler)
 
 
 def test_of_a_recording_that_grows_the_rule_looks_at_what_is_new(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    [timeline] = recorded("pi_large_session.jsonl")
+    [timeline] = timelines_of("pi_large_session.jsonl")
     count, earlier = len(timeline.requests), {}
-    own_rule(cut(timeline, count - 1, earlier), fit_ruler(timeline))
-    looks = Looks(monkeypatch)
+    own_rule(shortened(timeline, count - 1, earlier), fit_ruler(timeline))
+    looks = ProbedRequests(monkeypatch)
 
-    own_rule(cut(timeline, count, earlier), fit_ruler(timeline))
+    own_rule(shortened(timeline, count, earlier), fit_ruler(timeline))
 
     assert count > 3 * MAX_REQUESTS_BEHIND
-    assert min(looks.at) >= count - 1 - MAX_REQUESTS_BEHIND
+    assert min(looks.indexes) >= count - 1 - MAX_REQUESTS_BEHIND
 
 
 def test_what_a_summary_would_replace_is_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else each request over the threshold costs a walk through all that came before it."""
-    [timeline] = [found for found in recorded("claude_code_spotter") if len(found.requests) == 143]
+    [timeline] = [
+        found for found in timelines_of("claude_code_spotter") if len(found.requests) == 143
+    ]
 
     monkeypatch.setattr(Summarise, "covered_items", None)
 

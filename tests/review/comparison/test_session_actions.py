@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.recordings.formats.sample_files import sample
-from tests.recordings.formats.test_shared_beginnings import claude, claude_copy, written
+from tests.recordings.formats.test_shared_beginnings import claude, claude_copy, write_file
 from tests.review.comparison.one_task import MENDED, READ, TESTS, write_both, write_session
 
 import palimpsest
@@ -70,11 +70,11 @@ def test_one_that_goes_on_and_one_that_ended_are_named(tmp_path: Path) -> None:
 
 def test_two_forks_part_where_each_goes_its_own_way(tmp_path: Path) -> None:
     begun = claude("one", "abc")
-    written(tmp_path / "z.jsonl", begun)
-    first = written(
+    write_file(tmp_path / "z.jsonl", begun)
+    first = write_file(
         tmp_path / "m.jsonl", claude_copy("two", begun), claude("two", "de", after="ac", second=20)
     )
-    second = written(
+    second = write_file(
         tmp_path / "a.jsonl", claude_copy("x", begun), claude("x", "fg", after="ac", second=40)
     )
 

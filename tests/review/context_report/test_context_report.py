@@ -226,9 +226,9 @@ async def test_names_what_every_block_is_and_works_on(tmp_path: Path) -> None:
     session = await harness.session()
     await ask(session, "How many\nspecies?")
 
-    told = [(i.kind, i.name, i.words) for i in (await look(session)).items if i.message_id]
+    facts = [(i.kind, i.name, i.words) for i in (await look(session)).items if i.message_id]
 
-    assert told == [
+    assert facts == [
         ("user", "prompt", "How many species?"),
         ("reasoning", "thoughts", "Hm."),
         ("assistant", "answer", "I look."),

@@ -1,6 +1,6 @@
 """A folder of many recordings of several agents, some resumed, doubled, cut or broken, beside files that are none.
 
-Each is made with figures that are known by hand; ``made(folder, size)`` returns what a table of it must come to.
+Each is made with figures that are known by hand; ``write_mixed_folder(folder, size)`` returns what a table of it must come to.
 """
 
 import gzip
@@ -16,7 +16,7 @@ from tests.recordings.formats.test_shared_beginnings import (
     claude_copy,
     pi,
     pi_copy,
-    written,
+    write_file,
 )
 
 NAMES = "abcdefghijklmnopqrstuvwxyz"
@@ -59,7 +59,7 @@ class Expected:
         self.input += tokens
 
 
-def made(folder: Path, size: int) -> Expected:
+def write_mixed_folder(folder: Path, size: int) -> Expected:
     """Write a folder of about ``size`` files."""
     expected = Expected()
     rounds = max(size // 20, 1)
@@ -103,10 +103,10 @@ def _round(folder: Path, number: str, expected: Expected) -> None:
         )  # fmt: skip
 
     # Three alone, of Claude Code and of pi.
-    for place, count in enumerate(counts):
-        words = names(count, 3 * place)
-        written(folder / f"claude {place}.jsonl", distinct(claude(f"c{place}", words)))
-        written(folder / f"pi {place}.jsonl", distinct(pi(f"s{place}", words, second=place)))
+    for index, count in enumerate(counts):
+        words = names(count, 3 * index)
+        write_file(folder / f"claude {index}.jsonl", distinct(claude(f"c{index}", words)))
+        write_file(folder / f"pi {index}.jsonl", distinct(pi(f"s{index}", words, second=index)))
         expected.add(count, count * TOKENS)
         expected.add(count, count * TOKENS)
     # One that was resumed twice: only what is new in each counts.
@@ -114,13 +114,13 @@ def _round(folder: Path, number: str, expected: Expected) -> None:
     second = claude_copy("r2", first) + claude("r2", "q", after="ap", second=20)
     third = claude_copy("r3", second) + claude("r3", "rs", after="aq", second=40)
     for name, rows, new in (("r1", first, 3), ("r2", second, 1), ("r3", third, 2)):
-        written(folder / f"resumed {name}.jsonl", distinct(rows))
+        write_file(folder / f"resumed {name}.jsonl", distinct(rows))
         expected.add(new, new * TOKENS)
     # One that was forked.
     base = pi("s8", "tu", second=10)
     fork = pi_copy("s9", base) + pi("s9", "v", after="au", second=30)[1:]
     for name, rows, new in (("base", base, 2), ("fork", fork, 1)):
-        written(folder / f"{name}.jsonl", distinct(rows))
+        write_file(folder / f"{name}.jsonl", distinct(rows))
         expected.add(new, new * TOKENS)
     # A copy of a file.
     shutil.copyfile(folder / "claude 0.jsonl", folder / "copy of claude 0.jsonl")

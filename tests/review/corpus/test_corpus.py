@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.frontends.command_line.command_line import run
-from tests.recordings.formats.sample_files import FOLDER
+from tests.recordings.formats.sample_files import SAMPLES
 from tests.review.corpus.corpus_folder import broken, recordings
 from tests.review.corpus.policies_of_others import EndsItsProcess
 from tests.sample_size import thinned
@@ -58,7 +58,7 @@ def test_one_row_a_session_with_the_recorded_figures(folder: Path) -> None:
 
 
 def test_a_capture_beside_recordings_is_named_and_counts_nothing_twice(tmp_path: Path) -> None:
-    captured = FOLDER / "captured_http"
+    captured = SAMPLES / "captured_http"
     both, alone = tmp_path / "both", tmp_path / "alone"
     shutil.copytree(captured / "transcript", both)
     alone.mkdir()
@@ -188,11 +188,11 @@ def test_what_is_broken_is_named_and_the_rest_is_there(folder: Path) -> None:
 @pytest.mark.soak  # with each commit a run that was stopped goes on where it was, above; this adds what is told meanwhile
 @pytest.mark.slow
 def test_progress_is_told_from_none_to_all(folder: Path) -> None:
-    told: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
 
-    opened(folder, progress=lambda done, total: told.append((done, total))).compare(["raw"])
+    opened(folder, progress=lambda done, total: progress.append((done, total))).compare(["raw"])
 
-    assert told == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
+    assert progress == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
 
 
 @pytest.mark.soak  # with each commit threads compare, above; this adds processes

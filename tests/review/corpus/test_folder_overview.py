@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.recordings.formats.test_shared_beginnings import claude, made, pi, written
+from tests.recordings.formats.test_shared_beginnings import claude, made, pi, write_file
 
 import palimpsest
 from palimpsest.review.corpus.corpus import Corpus
@@ -46,7 +46,7 @@ def with_subagent(folder: Path) -> Path:
 
     call = [{"type": "tool_use", "id": "call", "name": "Task", "input": {"prompt": "Look"}}]
     result = [{"type": "tool_result", "tool_use_id": "call", "content": "Found nothing"}]
-    written(folder / "main.jsonl", [
+    write_file(folder / "main.jsonl", [
         record("user", "u", None, "Find it"),
         record("assistant", "a", "u", call),
         record("user", "r", "a", result, toolUseResult={"agentId": "sub"}),
@@ -61,7 +61,7 @@ def with_subagent(folder: Path) -> Path:
                 "assistant", f"sa{number}", before, [{"type": "text", "text": "Looking"}], **inner
             )
         )
-    written(folder / "main" / "subagents" / "agent-sub.jsonl", rows)
+    write_file(folder / "main" / "subagents" / "agent-sub.jsonl", rows)
     return folder
 
 
@@ -90,9 +90,9 @@ def test_a_subagent_names_its_session_and_the_sums_are_without_and_with_it(tmp_p
 
 
 def test_a_file_that_was_copied_counts_once_and_is_named(tmp_path: Path) -> None:
-    written(tmp_path / "a.jsonl", pi("one", "ab"))
-    written(tmp_path / "copy of a.jsonl", pi("one", "ab"))
-    written(tmp_path / "no recording.json", [{"a": 1}])
+    write_file(tmp_path / "a.jsonl", pi("one", "ab"))
+    write_file(tmp_path / "copy of a.jsonl", pi("one", "ab"))
+    write_file(tmp_path / "no recording.json", [{"a": 1}])
 
     overview = opened(tmp_path).overview()
 
@@ -107,9 +107,9 @@ def test_a_file_that_was_copied_counts_once_and_is_named(tmp_path: Path) -> None
 
 def test_a_cut_copy_of_a_file_counts_once(tmp_path: Path) -> None:
     rows = pi("one", "abc")
-    written(tmp_path / "a cut copy.jsonl", rows[:5])
-    written(tmp_path / "whole.jsonl", rows)
-    written(tmp_path / "without its beginning.jsonl", [rows[0], *rows[3:]])
+    write_file(tmp_path / "a cut copy.jsonl", rows[:5])
+    write_file(tmp_path / "whole.jsonl", rows)
+    write_file(tmp_path / "without its beginning.jsonl", [rows[0], *rows[3:]])
 
     overview = opened(tmp_path).overview()
 
@@ -131,8 +131,8 @@ def test_what_a_run_printed_counts_once_beside_its_transcript(tmp_path: Path) ->
         }
         for row in answers
     ]  # fmt: skip
-    written(tmp_path / "printed.jsonl", [init, *stream])
-    written(tmp_path / "transcript.jsonl", transcript)
+    write_file(tmp_path / "printed.jsonl", [init, *stream])
+    write_file(tmp_path / "transcript.jsonl", transcript)
 
     overview = opened(tmp_path).overview()
 
@@ -146,8 +146,8 @@ def test_different_sessions_of_one_id_both_count(tmp_path: Path) -> None:
         usage = row.get("message", {}).get("usage")
         if usage:
             usage["input"] += 1
-    written(tmp_path / "a.jsonl", pi("one", "ab"))
-    written(tmp_path / "b.jsonl", longer)
+    write_file(tmp_path / "a.jsonl", pi("one", "ab"))
+    write_file(tmp_path / "b.jsonl", longer)
 
     overview = opened(tmp_path).overview()
 
@@ -156,9 +156,9 @@ def test_different_sessions_of_one_id_both_count(tmp_path: Path) -> None:
 
 
 def test_a_second_run_of_one_id_counts_though_it_reported_the_same(tmp_path: Path) -> None:
-    written(tmp_path / "a.jsonl", pi("one", "abc"))
-    written(tmp_path / "b.jsonl", pi("one", "ab", second=30))
-    written(tmp_path / "c.jsonl", pi("one", "de"))
+    write_file(tmp_path / "a.jsonl", pi("one", "abc"))
+    write_file(tmp_path / "b.jsonl", pi("one", "ab", second=30))
+    write_file(tmp_path / "c.jsonl", pi("one", "de"))
 
     overview = opened(tmp_path).overview()
 
@@ -167,7 +167,7 @@ def test_a_second_run_of_one_id_counts_though_it_reported_the_same(tmp_path: Pat
 
 
 def test_a_recording_beside_one_that_is_a_folder_counts_once(tmp_path: Path) -> None:
-    written(tmp_path / "both" / "claude.jsonl", pi("one", "ab"))
+    write_file(tmp_path / "both" / "claude.jsonl", pi("one", "ab"))
     message = {"id": "m1", "role": "user", "content": [{"type": "text", "text": "Hi"}], "ts": 1}
     cline = {"version": 1, "sessionId": "c1", "agent": "lead", "messages": [message]}
     (tmp_path / "both" / "c1.messages.json").write_text(json.dumps(cline))
@@ -197,7 +197,7 @@ def test_sentences_say_what_cost_most_what_was_wasted_and_what_would_have_helped
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "sessions"
-    written(folder / "cheap.jsonl", pi("one", "ab"))
+    write_file(folder / "cheap.jsonl", pi("one", "ab"))
     rows = pi("two", "cde", second=10)
     # After an hour the whole prefix of 50,000 tokens is written again.
     for row, minute in zip(rows[2::2], (0, 1, 59), strict=True):
@@ -205,7 +205,7 @@ def test_sentences_say_what_cost_most_what_was_wasted_and_what_would_have_helped
         usage = {"input": 10, "output": 5, "cost": {"total": 1.0}}
         cached = {"cacheRead": 50_000} if minute == 1 else {"cacheWrite": 50_000}
         row["message"]["usage"] = {**usage, **cached}
-    written(folder / "dear.jsonl", rows)
+    write_file(folder / "dear.jsonl", rows)
 
     overview = opened(folder).overview()
 

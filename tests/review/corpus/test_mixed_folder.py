@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.review.corpus.mixed_folder import made
+from tests.review.corpus.mixed_folder import write_mixed_folder
 from tests.sample_size import sample_size
 
 import palimpsest
@@ -10,7 +10,7 @@ import palimpsest
 
 def test_a_mixed_folder_comes_to_what_a_count_by_hand_comes_to(tmp_path: Path) -> None:
     folder = tmp_path / "mixed"
-    expected = made(folder, sample_size(20, 300))
+    expected = write_mixed_folder(folder, sample_size(20, 300))
     assert expected.files >= sample_size(20, 300)
 
     overview = palimpsest.corpus(folder, cache=False).overview("file")

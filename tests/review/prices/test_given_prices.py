@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.context_policies.made_timeline import TimelineMaker
-from tests.recordings.money_recordings import written
+from tests.recordings.money_recordings import write_recordings
 
 import palimpsest
 from palimpsest.context_policies.registry import get
@@ -32,7 +32,7 @@ OPUS = Price(input=5, output=25, cache_read=0.5, cache_write=6.25, cache_write_h
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return written(tmp_path_factory.mktemp("money"))
+    return write_recordings(tmp_path_factory.mktemp("money"))
 
 
 @pytest.mark.parametrize(
@@ -95,10 +95,10 @@ def test_what_is_no_price_is_one_sentence(
         given_prices(words)
 
     assert main(["inspect", str(made["codex.jsonl"]), "--price", words]) == 2
-    out, told = capsys.readouterr()
+    out, error_text = capsys.readouterr()
     assert out == ""
-    assert told == f"palimpsest: {error.value}\n"
-    assert told.count("\n") == 1
+    assert error_text == f"palimpsest: {error.value}\n"
+    assert error_text.count("\n") == 1
 
 
 @settings(max_examples=300)
@@ -114,10 +114,10 @@ def test_words_are_read_or_refused_in_one_sentence(words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "seconds"), [("300", 300), ("5m", 300), ("1h", 3_600), ("1d", 86_400), (90, 90)]
+    ("given", "seconds"), [("300", 300), ("5m", 300), ("1h", 3_600), ("1d", 86_400), (90, 90)]
 )
-def test_a_lifetime_is_seconds_or_a_number_with_a_unit(told: str | int, seconds: float) -> None:
-    assert lifetime_seconds(told) == seconds
+def test_a_lifetime_is_seconds_or_a_number_with_a_unit(given: str | int, seconds: float) -> None:
+    assert lifetime_seconds(given) == seconds
 
 
 def price_files(folder: Path) -> list[Path]:
@@ -269,9 +269,9 @@ def test_an_unknown_model_is_one_sentence(
     made: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["inspect", str(made["codex.jsonl"]), "--price", "nobody-1"]) == 2
-    told = capsys.readouterr().err
-    assert "'nobody-1' is not known" in told
-    assert "nobody-1=5/25/0.5/6.25" in told
+    error_text = capsys.readouterr().err
+    assert "'nobody-1' is not known" in error_text
+    assert "nobody-1=5/25/0.5/6.25" in error_text
 
 
 def test_a_session_without_a_price_is_in_the_money_of_its_subagents() -> None:

@@ -103,10 +103,10 @@ def test_a_capture_and_a_missing_second_recording_are_one_sentence(
     page = str(tmp_path / "page.html")
 
     captured = main(["report", first, second, "-o", page, "--captured", first])
-    told = capsys.readouterr().err
+    error_text = capsys.readouterr().err
     missing = main(["report", first, str(tmp_path / "none.jsonl"), "-o", page])
 
     assert (captured, missing) == (2, 2)
-    assert told == "palimpsest: --captured belongs to one recording; give one to report.\n"
+    assert error_text == "palimpsest: --captured belongs to one recording; give one to report.\n"
     assert "There is no" in capsys.readouterr().err
     assert not Path(page).exists()

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.formats.sample_files import FOLDER, sample
-from tests.recordings.money_recordings import FACTS, RIGHT, written
+from tests.recordings.formats.sample_files import SAMPLES, sample
+from tests.recordings.money_recordings import FACTS, RIGHT, write_recordings
 from tests.sample_size import sampled_cases
 
 import palimpsest
@@ -30,9 +30,9 @@ from palimpsest.review.timeline_view.view_values import TimelineView
 
 PRINTED = "printed"
 """A folder of recordings that are looked at one by one: several are of one session."""
-SAMPLES = sorted(
-    file.relative_to(FOLDER).as_posix().removesuffix(".xz")
-    for file in [*FOLDER.iterdir(), *(FOLDER / PRINTED).iterdir()]
+SAMPLE_NAMES = sorted(
+    file.relative_to(SAMPLES).as_posix().removesuffix(".xz")
+    for file in [*SAMPLES.iterdir(), *(SAMPLES / PRINTED).iterdir()]
     if file.name != PRINTED
 )
 SAMPLED = ("claude_code", "openhands_v0.jsonl", "otel_genai.jsonl", "pi_version_3.jsonl")
@@ -48,7 +48,7 @@ PRICES = (
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return written(tmp_path_factory.mktemp("money"))
+    return write_recordings(tmp_path_factory.mktemp("money"))
 
 
 @pytest.mark.parametrize("name", [*RIGHT])
@@ -72,7 +72,7 @@ MADE = (*RIGHT, "sweagent.traj")
             for numbers in PRICES
         },
         *(f"{name} as recorded" for name in MADE[::2]),
-        *(f"{MADE[at]} {' '.join(PRICES[at])}" for at in range(1, len(PRICES))),
+        *(f"{MADE[number]} {' '.join(PRICES[number])}" for number in range(1, len(PRICES))),
     ),
 )
 def test_a_made_recording_tells_one_number_everywhere(
@@ -85,7 +85,7 @@ def test_a_made_recording_tells_one_number_everywhere(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sampled_cases(SAMPLES, *SAMPLED))
+@pytest.mark.parametrize("name", sampled_cases(SAMPLE_NAMES, *SAMPLED))
 def test_a_sample_tells_one_number_everywhere(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -100,8 +100,10 @@ def walk(
     whole: bool = True,
 ) -> None:
     """Go through all places and compare; without ``whole``, those that take no replay of other policies."""
-    given = {prices[at].removeprefix("--"): prices[at + 1] for at in range(0, len(prices), 2)}
-    inspected = told(capsys, "inspect", str(path), "--json", *prices)["sessions"]
+    given = {
+        prices[number].removeprefix("--"): prices[number + 1] for number in range(0, len(prices), 2)
+    }
+    inspected = command_json(capsys, "inspect", str(path), "--json", *prices)["sessions"]
     shown = printed(capsys, "inspect", str(path), *prices)
     assert "~~" not in shown
     folder = path if path.is_dir() else path.parent
@@ -219,7 +221,7 @@ def amount(values: Iterator[Any] | tuple[Any, ...]) -> float:
     return sum(value for value in values if value is not None)
 
 
-def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+def command_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(printed(capsys, *arguments))
     return found
 
@@ -236,7 +238,7 @@ def test_what_a_recording_tells_of_the_whole_is_told_everywhere(
     path = made["sweagent.traj"]
     words = "The recording tells of the whole session: 1.25 USD spent, 5,000 tokens sent, 100 tokens received, 1 request."
 
-    (said,) = told(capsys, "inspect", str(path), "--json")["sessions"]
+    (said,) = command_json(capsys, "inspect", str(path), "--json")["sessions"]
     shown = printed(capsys, "inspect", str(path))
     review = palimpsest.open_recording(path)[0]
 
@@ -256,5 +258,5 @@ def test_what_a_recording_tells_of_the_whole_is_told_everywhere(
     assert not any(key in RECORDED for _, key in every.table.estimates)
     # No cost of a request was recorded, so none is at recorded prices.
     assert "the recorded costs are at these" not in shown
-    (atif,) = told(capsys, "inspect", str(made["costs_alone.json"]), "--json")["sessions"]
+    (atif,) = command_json(capsys, "inspect", str(made["costs_alone.json"]), "--json")["sessions"]
     assert (atif["recorded_cost"], atif["recorded_input"]) == (0.75, 4_321)

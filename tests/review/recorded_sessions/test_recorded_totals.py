@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.money_recordings import written
+from tests.recordings.money_recordings import write_recordings
 
 import palimpsest
 from palimpsest.frontends.command_line.main import main
@@ -25,7 +25,7 @@ def totals(path: Path, stats: Any) -> RecordedTotals:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return written(tmp_path)["sweagent.traj"]
+    return write_recordings(tmp_path)["sweagent.traj"]
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=repr)

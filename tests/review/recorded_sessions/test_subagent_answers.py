@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
 
 from palimpsest.review.recorded_sessions.session_answers import SessionAnswers
@@ -12,7 +12,7 @@ from palimpsest.store.interface import Store
 
 
 def parent_and_child(folder: Path) -> tuple[Store, str, str]:
-    store, _ = bring(sample("gemini_cli_subagent", folder))
+    store, _ = import_file(sample("gemini_cli_subagent", folder))
     child = next(session for session in store.list() if session.parent_id is not None)
     assert child.parent_id is not None
     return store, child.parent_id, child.id

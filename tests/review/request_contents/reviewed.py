@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from tests.context_policies.pi_session import pi_timeline
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
 
 from palimpsest.context_policies.registry import get
@@ -34,5 +34,5 @@ def pi_review() -> SessionReview:
 
 def imported_review(name: str, folder: Path | None = None) -> SessionReview:
     """Return the review of the first session of a sample."""
-    store, report = bring(sample(name, folder or Path(mkdtemp())))
+    store, report = import_file(sample(name, folder or Path(mkdtemp())))
     return review_of(store, report.sessions[0].id)

@@ -8,9 +8,9 @@ from tests.context_policies.made_timeline import Call, TimelineMaker
 from tests.harness.session import ask
 from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harness, reads
 from tests.recordings.decision_sessions import SCENES
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
-from tests.recordings.formats.test_pi import answer, line, user, written
+from tests.recordings.formats.test_pi import answer, line, user, write_file
 from tests.review.request_contents.reviewed import pi_review, review_of
 from tests.sample_size import thinned
 from tests.waiting import LAST_RESORT_SECONDS
@@ -125,10 +125,10 @@ def test_fetching_again_what_was_needed_costs_a_request_for_each_source() -> Non
 def test_each_compact_event_of_a_recording_is_one_loss_at_its_place(
     tmp_path: Path, name: str
 ) -> None:
-    store, report = bring(sample(name, tmp_path))
+    store, report = import_file(sample(name, tmp_path))
     found = [review_of(store, session.id) for session in report.sessions]
 
-    assert sum(told(loss) for loss in found) > 0
+    assert sum(lost_count(loss) for loss in found) > 0
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ async def test_each_compact_event_of_our_own_session_is_one_loss_at_its_place(
     harness, session = await SCENES[scene](tmp_path)
 
     review = review_of(harness.store, session.id)
-    assert told(review) > 0
+    assert lost_count(review) > 0
     # The size of the replaced items, and that of the conversation which the transcript tells.
     sizes = [
         conversation_size(
@@ -156,7 +156,7 @@ async def test_each_compact_event_of_our_own_session_is_one_loss_at_its_place(
     )
 
 
-def told(review: SessionReview) -> int:
+def lost_count(review: SessionReview) -> int:
     """Return how many compactions a session has, which view, answers and review tell alike."""
     answers = ViewAnswers(review)
     view, losses = answers.answer(AskView()).view, review.compactions()
@@ -182,7 +182,7 @@ def told(review: SessionReview) -> int:
 def test_a_recording_that_begins_with_a_summary_keeps_the_numbers_of_the_others(
     tmp_path: Path,
 ) -> None:
-    path = written(
+    path = write_file(
         tmp_path / "resumed.jsonl",
         line("compaction", "a", None, summary="Earlier work.", firstKeptEntryId="b"),
         user("b", "a", "Read src/parser.py"),
@@ -191,10 +191,10 @@ def test_a_recording_that_begins_with_a_summary_keeps_the_numbers_of_the_others(
         line("compaction", "e", "d", summary="A file was read.", firstKeptEntryId="d"),
         answer("f", "e", "I go on."),
     )
-    store, report = bring(path)
+    store, report = import_file(path)
     review = review_of(store, report.sessions[0].id)
 
-    assert told(review) == 2
+    assert lost_count(review) == 2
     first, second = review.compactions()
     assert first.items == ()
     assert first.sentences[-1] == (

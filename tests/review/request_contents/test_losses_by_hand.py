@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
 from tests.review.request_contents.reviewed import review_of
 
@@ -55,16 +55,16 @@ def compacted(path: Path, target: Path, cuts: Mapping[int, tuple[int, str]]) -> 
     The recording is of pi's first version, whose lines have no names yet.
     """
     lines: list[Line] = []
-    for place, written in enumerate(path.read_text("utf-8").splitlines()):
+    for index, written in enumerate(path.read_text("utf-8").splitlines()):
         line = json.loads(written)
-        if not place:
+        if not index:
             lines.append(line | {"version": 3})
             continue
-        lines.append({"id": f"line{place}", "parentId": lines[-1]["id"], **line})
-        if place in cuts:
-            first, summary = cuts[place]
+        lines.append({"id": f"line{index}", "parentId": lines[-1]["id"], **line})
+        if index in cuts:
+            first, summary = cuts[index]
             more = {"timestamp": line["timestamp"], "summary": summary}
-            names_of_lines = {"id": f"cut{place}", "parentId": f"line{place}"}
+            names_of_lines = {"id": f"cut{index}", "parentId": f"line{index}"}
             kept = {"firstKeptEntryId": f"line{first}"}
             lines.append({"type": "compaction", **names_of_lines, **more, **kept})
     lines[1]["parentId"] = None
@@ -123,8 +123,8 @@ def test_real_texts_lose_and_need_what_a_simple_count_finds(tmp_path: Path) -> N
     path = sample("pi_large_session.jsonl", tmp_path)
     plain = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     prompts = [
-        place
-        for place, entry in enumerate(plain)
+        index
+        for index, entry in enumerate(plain)
         if entry["type"] == "message" and entry["message"]["role"] == "user"
     ]
     cuts = {
@@ -132,10 +132,10 @@ def test_real_texts_lose_and_need_what_a_simple_count_finds(tmp_path: Path) -> N
         prompts[45] - 1: (prompts[40], "See package.json and README.md."),
     }
     lines = compacted(path, tmp_path / "compacted.jsonl", cuts)
-    store, report = bring(tmp_path / "compacted.jsonl")
+    store, report = import_file(tmp_path / "compacted.jsonl")
     first, second = review_of(store, report.sessions[0].id).compactions()
 
-    places = [place for place, line in enumerate(lines) if line["type"] == "compaction"]
+    places = [index for index, line in enumerate(lines) if line["type"] == "compaction"]
     kept = lines[places[0]]["firstKeptEntryId"]
     until = next(i for i, line in enumerate(lines) if line.get("id") == kept)
     gone = {line["id"] for line in lines[:until] if "id" in line}

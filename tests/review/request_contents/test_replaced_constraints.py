@@ -71,9 +71,9 @@ def test_a_constraint_that_the_summary_drops_is_told_with_the_call_that_touches_
         constraint.call,
     ) == (DEMAND, 0, 0, False, 1)
     assert found.found["constraints"] == 1
-    told = next(sentence for sentence in found.sentences if DEMAND in sentence)
-    assert "of request 1; a call of request 2 holds one of its words" in told
-    assert told.endswith("Words are compared, not meanings.")
+    sentence = next(sentence for sentence in found.sentences if DEMAND in sentence)
+    assert "of request 1; a call of request 2 holds one of its words" in sentence
+    assert sentence.endswith("Words are compared, not meanings.")
     assert found.json()["constraints"] == [
         {"constraint": DEMAND, "said": 1, "shown_until": 1, "kept": "no", "call": 2}
     ]

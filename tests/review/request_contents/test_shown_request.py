@@ -10,7 +10,7 @@ import pytest
 from tests.context_policies.made_timeline import Call, TimelineMaker
 from tests.harness.session import SessionHarness, ask, requested
 from tests.recordings.decision_sessions import SCENES, SOME_SCENES
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
 from tests.review.request_contents.reviewed import imported_review, pi_review, review_of
 from tests.sample_size import thinned
@@ -31,7 +31,7 @@ POLICIES = ("recorded", "raw", "opencode.prune", "sweagent.last_n", "pi.compact 
 HOSTILE = "<script>alert(1)</script> | `x` \x1b[31m"
 
 
-def counted(shown: ShownRequest) -> float:
+def token_sum(shown: ShownRequest) -> float:
     return sum(block.tokens for block in (*shown.blocks, *shown.outside_blocks))
 
 
@@ -68,7 +68,7 @@ async def test_blocks_of_every_request_of_ours_add_up_to_its_size(
         for request, size in enumerate(sizes, 1):
             shown = review.request(request, policy)
             assert shown.tokens == size.total
-            assert counted(shown) == pytest.approx(size.total)
+            assert token_sum(shown) == pytest.approx(size.total)
 
 
 async def test_each_block_of_ours_names_its_item(tmp_path: Path) -> None:
@@ -79,11 +79,11 @@ async def test_each_block_of_ours_names_its_item(tmp_path: Path) -> None:
     quoted = next(
         block for block in shown.blocks if block.text.startswith("Kept at the user's request")
     )
-    strangers = [block.text for block in shown.blocks if block.item is None]
+    texts_without_item = [block.text for block in shown.blocks if block.item is None]
 
     assert quoted.item is not None
     assert review.timeline.items[quoted.item].pinned
-    assert strangers == ["What did we do so far?"]
+    assert texts_without_item == ["What did we do so far?"]
     assert shown.system.startswith("You are ")
     assert {tool["name"] for tool in shown.tools} >= {"read"}
 
@@ -95,7 +95,7 @@ def test_blocks_under_a_policy_add_up_to_what_its_replay_reports(policy: str) ->
 
     for request in (1, 70, 200, 300, 453):
         shown = review.request(request, policy)
-        assert counted(shown) == pytest.approx(sizes[request - 1].total)
+        assert token_sum(shown) == pytest.approx(sizes[request - 1].total)
 
 
 def test_every_request_of_swe_agent_is_the_recorded_one(tmp_path: Path) -> None:
@@ -111,12 +111,12 @@ def test_every_request_of_swe_agent_is_the_recorded_one(tmp_path: Path) -> None:
     assert [message.role for message in review.request(1).messages] == ["system", "user"]
     for number, messages in enumerate(steps[:-1], 2):
         shown = review.request(number)
-        told = [
+        contents = [
             (message.role, getattr(message.blocks[0], "text", "")) for message in shown.messages
         ]
         assert shown.basis == "rebuilt"
         assert shown.system == messages[0]["content"]
-        assert told == [(message["role"], message["content"]) for message in messages]
+        assert contents == [(message["role"], message["content"]) for message in messages]
     assert any("lines omitted" in block.text for block in review.request(13).blocks)
 
 
@@ -149,10 +149,10 @@ def test_a_text_is_found_with_its_block_and_place() -> None:
         text = shown.blocks[match.block].text
         assert text[match.offset : match.offset + 12].casefold() == "tui-renderer"
     assert shown.find(".*") == tuple(
-        FoundText(place, at)
-        for place, block in enumerate(shown.blocks)
-        for at in range(len(block.text))
-        if block.text.startswith(".*", at)
+        FoundText(index, number)
+        for index, block in enumerate(shown.blocks)
+        for number in range(len(block.text))
+        if block.text.startswith(".*", number)
     )
     assert shown.find("") == ()
 
@@ -172,7 +172,7 @@ async def test_a_request_that_a_hook_wrote_is_shown_as_it_was_stored(tmp_path: P
     assert shown.body["messages"][1:] == [{"role": "user", "content": "Say boo."}]
     assert [block.text for block in shown.blocks[1:]] == ["Say boo."]
     assert {block.kind for block in shown.outside_blocks} == {"user", "tools", "system"}
-    assert counted(shown) == pytest.approx(shown.tokens)
+    assert token_sum(shown) == pytest.approx(shown.tokens)
 
 
 async def test_a_request_whose_contents_are_gone_is_shown_as_far_as_they_are_there(
@@ -202,14 +202,14 @@ async def test_a_request_whose_contents_are_gone_is_shown_as_far_as_they_are_the
     ),
 )
 def test_requests_of_other_agents_are_shown_under_any_policy(name: str, tmp_path: Path) -> None:
-    store, report = bring(sample(name, tmp_path))
+    store, report = import_file(sample(name, tmp_path))
 
     for session in report.sessions:
         review = review_of(store, session.id)
         for policy in ("recorded", "sweagent.last_n n=1", "learn_claude_code.auto trigger=3000"):
             for request in range(1, len(review.timeline.requests) + 1):
                 shown = review.request(request, policy, summary="extract(200)")
-                assert counted(shown) == pytest.approx(shown.tokens)
+                assert token_sum(shown) == pytest.approx(shown.tokens)
                 assert json.loads(json.dumps(shown.json()))["request"] == request
                 assert shown.basis in ("rebuilt", "partial", "estimate")
 
@@ -272,17 +272,17 @@ def test_what_came_with_a_recording_is_in_its_requests_and_only_the_rest_is_not(
 
     shown = review.request(1)
 
-    given = [block for block in shown.blocks if block.item is None]
-    assert [block.kind for block in given] == kinds
-    assert shown.system == given[-1].text
-    assert shown.find(shown.system[:40])[0].block == len(given) - 1
-    assert all(block.tokens > 0 for block in given)
-    told = [f": {word}" if word else "" for word in lacking]
+    blocks_without_item = [block for block in shown.blocks if block.item is None]
+    assert [block.kind for block in blocks_without_item] == kinds
+    assert shown.system == blocks_without_item[-1].text
+    assert shown.find(shown.system[:40])[0].block == len(blocks_without_item) - 1
+    assert all(block.tokens > 0 for block in blocks_without_item)
+    endings = [f": {word}" if word else "" for word in lacking]
     assert [block.text for block in shown.outside_blocks] == [
-        f"[What every request held and the recording does not show{lack}.]" for lack in told
+        f"[What every request held and the recording does not show{lack}.]" for lack in endings
     ]
-    counted = sum(block.tokens for block in (*shown.blocks, *shown.outside_blocks))
-    assert counted == pytest.approx(shown.tokens)
+    token_sum = sum(block.tokens for block in (*shown.blocks, *shown.outside_blocks))
+    assert token_sum == pytest.approx(shown.tokens)
 
 
 def test_a_recording_without_usage_counts_the_system_prompt_that_came_with_it(
@@ -297,7 +297,7 @@ def test_a_recording_without_usage_counts_the_system_prompt_that_came_with_it(
 
 
 def test_a_review_that_grows_counts_as_one_that_is_read_whole(tmp_path: Path) -> None:
-    store, report = bring(sample("marshmallow-1867.traj", tmp_path))
+    store, report = import_file(sample("marshmallow-1867.traj", tmp_path))
     session = report.sessions[0].id
     growing = GrowingReview(store, session, lambda _model: None, get)
 

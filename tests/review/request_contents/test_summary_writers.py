@@ -27,10 +27,10 @@ def test_the_request_that_wrote_a_summary_is_told_with_its_cost(
     assert writer is not None
     assert (writer.session, writer.requests, writer.input) == (run.timeline.session, 1, read)
     assert writer.cost == run.totals.cost > 0
-    told = next(sentence for sentence in compaction.sentences if "written by" in sentence)
-    assert f"1 request, {read:,} tokens read" in told
-    assert "~" in told
-    assert "USD" in told
+    sentence = next(sentence for sentence in compaction.sentences if "written by" in sentence)
+    assert f"1 request, {read:,} tokens read" in sentence
+    assert "~" in sentence
+    assert "USD" in sentence
     assert compaction.json()["writer"]["session"] == writer.session
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.harness.session import SessionHarness, ask
-from tests.recordings.formats.captures import asked, line, lines, message
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.captures import response, tap_line, user, write_lines
+from tests.recordings.formats.imported import import_file
 from tests.review.request_contents.reviewed import imported_review, pi_review, review_of
 
 from palimpsest.model.script import says
@@ -32,11 +32,11 @@ def captured(folder: Path, *offered: list[dict[str, Any]]) -> SessionReview:
     messages: list[dict[str, Any]] = []
     exchanges = []
     for number, tools in enumerate(offered, 1):
-        messages = [*messages, asked(f"Question {number}")]
-        answer = message(number, f"Answer {number}")
-        exchanges.append(line(number, messages, answer, tools=tools))
+        messages = [*messages, user(f"Question {number}")]
+        answer = response(number, f"Answer {number}")
+        exchanges.append(tap_line(number, messages, answer, tools=tools))
         messages = [*messages, {"role": "assistant", "content": answer["content"]}]
-    store, report = bring(lines(folder / "capture.jsonl", *exchanges))
+    store, report = import_file(write_lines(folder / "capture.jsonl", *exchanges))
     return review_of(store, report.sessions[0].id)
 
 

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
 
 from palimpsest.model.tokenizer import counter
@@ -27,7 +27,7 @@ def _project(name: str) -> TemporaryDirectory[str]:
     folder = TemporaryDirectory(prefix="recorded-project-", ignore_cleanup_errors=True)
     with TemporaryDirectory() as other:
         store = JsonlStore(open_project_folder(Path(folder.name)))
-        bring(sample(name, Path(other)), store)
+        import_file(sample(name, Path(other)), store)
     return folder
 
 

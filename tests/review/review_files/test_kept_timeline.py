@@ -5,8 +5,8 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
-from tests.recordings.formats.imported import bring
-from tests.recordings.formats.sample_files import FOLDER, sample
+from tests.recordings.formats.imported import import_file
+from tests.recordings.formats.sample_files import SAMPLES, sample
 from tests.review.review_files.recorded_project import made_review
 from tests.sample_size import sampled_cases
 
@@ -24,11 +24,11 @@ from palimpsest.transcript.timeline import (
 )
 from palimpsest.transcript.values import Price, PriceTier, ServicePrice
 
-SAMPLES = sorted({path.name.removesuffix(".xz") for path in FOLDER.iterdir() if path.is_file()})
+NAMES = sorted({path.name.removesuffix(".xz") for path in SAMPLES.iterdir() if path.is_file()})
 
 
 @pytest.mark.parametrize(
-    "name", sampled_cases(SAMPLES, *(one for one in SAMPLES if one != "pi_large_session.jsonl"))
+    "name", sampled_cases(NAMES, *(name for name in NAMES if name != "pi_large_session.jsonl"))
 )
 def test_the_sessions_of_every_sample_are_the_same_again(
     name: str, tmp_path_factory: pytest.TempPathFactory
@@ -43,7 +43,7 @@ def test_sessions_whose_cache_lasts_an_hour_are_the_same_again(tmp_path: Path) -
 
 
 def _read_again(path: Path) -> None:
-    store, report = bring(path)
+    store, report = import_file(path)
     for session in report.sessions:
         made = timeline_of(store, session.id, price=lambda _model: Price(input=1, output=2))
         names = References.of(made)

@@ -168,12 +168,14 @@ def test_a_file_that_is_otherwise_than_written_is_passed_over_and_replaced(
 ) -> None:
     _, path = project.kept()
     value = json.loads(path.read_text())
-    where, other = DAMAGES[damage]
-    *way, last = [int(word) if word.lstrip("-").isdigit() else word for word in where.split()]
-    inner = value
-    for step in way:
-        inner = inner[step]
-    inner[last] = other
+    place, damaged_value = DAMAGES[damage]
+    *path_to_value, last = [
+        int(word) if word.lstrip("-").isdigit() else word for word in place.split()
+    ]
+    container = value
+    for step in path_to_value:
+        container = container[step]
+    container[last] = damaged_value
     path.write_text(json.dumps(value))
 
     assert project.load() is None

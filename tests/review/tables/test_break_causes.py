@@ -60,8 +60,8 @@ def claude(
             "stop_reason": "end_turn",
             "usage": kinds,
         }
-        told = more.get(number, {})
-        message |= told.get("message", {})
+        more_fields = more.get(number, {})
+        message |= more_fields.get("message", {})
         answer = {
             "type": "assistant",
             "uuid": f"a{number}",
@@ -69,7 +69,7 @@ def claude(
             "timestamp": at,
             "message": message,
         }
-        rows += [base | asked, base | answer | told.get("record", {})]
+        rows += [base | asked, base | answer | more_fields.get("record", {})]
     path = folder / "s1.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with open_recording(path) as recording:
@@ -143,17 +143,17 @@ def test_what_the_provider_itself_says_is_the_reason(tmp_path: Path, word: str, 
     "reason", ["unavailable", "previous_message_not_found", "", None, 5, ["x"]]
 )
 def test_where_the_provider_cannot_tell_nothing_is_made_of_it(tmp_path: Path, reason: Any) -> None:
-    told = {"diagnostics": {"cache_miss_reason": {"type": reason}}}
+    more_fields = {"diagnostics": {"cache_miss_reason": {"type": reason}}}
 
-    (found,) = claude(tmp_path, FALL, said={}, more={3: {"message": told}})
+    (found,) = claude(tmp_path, FALL, said={}, more={3: {"message": more_fields}})
 
     assert found.cause == "unexplained"
 
 
 def test_what_the_provider_says_confirms_what_the_recording_holds(tmp_path: Path) -> None:
-    told = {"diagnostics": {"cache_miss_reason": {"type": "messages_changed"}}}
+    more_fields = {"diagnostics": {"cache_miss_reason": {"type": "messages_changed"}}}
 
-    (found,) = claude(tmp_path, FALL, said={3: NOTE}, more={3: {"message": told}})
+    (found,) = claude(tmp_path, FALL, said={3: NOTE}, more={3: {"message": more_fields}})
 
     assert [cause.cause for cause in found.causes] == ["rewritten"]
     assert found.words.endswith("as the provider says, too")
@@ -185,9 +185,9 @@ def test_an_effort_is_a_reason_only_where_the_two_requests_differ() -> None:
 def with_pause(usages: Sequence[Usage], seconds: float) -> Timeline:
     """Return a session whose last request came after a pause."""
     maker = TimelineMaker()
-    for place in range(len(usages)):
+    for number in range(len(usages)):
         maker.prompt("Go on.")
-        maker.answer("Done.", pause=seconds if place == len(usages) - 1 else 1)
+        maker.answer("Done.", pause=seconds if number == len(usages) - 1 else 1)
     requests = tuple(
         replace(request, usage=usage) for request, usage in zip(maker.requests, usages, strict=True)
     )

@@ -29,6 +29,28 @@ def reported(usages: Sequence[Usage | None], *, prompts: bool = True) -> Timelin
     return replace(maker.made(), requests=requests)
 
 
+def test_fields_count_requests_from_0_and_tables_arguments_and_links_from_1(tmp_path: Path) -> None:
+    with open_recording(sample("claude_code_spotter", tmp_path)) as recording:
+        session = recording[0]
+        found = {
+            "breaks": (session.breaks(), session.breaks().table),
+            "subagents": (session.subagents, session.subagents.table),
+            "compactions": (session.compactions(), session.compactions().table),
+        }
+        for name, (values, table) in found.items():
+            fields = [value.request for value in values]
+            assert fields, name
+            shown = [row["request"] for row in table.records()]
+            assert shown == [field + 1 for field in fields], name
+        (lost,) = session.breaks()
+        assert session.request(lost.request + 1).request == lost.request
+        assert session.timeline.requests[lost.request].index == lost.request
+        wastes = session.wastes()
+        assert [waste.link.split("/")[1] for waste in wastes] == [
+            str(waste.request + 1) for waste in wastes
+        ]
+
+
 def test_the_breaks_of_pi_are_the_measured_ones() -> None:
     breaks = cache_breaks(pi_timeline(), SONNET)
 

@@ -11,7 +11,7 @@ from tests.frontends.command_line.test_command_line import valid
 from tests.harness.session import ask
 from tests.harness.subagent_session import children, make_subagent_harness
 from tests.recordings.formats.sample_files import sample
-from tests.recordings.formats.test_claude_code import answer, call, result, user, written
+from tests.recordings.formats.test_claude_code import answer, call, result, user, write_file
 from tests.session.runs.test_subagents import Cast, task
 
 from palimpsest.context_policies.registry import get
@@ -106,7 +106,7 @@ def task_of(request: object) -> str:
 
 def test_a_sidechain_stands_at_the_call_that_it_answers(tmp_path: Path) -> None:
     aside = {"isSidechain": True}
-    path = written(
+    path = write_file(
         tmp_path / "aside.jsonl",
         user("u1", None, "Look around"),
         answer("a1", "u1", "msg_1", call("c1", prompt="Find the tests")),
@@ -186,11 +186,11 @@ def exported(path: Path, session: str, parent: str | None, *parts: dict[str, obj
         **model,
     }
     ids = {"sessionID": info["id"], "messageID": answer_id}
-    told = [{"id": f"prt_{session}_{n}", **ids, **part} for n, part in enumerate(parts)]
+    part_fields = [{"id": f"prt_{session}_{n}", **ids, **part} for n, part in enumerate(parts)]
     prompt = {"id": f"prt_{session}_p", "sessionID": info["id"], "messageID": user_id}
     messages = [
         {"info": asked, "parts": [{**prompt, "type": "text", "text": "Count the tests"}]},
-        {"info": answered, "parts": told},
+        {"info": answered, "parts": part_fields},
     ]
     path.write_text(json.dumps({"info": info, "messages": messages}))
     return path
@@ -248,7 +248,7 @@ def test_one_whose_words_nobody_used_is_a_waste_that_names_it() -> None:
 def test_the_command_line_says_what_they_took(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = written(
+    path = write_file(
         tmp_path / "aside.jsonl",
         user("u1", None, "Look around"),
         answer("a1", "u1", "msg_1", call("c1", prompt="Find the tests")),

@@ -4,7 +4,7 @@ import pytest
 
 from palimpsest.review.timeline_view.inspector_parts import (
     INSPECTOR_PARTS,
-    TOLD_ELSEWHERE,
+    PARTS_THAT_TELL,
     hidden_with,
     inspector_opening,
     parts_named,
@@ -17,7 +17,7 @@ def test_what_tells_a_hidden_answer_is_hidden_with_it() -> None:
     assert hidden_with(["wastes"]) == ("wastes", "totals")
     assert {"sentence", "difference", "figures", "totals"} < {*hidden_with(["cost"])}
     assert hidden_with(["cost"]) == tuple(
-        part for part in INSPECTOR_PARTS if part in ("cost", *TOLD_ELSEWHERE["cost"])
+        part for part in INSPECTOR_PARTS if part in ("cost", *PARTS_THAT_TELL["cost"])
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.context_policies.own_policies.test_custom import session
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
 from tests.review.timeline_view.patched_view import patched
 
@@ -192,7 +192,7 @@ def test_names_of_tracks_that_every_view_has_are_refused(name: str) -> None:
 def test_those_who_look_with_and_without_them_get_views_and_patches_of_their_own(
     tmp_path: Path,
 ) -> None:
-    store, report = bring(sample("pi_version_3.jsonl", tmp_path))
+    store, report = import_file(sample("pi_version_3.jsonl", tmp_path))
     session_answers = SessionAnswers(store, report.sessions[0].id, lambda _model: None)
     chosen = chosen_policies(bare)
 

@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
 
 from palimpsest.context_policies.registry import get
 from palimpsest.model.tokenizer import counter
 from palimpsest.recordings.timeline.journal_timeline import timeline_of
+from palimpsest.review.prices.offline_prices import offline_price
+from palimpsest.review.recorded_sessions.session_answers import SessionAnswers
 from palimpsest.review.session_review import SessionReview
 from palimpsest.review.timeline_view.report_data import PREVIEW_CHARS, TEXT_CHOICES, report_data
 from palimpsest.review.timeline_view.sliders import policy_choices
@@ -22,7 +24,7 @@ from palimpsest.transcript.errors import UserError
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> ViewAnswers:
     """The answers about a session of SWE-agent."""
-    store, report = bring(sample("marshmallow-1867.traj", tmp_path_factory.mktemp("swe")))
+    store, report = import_file(sample("marshmallow-1867.traj", tmp_path_factory.mktemp("swe")))
     timeline = timeline_of(store, report.sessions[0].id, counter)
     return ViewAnswers(SessionReview(timeline, get, lambda _model: None))
 
@@ -77,15 +79,50 @@ def test_the_view_and_its_tracks_are_those_that_a_kernel_answers(answers: ViewAn
 
 
 def test_of_a_summary_it_holds_what_was_chosen_too(tmp_path: Path) -> None:
-    store, report = bring(sample("cline", tmp_path))
+    store, report = import_file(sample("cline", tmp_path))
     timeline = timeline_of(store, report.sessions[0].id, counter)
     cline = ViewAnswers(SessionReview(timeline, get, lambda _model: None))
-    told = {texts: read(cline, "raw", texts=texts)["compactions"] for texts in TEXT_CHOICES}
+    compactions = {texts: read(cline, "raw", texts=texts)["compactions"] for texts in TEXT_CHOICES}
 
-    assert told["none"] == []
-    assert [len(compaction["summary"]) for compaction in told["preview"]] == [PREVIEW_CHARS]
-    assert told["preview"][0]["summary_chars"] == len(told["all"][0]["summary"]) > PREVIEW_CHARS
-    assert told["preview"][0]["kinds"] == told["all"][0]["kinds"]
+    assert compactions["none"] == []
+    assert [len(compaction["summary"]) for compaction in compactions["preview"]] == [PREVIEW_CHARS]
+    assert (
+        compactions["preview"][0]["summary_chars"]
+        == len(compactions["all"][0]["summary"])
+        > PREVIEW_CHARS
+    )
+    assert compactions["preview"][0]["kinds"] == compactions["all"][0]["kinds"]
+
+
+def test_its_subagents_are_those_that_a_kernel_answers(tmp_path: Path) -> None:
+    store, report = import_file(sample("claude_code_spotter", tmp_path))
+    kernel = SessionAnswers(store, report.sessions[0].id, offline_price)
+    review = kernel.review()
+
+    data = read(ViewAnswers(review), "sweagent.last_n", "raw")["subagents"]
+
+    assert [*data] == [run.timeline.session for run in review.subagent_runs()]
+    assert len(data) == 2
+    for session, child in data.items():
+        view = kernel.answer(AskView(subagent=session)).view
+        assert view is not None
+        expected = view.model_dump(mode="json", exclude_none=True)
+        assert child["view"] == {
+            **expected,
+            "seq": 0,
+            "epoch": "",
+            "policies": child["view"]["policies"],
+            "given_policies": 2,
+        }
+        assert [option.get("sliders", []) for option in child["view"]["policies"]] == [[], []]
+        for stop in child["stops"]:
+            assert stop["numbers"] == {}
+            track = kernel.answer(AskTrack(policy=stop["policy"], subagent=session)).track
+            assert track is not None
+            assert stop["track"] == track.model_dump(mode="json", exclude_none=True)
+        assert [stop["policy"] for stop in child["stops"]] == ["sweagent.last_n", "raw"]
+        assert len(child["items"]) == len(view.items.id)
+    assert read(ViewAnswers(review), "raw", texts="none")["subagents"] == {}
 
 
 @pytest.mark.parametrize("texts", ["none", "preview", "all"])

@@ -7,7 +7,7 @@ import pytest
 from tests.context_policies.made_timeline import TimelineMaker
 from tests.context_policies.pi_session import pi_timeline
 from tests.recordings.decision_sessions import SCENES
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
 from tests.review.request_contents.reviewed import review_of
 from tests.sample_size import thinned
@@ -167,15 +167,15 @@ async def test_compaction_is_told_with_what_its_summary_lost(tmp_path: Path) -> 
     harness, session = await SCENES["compacted"](tmp_path)
     answers = ViewAnswers(review_of(harness.store, session.id))
 
-    told = answers.answer(AskCompaction(number=0)).compaction
+    compaction = answers.answer(AskCompaction(number=0)).compaction
     exact = answers.answer(AskRequest(request=6)).request
 
-    assert told is not None
+    assert compaction is not None
     assert exact is not None
-    assert (told.number, told.request) == (0, 6)
-    assert {word.kind for word in told.lost} == {"paths"}
+    assert (compaction.number, compaction.request) == (0, 6)
+    assert {word.kind for word in compaction.lost} == {"paths"}
     assert exact.basis == "exact"
-    assert told.summary in {block.text for block in exact.blocks if block.kind == "summary"}
+    assert compaction.summary in {block.text for block in exact.blocks if block.kind == "summary"}
     assert answers.answer(AskCompaction(number=1)).error == "The session has no such compaction."
 
 
@@ -184,9 +184,9 @@ def test_view_tells_the_subagents_that_the_review_tells(tmp_path: Path) -> None:
         reviews = [session for session in recording if session.subagents.runs]
         assert reviews
         for review in reviews:
-            told = timeline_view(review).subagents
+            subagents = timeline_view(review).subagents
             assert [
-                (subagent.session, subagent.request, subagent.requests) for subagent in told
+                (subagent.session, subagent.request, subagent.requests) for subagent in subagents
             ] == [
                 (run.timeline.session, run.request, run.totals.requests) for run in review.subagents
             ]
@@ -247,7 +247,7 @@ def test_the_saved_tables_name_kinds_and_money_as_the_inspector_does(pi: ViewAns
 
 
 def test_the_saved_picture_marks_where_items_were_cleared(tmp_path: Path) -> None:
-    store, report = bring(sample("marshmallow-1867.traj", tmp_path))
+    store, report = import_file(sample("marshmallow-1867.traj", tmp_path))
     timeline = timeline_of(store, report.sessions[0].id, counter)
     view = timeline_view(SessionReview(timeline, get, lambda _model: None))
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.recordings.decision_sessions import SCENES
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
 from tests.recordings.reconstruction.test_replay_laws import OPERATIONS, folder, improvise
 from tests.review.timeline_view.cut_store import CutStore
@@ -92,9 +92,9 @@ async def test_patched_view_is_the_newer_one_at_every_record(name: str, tmp_path
     follower = Follower(harness.store, session.id)
 
     records = records_of(harness.store, session.id)
-    for at, seq in enumerate(records, start=1 - len(records)):
+    for index, seq in enumerate(records, start=1 - len(records)):
         follower.follow(seq)
-        if at % CHECKED == 0:
+        if index % CHECKED == 0:
             follower.check()
 
     assert follower.patches > follower.wholes
@@ -159,7 +159,7 @@ async def test_a_request_more_takes_few_bytes(tmp_path: Path) -> None:
 
 
 def test_picture_and_rest_are_the_whole_view(tmp_path: Path) -> None:
-    store, report = bring(sample("marshmallow-1867.traj", tmp_path))
+    store, report = import_file(sample("marshmallow-1867.traj", tmp_path))
     follower = Follower(store, report.sessions[0].id)
     follower.store.until = records_of(store, follower.session_id)[-1]
 
@@ -177,7 +177,7 @@ def test_picture_and_rest_are_the_whole_view(tmp_path: Path) -> None:
 
 
 def test_picture_is_made_without_any_text(tmp_path: Path) -> None:
-    store, report = bring(sample("marshmallow-1867.traj", tmp_path))
+    store, report = import_file(sample("marshmallow-1867.traj", tmp_path))
     timeline = timeline_of(store, report.sessions[0].id, counter)
     texts_read: list[int] = []
 
@@ -194,7 +194,7 @@ def test_picture_is_made_without_any_text(tmp_path: Path) -> None:
 
 
 def test_rest_of_a_picture_that_is_not_known_any_more_is_the_whole_view(tmp_path: Path) -> None:
-    store, report = bring(sample("marshmallow-1867.traj", tmp_path))
+    store, report = import_file(sample("marshmallow-1867.traj", tmp_path))
     follower = Follower(store, report.sessions[0].id)
     follower.store.until = records_of(store, follower.session_id)[-1]
     picture = follower.answers.answer(AskView(part="picture", price="units")).view
@@ -208,7 +208,7 @@ def test_rest_of_a_picture_that_is_not_known_any_more_is_the_whole_view(tmp_path
 
 
 def test_a_view_of_another_price_or_epoch_is_no_base_of_a_patch(tmp_path: Path) -> None:
-    store, report = bring(sample("marshmallow-1867.traj", tmp_path))
+    store, report = import_file(sample("marshmallow-1867.traj", tmp_path))
     session = report.sessions[0].id
     follower = Follower(store, session)
     records = records_of(store, session)

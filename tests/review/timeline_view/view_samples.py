@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
-from tests.recordings.formats.imported import bring
+from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
 from tests.review.timeline_view.cut_store import CutStore
 
@@ -52,7 +52,7 @@ TRACKS: tuple[tuple[str, dict[str, float]], ...] = (
 def samples(name: str) -> dict[str, Any]:
     """Return a recording's view, its tracks, and why items are, or are not, in some requests."""
     with TemporaryDirectory() as folder:
-        store, report = bring(sample(RECORDINGS[name], Path(folder)))
+        store, report = import_file(sample(RECORDINGS[name], Path(folder)))
         timeline = timeline_of(store, report.sessions[0].id, counter)
         review = SessionReview(timeline, get, lambda _model: None)
         answers = ViewAnswers(_Priced(review))
@@ -91,15 +91,15 @@ class _Priced(SessionReview):
 def _why(review: SessionReview) -> Iterator[dict[str, Any]]:
     """Yield sentences for about two hundred pairs of an item and a request, spread over both."""
     items, requests = len(review.timeline.items), len(review.timeline.requests)
-    for place in range(200):
-        item, request = place * 7_919 % items, place * 104_729 % requests
+    for number in range(200):
+        item, request = number * 7_919 % items, number * 104_729 % requests
         yield {"item": item, "request": request, "words": review.why(item + 1, request + 1)}
 
 
 def patches() -> list[dict[str, Any]]:
     """Return views of a recording as it grew: the first one, and what differs from each to the next."""
     with TemporaryDirectory() as folder:
-        store, report = bring(sample(RECORDINGS["claude_code"], Path(folder)))
+        store, report = import_file(sample(RECORDINGS["claude_code"], Path(folder)))
         session = report.sessions[0].id
         cut = CutStore(store, session)
         ruler = SessionReview(timeline_of(store, session, counter), get, lambda _model: None).ruler

@@ -225,7 +225,7 @@ OTHER_WAYS = {
 
 ONLY_SETTINGS = {
     "titles", "turn_summaries", "models", "context_tokens", "dm_history_limit", "dms", "subagent_depth", "mcp", "share",
-    "snapshot", "on_failure", "direct", "variables", "notebook", "notebook_tokens", "hidden_variables", "density",
+    "snapshot", "on_failure", "direct", "variables", "notebook", "notebook_tokens", "cells_without_page", "hidden_variables", "density",
 }  # fmt: skip
 """Settings that only settings files can change."""
 

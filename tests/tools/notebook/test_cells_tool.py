@@ -381,6 +381,27 @@ async def test_a_cell_whose_change_was_rejected_is_not_run(calls: CellCalls) -> 
     assert "ran" not in outcome.output
 
 
+async def test_a_cell_that_changes_before_it_runs_is_shown_and_not_run(calls: CellCalls) -> None:
+    await calls.read("2")
+    ask = calls.tools.user
+
+    class Typing(type(ask)):  # type: ignore[misc]
+        async def __call__(self, permission: str, *given: object, **more: object) -> Reply | None:
+            if permission == "cells":
+                calls.notebook.cell("plot")["source"] = "typed()"
+            return await super().__call__(permission, *given, **more)
+
+    calls.tools.user = Typing()
+    outcome = await calls.change({"action": "run", "cell": 2})
+    calls.tools.user = ask
+
+    assert "cell [2] was not run: The cell was changed since you last saw it" in outcome.output
+    assert outcome.output.endswith("cell [2] holds now:\ntyped()")
+    assert calls.notebook.runs == []
+    await calls.change({"action": "run", "cell": 2})
+    assert [run.source for run in calls.notebook.runs] == ["typed()"]
+
+
 # Wrong inputs
 
 

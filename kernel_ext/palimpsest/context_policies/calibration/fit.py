@@ -114,7 +114,7 @@ NOTHING_MEASURED = _Measured(Ruler(), (), (), (), CacheWalk(Ruler().scale))
 
 
 def replayed_requests(replay: Simulation, first_request: int = 0) -> Iterator[UnmeasuredRequest]:
-    """Yield the unmeasured requests of a replayed recording, beginning with the request ``first``."""
+    """Yield the unmeasured requests of a replayed recording, beginning with ``first_request``."""
     requests = replay.timeline.requests[first_request:]
     for request, size in zip(requests, replay.sizes[first_request:], strict=True):
         changed = size.first_changed

@@ -123,16 +123,13 @@ class Proof:
         """How well the recording is reproduced, in a sentence."""
         if not self.rows:
             return "Replayed as recorded: the recording reports no usage to compare with."
-        money = (
-            f"{_amount(self.cost, self.unit)} of {amount_with_unit(self.reported_cost, self.unit)}"
-        )
         if not self.requests:
-            text = f"only {counted_noun(1, 'request')} reports usage, so no read of the cache can be compared, {money}"
+            text = f"only 1 request reports usage, so no read of the cache can be compared, and {self._only_request}"
         else:
             text = f"{self.reproduced:,} of {counted_noun(self.requests, 'request')} read what the provider reported"
             taken = losses_taken_text(self.replayed_reads)
             text += f", {taken}" if taken else ""
-            text += f", {money}"
+            text += f", {_amount(self.cost, self.unit)} of {amount_with_unit(self.reported_cost, self.unit)}"
         own_rule_part = f"; {self.own_rule}" if self.own_rule else ""
         by_model = (
             f" By model and lifetime: {'; '.join(row.row_text(self.unit) for row in self.rows)}."
@@ -140,6 +137,16 @@ class Proof:
             else ""
         )
         return f"Replayed as recorded: {text}{own_rule_part}.{by_model}"
+
+    @property
+    def _only_request(self) -> str:
+        """What the tokens of the only request with usage come from, as the end of a sentence."""
+        if abs(self.cost - self.reported_cost) <= MAX_APART * self.reported_cost:
+            return "its tokens are taken from that report"
+        replayed, reported = (
+            amount_with_unit(cost, self.unit) for cost in (self.cost, self.reported_cost)
+        )
+        return f"by its texts it would cost {replayed} instead of the reported {reported}"
 
     @property
     def doubt_sentences(self) -> str:

@@ -232,7 +232,7 @@ def _hidden_tokens(timeline: Timeline, ruler: Ruler, pairs: MeasuredRequests) ->
         reasons.append(
             f"The answers had {answer_tokens:,} tokens, of which the recording shows about {shown_answer_tokens:,.0f}."
         )
-    if len(pairs) <= FEW_REQUESTS:
+    if 1 < len(pairs) <= FEW_REQUESTS:
         reasons.append(
             f"Only {counted_noun(len(pairs), 'request')} reported usage, and each is counted by the others."
         )

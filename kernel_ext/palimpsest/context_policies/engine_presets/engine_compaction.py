@@ -258,7 +258,7 @@ def _has_failed(step: EngineStep, first_kept: int) -> bool:
 
 
 def covers_same_messages(step: EngineStep, recorded_first_kept: int, first_kept: int) -> bool:
-    """Return whether summaries that end before ``recorded`` and ``cut`` cover the same messages."""
+    """Return whether summaries that end before ``recorded_first_kept`` and ``first_kept`` cover the same messages."""
     between = range(min(recorded_first_kept, first_kept), max(recorded_first_kept, first_kept))
     return all(
         step.view.item(item).kind in FIXED_KINDS or step.view.item(item).continues

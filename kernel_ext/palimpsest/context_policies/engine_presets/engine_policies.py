@@ -76,7 +76,7 @@ class EnginePolicy(Preset):
         return " ".join([preset_name, *number_texts])
 
     def with_numbers(self, numbers: Mapping[str, Any], engine_numbers: Mapping[str, Any]) -> Self:
-        """Return the policy with other ``numbers``, its own fields, and ``more``, the engine's by dotted names, as values or text."""
+        """Return the policy with other ``numbers``, its own fields, and ``engine_numbers`` by dotted names, as values or text."""
         preset_numbers, changes = policy_numbers(self.engine_preset), dict(self.changes)
         for key, value in engine_numbers.items():
             is_text = isinstance(value, str)

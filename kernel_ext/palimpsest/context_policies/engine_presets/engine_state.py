@@ -42,7 +42,7 @@ class EngineState(NamedTuple):
     estimated_tokens: int = 0
     """Tokens of the newest request as the policy's rule estimated them."""
     estimate_limit: int = 0
-    """The limit of ``estimate``."""
+    """The limit of ``estimated_tokens``."""
     fits: bool = True
     summarised_at: int = -1
     """The newest request before which a summary was written."""

@@ -62,7 +62,7 @@ class EngineStep:
     # The view
 
     @property
-    def sender(self) -> TimelineRequest:
+    def model_request(self) -> TimelineRequest:
         """The request whose model and window apply now: the newest one, until the next turn has begun."""
         return self.previous_request or self.request if self.at_turn_end else self.request
 
@@ -183,14 +183,14 @@ class EngineStep:
     @cached_property
     def window(self) -> int:
         """Tokens of the window; 0 where it has no limit."""
-        known_window = self.state.window or self.sender.window
+        known_window = self.state.window or self.model_request.window
         is_ours = self.view.timeline.origin == "palimpsest"
         return known_window or (0 if is_ours else DEFAULT_WINDOW)
 
     @cached_property
     def model(self) -> ModelInfo:
         """The facts about the model that the deciders use."""
-        request = self.sender
+        request = self.model_request
         return ModelInfo(
             ref=ModelRef(provider="recorded", name=request.model or "model"),
             window=self.window,
@@ -213,7 +213,7 @@ class EngineStep:
     @property
     def now_ms(self) -> int | None:
         """The time of this step in milliseconds: a turn ends with the newest answer."""
-        request = self.sender
+        request = self.model_request
         return request.ended or request.started if self.at_turn_end else request.started
 
     @property
@@ -223,7 +223,7 @@ class EngineStep:
         if self.state.shown_summary and self.state.summarised_at == self.request.index:
             # The call for the recorded summary reported its usage, too.
             return self.request.calibration
-        if previous is None or previous.usage is None or previous.model != self.sender.model:
+        if previous is None or previous.usage is None or previous.model != self.model_request.model:
             return 1.0
         prompt = self._reported_prompt(previous)
         if prompt is not None:
@@ -233,7 +233,7 @@ class EngineStep:
     @property
     def cache_age_seconds(self) -> float | None:
         """Seconds since the provider's cache was last used; None where that is not known or nothing is cached."""
-        previous, request = self.previous_request, self.sender
+        previous, request = self.previous_request, self.model_request
         if previous is None or request.caching is False or previous.model != request.model:
             return None
         if previous.started is None or self.now_ms is None:
@@ -270,7 +270,7 @@ class EngineStep:
         state, first_items = self.state, self.sizes.first_items
         begin = max(state.covered_until, state.first_in_limit)
         for index in (
-            *(place for place in state.shown_summary[1:] if place < begin),
+            *(index for index in state.shown_summary[1:] if index < begin),
             *range(begin, self.view.count),
         ):
             if index == state.continuation_place:
@@ -296,9 +296,9 @@ class EngineStep:
         newest = users[bisect_left(users, begin) : bisect_left(users, self.view.count)]
         shown_items = [item for item in newest if self.shown_view.shows(item)]
         shown_items += [
-            place
-            for place in (self.state.continuation_place, *self.state.shown_summary[1:])
-            if place >= 0
+            item
+            for item in (self.state.continuation_place, *self.state.shown_summary[1:])
+            if item >= 0
         ]
         chosen = sorted(shown_items)[-turns:] if turns else []
         return chosen[0] if chosen else self.view.count
@@ -306,8 +306,8 @@ class EngineStep:
     @property
     def summary_tokens(self) -> int:
         """Tokens of the shown summary, with the text that continues after it."""
-        place = (self.state.summary_place,) if self.state.summary_place >= 0 else ()
-        shown = (*place, *self.state.shown_summary)
+        summary_items = (self.state.summary_place,) if self.state.summary_place >= 0 else ()
+        shown = (*summary_items, *self.state.shown_summary)
         return sum(self._added_tokens(item) for item in shown)
 
     # The decisions

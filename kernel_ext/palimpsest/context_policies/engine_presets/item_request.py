@@ -1,6 +1,6 @@
-"""The next request in terms of a timeline's items, so that the engine's ``fit`` can reduce it.
+"""The next request in terms of a timeline's items, so that the engine can make it fit the window.
 
-The decisions of ``fit`` become changes of the step: nothing is journaled in a replay.
+The engine's decisions become changes of the step: nothing is journaled in a replay.
 """
 
 import math

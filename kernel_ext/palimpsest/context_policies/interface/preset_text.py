@@ -130,7 +130,7 @@ def unknown_number(policy: str, key: str, known_names: Iterable[str]) -> Unknown
 
 
 def refused_number(policy: str, key: str, expected_words: str, given_value: Any) -> UnknownPolicy:
-    """Return the error for a value that a policy's number does not take; ``kind`` says in words what it takes."""
+    """Return the error for a value that a policy's number does not take; ``expected_words`` say what it takes."""
     return UnknownPolicy(
         f"The number {key!r} of {policy!r} takes {expected_words}, not {given_value!r:.80}."
     )

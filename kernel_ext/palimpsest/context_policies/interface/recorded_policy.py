@@ -29,11 +29,11 @@ class RecordedPolicy:
     """The first request whose transitions are known."""
 
     def __init__(self, first_request: int = 0) -> None:
-        """Use the transitions from the request ``first`` on."""
+        """Use the transitions from ``first_request`` on."""
         self.first_request = first_request
 
     def continued_on(self, timeline: Timeline, first_request: int) -> "RecordedPolicy":  # noqa: ARG002
-        """Return the policy for a longer timeline that equals this policy's up to the request ``first``."""
+        """Return the policy for a longer timeline that equals this policy's up to ``first_request``."""
         return RecordedPolicy(first_request)
 
     @property

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from inspect import Parameter
 from itertools import islice
+from types import CodeType
 from typing import Any, overload
 
 from palimpsest.context_policies.interface.laws import (
@@ -44,10 +45,21 @@ from palimpsest.context_policies.interface.stage_view import StageView
 from palimpsest.context_policies.own_policies.decisions import CLEARED_TEXT
 from palimpsest.context_policies.own_policies.own_code_errors import failure_of
 from palimpsest.context_policies.own_policies.past_view import PastView
+from palimpsest.render.content.phrases import counted_noun
+from palimpsest.render.safety.escaping import in_html
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.strings.code_lines import code_line_count
 from palimpsest.transcript.timeline import CHARS4, GONE_STATES
+from palimpsest.transcript.visible_text import visible_line
 
 PolicyFunction = Callable[[PastView], Iterable[Change | Probe]]
+DECISION_WORDS = {
+    "clear": "clears items",
+    "truncate": "shortens items",
+    "mask": "puts a text in the place of items",
+    "drop": "leaves items out",
+}
+"""What a function may do that uses one of ``palimpsest.policies``' decisions, by the decision's name."""
 DECISIONS_PER_ITEM = 4
 """Maximum decisions per item; a function that yields more is assumed never to end."""
 
@@ -138,6 +150,34 @@ class CustomPolicy:
             for name, value in sorted({**variables.globals, **variables.nonlocals}.items())
             if isinstance(value, bool | int | float | str)
         }
+
+    @property
+    def decision_words(self) -> tuple[str, ...]:
+        """What it may do with items, as far as its function names a decision: ``("clears items",)``."""
+        names = _names_in(self.function.__code__)
+        return tuple(words for name, words in DECISION_WORDS.items() if name in names)
+
+    @property
+    def sentence(self) -> str:
+        """What it is: how long, what it may do with items, for how long, and its numbers."""
+        lines = code_line_count(self.text)
+        length = f", {counted_noun(lines, 'line')}" if lines else ""
+        does = " or ".join(self.decision_words) or "decides"
+        holds = (
+            "what it decides holds at all later requests"
+            if self.sticky
+            else "it decides anew before each request"
+        )
+        numbers = ", ".join(
+            f"{name}={number_text(number)}" for name, number in self.numbers.items()
+        )
+        return f"a policy of your own{length}: it {does}; {holds}.{f' Its numbers: {numbers}.' if numbers else ''}"
+
+    def __repr__(self) -> str:
+        return visible_line(f"{self.name}, {self.sentence}")
+
+    def _repr_html_(self) -> str:
+        return f"<p><strong>{in_html(self.name)}</strong>, {in_html(self.sentence)}</p>"
 
     def record(self) -> dict[str, Any]:
         """Return the record of the policy, whose text is never run."""
@@ -318,6 +358,12 @@ def policy_of_function(
         estimator=estimator,
         text=_text_of(function),
     )
+
+
+def _names_in(code: CodeType) -> set[str]:
+    """Return the names that a function's code uses, and the functions within it."""
+    inner = (const for const in code.co_consts if isinstance(const, CodeType))
+    return {*code.co_names, *(name for const in inner for name in _names_in(const))}
 
 
 def _text_of(function: PolicyFunction) -> str:

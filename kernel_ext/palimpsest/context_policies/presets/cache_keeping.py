@@ -2,7 +2,7 @@
 
 ``cache.lifetime seconds=300`` keeps a prefix for another time, at the price of writes for that time; ``cache.all``,
 ``cache.system`` and ``cache.no_results`` choose how much of a prompt is kept; ``cache.anthropic`` and the other providers
-keep it by that provider's rules. ``replay/kept_prompts.py`` computes the
+keep it by that provider's rules. ``replay/cache_policy_ruler.py`` computes the
 effect on a request.
 """
 

@@ -107,10 +107,10 @@ class OpenCodePrune(Preset):
     def _after_cleared(self, view: PolicyView, newest_turn: int) -> int:
         """Return the place after the newest result of an old turn that is cleared, 0 where none is."""
         outputs = view.outputs
-        for place in range(len(outputs) - 1, -1, -1):
-            is_old = view.item(outputs[place]).turn <= newest_turn
-            if is_old and view.state(outputs[place]) == "cleared":
-                return place + 1
+        for index in range(len(outputs) - 1, -1, -1):
+            is_old = view.item(outputs[index]).turn <= newest_turn
+            if is_old and view.state(outputs[index]) == "cleared":
+                return index + 1
         return 0
 
     def _may_clear(self, view: PolicyView, index: int) -> bool:

@@ -98,7 +98,7 @@ class MaskedUntil(NamedTuple):
     protected_tokens: int = 0
     """Tokens of the protected results."""
     counted_results: int = 0
-    """Number of results for which ``protected`` was counted."""
+    """Number of results that were counted for ``protected_tokens``."""
 
 
 class GeminiMask(Preset):
@@ -225,7 +225,7 @@ class GeminiCompress(CutAtTokens):
     whole_result_tokens: int = 50_000
     """Tokens of results that stay whole."""
     longest_chars: int = 40_000
-    """Characters that are shown of each result beyond ``results`` tokens."""
+    """Characters that are shown of each result beyond ``whole_result_tokens``."""
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first prompt that stays, by the characters of the requests and answers so far."""
@@ -238,7 +238,11 @@ class GeminiCompress(CutAtTokens):
             for shown_item in view.shown_items[: bisect_left(view.shown_items, end)]
             if view.item(shown_item).kind not in FIXED_KINDS
         ]
-        summary = 4 * self.summary if state.place >= 0 and not view.shows(state.place) else 0
+        summary = (
+            4 * self.summary
+            if state.summary_place >= 0 and not view.shows(state.summary_place)
+            else 0
+        )
         goal = (1 - self.keep_share) * (summary + sum(view.chars(index) for index in history))
         passed_chars, newest_prompt = summary, 0
         for index in history:

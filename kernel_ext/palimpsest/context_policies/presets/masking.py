@@ -122,7 +122,7 @@ class SweAgentClosedWindow(Preset):
         return PolicyResult((view.count, tuple(views)), changes, probe, fired=bool(changes))
 
     def _file_views(self, view: PolicyView, first_item: int) -> list[tuple[str, int]]:
-        """Return the file and item of each view from the item ``first`` on; the file is empty where none is named."""
+        """Return the file and item of each view from ``first_item`` on; the file is empty where none is named."""
         views: list[tuple[str, int]] = []
         for index in range(first_item, view.count):
             kind = view.item(index).kind

@@ -131,10 +131,10 @@ class StrandsTruncateResults(AtShare):
 def first_that_stays(view: PolicyView, turns: Sequence[int], start: int) -> int | None:
     """Return the index of the first message from ``start`` on that can begin a request; None where none can."""
     places = range(start, len(turns))
-    prompts = (place for place in places if view.item(turns[place]).kind == "user")
+    prompts = (index for index in places if view.item(turns[index]).kind == "user")
     calls = (
-        place
-        for place in places[:-1]
-        if not is_result(view, turns[place]) and is_result(view, turns[place + 1])
+        index
+        for index in places[:-1]
+        if not is_result(view, turns[index]) and is_result(view, turns[index + 1])
     )
     return next(prompts, next(calls, None))

@@ -49,7 +49,7 @@ class SummaryState(NamedTuple):
     """The state of a compaction rule between requests."""
 
     window: int
-    place: int = -1
+    summary_place: int = -1
     """The item that the summary replaces; -1 where there is none."""
 
 
@@ -79,7 +79,7 @@ class Summarise(Measured):
             return PolicyResult(state, probe=probe)
         first_kept = self.first_to_keep(state, view)
         covered = with_partners(view, self.covered_items(view, first_kept))
-        place = state.place
+        place = state.summary_place
         if place < 0 or view.state(place) != "summarised":
             place = covered[0] if covered else -1
         freed_tokens = sum(view.tokens(index) for index in {*covered, place} if index >= 0)
@@ -158,7 +158,7 @@ class CutAtTokens(Summarise):
     def _first_of_newest(self, state: SummaryState, view: PolicyView, min_tokens: float) -> int:
         """Return the oldest of the newest items that together have ``min_tokens`` tokens; 0 where all items have fewer."""
         tokens_kept = 0
-        place = state.place
+        place = state.summary_place
         if place >= 0 and view.shows(place):  # the summary was undone
             place = -1
         for index in reversed(view.shown_items):

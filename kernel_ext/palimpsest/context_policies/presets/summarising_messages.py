@@ -50,7 +50,7 @@ class OpenHandsLlm(Summarise):
     max_events: int = 100
 
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:
-        has_summary = state.place >= 0 and view.state(state.place) == "summarised"
+        has_summary = state.summary_place >= 0 and view.state(state.summary_place) == "summarised"
         count = SYSTEM_EVENT + has_summary + len(shown_events(view))
         return Probe("events", count, self.max_events, "events")
 
@@ -124,8 +124,8 @@ class DeepAgentsSummarise(CutAtTokens):
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first of the newest messages that fit into the tokens to keep; it is never a result."""
         starts = shown_chat(view)
-        place = newest_that_fit(view, starts, int(self.tokens_to_keep(state, view)))
-        return before_results(view, starts, min(place, len(starts) - 1))
+        start_index = newest_that_fit(view, starts, int(self.tokens_to_keep(state, view)))
+        return before_results(view, starts, min(start_index, len(starts) - 1))
 
 
 class ClineCompact(CutAtTokens):
@@ -145,17 +145,17 @@ class ClineCompact(CutAtTokens):
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:  # noqa: ARG002
         """Return the message at which the newest tokens to keep begin, or the newest prompt if that is older."""
         starts = shown_turns(view)
-        passed_tokens, end, place = 0, view.count, len(starts)
-        while place > 0 and passed_tokens < self.keep_tokens:
-            place -= 1
-            passed_tokens += tokens_in(view, starts[place], end)
-            end = starts[place]
+        passed_tokens, end, start_index = 0, view.count, len(starts)
+        while start_index > 0 and passed_tokens < self.keep_tokens:
+            start_index -= 1
+            passed_tokens += tokens_in(view, starts[start_index], end)
+            end = starts[start_index]
         later = range(len(starts) - 1, 0, -1)
         prompts = (number for number in later if view.item(starts[number]).kind == "user")
-        place = min(place, next(prompts, place))
-        while 0 < place < len(starts) and is_result(view, starts[place]):
-            place -= 1
-        return starts[place] if place < len(starts) else view.count
+        start_index = min(start_index, next(prompts, start_index))
+        while 0 < start_index < len(starts) and is_result(view, starts[start_index]):
+            start_index -= 1
+        return starts[start_index] if start_index < len(starts) else view.count
 
 
 class StrandsSummarise(Summarise):
@@ -176,20 +176,20 @@ class StrandsSummarise(Summarise):
         """Return the first item after the oldest share of the messages."""
         starts = shown_turns(view)
         share = max(0.1, min(0.8, self.share))
-        place, summary, remaining_tokens = 0, int(state.place >= 0), view.total
+        start_index, summary, remaining_tokens = 0, int(state.summary_place >= 0), view.total
         limit = in_own_tokens(self.limit(state.window), view, self.probe(state, view))
         while remaining_tokens > limit:
-            messages = summary + len(starts) - place  # the summary is one
+            messages = summary + len(starts) - start_index  # the summary is one
             count = min(max(1, int(messages * share)), messages - self.messages) - summary
-            end = place + count
+            end = start_index + count
             while 0 < end < len(starts) and is_result(view, starts[end]):
                 end += 1
             if count <= 0 or end >= len(starts):
                 break
-            freed = tokens_in(view, starts[place], starts[end]) + summary * self.summary
+            freed = tokens_in(view, starts[start_index], starts[end]) + summary * self.summary
             remaining_tokens += self.summary - freed
-            place, summary = end, 1
-        return starts[place] if place else 0
+            start_index, summary = end, 1
+        return starts[start_index] if start_index else 0
 
 
 class LettaSlidingWindow(Summarise):
@@ -212,7 +212,7 @@ class LettaSlidingWindow(Summarise):
         """Return the newest answer within the share to be removed, at which the rest begins; without one, the end."""
         starts = shown_chat(view)
         fixed_messages = 1 + (
-            state.place >= 0
+            state.summary_place >= 0
         )  # the system prompt and the summary are messages, too
         tokens_to_keep = in_own_tokens(
             (1 - self.share) * state.window, view, self.probe(state, view)
@@ -222,11 +222,13 @@ class LettaSlidingWindow(Summarise):
             share += self.share_step
             until = round(share * (fixed_messages + len(starts))) - fixed_messages
             answers = (number for number in range(min(until, len(starts) - 1), -1, -1))
-            place = next((number for number in answers if _is_answer(view, starts[number])), None)
-            if place is None or share >= 1:
+            start_index = next(
+                (number for number in answers if _is_answer(view, starts[number])), None
+            )
+            if start_index is None or share >= 1:
                 continue
-            if view.total - tokens_in(view, 0, starts[place]) < tokens_to_keep:
-                return starts[place] if place < len(starts) - 1 else view.count
+            if view.total - tokens_in(view, 0, starts[start_index]) < tokens_to_keep:
+                return starts[start_index] if start_index < len(starts) - 1 else view.count
         return view.count
 
 
@@ -244,7 +246,7 @@ class AiderHistory(CutAtTokens):
     keep_share: float = 0.5
 
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:
-        summary = self.summary if state.place >= 0 else 0
+        summary = self.summary if state.summary_place >= 0 else 0
         total = summary + tokens_in(view, 0, view.count)
         return Probe("tokens of the conversation", total, self._limit(state))
 
@@ -254,13 +256,17 @@ class AiderHistory(CutAtTokens):
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first of the newest messages that fit, moved back so that an answer comes before it."""
         starts = shown_messages(view)
-        before = int(state.place >= 0)  # the summary is a message, too
-        place = newest_that_fit(view, starts, ceil(self.tokens_to_keep(state, view)) - 1)
-        while place + before > 1 and place > 0 and not _is_answer(view, starts[place - 1]):
-            place -= 1
-        if place + before <= MAX_UNSPLIT or place >= len(starts):
+        before = int(state.summary_place >= 0)  # the summary is a message, too
+        start_index = newest_that_fit(view, starts, ceil(self.tokens_to_keep(state, view)) - 1)
+        while (
+            start_index + before > 1
+            and start_index > 0
+            and not _is_answer(view, starts[start_index - 1])
+        ):
+            start_index -= 1
+        if start_index + before <= MAX_UNSPLIT or start_index >= len(starts):
             return view.count
-        return starts[place]
+        return starts[start_index]
 
     def _limit(self, state: SummaryState) -> int:
         return max(self.least_tokens, min(self.most_tokens, state.window // 16))
@@ -291,19 +297,19 @@ class GoogleAdkCompaction(Preset):
         if freed <= self.summary:
             return PolicyResult(view.turn, probe=gain_probe(freed, self.summary, probe))
         changes = [
-            Change(index, "summarised", tokens=0 if place else self.summary)
-            for place, index in enumerate(covered)
+            Change(index, "summarised", tokens=0 if position else self.summary)
+            for position, index in enumerate(covered)
         ]
         return PolicyResult(view.turn, changes, probe, fired=True)
 
 
-def before_results(view: PolicyView, starts: Sequence[int], place: int) -> int:
+def before_results(view: PolicyView, starts: Sequence[int], start_index: int) -> int:
     """Return the message at an index; for a result, the message with its call."""
-    if place < 0:
+    if start_index < 0:
         return 0
-    while place > 0 and is_result(view, starts[place]):
-        place -= 1
-    return starts[place]
+    while start_index > 0 and is_result(view, starts[start_index]):
+        start_index -= 1
+    return starts[start_index]
 
 
 def _is_answer(view: PolicyView, start: int) -> bool:

@@ -94,13 +94,13 @@ class RequestRuler(NamedTuple):
     factor_limit: float | None = None
     """Estimated tokens up to which ``factor`` applies: those of the last reported request; None: no limit."""
     growth_factor: float = 1.0
-    """Tokens for each estimated token beyond ``seen``: the growth of the session's requests."""
+    """Tokens for each estimated token beyond ``factor_limit``: the growth of the session's requests."""
 
     def request_tokens(self, tokens: float, session_scale: Scale) -> float:
-        """Return the tokens of the request from its items' estimate; ``session`` is the scale of all requests.
+        """Return the tokens of the request from its items' estimate; ``session_scale`` is the scale of all requests.
 
         Items that a replay shows beyond the recorded request, such as those that a recorded compaction had replaced, are
-        counted by ``session``, since the reports around the request do not include them.
+        counted by ``session_scale``, since the reports around the request do not include them.
         """
         counted_tokens = (
             tokens if self.recorded_estimate is None else min(tokens, self.recorded_estimate)
@@ -162,7 +162,7 @@ class Ruler:
         )
 
     def with_lifetime(self, seconds: float, sentence: str) -> "Ruler":
-        """Return the ruler with another lifetime of the cache; ``words`` is a sentence on how it is known."""
+        """Return the ruler with another lifetime of the cache; ``sentence`` says how it is known."""
         requests = tuple(request._replace(lifetime_seconds=seconds) for request in self.requests)
         return replace(
             self, lifetime_seconds=seconds, lifetime_sentence=sentence, requests=requests
@@ -255,7 +255,7 @@ class PriceProfile:
     """Models of the session whose price is not known, so that these prices apply to their requests."""
 
     def rates_at(self, terms: Terms, prompt_tokens: float) -> Rates:
-        """Return the prices of a request with ``prompt`` tokens in its prompt."""
+        """Return the prices of a request with ``prompt_tokens`` in its prompt."""
         profile = self.profile_of(terms.model)
         listed = profile.model_price
         if listed is not None:
@@ -333,7 +333,7 @@ class PriceProfile:
         terms: Terms,
         prompt_tokens: float | None = None,
     ) -> float:
-        """Return the cost of tokens of a request; ``prompt`` is the length of the whole prompt, if they are a part of it."""
+        """Return the cost of tokens of a request; ``prompt_tokens`` are those of the whole prompt, if they are a part of it."""
         prices = self.rates_at(
             terms,
             uncached_tokens + read_tokens + written_tokens

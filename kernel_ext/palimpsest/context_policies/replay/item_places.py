@@ -77,7 +77,7 @@ class ItemPlaces:
         added_count: int = 0,
         sent_count: int = 0,
     ) -> None:
-        """Start with ``added`` items, of which a request sent the first ``sent``."""
+        """Start with ``added_count`` items, of which a request sent the first ``sent_count``."""
         order = timeline.derived_value("order of items", ItemOrder.of)
         self._shown = shown_tokens
         self._ranks = order.ranks

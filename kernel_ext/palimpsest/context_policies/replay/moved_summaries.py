@@ -182,7 +182,7 @@ def _nearest_summary(timeline: Timeline, request: int) -> int | None:
 
 
 def _texts_that_fit(texts: Any, chars: int, separator_chars: int) -> Iterator[str]:
-    """Yield texts as long as they fit into ``chars`` characters, with separators of ``between`` characters."""
+    """Yield texts as long as they fit into ``chars`` characters, with separators of ``separator_chars`` characters."""
     for text in texts:
         chars -= len(text) + separator_chars
         if chars < 0:

@@ -49,7 +49,7 @@ class ReportedTokens:
     def add_sent(
         self, request: TimelineRequest, request_tokens: float, *, is_recorded: bool
     ) -> None:
-        """Store the usage of a sent request: reported, or ``total`` by the ruler where it differs from the recorded one."""
+        """Store the usage of a sent request: reported, or ``request_tokens`` by the ruler where it differs from the recorded one."""
         if request.reported is not None:
             prompt = request.reported if is_recorded else request_tokens
             self._add(request, prompt, self._measure.item_tokens)

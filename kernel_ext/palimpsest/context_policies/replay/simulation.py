@@ -29,10 +29,10 @@ from palimpsest.context_policies.prompt_cache.cache_walk import (
     UnmeasuredRequest,
 )
 from palimpsest.context_policies.prompt_cache.ruler import Ruler
+from palimpsest.context_policies.replay.cache_policy_ruler import with_cache_policy
 from palimpsest.context_policies.replay.first_difference import DifferingItems
 from palimpsest.context_policies.replay.held_items import HeldItems
 from palimpsest.context_policies.replay.item_places import ItemPlaces
-from palimpsest.context_policies.replay.kept_prompts import with_cache_policy
 from palimpsest.context_policies.replay.replay_view import ReplayView, TokenScale
 from palimpsest.context_policies.replay.reported_tokens import ReportedTokens
 from palimpsest.transcript.context_values.decisions import RESTORE, UNDO
@@ -116,7 +116,7 @@ def simulate(
 ) -> Simulation:
     """Replay a session under a policy; None shows every item whole.
 
-    ``earlier`` are the values derived from a replay of the session that may begin alike, which this replay's continue.
+    ``earlier_values`` are those derived from a replay of the session that may begin alike, which this replay's continue.
     """
     if not timeline.requests:
         name = RAW_NAME if policy is None else policy.name
@@ -136,7 +136,7 @@ class TimelineReplay:
         *,
         measures_sizes: bool = True,
     ) -> None:
-        """Without ``sized`` the requests are not measured: for a recording of which only decisions are asked."""
+        """Without ``measures_sizes`` the requests are not measured: for a recording of which only decisions are asked."""
         self._timeline = timeline
         self._measures_sizes = measures_sizes
         self.policy = policy
@@ -255,12 +255,12 @@ class TimelineReplay:
         )
 
     def run(self, earlier_values: dict[str, Any] | None = None) -> Simulation:
-        """Replay every request, and return the result; its timeline stores ``earlier``."""
+        """Replay every request, and return the result; its timeline stores ``earlier_values``."""
         self.advance(len(self._timeline.requests))
         return self._result(earlier_values)
 
     def advance(self, end: int) -> None:
-        """Replay the requests with an index below ``until``."""
+        """Replay the requests with an index below ``end``."""
         view, places, sizes = self._view, self._places, self._results.sizes
         decides_at_turn_end, decides_at_request = (
             self._is_decided_at("turn end"),

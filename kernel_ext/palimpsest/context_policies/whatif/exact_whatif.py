@@ -54,7 +54,7 @@ def exact_whatif(
         policy,
         counterfactual=True,
         steps=steps,
-        decisions_after=counterfactual.undecided(),
+        decisions_after=counterfactual.decisions_after_last_step(),
         compactions_after=tuple(counterfactual.since.compactions),
     )
     return WhatIf(recorded_replay, other_replay, summary_tokens, exact=True)

@@ -75,7 +75,7 @@ def placeholder_summary(
     todos: tuple[Todo, ...],
     text: str,
 ) -> Messages:
-    """Return the messages that a compaction after ``before`` would have added; the second is its summary."""
+    """Return the messages that a compaction after ``messages_before`` would have added; the second is its summary."""
     info = marker.info
     assert isinstance(info, UserMessage)
     name = f"{info.id}-summary"

@@ -109,19 +109,20 @@ class CounterfactualReplay:
         self._simulated = SimulatedSession(self._state, self._recordings.read, counter)
         self._step_builder = StepBuilder(session_id)
         self._sent: _SentStep | None = None
-        self._markers: set[str] = set()
+        self._handled_markers: set[str] = set()
+        """Ids of the compaction markers that were handled."""
         self._fit = ReplayedFit(self._simulated)
         self._cause: Cause = "size"
         """Why the context must shrink: its size, or the newest answer, which reported a full window or failed."""
         self._is_in_log = False
         """Whether the journal contains the newest answer's consequences: request and rule are the recorded ones."""
-        self._answer = ""
-        """The newest answer that has ended."""
-        self._usage: dict[str, Usage] = {}
+        self._checked_answer = ""
+        """Id of the newest ended answer, which ``_check_answer`` need not check again."""
+        self._scaled_usages: dict[str, Usage] = {}
         """The usage that would have been reported for answers to requests of another size."""
         self._is_adopted = False
         """Whether decisions that drop the messages of a failed compaction also apply in this simulation."""
-        self._turn: StepInputs | None = None
+        self._turn_inputs: StepInputs | None = None
         """The inputs of the turn's newest request; None where the turn sent no request."""
         self._marker_inputs: StepInputs | None = None
 
@@ -138,7 +139,7 @@ class CounterfactualReplay:
             if step is not None:
                 yield step
 
-    def undecided(self) -> tuple[Decision, ...]:
+    def decisions_after_last_step(self) -> tuple[Decision, ...]:
         """Return the decisions after the newest step."""
         return tuple(self._simulated.new_decisions)
 
@@ -201,9 +202,9 @@ class CounterfactualReplay:
 
     def _end_turn(self) -> None:
         """Make the loop's decisions at the end of a turn."""
-        if self._turn is not None:
-            self._finish_turn(replace(self._turn, answer_left_out=None))
-        turn, self._turn, self._cause = self._turn, None, "size"
+        if self._turn_inputs is not None:
+            self._finish_turn(replace(self._turn_inputs, answer_left_out=None))
+        turn, self._turn_inputs, self._cause = self._turn_inputs, None, "size"
         self._fit.end_turn(turn and replace(turn, answer_left_out=None))
 
     def _finish_turn(self, inputs: StepInputs) -> None:
@@ -228,9 +229,9 @@ class CounterfactualReplay:
     def _handle_marker(self, marker_id: str) -> None:
         """Handle a recorded marker: compact here if the policy would do so, else hide the compaction."""
         compaction = self._recorded_compactions.compactions.get(marker_id)
-        if compaction is None or marker_id in self._markers:
+        if compaction is None or marker_id in self._handled_markers:
             return
-        self._markers.add(marker_id)
+        self._handled_markers.add(marker_id)
         inputs = self._inputs_at(compaction)
         if inputs is None:
             return
@@ -277,7 +278,7 @@ class CounterfactualReplay:
         if refused or self._cause in ("refused", "failed"):
             return "refused" if refused else self._cause
         effective_inputs = self._simulated.with_undo(inputs)
-        usage = self._usage
+        usage = self._scaled_usages
         needs_summary = newest_answer_needs_summary(
             self._simulated.messages(inputs.answer_left_out),
             inputs.model,
@@ -297,10 +298,10 @@ class CounterfactualReplay:
         self, inputs: StepInputs, recorded_marker: RecordedMarker | None, *, overflow: bool = False
     ) -> None:
         """Compact now, and pass the outcome to ``ReplayedFit``."""
-        without = (
+        left_out_id = (
             recorded_marker.message.id if recorded_marker is not None else inputs.answer_left_out
         )
-        effective = self._simulated.with_undo(replace(inputs, answer_left_out=without))
+        effective = self._simulated.with_undo(replace(inputs, answer_left_out=left_out_id))
         compaction = compact(
             self._simulated, effective, recorded_marker, self._summary_tokens, overflow=overflow
         )
@@ -340,7 +341,7 @@ class CounterfactualReplay:
         if self._sent is not None and (
             request is None
             or (
-                self._turn is not None
+                self._turn_inputs is not None
                 and self._sent.record.model.ref == getattr(info, "model", None)
             )
         ):
@@ -370,7 +371,7 @@ class CounterfactualReplay:
         if request.purpose == "compaction" and (message is None or not self._is_adopted):
             return
         if request.purpose == "compaction" and self._marker_inputs is not None:
-            self._turn = self._marker_inputs
+            self._turn_inputs = self._marker_inputs
         self._store_request(request)
 
     def _handle_unsent_request(self, info: AssistantMessage) -> None:
@@ -429,7 +430,7 @@ class CounterfactualReplay:
         )
         self.recorded_steps.append(recorded_step)
         self._sent = _SentStep(step, request, inputs)
-        self._turn = inputs
+        self._turn_inputs = inputs
         self._simulated.drop_unused()
         self._store_request(request)
         self._simulated.request_tokens = fitted.request.total
@@ -494,31 +495,27 @@ class CounterfactualReplay:
 
     def _check_answer(self, info: AssistantMessage) -> None:
         """Check whether the context must shrink after an answer, by its usage or because it was refused."""
-        sent_requests = self._sent
-        if (
-            sent_requests is None
-            or sent_requests.record.message_id != info.id
-            or info.time.completed is None
-        ):
+        sent = self._sent
+        if sent is None or sent.record.message_id != info.id or info.time.completed is None:
             return
-        if self._answer == info.id:
+        if self._checked_answer == info.id:
             # The answer was checked before; this update only added the reason why the turn ended.
             return
-        self._answer = info.id
-        policy = sent_requests.inputs.policy
+        self._checked_answer = info.id
+        policy = sent.inputs.policy
         recorded_step = self.recorded_steps[-1]
-        is_same = sent_requests.step.sha256 == recorded_step.sha256
+        is_same = sent.step.sha256 == recorded_step.sha256
         self._is_in_log = (
-            is_same and self._recordings.policy(sent_requests.record).overflow == policy.overflow
+            is_same and self._recordings.policy(sent.record).overflow == policy.overflow
         )
         usage = info.tokens
         if not is_same:
-            usage = self._usage[info.id] = _scaled_usage(
-                info.tokens, sent_requests.step.tokens, recorded_step.tokens
+            usage = self._scaled_usages[info.id] = _scaled_usage(
+                info.tokens, sent.step.tokens, recorded_step.tokens
             )
         if isinstance(info.error, ContextOverflowError) and self._would_be_refused():
             self._cause = "failed" if info.error.compaction_failed else "refused"
-        elif info.error is None and usage_needs_summary(usage, sent_requests.record.model, policy):
+        elif info.error is None and usage_needs_summary(usage, sent.record.model, policy):
             self._cause = "full"
 
 

@@ -122,7 +122,7 @@ class SimulatedSession:
         return replace(inputs, policy=policy)
 
     def request(self, inputs: StepInputs) -> MessageRequest:
-        """Return the request for ``fit``, as the live loop would build it now."""
+        """Return the request that is to fit the window, as the live loop would build it now."""
         effective_inputs = self.with_undo(inputs)
         return MessageRequest(
             view=self.view(self.messages(inputs.answer_left_out)),

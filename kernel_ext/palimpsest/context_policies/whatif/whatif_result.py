@@ -49,9 +49,6 @@ TOO_SMALL = "No request would have been sent: {problem}"
 class WhatIf(ShownInCell):
     """A session as recorded, and as simulated under another policy."""
 
-    # IPython prefers a class's own __repr__ to inherited display methods.
-    _repr_pretty_ = ShownInCell._repr_pretty_
-
     recorded: Replay
     other: Replay
     summary_tokens: int

@@ -146,6 +146,17 @@ def run_unsuspended(
         _trigger_end_events(shell, result)
 
 
+def run_to_end(cell: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine that never suspends; the interrupt handler looks for this frame."""
+    try:
+        cell.send(None)
+    except StopIteration:
+        return
+    finally:
+        cell.close()
+    raise RuntimeError("A cell that needs no event loop awaited something.")
+
+
 def _trigger_end_events(shell: Any, result: Any) -> None:
     """Notify IPython's listeners that the code has ended, upon which matplotlib shows its figures."""
     shell.events.trigger("post_execute")

@@ -18,7 +18,7 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from palimpsest.frontends.kernel.code_execution import run_unsuspended
+from palimpsest.frontends.kernel.code_execution import run_to_end, run_unsuspended
 
 WAKE_SECONDS = 0.1
 """Delay before a signal without effect is sent again, doubled before each further signal."""
@@ -26,7 +26,7 @@ MAX_RESENT_SIGNALS = 8
 """Maximum times that a signal is sent again: code such as a long sum in C never checks for signals."""
 
 _RUN_CODE: CodeType = InteractiveShell.run_code.__code__
-_RUN_UNSUSPENDED: CodeType = run_unsuspended.__code__
+_DRIVERS: tuple[CodeType, ...] = (run_unsuspended.__code__, run_to_end.__code__)
 
 
 class Interruptible:
@@ -259,14 +259,14 @@ class Interrupts:
 def _in_user_code(frame: FrameType | None, *, is_driven: bool) -> bool:
     """Return whether user code is on the stack between this frame and the code that runs the agent's Python.
 
-    A cell's own code is also further down the stack, so for code run by ``run_unsuspended`` only
+    A cell's own code is also further down the stack, so for code run by ``run_unsuspended`` or ``run_to_end`` only
     frames above that function count; a task has no frames of the cell below it.
     """
     is_user_code = False
     while frame is not None:
         if frame.f_code is _RUN_CODE:
             is_user_code = True
-        elif frame.f_code is _RUN_UNSUSPENDED:
+        elif frame.f_code in _DRIVERS:
             return is_user_code
         frame = frame.f_back
     return is_user_code and not is_driven

@@ -36,6 +36,7 @@ from palimpsest.frontends.page_channel.notices import missed_notices, new_record
 from palimpsest.frontends.page_channel.page_cells import PageCells
 from palimpsest.frontends.page_channel.page_changes import PageChanges
 from palimpsest.frontends.page_channel.page_presence import PagePresence, PageWatches
+from palimpsest.frontends.page_channel.requested_runs import RequestedRuns
 from palimpsest.frontends.page_channel.typed_commands import panel_words, typed_command
 from palimpsest.frontends.protocol.connection import (
     PROTOCOL_VERSION,
@@ -108,7 +109,8 @@ class Channel:
             self.page_watches.is_watched, lambda: self._send(PingNotice())
         )
         self.cells = PageCells(self._send)
-        self.cell_changes = PageChanges(self._send, self.cells)
+        self.requested_runs = RequestedRuns(main_thread, services.notebook_runs)
+        self.cell_changes = PageChanges(self._send, self.cells, self.requested_runs)
         self.kernel_parts = KernelParts(services, main_thread, self)
         self._services = services
         self._shell = shell

@@ -68,9 +68,9 @@ class PageCells:
         ]
         return max(candidates)[3] if candidates else None
 
-    def was_shown(self, notebook: str) -> bool:
-        """Return whether a page showed the notebook in this kernel, and has it no longer."""
-        return notebook in self._known_cell_ids and self.best_client(notebook) is None
+    def closed_notebooks(self) -> list[str]:
+        """Return the paths of notebooks that a page showed in this kernel, and that none has any more."""
+        return [path for path in self._known_cell_ids if self.best_client(path) is None]
 
     def record_message(self, client: str) -> None:
         """Record a message from a page that can answer; from any thread."""

@@ -7,17 +7,21 @@ prompt, if it shows the notebook, then a visible page before a hidden one. A pag
 import asyncio
 import uuid
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from pydantic import BaseModel
 
 from palimpsest.frontends.page_channel.page_cells import PageCells
+from palimpsest.frontends.page_channel.requested_runs import RequestedRuns
 from palimpsest.frontends.protocol.connection import (
     CellsChanged,
     ChangeCellsNotice,
     RunCellNotice,
 )
-from palimpsest.tools.tool import NoPage
+from palimpsest.tools.notebook.notebook_cells import is_own_notebook
+from palimpsest.tools.tool import Abort, NoPage
 from palimpsest.transcript.context_values.cell_changes import CellChange, CellOrigin, CellResult
+from palimpsest.transcript.context_values.cell_runs import CellRun
 from palimpsest.transcript.errors import UserError
 
 ANSWER_SECONDS = 5.0
@@ -37,9 +41,15 @@ REFUSALS = {
 class PageChanges:
     """Changes cells of this kernel's notebooks through pages (``tools.tool.NotebookChanger``)."""
 
-    def __init__(self, send: Callable[[BaseModel], None], cells: PageCells) -> None:
+    def __init__(
+        self,
+        send: Callable[[BaseModel], None],
+        cells: PageCells,
+        requested_runs: RequestedRuns,
+    ) -> None:
         self._send = send
         self._cells = cells
+        self._requested_runs = requested_runs
         self._answers: dict[str, asyncio.Future[CellsChanged]] = {}
 
     async def change(
@@ -68,18 +78,35 @@ class PageChanges:
             )
         return answer.results
 
-    async def begin_run(
-        self, notebook: str, cell: str, source: str, session_id: str | None
-    ) -> CellResult:
-        """Have the page begin to run a cell, and return whether it did; raises NoPage and UserError."""
-        answer = await self._ask_page(
-            notebook,
-            session_id,
-            lambda request, client: RunCellNotice(
-                request=request, client=client, notebook=notebook, cell=cell, source=source
-            ),
+    async def run(
+        self,
+        notebook: str,
+        cell: str,
+        source: str,
+        *,
+        abort: Abort,
+        session_id: str,
+    ) -> CellRun:
+        """Run a cell as a person would, if it has this source, and return its recorded run."""
+
+        async def ask_page(expect: Callable[[str], None]) -> CellResult:
+            def notice(request: str, client: str) -> RunCellNotice:
+                expect(request)
+                return RunCellNotice(
+                    request=request, client=client, notebook=notebook, cell=cell, source=source
+                )
+
+            answer = await self._ask_page(notebook, session_id, notice)
+            return answer.results[0] if answer.results else CellResult(cell=cell)
+
+        return await self._requested_runs.run(
+            cell, source, ask_page, session_id=session_id, abort=abort
         )
-        return answer.results[0] if answer.results else CellResult(cell=cell)
+
+    def was_closed(self, own_path: Path) -> bool:
+        """Return whether a page showed the notebook of this file in this kernel, and none does any more."""
+        closed = self._cells.closed_notebooks()
+        return any(is_own_notebook(path, own_path) for path in closed)
 
     def add_answer(self, command: CellsChanged) -> None:
         """Add a page's answer; one that comes too late only shows that the page can answer."""

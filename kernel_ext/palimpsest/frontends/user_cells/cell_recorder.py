@@ -119,8 +119,8 @@ class CellRecorder:
         self._comms: OrderedDict[str, _Run] = OrderedDict()
         """The run in which each widget was created, by the id of its comm."""
         self._displays: OrderedDict[str, tuple[_Run, _Output]] = OrderedDict()
-        self._current_run: _Run | None = None
-        self._depth = 0
+        self._running: list[_Run | None] = []
+        """The runs of the running cells, the innermost last; None for code that is no cell."""
         self._run_count = 0
         self._image_bytes = 0
         self._deleted_cells: set[str] = set()
@@ -130,6 +130,8 @@ class CellRecorder:
         self.is_agent_code: Callable[[], bool] = lambda: False
         """Returns whether the agent wrote the calling code, whose outputs belong to its tool call."""
         self._is_next_hidden = False
+        self.session_of_request: Callable[[str], str] = lambda _request_id: ""
+        """Returns the session for which a page's message runs a cell; empty for a person's."""
         self.read_pages: (
             Callable[[CellsWanted, float], Awaitable[Sequence[PageNotebook] | None]] | None
         ) = None
@@ -184,18 +186,31 @@ class CellRecorder:
                 earlier_runs=self._cells_before_recording,
             )
 
+    def run_of_request(self, request_id: str) -> CellRun | None:
+        """Return the run of the page's message with this id; None where none is recorded; from any thread."""
+        with self._lock:
+            run = self._by_request.get(request_id)
+            return None if run is None else run.as_value(self._hidden_cells)
+
     async def page(self, request: "CellsWanted", seconds: float) -> "Sequence[PageNotebook] | None":
         """Return the notebooks of open pages; None where no page answers in time."""
         return None if self.read_pages is None else await self.read_pages(request, seconds)
 
     def begin(self, info: Any = None) -> None:
         """Begin a run; called by IPython. Code that does not count in the history is no cell."""
-        self._depth += 1
-        if self._depth > 1 or info is None:
-            return
-        if not getattr(info, "store_history", True) or getattr(info, "silent", False):
-            return
         message = self._running_request()
+        request_id = str((message.get("header") or {}).get("msg_id", ""))
+        session_id = self.session_of_request(request_id)
+        # Code inside a cell is a cell of its own only where a page was asked to run it.
+        is_cell = not self._running or (session_id != "" and request_id not in self._by_request)
+        if (
+            not is_cell
+            or info is None
+            or not getattr(info, "store_history", True)
+            or getattr(info, "silent", False)
+        ):
+            self._running.append(None)
+            return
         metadata = message.get("metadata") or {}
         with self._lock:
             self._run_count += 1
@@ -207,17 +222,18 @@ class CellRecorder:
                 source=shortened_middle(source, MAX_SOURCE_CHARS),
                 cell_id=cell_id,
                 status="running",
-                hidden=self._hidden_by(metadata, source),
+                hidden="" if session_id else self._hidden_by(metadata, source),
                 by_agent=is_prompt_cell(source),
+                requested_by=session_id,
             )
             run = _Run(data)
             if data.hidden:
                 self._hidden_cells.hide(source)
             else:
                 self._hidden_cells.reveal_source(source)
-            self._runs_by_serial[data.serial] = self._current_run = run
-            request_id = (message.get("header") or {}).get("msg_id")
-            if isinstance(request_id, str):
+            self._runs_by_serial[data.serial] = run
+            self._running.append(run)
+            if request_id:
                 _store_bounded(self._by_request, request_id, run)
             deleted = metadata.get("deletedCells")
             if isinstance(deleted, list):
@@ -228,14 +244,10 @@ class CellRecorder:
 
     def end(self, result: Any = None) -> None:
         """End a run; called by IPython, for an empty cell also without a ``begin``."""
-        if self._depth == 0:
-            return
-        self._depth -= 1
-        run = self._current_run
-        if self._depth or run is None:
+        run = self._running.pop() if self._running else None
+        if run is None:
             return
         with self._lock:
-            self._current_run = None
             number = getattr(result, "execution_count", None)
             number = number if isinstance(number, int) else None
             if run.data.hidden and number is not None:

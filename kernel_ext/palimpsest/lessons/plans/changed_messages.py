@@ -17,7 +17,11 @@ from palimpsest.transcript.errors import UserError
 GROWTH = ("three times as large", "twice as large", "about as large", "half as large")
 GROWTH_FACTORS = (3, 2, 1, 0.5)
 NO_NUMBER = "Return the number of a request, as a whole number from 2 on."
-NO_SQUARE = "Hand over the inspector, as lesson.check(view, 'square'), with its cursor on a square of the grid."
+NO_INSPECTOR = "Hand over the inspector, as lesson.check(view, 'square'), with its cursor on a square of the grid."
+NO_SQUARE = (
+    "No square of the grid is chosen yet: click on one, or run view.place = {'request': its column, 'item': its row}. "
+    "Then check again."
+)
 
 
 def last_request(session: SessionReview) -> int:
@@ -107,15 +111,17 @@ def check_first(sessions: LessonSessions, answer: object) -> CheckResult:
         names=("swe", "claude"),
         example="first_change",
         wrong=_wrong_first,
-        within=0,
+        tolerance=0,
     )
 
 
 def check_square(sessions: LessonSessions, answer: Any) -> CheckResult:
     """Check whether an inspector's cursor is on the first square that was changed after it had been sent."""
-    place = getattr(answer, "place", None)
-    if place is None or place.item is None:
-        raise UserError(NO_SQUARE)
+    place: Any = getattr(answer, "place", None)
+    if not hasattr(place, "item"):
+        raise UserError(NO_INSPECTOR)
+    if place.item is None:
+        return CheckResult(passed=False, sentence=NO_SQUARE)
     request, item = first_square(sessions["swe"])
     shown = place.request or last_request(sessions["swe"])
     if place.item != item:

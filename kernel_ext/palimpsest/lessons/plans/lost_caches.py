@@ -236,16 +236,12 @@ LOST_CACHES = LessonPlan(
             "Write break_rates(session): how many per cent of the requests after each sign lost the cache.",
             (
                 (
-                    "rows.shift() is the table moved down by one row: each request stands beside the one before it. Leave out "
-                    "the rows without `input` first."
+                    "A sign is true or false in each row: rows['turn'] != before['turn'] says which requests came after a prompt."
                 ),
+                "lost[sign].mean() is the share of the requests where the sign is true that lost the cache.",
                 (
-                    "lost = rows['request'].isin(session.breaks().to_dataframe()['request']) says which rows lost the cache; "
-                    "lost[sign].mean() is the share where the sign is true."
-                ),
-                (
-                    "before, rows, lost = rows.shift()[1:], rows[1:], lost[1:]; pause = rows['started'] - before['started'] > "
-                    "300_000; setting = (rows['model'] != before['model']) | (rows['effort'] != before['effort'])"
+                    "pause = rows['started'] - before['started'] > 300_000; setting = (rows['model'] != before['model']) | "
+                    "(rows['effort'] != before['effort']); none = ~(pause | setting | prompt)"
                 ),
             ),
             check_rates,

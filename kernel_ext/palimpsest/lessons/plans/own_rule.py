@@ -27,6 +27,7 @@ from palimpsest.lessons.prediction_kinds import ChoiceKind, NumberKind
 from palimpsest.review.session_review import PolicyLike, SessionReview
 from palimpsest.review.tables.figures import PolicyFigures
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.strings.code_lines import code_line_count
 
 RIVAL = "sweagent.last_n n=5"
 """The preset that the exercise beats."""
@@ -163,12 +164,9 @@ def check_own_rule(sessions: LessonSessions, answer: object) -> CheckResult:
     """Check a function of at most 20 lines that is cheaper than the rival and keeps as much, on both sessions."""
     if not isinstance(answer, CustomPolicy) and not callable(answer):
         raise UserError(NOT_OWN.format(given=f"{answer!r:.60}"))
-    text = answer.text if isinstance(answer, CustomPolicy) else ""
-    lines = [line for line in text.splitlines() if line.strip() and line.strip()[0] != "#"]
-    if len(lines) > MAX_LINES:
-        return CheckResult(
-            passed=False, sentence=f"It has {len(lines)} lines; {MAX_LINES} are enough."
-        )
+    lines = code_line_count(answer.text) if isinstance(answer, CustomPolicy) else 0
+    if lines > MAX_LINES:
+        return CheckResult(passed=False, sentence=f"It has {lines} lines; {MAX_LINES} are enough.")
 
     def goal(name: str) -> PolicyGoal:
         rival = policy_figures(sessions[name], RIVAL)

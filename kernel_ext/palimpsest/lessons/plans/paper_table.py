@@ -206,7 +206,7 @@ def check_table(sessions: LessonSessions, answer: object) -> CheckResult:
         wrong=_wrong_table,
         copied=COPIED_ROWS,
         passed=f"Right, for all rows and for the tasks of {PART} alone.",
-        plain=plain_table,
+        as_plain_value=plain_table,
     )
 
 

@@ -7,7 +7,7 @@ from palimpsest.lessons.exercise_checks import (
     COPIED,
     NOT_CALLABLE,
     NOTHING_RETURNED,
-    called,
+    call_answer,
     is_same,
 )
 from palimpsest.lessons.lesson_plan import (
@@ -28,6 +28,7 @@ PAIRS = (("fork", "edited"), ("work", "fork"))
 NO_CALL = (
     "Hand over the inspector, as lesson.check(view, 'place'), with its cursor on a row of the grid."
 )
+NO_ROW = "No row of the grid is chosen yet: click on one, or run view.place = {'item': its number}. Then check again."
 SUM_SHARE = 0.002
 """Share by which a sum of tokens may differ, where each was rounded; a short prompt more is wrong."""
 TASK = "task"
@@ -138,9 +139,11 @@ def _subagent_surprise(sessions: LessonSessions, truth: float) -> str:
 
 def check_place(sessions: LessonSessions, answer: Any) -> CheckResult:
     """Check whether an inspector's cursor is on the call that started the subagent."""
-    place = getattr(answer, "place", None)
-    if place is None or place.item is None:
+    place: Any = getattr(answer, "place", None)
+    if not hasattr(place, "item"):
         raise UserError(NO_CALL)
+    if place.item is None:
+        return CheckResult(passed=False, sentence=NO_ROW)
     items = sessions["work"].timeline.items
     call = task_call(sessions["work"])
     if place.item == call.index + 1:
@@ -177,7 +180,7 @@ def check_prefix(sessions: LessonSessions, answer: Any) -> CheckResult:
         raise UserError(NOT_CALLABLE.format(name="shared_prefix"))
     for pair in PAIRS:
         first, second = (sessions[name] for name in pair)
-        value = called(answer, first, second)
+        value = call_answer(answer, first, second)
         if value is None:
             return CheckResult(passed=False, sentence=NOTHING_RETURNED)
         if not is_same(value, shared_prefix(first, second), SUM_SHARE):
@@ -239,14 +242,14 @@ SHARED_BEGINNINGS = LessonPlan(
             "prefix",
             "Hand over a function that returns how many tokens the last requests of two sessions begin with in common.",
             (
-                "a.request(len(a.requests.rows)) is the last request of a. Its `blocks` are what was sent, in order.",
-                "zip(blocks of a, blocks of b) gives pairs. Add up the `tokens` of a's block as long as both texts are the same.",
+                "zip(*last) gives pairs: a block of a, and the block of b that stands in the same place.",
+                "Add up the `tokens` of a's block as long as both texts are the same.",
                 "At the first pair whose `text` differs leave the loop with `break`: what follows is not a beginning any more.",
             ),
             check_prefix,
         ),
     ),
-    hide=("cost", "tracks", "card"),
+    hide=("cost", "tracks", "grid", "card"),
     limits=(
         (
             "The cache of these sessions is simulated: what a request begins with in common with an earlier one counts as read "

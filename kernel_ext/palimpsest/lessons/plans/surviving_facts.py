@@ -147,7 +147,7 @@ def check_requests(sessions: LessonSessions, answer: object) -> CheckResult:
         names=("early", "late"),
         example="rule_requests",
         wrong=_wrong_requests,
-        within=0,
+        tolerance=0,
     )
 
 

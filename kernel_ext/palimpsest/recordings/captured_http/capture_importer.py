@@ -56,12 +56,12 @@ class CapturedHttpImporter:
     ) -> Iterator[Recorded]:
         """Yield the sessions in which no answer has its first name, the most reliable one, in ``joined_answers``."""
         requests = _requests(path, report)
-        unjoined_requests = [
+        joined_requests = [
             index
             for index, request in enumerate(requests)
             if any(name in joined_answers for name in _names_of(request)[:1])
         ]
-        yield from sessions_of(requests, self.name, report, unjoined_requests)
+        yield from sessions_of(requests, self.name, report, joined_requests)
 
 
 def _requests(path: Path, report: Report) -> list[CapturedRequest]:

@@ -157,23 +157,23 @@ def _marks_of_message(
     for name in reversed(names):
         named.insert(0, f"{name} {texts_after[name]}" if name.startswith("text ") else name)
         texts_after[name] += 1
-    for mark, place in zip(
+    for mark, index in zip(
         marks_in(f"message {number}, block", message.list_at("content")),
-        _marked(blocks),
+        _marked_indexes(blocks),
         strict=False,
     ):
-        yield replace(mark, block=named[min(place, len(named) - 1)])
+        yield replace(mark, block=named[min(index, len(named) - 1)])
     if isinstance(message.get(MARK_KEY), dict):
         is_system = message.get("role") in ("system", "developer")
         block = "system" if is_system else named[-1]
         yield CacheMark(f"message {number}", message.text(MARK_KEY, "ttl")[:10], block)
 
 
-def _marked(blocks: Sequence[Any]) -> list[int]:
-    """Return the places of the blocks with a mark, from 0."""
+def _marked_indexes(blocks: Sequence[Any]) -> list[int]:
+    """Return the indexes of the blocks with a cache mark."""
     return [
-        place
-        for place, block in enumerate(blocks)
+        index
+        for index, block in enumerate(blocks)
         if isinstance(JsonValue(block).get(MARK_KEY), dict)
     ]
 

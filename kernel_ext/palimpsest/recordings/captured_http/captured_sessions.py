@@ -34,9 +34,9 @@ def sessions_of(
     report: Report,
     joined_indexes: Collection[int] = (),
 ) -> Iterator[Recorded]:
-    """Yield the sessions of a capture, without the conversations that have a request in ``joined``.
+    """Yield the sessions of a capture, without the conversations that have a request in ``joined_indexes``.
 
-    ``joined`` are indexes in ``requests``: another recording has these requests, and their conversations.
+    ``joined_indexes`` are indexes in ``requests``: another recording has these requests, and their conversations.
     """
     conversations = conversations_of(requests)
     joined_requests = {id(requests[index]) for index in joined_indexes}

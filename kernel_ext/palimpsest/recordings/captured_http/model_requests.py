@@ -47,7 +47,7 @@ HELD_TOO_MUCH = (
 )
 COUNTS_LEFT_OUT = "Calls that only counted tokens are no requests and were left out: {count:,}."
 OTHERS_LEFT_OUT = "Exchanges that are no requests to a model were left out: {names}."
-CUT_SENTENCE = "The capture has the answer only up to a place."
+CUT_SENTENCE = "The capture has only the beginning of the answer."
 _PROGRAM_VERSION = re.compile(r"\A[\w.-]{1,40}/(\d[\w.+-]{0,39})")
 
 

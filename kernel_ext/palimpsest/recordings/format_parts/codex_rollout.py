@@ -50,9 +50,7 @@ SEARCHED_LINES = 200
 """Number of first lines that are searched for the first model and its window."""
 ANSWER_TYPES = CALL_TYPES | {"reasoning"}
 NO_TOOLS = "The tools are not in the recording."
-COPIED_SENTENCE = (
-    "It may begin with requests of the session that began it; where its own begin is not recorded."
-)
+COPIED_SENTENCE = "It may begin with requests of the session that began it; where its own requests begin is not recorded."
 HEADER_LOST = (
     "The header of the session is missing: its folder, version and instructions are not known."
 )
@@ -82,9 +80,9 @@ class CodexRollout:
         """Results that came before their answer was complete."""
         self._provider_results: list[ResultRead] = []
         """Results of calls that the provider ran in the current answer."""
-        self._unreported: str | None = None
+        self._answer_without_usage: str | None = None
         """Id of the newest answer, while its usage may still be reported."""
-        self._order: list[tuple[str, bool]] = []
+        self._shown_messages: list[tuple[str, bool]] = []
         """Ids of the messages since the last compaction, each with whether it begins a turn."""
         self.threads = NamedThreads("")
         """The threads that the rollout names, complete after reading."""
@@ -109,7 +107,7 @@ class CodexRollout:
             if isinstance(ordinal, int) and ordinal < self._own_from:
                 yield from self._parent_record(kind, payload, time)
                 continue
-            yield from self._record(kind, payload, time, f"line {number}")
+            yield from self._read_record(kind, payload, time, f"line {number}")
         yield from self._complete_answer(None)
 
     def _begin_session(self, meta: JsonValue, time: int | None) -> Iterator[Recorded]:
@@ -156,14 +154,14 @@ class CodexRollout:
         name = context.text("model")
         return f"{self._provider}/{name}" if name else ""
 
-    def _record(
+    def _read_record(
         self, kind: str, payload: JsonValue, time: int | None, place: str
     ) -> Iterator[Recorded]:
         match kind:
             case "response_item":
-                yield from self._item(payload, time, place)
+                yield from self._read_item(payload, time, place)
             case "event_msg":
-                yield from self._event(payload, time)
+                yield from self._read_event(payload, time)
             case "turn_context":
                 self._model = self._name_model(payload) or self._model
                 mode = payload.at("collaboration_mode", "settings")
@@ -183,7 +181,7 @@ class CodexRollout:
         if kind == "compacted":
             yield self._compaction(payload, time)
         elif kind == "turn_context":
-            yield from self._record(kind, payload, time, "")
+            yield from self._read_record(kind, payload, time, "")
         elif kind == "event_msg":
             self._reports.usage_of_event(payload)
         elif kind == "response_item" and (parts := inherited_parts(payload)):
@@ -191,7 +189,7 @@ class CodexRollout:
 
     # Messages of the model and to the model
 
-    def _item(self, item: JsonValue, time: int | None, place: str) -> Iterator[Recorded]:
+    def _read_item(self, item: JsonValue, time: int | None, place: str) -> Iterator[Recorded]:
         kind = item.text("type")
         role = item.text("role")
         if kind in OUTPUT_TYPES:
@@ -244,7 +242,7 @@ class CodexRollout:
         """Return the next message, with the model and effort of its turn."""
         self._count += 1
         name = f"m{self._count}"
-        self._order.append((name, role == "user" and not facts["by_program"]))
+        self._shown_messages.append((name, role == "user" and not facts["by_program"]))
         model, effort = self._model, self._effort
         return MessageRead(name, role, parts, created, model=model, effort=effort, **facts)
 
@@ -278,7 +276,7 @@ class CodexRollout:
             return
         facts = {"completed": time, "usage": usage, "finish": finish}
         answer = self._message("assistant", tuple(self._parts), self._created, **facts)
-        self._unreported = answer.id if usage is None else None
+        self._answer_without_usage = answer.id if usage is None else None
         yield answer
         yield from self._provider_results
         yield from self._held_results
@@ -286,13 +284,13 @@ class CodexRollout:
 
     # Other events
 
-    def _event(self, event: JsonValue, time: int | None) -> Iterator[Recorded]:
+    def _read_event(self, event: JsonValue, time: int | None) -> Iterator[Recorded]:
         self.threads.add_event(event)
         match event.get("type"):
             case "token_count":
                 usage = self._reports.usage_of_event(event, self._tier)
                 if usage is not None:
-                    yield from self._usage(usage, time)
+                    yield from self._add_usage(usage, time)
             case "turn_aborted":
                 yield from self._complete_answer(time, finish="aborted")
             case "thread_rolled_back":
@@ -303,24 +301,26 @@ class CodexRollout:
             case _:
                 pass  # for the screen only
 
-    def _usage(self, usage: Usage, time: int | None) -> Iterator[Recorded]:
+    def _add_usage(self, usage: Usage, time: int | None) -> Iterator[Recorded]:
         if self._parts:
             yield from self._complete_answer(time, usage)
-        elif self._unreported is not None:
-            yield UsageRead(self._unreported, usage)
-            self._unreported = None
+        elif self._answer_without_usage is not None:
+            yield UsageRead(self._answer_without_usage, usage)
+            self._answer_without_usage = None
         else:
             yield (answer := self._message("assistant", (), time, usage=usage))
             yield GapRead(NO_ANSWER, message=answer.id)
 
     def _last_turns(self, count: int) -> tuple[str, ...]:
         """Return the messages of the newest turns, and remove them from the history."""
-        begins = [index for index, (_, begins_turn) in enumerate(self._order) if begins_turn]
+        begins = [
+            index for index, (_, begins_turn) in enumerate(self._shown_messages) if begins_turn
+        ]
         if not count or not begins:
             return ()
         first = begins[-count] if count <= len(begins) else begins[0]
-        removed = tuple(name for name, _ in self._order[first:])
-        del self._order[first:]
+        removed = tuple(name for name, _ in self._shown_messages[first:])
+        del self._shown_messages[first:]
         return removed
 
     def _compaction(self, payload: JsonValue, time: int | None) -> CompactionRead:
@@ -335,10 +335,12 @@ class CodexRollout:
                 summary = words
             encrypted = encrypted or "encrypted_content" in item
         has_history = bool(payload.list_at("replacement_history"))
-        replaced_names = tuple(name for name, _ in self._order if name not in still_shown)
+        replaced_names = tuple(name for name, _ in self._shown_messages if name not in still_shown)
         self._count += 1
         name = f"m{self._count}"
-        self._order = [(name, begins) for name, begins in self._order if name in still_shown]
+        self._shown_messages = [
+            (name, begins) for name, begins in self._shown_messages if name in still_shown
+        ]
         return CompactionRead(
             id=name,
             summary=None if encrypted and not summary else summary,

@@ -1,7 +1,7 @@
-"""Find the conversations of subagents below a conversation of OpenHands, and the calls that gave them work.
+"""Find the conversations of subagents below a conversation of OpenHands, and the calls that started or resumed them.
 
-Each conversation is in ``subagents/<id>`` and does not name its call. The first call is found by its prompt, which is the
-subagent's first message; a call that resumes the subagent, by the id of the task in the first call's result.
+Each conversation is in ``subagents/<id>`` and does not name its call. The call that started it is found by its prompt, which
+is the subagent's first message; a call that resumed it, by the task's id in the result of the first call.
 """
 
 from collections.abc import Callable, Sequence
@@ -72,7 +72,7 @@ def _first_message(events: Path, read_document: ReadDocument) -> tuple[str, int 
 
 @dataclass(slots=True)
 class GivenTasks:
-    """The calls of a conversation that gave work to subagents."""
+    """The calls of a conversation that started or resumed subagents."""
 
     children: Sequence[SubagentFolder] = ()
     calls: dict[str, str] = field(default_factory=dict)

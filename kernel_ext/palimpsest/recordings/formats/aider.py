@@ -70,7 +70,7 @@ BY_PROGRAM = (
 )
 COMMAND_SENTENCE = "The prompt that a command stands for is not in the recording."
 EDITOR_ALONE = "Requests of the editor model have only this message of the chat."
-TOO_LONG = "An answer is longer than one may be; the rest of it was left out."
+TOO_LONG = "An answer is longer than the limit; the rest of it was left out."
 
 
 class AiderImporter:
@@ -112,6 +112,8 @@ def _text_of(content: bytes) -> str:
 
 @dataclass(slots=True)
 class _AiderAnswer:
+    """The lines of the answer that is being read."""
+
     lines: list[str] = field(default_factory=list)
     size: int = 0
     is_closed: bool = False
@@ -341,7 +343,7 @@ def _usage_of(match: re.Match[str]) -> tuple[Usage | None, bool]:
     With some libraries the sent tokens include the cached ones; cached tokens that are more than those are added.
     """
     groups = match.groups()
-    pairs = [(groups[place], groups[place + 1]) for place in range(0, len(groups), 2)]
+    pairs = [(groups[index], groups[index + 1]) for index in range(0, len(groups), 2)]
     sent, written, read, received = (_tokens(number, unit) for number, unit in pairs)
     prompt = sent if read + written <= sent else max(sent, written) + read
     usage = usage_of_whole_prompt(prompt, received, cache_read=read, cache_written=written)

@@ -39,15 +39,15 @@ class ImportersInOrder(Sequence[AnyImporter]):
         self._made: dict[str, AnyImporter] = {}
 
     @overload
-    def __getitem__(self, place: int) -> AnyImporter: ...
+    def __getitem__(self, index: int) -> AnyImporter: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[AnyImporter]: ...
+    def __getitem__(self, index: slice) -> Sequence[AnyImporter]: ...
 
-    def __getitem__(self, place: int | slice) -> AnyImporter | Sequence[AnyImporter]:
+    def __getitem__(self, index: int | slice) -> AnyImporter | Sequence[AnyImporter]:
         """Return the importer at a place."""
-        if isinstance(place, slice):
-            return [self._importer(name) for name in self._classes[place]]
-        return self._importer(self._classes[place])
+        if isinstance(index, slice):
+            return [self._importer(name) for name in self._classes[index]]
+        return self._importer(self._classes[index])
 
     def __len__(self) -> int:
         return len(self._classes)

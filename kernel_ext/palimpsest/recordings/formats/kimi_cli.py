@@ -79,7 +79,7 @@ WENT_BACK = (
 )
 TIME_TRAVEL = "SendDMail"
 """The tool with which an agent goes back to an earlier state of its context."""
-TOO_LONG = "An answer is longer than one may be; what came after was left out."
+TOO_LONG = "An answer is longer than the limit; what came after was left out."
 NESTED_SENTENCE = "The events of a subagent's own subagents were left out."
 TOO_MANY = f"It has more than {MAX_SUBAGENTS} subagents; the others were left out."
 
@@ -401,10 +401,10 @@ class _KimiSession:
         if step is None or not (step.parts or usage):
             return
         parts = tuple(
-            replace(part, input=_input_of(step.arguments[place]))
+            replace(part, input=_input_of(step.arguments[index]))
             if isinstance(part, Call)
             else part
-            for place, part in enumerate(step.parts)
+            for index, part in enumerate(step.parts)
         )
         yield self._message(
             "assistant",

@@ -33,9 +33,9 @@ class RecordedNames:
         """Return the derived id of a message."""
         return _hashed_id("msg", self.session, recorded_id)
 
-    def part(self, message_id: str, place: str) -> str:
+    def part(self, message_id: str, position: str) -> str:
         """Return the derived id of a part, by its position in a message with a derived id."""
-        return _hashed_id("prt", message_id, place)
+        return _hashed_id("prt", message_id, position)
 
     def decision(self, part_id: str, number: int) -> str:
         """Return the derived id of the session's decision ``number``, about a part."""

@@ -99,8 +99,8 @@ class SessionBuilder:
         self._summary_of: tuple[str, CompactionRead] | None = None
         """A compaction whose summary has not been read yet, after the id of its marker."""
         self._summarised: set[str] = set()
-        """The compactions whose summary is a message of its own, which goes with its marker."""
-        self._decisions = 0
+        """The compactions whose summary is a message of its own, which is removed with its marker."""
+        self._decision_count = 0
         self._copied_messages = 0
         """Number of messages that another session holds too; 0 once it was reported."""
         self._copied_answers: set[str] = set()
@@ -182,9 +182,9 @@ class SessionBuilder:
         note = recording_note(value.id, has_time=has_time, **facts)
         info = self._prompt_info(value.id, created, note, by_engine=value.by_program)
         yield MessageUpdated(info=info)
-        for place, part in enumerate(value.parts):
+        for index, part in enumerate(value.parts):
             if not isinstance(part, Call):
-                ids = self._ids(info.id, str(place))
+                ids = self._ids(info.id, str(index))
                 yield PartUpdated(part=part_of(part, ids, created, synthetic=value.by_program))
 
     def _prompt_info(
@@ -248,8 +248,8 @@ class SessionBuilder:
         yield MessageUpdated(info=info)
         yield PartUpdated(part=StepStartPart(**self._ids(info.id, "start")))
         created = info.time.created
-        for place, part in enumerate(value.parts):
-            ids = self._ids(info.id, str(place))
+        for index, part in enumerate(value.parts):
+            ids = self._ids(info.id, str(index))
             if isinstance(part, Call):
                 for abandoned in self._calls.give_up_before(part.id):
                     yield PartUpdated(part=abandoned)
@@ -264,9 +264,9 @@ class SessionBuilder:
         if len(self._answers) > MAX_ANSWERS:
             self._answers.popitem(last=False)
 
-    def _ids(self, message_id: str, place: str) -> Json:
+    def _ids(self, message_id: str, position: str) -> Json:
         return {
-            "id": self._names.part(message_id, place),
+            "id": self._names.part(message_id, position),
             "session_id": self._names.session,
             "message_id": message_id,
         }
@@ -305,7 +305,7 @@ class SessionBuilder:
             raise NotJournaled(
                 f"A reduction is about the call {value.call!r}, which has no result."
             )
-        self._decisions += 1
+        self._decision_count += 1
         decision_fields: Json = {"action": "restore"}
         if not value.restored:
             is_cut = bool(ended_call.first_chars) and value.shown_text.startswith(
@@ -317,7 +317,7 @@ class SessionBuilder:
                 "tokens_before": ended_call.chars // CHARS_PER_TOKEN,
                 "tokens_after": len(value.shown_text) // CHARS_PER_TOKEN,
             }
-        name = self._names.decision(ended_call.part_id, self._decisions)
+        name = self._names.decision(ended_call.part_id, self._decision_count)
         part_ids = {"message_id": ended_call.message_id, "part_id": ended_call.part_id}
         yield DecisionMade(decision=Decision(id=name, rule=RULE, **part_ids, **decision_fields))
 

@@ -66,7 +66,7 @@ class ChatStream:
     ) -> tuple[list[GapRead], MessageRead | ResultRead]:
         """Return a message's value, and the gaps that are reported for the first time.
 
-        ``following`` is the next message, which shows whether an answer's command had an output. An assistant message
+        ``next_message`` shows whether an answer's command had an output. An assistant message
         that answers no request is read as a message of the program.
         """
         match message.get("role"):

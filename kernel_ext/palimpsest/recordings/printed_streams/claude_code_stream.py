@@ -85,7 +85,7 @@ def printed_sessions(path: Path, report: Report) -> Iterator[Recorded]:
         index.add(number, record)
     if not index.threads:
         raise UserError(f"{path.name!r} holds no message of Claude Code.")
-    if index.left_out:
+    if index.has_left_out_threads:
         report("", f"Only the first {len(index.threads)} of its sessions and subagents were read.")
     for thread in index.threads.values():
         yield from _ThreadReader(index, thread).read(path)
@@ -131,8 +131,8 @@ class _ThreadReader:
         yield begin
         yield GapRead(NOT_PRINTED)
         for number, record in printed_records(path, discard_report, thread.records):
-            place = self._index.place(record)
-            if place == (thread.session, thread.call):
+            key = self._index.session_and_call(record)
+            if key == (thread.session, thread.call):
                 yield from self._record(number, record)
             elif number == thread.result_record:
                 yield from self._last_answer(record)

@@ -78,7 +78,7 @@ class StreamIndex:
     def __init__(self, name: str) -> None:
         """``name`` is the id of a session whose records hold none."""
         self.threads: dict[tuple[str, str], StreamThread] = {}
-        self.left_out = False
+        self.has_left_out_threads = False
         self.begins: dict[str, SessionBegin] = {}
         """The facts of each session, by its id."""
         self._session = name
@@ -87,7 +87,7 @@ class StreamIndex:
         self._callers: dict[str, str] = {}
         """The call of the thread in which each call was made; empty for the session itself."""
 
-    def place(self, record: JsonValue) -> tuple[str, str]:
+    def session_and_call(self, record: JsonValue) -> tuple[str, str]:
         """Return the session of a record, and the call that started its subagent; empty for the session itself."""
         return record.id("session_id") or self._session, record.text("parent_tool_use_id")
 
@@ -109,10 +109,10 @@ class StreamIndex:
         kind = record.text("type")
         if kind not in RECORD_TYPES:
             return
-        self._session, call = self.place(record)
+        self._session, call = self.session_and_call(record)
         self._add_begin(record)
         if kind == "system":
-            self._system(number, record, call)
+            self._add_system_record(number, record, call)
             return
         thread = self._thread(self._session, call)
         if thread is None:
@@ -121,7 +121,7 @@ class StreamIndex:
             thread.records.add(number)
         match kind:
             case "assistant":
-                self._assistant(thread, number, record)
+                self._add_assistant_message(thread, number, record)
             case "user":
                 for block in result_blocks(record.at("message")):
                     subagent = self.started_by(self._session, block.text("tool_use_id"))
@@ -133,7 +133,7 @@ class StreamIndex:
             case _:
                 pass  # the second pass reads results
 
-    def _system(self, number: int, record: JsonValue, call: str) -> None:
+    def _add_system_record(self, number: int, record: JsonValue, call: str) -> None:
         if record.get("subtype") == "task_started" and (started := record.text("tool_use_id")):
             thread = self._thread(self._session, started)
             if thread is not None:
@@ -144,13 +144,13 @@ class StreamIndex:
                 thread.records.add(number)
 
     def _thread(self, session: str, call: str) -> StreamThread | None:
-        place = session, call
-        if place not in self.threads:
+        key = session, call
+        if key not in self.threads:
             if len(self.threads) >= MAX_THREADS:
-                self.left_out = True
+                self.has_left_out_threads = True
                 return None
-            self.threads[place] = StreamThread(session, call)
-        return self.threads[place]
+            self.threads[key] = StreamThread(session, call)
+        return self.threads[key]
 
     def _add_begin(self, record: JsonValue) -> None:
         begin = self.begins.get(self._session)
@@ -172,7 +172,7 @@ class StreamIndex:
             begin = replace(begin, created=record.time_ms("timestamp"))
         self.begins[self._session] = begin
 
-    def _assistant(self, thread: StreamThread, number: int, record: JsonValue) -> None:
+    def _add_assistant_message(self, thread: StreamThread, number: int, record: JsonValue) -> None:
         message = record.at("message")
         node = node_of(number, record)
         self._messages[record.text("uuid")] = node

@@ -32,7 +32,7 @@ from palimpsest.transcript.timeline import NO_TOTALS, RecordedTotals
 BEGIN_EVENTS = frozenset({"thread.started", "session.created"})
 EVENT_TYPES = frozenset({"turn.started", "item.started", "item.updated", "item.completed"})
 IGNORED_EVENTS = frozenset({"error"})
-"""Kinds of items that are for the screen only."""
+"""Types of items that are for the screen only."""
 PLAN_TYPE = "todo_list"
 NO_PROMPTS = "The prompts, the model, the system prompt and the tools are not in the recording."
 NO_REQUESTS = "The requests are not recorded as such, nor their tokens; one is cut where a text or a call follows a result."

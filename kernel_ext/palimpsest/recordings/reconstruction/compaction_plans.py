@@ -76,7 +76,7 @@ class CompactionRedecision:
     ) -> Iterator[DecisionPoint]:
         """Make the pending decisions for a request again; ``newest_request`` is the request before it."""
         if request.purpose == "step":
-            yield from self.undecided(newest_request)
+            yield from self.unsent_decisions(newest_request)
             self._model = request.model
             return
         if request.purpose != "compaction":
@@ -136,7 +136,7 @@ class CompactionRedecision:
         redecided = (report_again,) if isinstance(report_again, Decision) else ()
         return DecisionPoint("compact", seq, request.id, (decision,), redecided)
 
-    def undecided(self, newest_request: StepRequest | None) -> Iterator[DecisionPoint]:
+    def unsent_decisions(self, newest_request: StepRequest | None) -> Iterator[DecisionPoint]:
         """Repeat the decisions for requests that were never sent, under the policy of the newest request."""
         pending, self._pending = self._pending, []
         for pending_decision in pending:

@@ -14,9 +14,9 @@ from palimpsest.transcript.provider_profile.request_limits import NO_LIMITS, Req
 def recorded_pictures(decisions: Iterable[Decision], read_blob: Callable[[str], bytes]) -> Shrink:
     """Return a function from a picture to the version that was sent; raises NotFound where its content is gone."""
     versions = {
-        (decision.part_id, place): version
+        (decision.part_id, index): version
         for decision in decisions
-        for place, version in pictures_of(decision).items()
+        for index, version in pictures_of(decision).items()
     }
 
     def shrink(picture: SentPicture, _side: int, _most_bytes: int | None) -> ShrunkPicture | None:

@@ -125,7 +125,7 @@ class _LogReplay:
                 self._handle_request(record.event.request)
         yield from self._truncated_outputs()
         yield from self._points_before_request(None)
-        yield from self._plans.undecided(self._newest)
+        yield from self._plans.unsent_decisions(self._newest)
 
     def _points_before(self, record: Record) -> Iterator[DecisionPoint]:
         match record.event:

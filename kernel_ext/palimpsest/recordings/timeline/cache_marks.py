@@ -1,7 +1,7 @@
-"""Where the cache marks of requests stand: in words, and after which item of the timeline.
+"""Find the places of the cache marks in requests: as a text, and as the item of the timeline before the mark.
 
-Our own engine journals the positions of the marked messages, a capture the places that were sent. A mark whose block is no
-item that is known here is told in words alone.
+Our own engine journals the positions of the marked messages, a capture the places that were sent. A mark on a block that is
+no known item has its place only as a text.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ UNKNOWN_ITEM = -1
 class PlacedMark(NamedTuple):
     """A cache mark with its place."""
 
-    words: str
+    text: str
     item: int
     """The item that it stands after; -1 where that is not known."""
 
@@ -90,6 +90,6 @@ def mark_fields(marks: Iterable[PlacedMark]) -> dict[str, Any]:
     """Return the fields of a request that hold its marks."""
     placed = tuple(marks)
     return {
-        "cache_marks": tuple(mark.words for mark in placed),
+        "cache_marks": tuple(mark.text for mark in placed),
         "mark_items": tuple(mark.item for mark in placed),
     }

@@ -84,10 +84,10 @@ class ItemStates:
     def _add_conversation_size(self, decision: Decision) -> None:
         """Add the tokens of the conversation before and after a compaction to its event."""
         sizes = {"before": decision.tokens_before, "after": decision.tokens_after}
-        for place, event in enumerate(self.events):
+        for index, event in enumerate(self.events):
             if event.kind == "compact" and event.numbers.get("summary") == decision.message_id:
                 numbers = {**event.numbers, **sizes, "kept": decision.numbers.get("kept")}
-                self.events[place] = replace(event, numbers=numbers)
+                self.events[index] = replace(event, numbers=numbers)
 
     @property
     def undone_compactions(self) -> tuple[str, ...]:

@@ -98,7 +98,7 @@ class _PartTexts:
 class ItemTexts:
     """The texts of a session's items: those of its parts, without anything else of the parts.
 
-    They come from the records that are passed to ``update``, or are read from the log once where ``collects`` is not set.
+    They come from the records that are passed to ``update``, or are read from the log once where ``collects_texts`` is not set.
     Where a text's blob is gone, the shortened text in the log is used.
     """
 

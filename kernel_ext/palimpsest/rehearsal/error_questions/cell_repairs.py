@@ -28,7 +28,7 @@ def replace_column(
     """
     texts = [node for node in cell.nodes() if cell.is_text(node, wrong_name)]
     made_at = min((node.lineno for node in texts if _role(cell, node) == "made"), default=None)
-    places = [
+    read_nodes = [
         node
         for node in texts
         if (made_at is None or node.lineno <= made_at)
@@ -37,9 +37,9 @@ def replace_column(
             or (_role(cell, node) in {"item", "argument"} and node.lineno in lines)
         )
     ]
-    if not places and len(texts) == 1 and _role(cell, texts[0]) == "":
-        places = texts
-    return cell.edited([(node, _quoted(cell.segment(node), right_name)) for node in places])
+    if not read_nodes and len(texts) == 1 and _role(cell, texts[0]) == "":
+        read_nodes = texts
+    return cell.edited([(node, _quoted(cell.segment(node), right_name)) for node in read_nodes])
 
 
 def column_owner(cell: CellSource, lines: range, wrong_name: str) -> str:
@@ -56,8 +56,8 @@ def _role(cell: CellSource, text: ast.expr) -> str:
     inner_node: ast.AST = text
     for node in cell.ancestors(text):
         if isinstance(node, ast.Subscript) and node.slice is inner_node:
-            above = cell.parents.get(node)
-            adds = isinstance(above, ast.AugAssign) and above.target is node
+            parent_node = cell.parents.get(node)
+            adds = isinstance(parent_node, ast.AugAssign) and parent_node.target is node
             return "made" if isinstance(node.ctx, ast.Store) and not adds else "item"
         if isinstance(node, ast.Call):
             return "argument" if isinstance(node.func, ast.Attribute) else "printed"
@@ -88,10 +88,10 @@ def import_line(cell: CellSource, name: str) -> str | None:
     uses = [node for node in cell.nodes() if isinstance(node, ast.Name) and node.id == name]
     if any(isinstance(node.ctx, ast.Store) for node in uses):
         return None
-    above = [cell.parents.get(node) for node in uses]
-    attributes = {node.attr for node in above if isinstance(node, ast.Attribute)}
+    parent_nodes = [cell.parents.get(node) for node in uses]
+    attributes = {node.attr for node in parent_nodes if isinstance(node, ast.Attribute)}
     if name == "datetime":
-        is_called = any(isinstance(node, ast.Call) for node in above)
+        is_called = any(isinstance(node, ast.Call) for node in parent_nodes)
         return (
             "from datetime import datetime"
             if is_called or attributes & CLASS_METHODS

@@ -153,10 +153,10 @@ def _column_mistake(
 
 def _columns(runner: PlanRunner, table: ReportedVariable) -> Steps[tuple[str, ...]]:
     """Return a table's columns, as reported, or from the variables tool where the report is cut."""
-    if table.names_all_columns or not runner.can("variables"):
+    if table.names_all_columns or not runner.offers("variables"):
         return table.columns
     thought = f"Not all columns of {table.name} are listed, so I look at them."
-    result = yield runner.act(thought, "variables", name=table.name)
+    result = yield runner.planned_call(thought, "variables", name=table.name)
     described = tuple(column.label for column in parse_description(result.text))
     return described or table.columns
 

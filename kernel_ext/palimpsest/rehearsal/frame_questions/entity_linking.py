@@ -56,25 +56,27 @@ class ValueMention:
 def link_columns(words: Sequence[Word], columns: Iterable[Column]) -> tuple[ColumnMention, ...]:
     """Return the columns that the words name, in the order of the words."""
     windows = list(_windows(words))
-    offers = [
+    candidates = [
         ColumnMention(column, window[0], window[-1] + 1, score)
         for column in columns
         for window in windows
         if (score := _match_score([words[index] for index in window], column)) >= MIN_SCORE
     ]
-    offers.sort(key=lambda offer: (-round(offer.score, 3), offer.start))
+    candidates.sort(key=lambda candidate: (-round(candidate.score, 3), candidate.start))
     mentions: list[ColumnMention] = []
-    for offer in offers:
-        if any(offer.start < other.end and other.start < offer.end for other in mentions):
+    for candidate in candidates:
+        if any(candidate.start < other.end and other.start < candidate.end for other in mentions):
             continue
         rivals = tuple(
             other.column
-            for other in offers
-            if (other.start, other.end) == (offer.start, offer.end)
-            and other.column != offer.column
-            and abs(other.score - offer.score) < 0.1
+            for other in candidates
+            if (other.start, other.end) == (candidate.start, candidate.end)
+            and other.column != candidate.column
+            and abs(other.score - candidate.score) < 0.1
         )
-        mentions.append(ColumnMention(offer.column, offer.start, offer.end, offer.score, rivals))
+        mentions.append(
+            ColumnMention(candidate.column, candidate.start, candidate.end, candidate.score, rivals)
+        )
     return tuple(sorted(mentions, key=lambda mention: mention.start))
 
 
@@ -143,7 +145,7 @@ def link_values(
 ) -> tuple[ValueMention, ...]:
     """Return the values that words at the free positions name; longer values first."""
     by_key = {column.key: column for column in columns}
-    offers: list[tuple[int, ValueMention]] = []
+    candidates: list[tuple[int, ValueMention]] = []
     for key, choices in values.items():
         for value in choices:
             tokens = words_of(str(value))
@@ -156,11 +158,13 @@ def link_values(
                 )
                 if rank:
                     mention = ValueMention(by_key[key], value, start, end)
-                    offers.append((rank + 10 * len(tokens), mention))
+                    candidates.append((rank + 10 * len(tokens), mention))
     mentions: list[ValueMention] = []
-    for _, offer in sorted(offers, key=lambda pair: -pair[0]):
-        if not any(offer.start < other.end and other.start < offer.end for other in mentions):
-            mentions.append(offer)
+    for _, candidate in sorted(candidates, key=lambda pair: -pair[0]):
+        if not any(
+            candidate.start < other.end and other.start < candidate.end for other in mentions
+        ):
+            mentions.append(candidate)
     return tuple(sorted(mentions, key=lambda mention: mention.start))
 
 

@@ -35,7 +35,7 @@ def parse_filters(
         if any(mention.start <= position < mention.end for mention in columns):
             continue
         nearest = min(
-            (mention for mention in columns if mention.column.numeric),
+            (mention for mention in columns if mention.column.is_numeric),
             key=lambda mention, position=position: (
                 mention.start > position,
                 abs(mention.start - position),
@@ -105,7 +105,7 @@ def _words_before(
 ) -> list[str]:
     """Return the words before a number, without those of column names."""
     start = max(0, position - 9)
-    column_places = {place for mention in columns for place in range(mention.start, mention.end)}
-    return [words[place].text for place in range(start, position) if place not in column_places][
+    column_indexes = {index for mention in columns for index in range(mention.start, mention.end)}
+    return [words[index].text for index in range(start, position) if index not in column_indexes][
         -6:
     ]

@@ -42,7 +42,7 @@ def frame_plan(
         return (yield from show_variable(runner, found_data))
     if request.op == "columns":
         return _columns(found_data)
-    runner.need("python", "to compute this")
+    runner.require_tool("python", "to compute this")
     table = found_data.table
     linked_prompt = yield from _link(runner, table)
     spec = make_query_spec(request, linked_prompt, table)
@@ -78,7 +78,7 @@ def _link(runner: PlanRunner, table: Table) -> Steps[LinkedPrompt]:
         return LinkedPrompt(runner.prompt, columns)
     free_text = " ".join(words[index].text for index in sorted(unlinked))
     reasoning = f"{free_text!r} is no column, so I look whether it is a value of one."
-    result = yield runner.act(reasoning, "python", code=values_code(table))
+    result = yield runner.planned_call(reasoning, "python", code=values_code(table))
     keys, pairs = {column.key for column in table.columns}, dict_in(result.value).items()
     values = {k: tuple(v) for k, v in pairs if k in keys and isinstance(v, list)}
     mentioned = link_values(words, unlinked, values, table.columns)
@@ -142,7 +142,7 @@ def _rival_notes(linked_prompt: LinkedPrompt, spec: QuerySpec) -> list[str]:
 def fit_to_types(spec: QuerySpec) -> tuple[QuerySpec, str]:
     """Adapt a spec that the columns' types do not allow; returns it with a note."""
     text_columns = [
-        column for column in spec.measures if not column.numeric and not column.temporal
+        column for column in spec.measures if not column.is_numeric and not column.is_temporal
     ]
     if spec.op == "statistic" and text_columns and (spec.statistic or "mean") not in {"min", "max"}:
         label = inline_code(text_columns[0].label)
@@ -170,37 +170,38 @@ def _columns(found_table: FoundTable) -> PlanAnswer:
 
 def compute_plan(runner: PlanRunner, spec: QuerySpec, notes: list[str]) -> Plan:
     """Run the code for a spec, without the plot where that is impossible, and describe the result."""
-    result = yield runner.act(rule_thought(spec), "python", code=write_code(spec))
+    result = yield runner.planned_call(rule_thought(spec), "python", code=write_code(spec))
     if result.error and "ModuleNotFoundError" in result.error and spec.op == "plot":
         notes = [
             *notes,
             f"I could draw nothing ({result.error[1]}); install matplotlib for figures.",
         ]
         reasoning = "Plotting is not possible here, so I compute the numbers only."
-        result = yield runner.act(reasoning, "python", code=plot_lines(spec)[1])
-        is_measured = any(column.numeric for column in spec.measures)
+        result = yield runner.planned_call(reasoning, "python", code=plot_lines(spec)[1])
+        is_measured = any(column.is_numeric for column in spec.measures)
         spec = replace(spec, op="statistic" if is_measured else "count")
     if result.error:
-        answer = f"The code failed with {result.error_words}"
+        answer = f"The code failed with {result.error_text}"
         return PlanAnswer(answer, "The code failed and I know no repair.")
-    if result.lost or not result.words.strip():
+    if result.is_lost or not result.shown_text.strip():
         return PlanAnswer(
             "The code ran, but no result came back that I could read, so I state no numbers."
         )
-    if result.shortened and not _is_quoted(spec):
+    if result.is_shortened and not _is_quoted(spec):
         reasoning = "The output was shortened, so I print it whole."
         code = f"print({write_code(spec).splitlines()[-1]}.to_string())"
-        full_result = yield runner.act(reasoning, "python", code=code)
-        if full_result.cut or full_result.error or full_result.lost:
+        full_result = yield runner.planned_call(reasoning, "python", code=code)
+        if full_result.is_cut or full_result.error or full_result.is_lost:
             answer = "\n\n".join([_unseen_result_text(spec, result), *notes])
             return PlanAnswer(answer, "I cannot see all of it, so I state no numbers.")
-        result = ToolResult(f"[stdout]\n{result.stdout}\n[result]\n{full_result.words}")
+        result = ToolResult(f"[stdout]\n{result.stdout}\n[result]\n{full_result.shown_text}")
     if spec.op == "plot":
         text = result_text.plot_text(spec, result, chart_of(spec))
     else:
         text = result_text.table_text(spec, result)
     body = (
-        text or f"The result for {inline_code(spec.table.name)}:\n\n{text_block(result.words, 40)}"
+        text
+        or f"The result for {inline_code(spec.table.name)}:\n\n{text_block(result.shown_text, 40)}"
     )
     answer = "\n\n".join([body, *notes])
     return PlanAnswer(answer, "The result answers the question; I read the numbers from it.")
@@ -208,7 +209,7 @@ def compute_plan(runner: PlanRunner, spec: QuerySpec, notes: list[str]) -> Plan:
 
 def _is_quoted(spec: QuerySpec) -> bool:
     """Return whether the answer quotes the output without parsing it."""
-    numbers = [column for column in spec.measures + spec.groups if column.numeric]
+    numbers = [column for column in spec.measures + spec.groups if column.is_numeric]
     is_matrix = spec.op == "correlation" and len(numbers) != 2
     return spec.op in QUOTED_OPERATIONS or is_matrix
 
@@ -217,7 +218,7 @@ def _unseen_result_text(spec: QuerySpec, result: ToolResult) -> str:
     """Return the answer for a result that is too long to be seen whole."""
     return (
         f"The result for {inline_code(spec.table.name)} is longer than I can see whole, so I name no highest, no lowest and no number "
-        f"of it. Ask for a part of it, for example for the top 5. This much was shown:\n\n{text_block(result.words, 40)}"
+        f"of it. Ask for a part of it, for example for the top 5. This much was shown:\n\n{text_block(result.shown_text, 40)}"
     )
 
 

@@ -107,7 +107,7 @@ def _missing(spec: QuerySpec) -> str:
 
 
 def _correlation(spec: QuerySpec) -> str:
-    rows, numbers = rows_source(spec), tuple(c for c in spec.measures + spec.groups if c.numeric)
+    rows, numbers = rows_source(spec), tuple(c for c in spec.measures + spec.groups if c.is_numeric)
     if len(numbers) == 2:
         return f"{rows}[{as_source(numbers[0].key)}].corr({rows}[{as_source(numbers[1].key)}])"
     return f"{rows}.corr(numeric_only=True)"
@@ -119,7 +119,7 @@ def _top(spec: QuerySpec) -> str:
     is_ascending = spec.order == "least"
     columns = shown_columns(spec)
     selection = f"[{key_list_source(columns)}]" if columns else ""
-    if measure.numeric:
+    if measure.is_numeric:
         return f"{rows}.{'nsmallest' if is_ascending else 'nlargest'}({number}, {as_source(measure.key)}){selection}"
     return f"{rows}.sort_values({as_source(measure.key)}, ascending={is_ascending}).head({number}){selection}"
 
@@ -144,14 +144,16 @@ def _describe(spec: QuerySpec) -> str:
     if len(columns) == 1:
         column = f"{rows}[{as_source(columns[0].key)}]"
         return (
-            f"{column}.describe()" if columns[0].numeric else f"{column}.value_counts(dropna=False)"
+            f"{column}.describe()"
+            if columns[0].is_numeric
+            else f"{column}.value_counts(dropna=False)"
         )
     table = f"{rows}[{key_list_source(columns)}]" if columns else rows
     lines = [f'print(len({rows}), "rows,", {table}.isna().sum().sum(), "missing values")']
     described_columns = columns or spec.table.columns
-    if any(not c.numeric and not c.temporal for c in described_columns):
+    if any(not c.is_numeric and not c.is_temporal for c in described_columns):
         lines.append(f'print({table}.select_dtypes(exclude="number").nunique().to_string())')
-    if any(column.numeric for column in described_columns):
+    if any(column.is_numeric for column in described_columns):
         lines.append(f'{table}.select_dtypes("number").agg({STATISTICS_LIST}).T')
     return "\n".join(lines)
 

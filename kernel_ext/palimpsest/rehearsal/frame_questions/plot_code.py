@@ -18,7 +18,7 @@ def write_code(spec: QuerySpec) -> str:
 
 def chart_of(spec: QuerySpec) -> str:
     """Return the kind of chart for a spec: the requested one if the columns allow it."""
-    numbers = [column for column in spec.measures if column.numeric]
+    numbers = [column for column in spec.measures if column.is_numeric]
     if not numbers:
         columns = spec.groups or spec.measures
         counted = spec.chart if spec.chart in {"pie", "line"} and len(columns) == 1 else "bar"
@@ -28,7 +28,7 @@ def chart_of(spec: QuerySpec) -> str:
     if not spec.groups:
         return spec.chart if spec.chart in {"line", "box", "bar"} else "hist"
     chart = spec.chart or _usual_chart(spec)
-    if chart == "scatter" and (len(spec.groups) > 1 or not spec.groups[0].numeric):
+    if chart == "scatter" and (len(spec.groups) > 1 or not spec.groups[0].is_numeric):
         return "box"
     return chart
 
@@ -42,7 +42,7 @@ def write_plot(spec: QuerySpec) -> str:
 
 def plot_lines(spec: QuerySpec) -> tuple[list[str], str]:
     """Return the lines that draw the plot, and the expression for its numbers."""
-    numbers = tuple(c for c in spec.measures if c.numeric)
+    numbers = tuple(c for c in spec.measures if c.is_numeric)
     if not numbers and (spec.groups or spec.measures):
         return _plot_counts(spec, spec.groups or spec.measures)
     if not numbers:
@@ -125,7 +125,7 @@ def _plot_grouped(spec: QuerySpec, numbers: tuple[Column, ...]) -> tuple[list[st
 def _usual_chart(spec: QuerySpec) -> str:
     group = spec.groups[0]
     if len(spec.groups) > 1 or spec.statistic:
-        return "line" if group.temporal and len(spec.groups) == 1 else "bar"
-    if group.temporal or group.dtype.lower().startswith(("int", "uint")):
+        return "line" if group.is_temporal and len(spec.groups) == 1 else "bar"
+    if group.is_temporal or group.dtype.lower().startswith(("int", "uint")):
         return "line"
-    return "scatter" if group.numeric else "box"
+    return "scatter" if group.is_numeric else "box"

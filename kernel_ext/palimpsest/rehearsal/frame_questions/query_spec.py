@@ -50,7 +50,7 @@ def make_query_spec(request: DataRequest, linked_prompt: LinkedPrompt, table: Ta
     split_columns = [condition.column for condition in filters if condition.test == "in"][:1]
     groups += tuple(column for column in split_columns if column not in groups)
     statistic = request.statistic
-    if not any(column.numeric or column.temporal for column in (*measures, *groups)):
+    if not any(column.is_numeric or column.is_temporal for column in (*measures, *groups)):
         quality_columns = _by_quality(linked_prompt.prompt.words, table)
         if quality_columns and (measures or groups):
             # "The heaviest species" means the species with the highest mean.
@@ -86,7 +86,7 @@ def _roles(
             and previous_mention.column in groups
         )
         is_grouping = role_word in BY and not (
-            role_word in {"against", "versus", "vs", "between", "over"} and column.numeric
+            role_word in {"against", "versus", "vs", "between", "over"} and column.is_numeric
         )
         if is_grouping or (is_joined and not column.dtype.lower().startswith("float")):
             groups.append(column)
@@ -114,7 +114,7 @@ def _by_quality(words: Sequence[Word], table: Table) -> tuple[Column, ...]:
     """Return the column that an adjective means: *heaviest* is about a mass or a weight."""
     for word in words:
         for name_start in QUALITIES.get(word.text, "").split():
-            for column in table.numeric:
+            for column in table.numeric_columns:
                 if any(token.text.startswith(name_start) for token in column.tokens):
                     return (column,)
     return ()

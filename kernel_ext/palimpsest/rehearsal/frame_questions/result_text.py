@@ -241,7 +241,7 @@ def _missing(spec: QuerySpec, result: ToolResult) -> str | None:
 
 
 def _correlation(spec: QuerySpec, result: ToolResult) -> str | None:
-    numbers = [column for column in spec.measures + spec.groups if column.numeric]
+    numbers = [column for column in spec.measures + spec.groups if column.is_numeric]
     value, columns_text = single_value(result.value), f"(Pearson) of {column_names(numbers)}"
     if len(numbers) == 2:
         return (
@@ -278,7 +278,7 @@ def _rows(spec: QuerySpec, result: ToolResult) -> str | None:
 def _describe(spec: QuerySpec, result: ToolResult) -> str | None:
     columns = spec.measures + spec.groups
     if len(columns) == 1:
-        if not columns[0].numeric:
+        if not columns[0].is_numeric:
             return counts_text(spec, result.value, column=columns[0])
         return _single_column_table(spec, columns, [*series_items(result.value)])
     row_count_text, _, table_text = result.stdout.partition("\n")
@@ -330,7 +330,7 @@ _WRITERS: dict[str, Callable[[QuerySpec, ToolResult], str | None]] = {
 def plot_text(spec: QuerySpec, result: ToolResult, chart: str) -> str | None:
     """Return the answer, or None when the output's numbers cannot be read."""
     chart_name = CHART_NAMES.get(chart, "plot")
-    numbers = tuple(column for column in spec.measures if column.numeric)
+    numbers = tuple(column for column in spec.measures if column.is_numeric)
     subject = column_names(numbers or spec.groups or spec.measures) or "every column of numbers"
     groups_text = f" by {column_names(spec.groups)}" if spec.groups and numbers else ""
     body = _plotted_numbers(spec, result, numbers, chart)

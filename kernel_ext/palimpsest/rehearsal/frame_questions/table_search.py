@@ -40,7 +40,7 @@ def find_data(
         known_variables if known_variables is not None else (yield from list_variables(runner))
     )
     name_scores = link_variables(runner.prompt.words, variables)
-    name_scores |= dict.fromkeys((*runner.prompt.mentions, *runner.prompt.ticks), 3.0)
+    name_scores |= dict.fromkeys((*runner.prompt.mentions, *runner.prompt.backticked_texts), 3.0)
     other_variable = _best_other_variable(variables, name_scores)
     tables = [variable for variable in variables if variable.is_table]
     tables.sort(key=lambda variable: -name_scores.get(variable.name, 0.0))
@@ -64,9 +64,9 @@ def find_data(
 
 def list_variables(runner: PlanRunner) -> Steps[tuple[Variable, ...]]:
     """Call the ``variables`` tool and return the variables that it lists."""
-    runner.need("variables", "for this")
+    runner.require_tool("variables", "for this")
     return parse_variables(
-        (yield runner.act("I look at which variables there are.", "variables")).text
+        (yield runner.planned_call("I look at which variables there are.", "variables")).text
     )
 
 
@@ -82,19 +82,19 @@ def _best_other_variable(
 
 def describe_tables(runner: PlanRunner, names: Sequence[str]) -> Steps[list[Table]]:
     """Call a tool for the columns of these tables, and return the tables with them."""
-    if len(names) == 1 and runner.can("variables"):
+    if len(names) == 1 and runner.offers("variables"):
         reasoning = f"I look at the columns of {names[0]}."
-        result = yield runner.act(reasoning, "variables", name=names[0])
+        result = yield runner.planned_call(reasoning, "variables", name=names[0])
         columns = parse_description(result.text)
         if columns:
             return [Table(names[0], columns)]
-    if not runner.can("python"):
+    if not runner.offers("python"):
         return []
     inner = ",\n".join(
         f"    {as_source(name)}: {name}.dtypes.astype(str).to_dict()" for name in names
     )
     reasoning = "I ask for the columns of the tables that could be meant, and their types."
-    result = yield runner.act(reasoning, "python", code=f"{{\n{inner},\n}}")
+    result = yield runner.planned_call(reasoning, "python", code=f"{{\n{inner},\n}}")
     return parse_tables(result.value)
 
 
@@ -131,6 +131,6 @@ def _best_table(
 def show_variable(runner: PlanRunner, variable: Variable) -> Plan:
     """Return the plan that shows the value of a variable that is not a table."""
     reasoning = f"{variable.name} is a {variable.kind}, so I look at what it holds."
-    output = (yield runner.act(reasoning, "variables", name=variable.name)).text
+    output = (yield runner.planned_call(reasoning, "variables", name=variable.name)).text
     text = f"{inline_code(variable.name)} is a {inline_code(variable.kind)}:\n\n{text_block(output, 30)}"
     return PlanAnswer(text, "The result shows it.")

@@ -63,12 +63,12 @@ class ParsedPrompt:
         return _FENCE.sub(" ", self.text).strip()
 
     @cached_property
-    def low(self) -> str:
+    def lowercase_prose(self) -> str:
         """The prose in lower case, with single spaces and plain apostrophes."""
         return " ".join(self.prose.casefold().replace("\u2019", "'").split())
 
     @cached_property
-    def ticks(self) -> tuple[str, ...]:
+    def backticked_texts(self) -> tuple[str, ...]:
         """Texts in single backticks."""
         return tuple(_TICK.findall(self.prose))
 
@@ -92,7 +92,7 @@ class ParsedPrompt:
     @cached_property
     def paths(self) -> tuple[str, ...]:
         """File names with a known extension, quoted or not, in order, without duplicates."""
-        quoted = [text for text in (*self.ticks, *self.quotes) if is_path(text)]
+        quoted = [text for text in (*self.backticked_texts, *self.quotes) if is_path(text)]
         unquoted = _QUOTE.sub(" ", self.prose) if quoted else self.prose
         tokens = (token.rstrip(".").lstrip("@") for token in _TOKEN.findall(unquoted))
         return tuple(dict.fromkeys([*quoted, *(token for token in tokens if is_path(token))]))
@@ -124,7 +124,7 @@ class ParsedPrompt:
 
     def matches(self, pattern: str) -> re.Match[str] | None:
         """Return the first match of a pattern in the lower-case prose, or None."""
-        return re.search(pattern, self.low)
+        return re.search(pattern, self.lowercase_prose)
 
 
 def is_path(text: str) -> bool:

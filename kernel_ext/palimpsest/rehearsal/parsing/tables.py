@@ -31,12 +31,12 @@ class Column:
         return str(self.key)
 
     @property
-    def numeric(self) -> bool:
+    def is_numeric(self) -> bool:
         """Whether the column holds numbers."""
         return bool(NUMERIC.match(self.dtype))
 
     @property
-    def temporal(self) -> bool:
+    def is_temporal(self) -> bool:
         """Whether the column holds dates."""
         return bool(TEMPORAL.match(self.dtype))
 
@@ -54,14 +54,14 @@ class Table:
     columns: tuple[Column, ...]
 
     @property
-    def numeric(self) -> tuple[Column, ...]:
+    def numeric_columns(self) -> tuple[Column, ...]:
         """The columns that hold numbers."""
-        return tuple(column for column in self.columns if column.numeric)
+        return tuple(column for column in self.columns if column.is_numeric)
 
     @property
     def categories(self) -> tuple[Column, ...]:
         """The columns that hold neither numbers nor dates."""
-        return tuple(c for c in self.columns if not c.numeric and not c.temporal)
+        return tuple(c for c in self.columns if not c.is_numeric and not c.is_temporal)
 
 
 @dataclass(frozen=True)

@@ -63,12 +63,12 @@ class ToolResult:
         }
 
     @property
-    def refused(self) -> bool:
+    def is_refused(self) -> bool:
         """Whether the user or a permission rule refused the call."""
         return bool(_REFUSED.match(self.text))
 
     @property
-    def lost(self) -> bool:
+    def is_lost(self) -> bool:
         """Whether the output was interrupted, cleared or never recorded."""
         return bool(_CLEARED.match(self.text) or _INTERRUPTED.match(self.text))
 
@@ -85,7 +85,7 @@ class ToolResult:
         return (errors[-1][0], errors[-1][1]) if errors else ("Error", last_line)
 
     @property
-    def error_words(self) -> str:
+    def error_text(self) -> str:
         """The error's type and message as inline code; empty without an error."""
         return inline_code(": ".join(self.error)) if self.error else ""
 
@@ -96,7 +96,7 @@ class ToolResult:
         return [line for line in lines if line and not line.startswith(("No ", "("))]
 
     @property
-    def failed(self) -> bool:
+    def is_tool_error(self) -> bool:
         """Whether the output is the error of a tool other than ``python``."""
         lines = self.text.strip().splitlines()
         return bool(lines) and len(lines) <= 3 and bool(_TOOL_ERROR.match(lines[0]))
@@ -112,17 +112,17 @@ class ToolResult:
         return self.sections.get("result", "")
 
     @property
-    def cut(self) -> bool:
+    def is_cut(self) -> bool:
         """Whether a part of the output was cut out because it was too long."""
         return bool(_CUT.search(self.text))
 
     @property
-    def shortened(self) -> bool:
+    def is_shortened(self) -> bool:
         """Whether pandas or a cut left out rows, columns or texts of the value."""
-        return self.cut or bool(_ELIDED.search(self.value))
+        return self.is_cut or bool(_ELIDED.search(self.value))
 
     @cached_property
-    def words(self) -> str:
+    def shown_text(self) -> str:
         """Printed text and value, without labels."""
         return "\n".join(text for text in (self.stdout, self.value) if text.strip())
 

@@ -49,6 +49,11 @@ class ShownInCell:
 
     __slots__ = ()
 
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        """Give the class its display method itself: IPython prefers a class's own __repr__, as of a dataclass, to inherited ones."""
+        super().__init_subclass__(**arguments)
+        cls._repr_pretty_ = cls._repr_pretty_  # type: ignore[method-assign]
+
     @property
     def _shown_as(self) -> "ShownInCell":
         """The value that is shown in its place; by default itself."""

@@ -19,7 +19,7 @@ from palimpsest.review.comparison.own_rule import (
     first_of_runs,
     matched_compactions,
     neighbours,
-    with_coming,
+    with_coming_request,
 )
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.timeline import Timeline
@@ -52,10 +52,10 @@ def own_engine_rule(
     """
     if not timeline.requests:
         return None
-    coming = with_coming(timeline)
-    if replay is None or coming is not timeline:
-        replay = partial(simulate, coming, ruler=ruler)
-    policy_by_request = _policy_of_each(coming, policies)
+    extended_timeline = with_coming_request(timeline)
+    if replay is None or extended_timeline is not timeline:
+        replay = partial(simulate, extended_timeline, ruler=ruler)
+    policy_by_request = _policy_of_each(extended_timeline, policies)
     if not policy_by_request:
         return None
     different_policies = tuple(dict.fromkeys(policy_by_request))

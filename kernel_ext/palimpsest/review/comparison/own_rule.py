@@ -104,24 +104,24 @@ def own_rule(timeline: Timeline, ruler: Ruler | None = None) -> OwnRule | None:
     if agent is None or not timeline.requests:
         return None
     counted = ruler or fit_ruler(timeline)
-    coming = with_coming(timeline)
+    extended_timeline = with_coming_request(timeline)
     attempts = [
-        _compare(coming, agent, preset, windows, counted)
+        _compare(extended_timeline, agent, preset, windows, counted)
         for preset in agent.presets
-        for windows in taken_windows(coming, agent, preset)
+        for windows in taken_windows(extended_timeline, agent, preset)
     ]
     # Where a list of models and the preset have different windows, the one that explains more compactions is used.
     return max(attempts, key=lambda attempt: attempt.found_count)
 
 
-def with_coming(timeline: Timeline) -> Timeline:
+def with_coming_request(timeline: Timeline) -> Timeline:
     """Return the recording with one more request, if the newest compaction comes after the last request."""
     count, last = len(timeline.requests), timeline.requests[-1]
     if all(event.request < count for event in timeline.events):
         return timeline
     items = len(timeline.items)
-    coming = TimelineRequest(count, "", last.turn, items, (items, items), model=last.model)
-    return replace(timeline, requests=(*timeline.requests, coming), earlier={})
+    coming_request = TimelineRequest(count, "", last.turn, items, (items, items), model=last.model)
+    return replace(timeline, requests=(*timeline.requests, coming_request), earlier={})
 
 
 class _ProbedRecording(RecordedPolicy):
@@ -304,7 +304,7 @@ def _threshold_bounds(
         return
     near_compactions = {matched for request in compactions for matched in neighbours(request)}
     highest_below = _highest_value(
-        probes, [place for place in range(len(probes)) if place not in near_compactions]
+        probes, [request for request in range(len(probes)) if request not in near_compactions]
     )
     rule_words = (
         f"the rule's is {result.threshold:,.0f} {result.unit}, and its settings are not recorded."
@@ -330,7 +330,7 @@ def _probe_at(probes: Sequence[Probe | None], request: int) -> Probe | None:
 
 def _highest_value(probes: Sequence[Probe | None], requests: Iterable[int]) -> float:
     """Return the highest measured value of the rule at some requests."""
-    chosen = (probes[place] for place in requests if 0 <= place < len(probes))
+    chosen = (probes[request] for request in requests if 0 <= request < len(probes))
     return max((probe.value for probe in chosen if probe is not None), default=0.0)
 
 
@@ -347,4 +347,4 @@ def _found_words(requests: Sequence[int], total_count: int, noun: str) -> str:
 
 
 def _numbers_text(requests: Sequence[int]) -> str:
-    return ", ".join(f"{place + 1:,}" for place in requests)
+    return ", ".join(f"{request + 1:,}" for request in requests)

@@ -16,9 +16,6 @@ from palimpsest.review.context_report.window_contents import WindowContents
 class ContextReport(ShownInCell, WindowContents):
     """A context window: its items, the free tokens, and the reductions."""
 
-    # IPython prefers a class's own __repr__ to inherited display methods.
-    _repr_pretty_ = ShownInCell._repr_pretty_
-
     @property
     def sheet(self) -> ContextReportView:
         """The report as titles and rows of text, for every renderer."""

@@ -29,7 +29,7 @@ class OverviewSession:
     """The path of its recording below the folder."""
     figures: SessionFigures
     wastes: Mapping[str, Any]
-    """As ``session_wastes`` returns them."""
+    """The values of ``session_wastes``."""
 
     def is_part_of(self, other: "OverviewSession") -> bool:
         """Return whether another recording of the session has its requests too: the same ids, tokens, and times if known."""

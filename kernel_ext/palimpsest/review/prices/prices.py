@@ -155,7 +155,7 @@ def _of_model(
 def _by_costs(
     timeline: Timeline, model: str, requests: Sequence[TimelineRequest]
 ) -> PriceProfile | None:
-    """Return prices in the proportions of ``UNITS`` that lead to the recorded costs; None without such costs."""
+    """Return prices in the proportions of ``UNIT_PRICES`` that lead to the recorded costs; None without such costs."""
     costs = [
         (
             request.cost,

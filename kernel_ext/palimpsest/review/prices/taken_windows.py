@@ -56,17 +56,17 @@ def taken_windows(
             recorded_window,
             [
                 request
-                for request, kind_of_request in zip(
+                for request, window_of_request in zip(
                     timeline.requests, recorded_windows, strict=True
                 )
-                if kind_of_request == recorded_window
+                if window_of_request == recorded_window
             ],
             agent,
             preset,
         )
         for recorded_window in distinct
     }
-    options = max(map(len, rows.values()))
+    option_count = max(map(len, rows.values()))
     return tuple(
         TakenWindows(
             [
@@ -80,20 +80,20 @@ def taken_windows(
                 if sentence
             ),
         )
-        for index in range(options)
+        for index in range(option_count)
     )
 
 
 def _recorded_windows(timeline: Timeline) -> list[_RecordedWindow]:
     """Return the recorded window of each request: its own, else the nearest of its model, earlier or later."""
-    distinct: list[_RecordedWindow] = []
+    windows: list[_RecordedWindow] = []
     window_by_model: dict[str, int] = {}
     for request in reversed(timeline.requests):
         window_by_model[request.model] = request.window or window_by_model.get(request.model, 0)
     for request in timeline.requests:
         window_by_model[request.model] = request.window or window_by_model[request.model]
-        distinct.append(_RecordedWindow(request.model, window_by_model[request.model]))
-    return distinct
+        windows.append(_RecordedWindow(request.model, window_by_model[request.model]))
+    return windows
 
 
 def _of_model(

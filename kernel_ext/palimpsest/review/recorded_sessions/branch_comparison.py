@@ -1,4 +1,4 @@
-"""Compare the branches of one session after the point where the first two part: answers, cost, context.
+"""Compare the answers, costs and contexts of a session's branches after the first record that not all of them share.
 
 Border: reads logs; nothing is replayed. The branches are a tree: the first session, its forks, and the forks of these.
 A fork shares its parent's log, so all have the same records up to the first fork; the records after it are compared.
@@ -39,6 +39,7 @@ ANSWER_CHARS = 600
 TEXT_CHARS = 8_000
 """Maximum characters of an answer that is shown with its line breaks."""
 HEAD_CHARS = 32
+"""Maximum characters of a branch's title in a column's head."""
 JSON_FIELDS = (
     *(
         "session",
@@ -120,13 +121,15 @@ def compare_branches(
     tree = _BranchTree(by_id, _origins(by_id.values(), read_records), session_id)
     if len(tree.branches) == 1:
         raise UserError(NO_BRANCH)
-    seq = tree.first_parting()
+    seq = tree.last_shared_seq()
     titles = {branch.id: branch.title for branch in tree.branches}
     branches: list[Branch] = []
     parted_at = 0
     for branch in tree.shown_branches():
         parent, forked_after = tree.forked.get(branch.id, ("", 0))
-        branch_values, parted_at = _branch(read_records(branch.id), branch.id, seq, forked_after)
+        branch_values, parted_at = _read_branch(
+            read_records(branch.id), branch.id, seq, forked_after
+        )
         branches.append(replace(branch_values, parent=parent, parent_title=titles.get(parent, "")))
     left_out = len(tree.branches) - len(branches)
     return BranchComparison(parted_at, tuple(branches), left_out, tuple(_figure_rows(branches)))
@@ -185,8 +188,8 @@ class _BranchTree:
         }
         """For each branch: the nearest ancestor that is not deleted, and the last record that both share."""
 
-    def first_parting(self) -> int:
-        """Return the last record that all branches share."""
+    def last_shared_seq(self) -> int:
+        """Return the sequence number of the last record that all branches share."""
         roots = [branch.id for branch in self.branches if branch.id not in self.forked]
         # Where the first session was deleted, several branches may remain that were not forked from each other.
         partings = [min(self._shared_seqs(top)) for top in roots] if len(roots) > 1 else []
@@ -222,25 +225,27 @@ class _BranchTree:
         return ancestors
 
     def _nearest_branch(self, name: str, branch_ids: set[str]) -> tuple[str, int] | None:
-        """Return the nearest existing ancestor, and the last record that both share."""
+        """Return the nearest existing ancestor, and the sequence number of the last record that both share."""
         ancestors = self._ancestors(name)
-        nearest_id = next(
+        nearest_index = next(
             (index for index, session in enumerate(ancestors) if index and session in branch_ids),
             None,
         )
         return (
             None
-            if nearest_id is None
-            else (ancestors[nearest_id], min(self._shared_seqs(name)[:nearest_id]))
+            if nearest_index is None
+            else (ancestors[nearest_index], min(self._shared_seqs(name)[:nearest_index]))
         )
 
     def _shared_seqs(self, name: str) -> list[int]:
-        """Return the last record that a session shares with each of its ancestors, the nearest first."""
+        """Return the sequence number of the last record shared with each ancestor, the nearest first."""
         ancestors = self._ancestors(name)
         return [origin.seq for session in ancestors[:-1] if (origin := self._origins.get(session))]
 
 
-def _branch(records: Iterable[Record], name: str, seq: int, forked_at: int) -> tuple[Branch, int]:
+def _read_branch(
+    records: Iterable[Record], name: str, seq: int, forked_at: int
+) -> tuple[Branch, int]:
     """Return a branch's values after the record ``seq``, and the number of its requests before that record."""
     state = State()
     earlier_ids: frozenset[str] = frozenset()

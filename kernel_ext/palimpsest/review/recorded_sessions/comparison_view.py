@@ -27,14 +27,14 @@ def comparison_view(
     Without texts the sessions have no titles, of actions only the tools are named, and no file is.
     """
     comparison = compare_recorded(first, second, price, with_texts=with_texts)
-    is_one_money = comparison.first.unit == comparison.second.unit
+    has_same_unit = comparison.first.unit == comparison.second.unit
     ratio_column = comparison.table.columns[-1]
     view = SessionComparison(
         first=_session(first, comparison, comparison.parting.first_step, price),
         second=_session(second, comparison, comparison.parting.second_step, price),
         shared=comparison.parting.shared_steps,
         sentence=comparison.sentence,
-        unit=comparison.first.unit if is_one_money else "",
+        unit=comparison.first.unit if has_same_unit else "",
         figures=tuple(
             ComparedFigure(
                 key=key,

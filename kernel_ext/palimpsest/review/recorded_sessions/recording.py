@@ -26,7 +26,7 @@ from palimpsest.review.prices.offline_prices import offline_price
 from palimpsest.review.prices.price_file import PriceWords, price_words
 from palimpsest.review.prices.prices import PriceOf
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
-from palimpsest.review.recorded_sessions.stored_review import Reviewing, ReviewMaker, review_made_by
+from palimpsest.review.recorded_sessions.stored_review import AnyReview, ReviewMaker, review_made_by
 from palimpsest.review.session_review import GetPolicy
 from palimpsest.store.disk import temporary_folder
 from palimpsest.store.exchange.import_report import ImportControl, ImportReport
@@ -46,7 +46,7 @@ VALUES_PER_BYTE = 3
 """Bytes of values per byte of a file in most recordings; a file that comes to more than the limit is not tried."""
 
 
-class Recording(Sequence[Reviewing]):
+class Recording(Sequence[AnyReview]):
     """The sessions of one recording; a sequence of reviews, each made on demand.
 
     Responsibilities: return the sessions by number or id, list what could not be read, and remove the temporary folder
@@ -59,7 +59,7 @@ class Recording(Sequence[Reviewing]):
         ids: Sequence[str],
         problems: Sequence[Problem] = (),
         *,
-        review: ReviewMaker[Reviewing],
+        review: ReviewMaker[AnyReview],
         get_policy: GetPolicy = get,
         price_of: PriceOf = offline_price,
         price: str | None = None,
@@ -94,28 +94,28 @@ class Recording(Sequence[Reviewing]):
         return tuple(place for session_id in self.ids for place in self._store.problems(session_id))
 
     @overload
-    def __getitem__(self, place: int | str) -> Reviewing: ...
+    def __getitem__(self, key: int | str) -> AnyReview: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[Reviewing]: ...
+    def __getitem__(self, key: slice) -> Sequence[AnyReview]: ...
 
-    def __getitem__(self, place: int | str | slice) -> Reviewing | Sequence[Reviewing]:
+    def __getitem__(self, key: int | str | slice) -> AnyReview | Sequence[AnyReview]:
         """Return a session by its number from 0 or by its id; raises IndexError or NotFound."""
-        if isinstance(place, slice):
-            return [self._review(session_id) for session_id in self.ids[place]]
-        if isinstance(place, int):
-            if not -len(self) <= place < len(self):
+        if isinstance(key, slice):
+            return [self._review(session_id) for session_id in self.ids[key]]
+        if isinstance(key, int):
+            if not -len(self) <= key < len(self):
                 raise IndexError(
-                    f"The recording has no session {place}; {self._count_words()}, counted from 0."
+                    f"The recording has no session {key}; {self._count_words()}, counted from 0."
                 )
-            return self._review(self.ids[place])
-        if place not in self.ids:
-            raise NotFound(f"The recording has no session {place!r}; it has {', '.join(self.ids)}.")
-        return self._review(place)
+            return self._review(self.ids[key])
+        if key not in self.ids:
+            raise NotFound(f"The recording has no session {key!r}; it has {', '.join(self.ids)}.")
+        return self._review(key)
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    def __iter__(self) -> Iterator[Reviewing]:
+    def __iter__(self) -> Iterator[AnyReview]:
         return (self._review(session_id) for session_id in self.ids)
 
     def answers(self, session: str = "") -> "SessionAnswers":
@@ -137,7 +137,7 @@ class Recording(Sequence[Reviewing]):
         return f"it has {counted_noun(len(self), 'session')}"
 
     @collection_paused()
-    def _review(self, session_id: str) -> Reviewing:
+    def _review(self, session_id: str) -> AnyReview:
         return review_made_by(
             self._review_maker,
             self._store,
@@ -158,7 +158,7 @@ class Recording(Sequence[Reviewing]):
         """Remove the temporary folder; texts of its sessions can no longer be read."""
         self._remove()
 
-    def __enter__(self) -> "Recording[Reviewing]":
+    def __enter__(self) -> "Recording[AnyReview]":
         return self
 
     def __exit__(self, *_error: object) -> None:

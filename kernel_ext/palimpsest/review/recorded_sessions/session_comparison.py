@@ -6,7 +6,7 @@ from typing import Protocol
 
 from palimpsest.review.recorded_comparison import RecordedComparison, compare_recorded
 from palimpsest.review.recorded_sessions.recording import open_recording
-from palimpsest.review.recorded_sessions.stored_review import Reviewing
+from palimpsest.review.recorded_sessions.stored_review import AnyReview
 from palimpsest.review.session_review import PriceLike, SessionReview
 from palimpsest.transcript.errors import UserError
 
@@ -42,7 +42,7 @@ def reviewed_session(source: SessionReview | Reviewed | str | Path) -> SessionRe
     return first_with_requests(open_recording(source), str(source))
 
 
-def first_with_requests(reviews: Iterable[Reviewing], name: str) -> Reviewing:
+def first_with_requests(reviews: Iterable[AnyReview], name: str) -> AnyReview:
     """Return the first session with a request that is no subagent's; raises UserError, with the name, where there is none."""
     for review in reviews:
         if review.timeline.requests and review.timeline.parent is None:

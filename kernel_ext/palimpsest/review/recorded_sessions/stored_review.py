@@ -14,8 +14,8 @@ from palimpsest.store.interface import Problem, Store
 from palimpsest.store.session_notes import NoteFiles, store_notes
 from palimpsest.transcript.timeline import Timeline
 
-Reviewing = TypeVar("Reviewing", bound=RecordingReview)
-ReviewMaker = Callable[..., Reviewing]
+AnyReview = TypeVar("AnyReview", bound=RecordingReview)
+ReviewMaker = Callable[..., AnyReview]
 """A class or function that returns a review, given the arguments of ``RecordingReview``."""
 
 
@@ -27,7 +27,7 @@ def stored_review(store: Store, session_id: str, price_of: PriceOf) -> Recording
 
 
 def review_made_by(
-    make: ReviewMaker[Reviewing],
+    make: ReviewMaker[AnyReview],
     store: Store,
     session_id: str,
     price_of: PriceOf,
@@ -38,7 +38,7 @@ def review_made_by(
     price: str | None = None,
     own_only: bool = False,
     note_files: NoteFiles | None = None,
-) -> Reviewing:
+) -> AnyReview:
     """Build the timeline, or read it from its file, and pass it to ``make``; raises NotFound.
 
     ``own_only`` is passed to ``timeline_of``.

@@ -75,7 +75,7 @@ class CompactionLoss(ShownAsTable):
     number: int
     """Index among the compactions of the session, from 0."""
     request: int
-    """The first request that shows the summary; the number of requests where no request followed."""
+    """Index, from 0, of the first request that shows the summary; the number of requests where no request followed."""
     policy: str
     items: tuple[int, ...] = field(repr=False)
     """The replaced items, as far as they were shown."""
@@ -237,7 +237,7 @@ class CompactionLoss(ShownAsTable):
             "number": self.number + 1,
             "request": self.request + 1,
             "policy": self.policy,
-            "items": [place + 1 for place in self.items],
+            "items": [index + 1 for index in self.items],
             "summary": self.summary,
             "tokens_before": round(self.tokens_before),
             "tokens_after": round(self.tokens_after),
@@ -249,7 +249,7 @@ class CompactionLoss(ShownAsTable):
                 {
                     "name": word.name,
                     "kind": word.kind,
-                    "needed": [place + 1 for place in word.needed],
+                    "needed": [index + 1 for index in word.needed],
                 }
                 for word in self.lost
             ],
@@ -276,8 +276,8 @@ class CompactionLosses(ShownAsTable):
     def __len__(self) -> int:
         return len(self.compactions)
 
-    def __getitem__(self, place: int) -> CompactionLoss:
-        return self.compactions[place]
+    def __getitem__(self, index: int) -> CompactionLoss:
+        return self.compactions[index]
 
     @cached_property
     def table(self) -> ReportTable:
@@ -303,7 +303,7 @@ class CompactionLosses(ShownAsTable):
                 )
                 for kind in LOST_KINDS
             ),
-            (TableColumn("needed", "needed later", "count"), lambda loss: len(loss.needed)),
+            (TableColumn("needed", "needed later", "count"), lambda loss: len(loss.needed_names)),
             TableColumn(
                 "refetching", f"{unit} to refetch", "usd" if unit == "USD" else "count", "estimate"
             ),
@@ -358,13 +358,13 @@ def _failures(timeline: Timeline) -> Iterator[str]:
     """Yield a sentence for each recorded summary that failed or was stopped."""
     for event in timeline.events:
         if event.kind == "compact failed":
-            place = (
+            position = (
                 f"Before request {event.request + 1:,}"
                 if event.request < len(timeline.requests)
                 else "After the last request"
             )
             ending = "was stopped" if event.numbers.get("error") == STOPPED else "failed"
-            yield f"{place} a summary ({event.cause}) {ending}, so that it replaced nothing."
+            yield f"{position} a summary ({event.cause}) {ending}, so that it replaced nothing."
 
 
 class _ShownSummary(NamedTuple):

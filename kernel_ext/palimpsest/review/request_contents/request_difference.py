@@ -83,10 +83,10 @@ class RequestDifference(ShownAsTable):
     @property
     def cache_sentence(self) -> str:
         """A sentence on the second request's read from the cache: as reported, else an estimate."""
-        return self._facts or self._estimate
+        return self._reported_sentence or self._estimated_sentence
 
     @property
-    def _facts(self) -> str:
+    def _reported_sentence(self) -> str:
         usage = self.timeline.requests[self.second].usage
         if not self.follows or usage is None or not usage.prompt:
             return ""
@@ -98,7 +98,7 @@ class RequestDifference(ShownAsTable):
         return f"The cache held: {usage.cache_read:,} of {usage.prompt:,} tokens were read from it."
 
     @property
-    def _estimate(self) -> str:
+    def _estimated_sentence(self) -> str:
         first_number, second_number = self.first + 1, self.second + 1
         if self.first_differing is None:
             more = max(self.tokens[1] - self.prefix_tokens, 0)
@@ -120,8 +120,11 @@ class RequestDifference(ShownAsTable):
             f"{len(group)} {change} (~{sum(change_of_item.tokens_after or change_of_item.tokens_before for change_of_item in group):,.0f} tokens)"
             for change, group in numbers.items()
         )
-        estimates = [f"{ESTIMATE_WORD}: {counts}.", f"{ESTIMATE_WORD}: {self._estimate}"]
-        return (*((f"{AS_REPORTED}: {self._facts}",) if self._facts else ()), *estimates)
+        estimates = [f"{ESTIMATE_WORD}: {counts}.", f"{ESTIMATE_WORD}: {self._estimated_sentence}"]
+        return (
+            *((f"{AS_REPORTED}: {self._reported_sentence}",) if self._reported_sentence else ()),
+            *estimates,
+        )
 
     @cached_property
     def table(self) -> ReportTable:
@@ -193,12 +196,12 @@ def request_difference(
     ``loss`` is the reported break between them, where the second follows the first as recorded.
     """
     items_before, items_after = shown_items(simulation, first), shown_items(simulation, second)
-    shared_tokens, first_different = _prefix(simulation, items_before, items_after)
+    shared_count, first_differing = _prefix(simulation, items_before, items_after)
     sizes = simulation.sizes[first].total, simulation.sizes[second].total
     # A request that only grew begins with the whole other request.
-    differing_tokens = sum(shown_item.tokens for shown_item in items_after[shared_tokens:])
-    prefix = sizes[0] if first_different is None else sizes[1] - differing_tokens
-    written_anew = max(min(sizes) - prefix, 0.0) if first_different is not None else 0.0
+    differing_tokens = sum(shown_item.tokens for shown_item in items_after[shared_count:])
+    prefix = sizes[0] if first_differing is None else sizes[1] - differing_tokens
+    written_anew = max(min(sizes) - prefix, 0.0) if first_differing is not None else 0.0
     facts_until = simulation.facts_until
     prices = price.rates_at(simulation.timeline.requests[second].terms, sizes[1])
     return RequestDifference(
@@ -207,9 +210,9 @@ def request_difference(
         second=second,
         policy=simulation.policy_name,
         changes=tuple(_changes(simulation, items_before, items_after, second)),
-        prefix_items=shared_tokens,
+        prefix_items=shared_count,
         prefix_tokens=prefix,
-        first_differing=first_different,
+        first_differing=first_differing,
         written_anew=written_anew,
         written_anew_cost=written_anew * (prices.write - prices.read) / 1_000_000,
         tokens=sizes,
@@ -223,25 +226,23 @@ def _prefix(
     simulation: Simulation, items_before: Sequence[ShownItem], items_after: Sequence[ShownItem]
 ) -> tuple[int, int | None]:
     """Return the number of items in the whole messages that both begin with, and the first item that differs."""
-    shared_tokens = 0
+    shared_count = 0
     while (
-        shared_tokens < min(len(items_before), len(items_after))
-        and items_before[shared_tokens].key == items_after[shared_tokens].key
+        shared_count < min(len(items_before), len(items_after))
+        and items_before[shared_count].key == items_after[shared_count].key
     ):
-        shared_tokens += 1
-    if shared_tokens == len(items_before):
-        return shared_tokens, None
+        shared_count += 1
+    if shared_count == len(items_before):
+        return shared_count, None
     candidates = [
-        side[shared_tokens].item
-        for side in (items_before, items_after)
-        if shared_tokens < len(side)
+        side[shared_count].item for side in (items_before, items_after) if shared_count < len(side)
     ]
     ranks = simulation.timeline.ranks
     differing = min(candidates, key=lambda item: ranks[item.index])
     if simulation.ruler.prefix == "message":
-        while shared_tokens and items_before[shared_tokens - 1].item.block == differing.block:
-            shared_tokens -= 1
-    return shared_tokens, differing.index
+        while shared_count and items_before[shared_count - 1].item.block == differing.block:
+            shared_count -= 1
+    return shared_count, differing.index
 
 
 def _changes(

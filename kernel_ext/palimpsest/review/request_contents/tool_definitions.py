@@ -14,7 +14,7 @@ from palimpsest.transcript.timeline import Timeline
 from palimpsest.transcript.visible_text import visible_line
 
 NAME_CHARS = 80
-WORDS_CHARS = 80
+DESCRIPTION_CHARS = 80
 MAX_DEFINITIONS = 5_000
 """Definitions of one session that are listed one by one: a client that changes its tools at each request repeats them all."""
 DefinitionChange = Literal["", "new", "changed"]
@@ -54,7 +54,7 @@ def item_definitions(timeline: Timeline, weights: Sequence[int]) -> tuple[ItemDe
     """Return the definitions of a session's items of tools, item by item; ``weights`` are the items' tokens."""
     texts: dict[str, tuple[ToolDefinition, ...]]
     texts = timeline.earlier.setdefault("tool definitions", {})
-    found: list[ItemDefinition] = []
+    listed: list[ItemDefinition] = []
     before: Mapping[str, str] | None = None
     for item in timeline.items:
         if item.kind != "tools":
@@ -62,19 +62,19 @@ def item_definitions(timeline: Timeline, weights: Sequence[int]) -> tuple[ItemDe
         definitions = texts.get(item.hash)
         if definitions is None:
             definitions = texts[item.hash] = tool_definitions(timeline.read(item.index))
-        if len(found) + len(definitions) > MAX_DEFINITIONS:
+        if len(listed) + len(definitions) > MAX_DEFINITIONS:
             break
         tokens = shared_by_length(weights[item.index], [len(tool.text) for tool in definitions])
-        found.extend(
+        listed.extend(
             ItemDefinition(item.index, tool.name, share, _change(tool, before))
             for tool, share in zip(definitions, tokens, strict=True)
         )
         before = {tool.name: tool.text for tool in definitions}
-    return tuple(found)
+    return tuple(listed)
 
 
 def shared_by_length(tokens: int, lengths: Sequence[int]) -> tuple[int, ...]:
-    """Return whole tokens shared by length; their sum is ``tokens``, and each has at least the place that it takes."""
+    """Return whole tokens shared by length; their sum is ``tokens``; one more character counts for the separator."""
     ends = [*accumulate(length + 1 for length in lengths)]
     cuts = [round(tokens * end / ends[-1]) for end in ends]
     return tuple(cut - before for before, cut in zip([0, *cuts], cuts, strict=False))
@@ -104,8 +104,8 @@ def _definition(tool: Mapping[str, Any]) -> ToolDefinition:
     words = described.get("description")
     return ToolDefinition(
         visible_line(name)[:NAME_CHARS],
-        visible_line(words)[:WORDS_CHARS] if isinstance(words, str) else "",
-        json.dumps(tool, ensure_ascii=False),
+        visible_line(words)[:DESCRIPTION_CHARS] if isinstance(words, str) else "",
+        json.dumps(tool, ensure_ascii=False, separators=(",", ":")),
     )
 
 

@@ -32,7 +32,7 @@ class NoteChange:
     verdict: Verdict | None = None
     author: str = ""
 
-    def checked(self) -> "NoteChange":
+    def validated_change(self) -> "NoteChange":
         """Return it without blanks at the ends; raises UserError for what is too long, and an unknown verdict."""
         if self.verdict not in (None, "", *VERDICTS):
             raise UserError(f"{self.verdict!r:.40} is no verdict; there are {', '.join(VERDICTS)}.")
@@ -54,7 +54,7 @@ class NoteChange:
 
 def write_note(files: NoteFiles, session: str, change: NoteChange, place: NotePlace) -> Note:
     """Write a new note and return it; raises UserError in one sentence."""
-    change = change.checked()
+    change = change.validated_change()
     identifier = new_note_id()
     line = NoteLine(
         id=identifier,
@@ -75,7 +75,7 @@ def write_note(files: NoteFiles, session: str, change: NoteChange, place: NotePl
 
 def rewrite_note(files: NoteFiles, session: str, note: str, change: NoteChange) -> Note:
     """Change a note, by its id or the end of it, and return it; raises NotFound or UserError."""
-    change = change.checked()
+    change = change.validated_change()
     words = {"text": change.text, "tag": change.tag, "verdict": change.verdict}
     given = {name: value for name, value in words.items() if value is not None}
     changed = files.note(session, note).model_copy(update=given)
@@ -90,7 +90,7 @@ def remove_note(files: NoteFiles, session: str, note: str, author: str = "") -> 
     _append_line(
         files,
         files.note(session, note),
-        NoteChange(author=author).checked().author,
+        NoteChange(author=author).validated_change().author,
         is_removal=True,
     )
 

@@ -41,8 +41,8 @@ class SessionNotes(ShownAsTable):
     def __len__(self) -> int:
         return len(self.notes)
 
-    def __getitem__(self, place: int) -> Note:
-        return self.notes[place]
+    def __getitem__(self, index: int) -> Note:
+        return self.notes[index]
 
     @cached_property
     def places(self) -> tuple[FoundPlace, ...]:

@@ -32,8 +32,9 @@ class CacheBreak:
     """A request that read less from the cache than the request before had left there."""
 
     request: int
+    """Index of the request, from 0; tables and arguments count from 1."""
     compared_request: int
-    """The request with which it is compared: the newest earlier request with reported usage."""
+    """Index of the newest earlier request with reported usage, with which it is compared."""
     turn: int
     causes: tuple[FoundCause, ...]
     """All causes with evidence in the recording, differences between the requests first."""
@@ -82,8 +83,8 @@ class CacheBreaks(ShownAsTable):
     def __len__(self) -> int:
         return len(self.breaks)
 
-    def __getitem__(self, place: int) -> CacheBreak:
-        return self.breaks[place]
+    def __getitem__(self, index: int) -> CacheBreak:
+        return self.breaks[index]
 
     @property
     def cost(self) -> float:

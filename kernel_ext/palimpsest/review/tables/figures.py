@@ -66,6 +66,7 @@ class Waste:
     sentence: str
     link: str
     request: int
+    """Index of the request, from 0."""
     is_fact: bool
     """Whether the waste is known from reported usage; else it is an estimate."""
     cost_is_fact: bool

@@ -36,15 +36,15 @@ class FirstItems(Sequence[int]):
         return self._count
 
     @overload
-    def __getitem__(self, place: int) -> int: ...
+    def __getitem__(self, index: int) -> int: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[int]: ...
+    def __getitem__(self, index: slice) -> Sequence[int]: ...
 
-    def __getitem__(self, place: int | slice) -> int | Sequence[int]:
-        if isinstance(place, slice):
-            start, stop, step = place.indices(self._count)
-            return self._items[start:stop] if step == 1 else self._items[: self._count][place]
-        return self._items[range(self._count)[place]]
+    def __getitem__(self, index: int | slice) -> int | Sequence[int]:
+        if isinstance(index, slice):
+            start, stop, step = index.indices(self._count)
+            return self._items[start:stop] if step == 1 else self._items[: self._count][index]
+        return self._items[range(self._count)[index]]
 
     def __iter__(self) -> Iterator[int]:
         return islice(self._items, self._count)

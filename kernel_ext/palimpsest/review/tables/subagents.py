@@ -36,7 +36,7 @@ from palimpsest.transcript.values import Usage
 
 ChildrenOf = Callable[[str], Sequence[Timeline]]
 """Returns the timelines of the sessions that a session started."""
-MeasuresOf = Callable[[Timeline], tuple[Ruler, PriceProfile]]
+RulerAndPricesOf = Callable[[Timeline], tuple[Ruler, PriceProfile]]
 """Returns the ruler of a subagent's session, and its prices in the money of the parent session."""
 MAX_LEVELS = 8
 """Maximum levels of subagents that are followed."""
@@ -66,7 +66,7 @@ class SubagentRun:
     calls: int
     """Number of calls that gave it work; more than 1 where it was resumed."""
     request: int
-    """The request of the reviewed session whose answer started it, directly or through other subagents."""
+    """Index, from 0, of the reviewed session's request whose answer started it, directly or through other subagents."""
     totals: RequestTotals
     costs: Sequence[RequestCost | None]
     """The cost of each of its requests."""
@@ -95,9 +95,9 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
     """The cost of each request of the session itself."""
     runs: tuple[SubagentRun, ...]
 
-    def __getitem__(self, place: Any) -> Any:
+    def __getitem__(self, index: Any) -> Any:
         """Return a subagent by its number, from 0."""
-        return self.runs[place]
+        return self.runs[index]
 
     def __len__(self) -> int:
         return len(self.runs)
@@ -195,7 +195,7 @@ def _totals(
 
 
 def subagent_runs(
-    timeline: Timeline, children_of: ChildrenOf, ruler: Ruler, measures_of: MeasuresOf
+    timeline: Timeline, children_of: ChildrenOf, ruler: Ruler, measures_of: RulerAndPricesOf
 ) -> tuple[SubagentRun, ...]:
     """Return the subagents of a session; subagents of a subagent come right after it."""
     return tuple(_runs(timeline, children_of, ruler, measures_of, (timeline.session,), None))
@@ -205,7 +205,7 @@ def _runs(
     parent: Timeline,
     children_of: ChildrenOf,
     ruler: Ruler,
-    measures_of: MeasuresOf,
+    measures_of: RulerAndPricesOf,
     ancestors: tuple[str, ...],
     request: int | None,
 ) -> Iterator[SubagentRun]:

@@ -73,8 +73,8 @@ class Wastes(ShownAsTable):
     def __len__(self) -> int:
         return len(self.wastes)
 
-    def __getitem__(self, place: int) -> Waste:
-        return self.wastes[place]
+    def __getitem__(self, index: int) -> Waste:
+        return self.wastes[index]
 
 
 def largest_wastes(
@@ -186,8 +186,8 @@ def _tokens_left_in_cache(request: TimelineRequest, next_request: TimelineReques
     """Return how many tokens of a request the following one read from the cache that it had not itself read there."""
     if request.usage is None or next_request.usage is None or request.model != next_request.model:
         return 0
-    found = min(next_request.usage.cache_read, request.usage.prompt)
-    return max(found - request.usage.cache_read, 0)
+    reads_of_prompt = min(next_request.usage.cache_read, request.usage.prompt)
+    return max(reads_of_prompt - request.usage.cache_read, 0)
 
 
 def _unused_subagents(

@@ -1,7 +1,7 @@
 """The parts of an inspector: which are shown alone, and which are hidden until they are revealed.
 
-A prediction comes first only where no other part tells the answer: what is hidden takes those with it, in the page and in
-the saved cell.
+A learner predicts before the answer is seen only if no other part shows it: with a hidden part, the parts that tell the same
+are hidden too, in the page and in the saved cell.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ InspectorPart = Literal[
     "totals",
 ]
 INSPECTOR_PARTS: tuple[InspectorPart, ...] = get_args(InspectorPart)
-TOLD_ELSEWHERE: Mapping[str, tuple[InspectorPart, ...]] = {
+PARTS_THAT_TELL: Mapping[str, tuple[InspectorPart, ...]] = {
     "cost": (
         *("sentence", "difference", "requests", "compactions"),
         *("figures", "breaks", "wastes", "totals"),
@@ -56,7 +56,7 @@ def parts_named(names: Sequence[str] | str, argument: str) -> tuple[InspectorPar
 
 def hidden_with(answers: Iterable[InspectorPart]) -> tuple[InspectorPart, ...]:
     """Return the parts that are not shown while these are hidden: themselves, and those that tell the same."""
-    hidden = {part for answer in answers for part in (answer, *TOLD_ELSEWHERE.get(answer, ()))}
+    hidden = {part for answer in answers for part in (answer, *PARTS_THAT_TELL.get(answer, ()))}
     return tuple(part for part in INSPECTOR_PARTS if part in hidden)
 
 

@@ -50,29 +50,13 @@ def report_data(
     """
     chosen = chosen_policies(policies or DEFAULT_POLICIES)
     _check_arguments(chosen, texts)
-    answer = answers.answer(checked_query(AskView, price=price), chosen)
-    if answer.view is None:
-        raise UserError(answer.error)
-    view = _with_texts_removed(answer.view, texts, answers.review)
-    view = TimelineView.model_validate(clean_value(view.model_dump(mode="json")))
-    view = view.model_copy(update={"policies": view.policies[: len(chosen)]})
     columns = _Columns()
-    # Tracks are computed one after the other, so that only one is in memory.
-    data = {
-        "view": columns.shared_value(view.model_dump(mode="json", exclude_none=True)),
-        "stops": [
-            columns.shared_value(clean_value(stop))
-            for stop in _stops(answers, chosen, answer.view.policies, price, progress)
-        ],
-        "texts": texts,
-        "items": columns.shared_value(clean_value(_texts(answers, texts))),
-        "uses": columns.shared_value(clean_value(_uses(answers.review, texts))),
-        "compactions": columns.shared_value(
-            clean_value(_compactions(answers, texts, price)) if texts != "none" else []
-        ),
-        "notes": clean_value(
-            notes_text(answers.review.notes()).model_dump(mode="json", exclude_none=True)
-        ),
+    writer = _SessionWriter(chosen, texts, price, clean_value, columns)
+    view, data = writer.session_data(answers, progress)
+    # Of a report without texts the view names no subagent.
+    data["subagents"] = {
+        review.timeline.session: writer.subagent_data(review, view.session)
+        for review in (answers.review.subagent_reviews() if view.subagents else ())
     }
     return view, f'{{"columns":[{",".join(columns.written)}],"data":{_json(data)}}}'
 
@@ -188,6 +172,62 @@ def _compactions(
         if texts == "preview":
             view = view.model_copy(update={"summary": view.summary[:PREVIEW_CHARS]})
         compactions.append(view.model_dump(mode="json", exclude_none=True))
+
+
+class _SessionWriter:
+    """Makes the data of the sessions of a report, with one choice of policies, texts and prices."""
+
+    def __init__(
+        self,
+        chosen: ChosenPolicies,
+        texts: ReportTexts,
+        price: str | None,
+        clean_value: Callable[[Any], Any],
+        columns: "_Columns",
+    ) -> None:
+        self._chosen = chosen
+        self._texts = texts
+        self._price = price
+        self._clean_value = clean_value
+        self._columns = columns
+
+    def session_data(
+        self,
+        answers: ViewAnswers,
+        progress: Callable[[int, int], None] = lambda _done, _total: None,
+        within: str = "",
+    ) -> tuple[TimelineView, dict[str, Any]]:
+        """Return a session's view and its data; of one ``within`` another, policies have their default numbers alone."""
+        texts, price, shared = self._texts, self._price, self._shared_value
+        answer = answers.answer(checked_query(AskView, price=price), self._chosen)
+        if answer.view is None:
+            raise UserError(answer.error)
+        options = answer.view.policies[: len(self._chosen)]
+        if within:
+            options = tuple(option.model_copy(update={"sliders": ()}) for option in options)
+        view = _with_texts_removed(answer.view, texts, answers.review)
+        view = view.model_copy(update={"within": within, "policies": options})
+        view = TimelineView.model_validate(self._clean_value(view.model_dump(mode="json")))
+        # Tracks are computed one after the other, so that only one is in memory.
+        return view, {
+            "view": self._columns.shared_value(view.model_dump(mode="json", exclude_none=True)),
+            "stops": [*map(shared, _stops(answers, self._chosen, options, price, progress))],
+            "texts": texts,
+            "items": shared(_texts(answers, texts)),
+            "uses": shared(_uses(answers.review, texts)),
+            "compactions": shared(_compactions(answers, texts, price) if texts != "none" else []),
+            "notes": self._clean_value(
+                notes_text(answers.review.notes()).model_dump(mode="json", exclude_none=True)
+            ),
+            "subagents": {},
+        }
+
+    def subagent_data(self, review: SessionReview, within: str) -> dict[str, Any]:
+        """Return the data of a session that calls of another one started."""
+        return self.session_data(ViewAnswers(review, keeps_replays=False), within=within)[1]
+
+    def _shared_value(self, value: Any) -> Any:
+        return self._columns.shared_value(self._clean_value(value))
 
 
 class _Columns:

@@ -217,10 +217,10 @@ def _items(timeline: Timeline, weights: Sequence[int]) -> tuple[tuple[str, ...],
     columns = rows.grown_columns(timeline.items, {name: attrgetter(name) for name in names})
     places, order = range(len(timeline.items)), timeline.sent_order
     kinds = tuple(dict.fromkeys([*KIND_NUMBERS, *columns["kind"]]))
-    place = {kind: index for index, kind in enumerate(kinds)}
+    kind_indexes = {kind: index for index, kind in enumerate(kinds)}
     return kinds, ItemColumns.model_construct(
         **{name: columns[name] for name in ("id", "label", "tool", "turn", "entered", "block")},
-        kind=tuple(map(place.__getitem__, columns["kind"])),
+        kind=tuple(map(kind_indexes.__getitem__, columns["kind"])),
         tokens=tuple(weights),
         partner=tuple(_partners(columns["group"])),
         errors=tuple(compress(places, columns["is_error"])),
@@ -262,13 +262,13 @@ def _prune_views(track: TrackView, items: ItemColumns) -> tuple[PruneView, ...]:
 
 def _partners(groups: Sequence[str]) -> list[int]:
     partners = [-1] * len(groups)
-    first: dict[str, int] = {}
-    for place, group in enumerate(groups):
+    first_of_group: dict[str, int] = {}
+    for index, group in enumerate(groups):
         if not group:
             continue
-        other = first.setdefault(group, place)
-        if other != place:
-            partners[place], partners[other] = other, place
+        other = first_of_group.setdefault(group, index)
+        if other != index:
+            partners[index], partners[other] = other, index
     return partners
 
 
@@ -300,8 +300,8 @@ def _requests(
         "listed": tuple(cost is not None and cost.basis == "estimate" for cost in costs),
     }
     models = tuple(name for name in dict.fromkeys(columns["model"]) if name)
-    place = {"": -1, **{model: index for index, model in enumerate(models)}}
-    columns["model"] = tuple(map(place.__getitem__, columns["model"]))
+    model_indexes = {"": -1, **{model: index for index, model in enumerate(models)}}
+    columns["model"] = tuple(map(model_indexes.__getitem__, columns["model"]))
     return models, RequestColumns.model_construct(**columns)
 
 

@@ -45,7 +45,7 @@ MAX_PATH_CHARS = 4_096
 
 
 class SessionQuery(Value):
-    """What all questions say."""
+    """The field that all questions have."""
 
     subagent: str | None = Field(default=None, max_length=MAX_NAME_CHARS)
     """The id of a session that calls of this one started, directly or through others, which is asked about instead."""
@@ -117,7 +117,7 @@ class AskCompaction(SessionQuery):
 
     ask: Literal["compaction"] = "compaction"
     number: int = Field(ge=0)
-    """The place of the compaction among the session's ``compact`` events."""
+    """The index of the compaction among the session's ``compact`` events."""
     price: str | None = Field(default=None, max_length=MAX_PRICES_CHARS)
     """The price of the view, for the cost of fetching lost names again."""
 

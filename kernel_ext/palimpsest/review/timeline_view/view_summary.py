@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from palimpsest.context_policies.prompt_cache.ruler import Scale
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import ColumnSpec, Form, ReportTable, TableColumn, table_of
 from palimpsest.render.reports.timeline_picture import (
     TimelineMark,
@@ -155,9 +156,9 @@ def _sentence(view: TimelineView, layers: tuple[tuple[int, ...], ...], *, has_br
     peak = max(range(len(totals)), key=totals.__getitem__)
     window = max(view.requests.window, default=0)
     limit = f" of {window:,}" if window else ""
-    breaks = f"; {len(view.breaks):,} cache breaks" if has_breaks else ""
+    breaks = f"; {counted_noun(len(view.breaks), 'cache break')}" if has_breaks else ""
     return (
-        f"The context window over {requests:,} requests, by kind: {totals[0]:,} tokens in the first, "
+        f"The context window over {counted_noun(requests, 'request')}, by kind: {totals[0]:,} tokens in the first, "
         f"{totals[peak]:,}{limit} at most, in request {peak + 1:,}{breaks}."
     )
 

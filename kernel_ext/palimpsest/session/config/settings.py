@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
 from palimpsest.tools.permission_rules.modes import Mode
-from palimpsest.tools.tool import Detail
+from palimpsest.tools.tool import Detail, WithoutPage
 from palimpsest.transcript.context_values.cell_runs import NotebookDetail
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.session_record.hook_values import HookName
@@ -235,6 +235,8 @@ class Config(Settings):
     """Which cells that the user ran since the last turn are sent with a prompt: none, those that failed, or all."""
     notebook_tokens: Count = 6_000
     """Upper limit of what is sent about the user's cells with one prompt, in tokens."""
+    cells_without_page: WithoutPage = "refuse"
+    """Whether the agent may change the file of a notebook that no open page shows, where an editor may have it open."""
     hidden_variables: tuple[str, ...] = ()
     """Names of variables that the agent is never told of, from all layers; they may hold ``*``."""
     replay: ReplayMode = "ask"

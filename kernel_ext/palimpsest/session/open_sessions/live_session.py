@@ -590,6 +590,7 @@ class LiveSession:
                 "notebook_file": self._notebook_file(),
                 "mentioned_cells": lambda: mentioned_cells(self.log.state.messages()),
                 "request_number": self._request_number,
+                "cells_without_page": services.kernel.cells_without_page,
                 "archive": self.archive,
                 "interview": self.interview,
                 "subagent_runner": services.sessions.child_sessions.runner(self, run),

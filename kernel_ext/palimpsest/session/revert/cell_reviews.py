@@ -129,7 +129,12 @@ class CellReviews:
             raise UserError(NO_KERNEL)
         try:
             return await own_notebook(
-                reader, reader.changer, self._own_path(), self._log.session_id
+                reader,
+                reader.changer,
+                self._own_path(),
+                self._log.session_id,
+                self._services.root,
+                self._services.kernel.cells_without_page,
             )
         except NoPage:
             raise UserError(NOT_OPEN) from None

@@ -197,6 +197,7 @@ SETTING_TESTS: Mapping[str, Test] = {
     "mcp.*.enabled": _disables_known_server,
     "notebook": _allow_no_freer(NOTEBOOK_BY_DETAIL, "notebook"),
     "notebook_tokens": _allow_smaller("notebook_tokens"),
+    "cells_without_page": _allow_only("refuse"),
     "hidden_variables": _allow_any,  # A project's file adds to the list and removes nothing from it.
     "replay": _allow_no_freer(REPLAY_BY_FREEDOM, "replay"),
     "variables": _allow_no_freer(VARIABLES_BY_DETAIL, "variables"),

@@ -105,6 +105,8 @@ class NotebookUpdates:
             for run in recorded_cells
             if run.serial > noted_state.last_serial
             and run.serial not in noted_state.cells
+            # The output of this session's own call has told it.
+            and run.requested_by != user.session_id
             and _has_ended(run, user)
         ]
         later_runs = [

@@ -6,7 +6,7 @@ metadata keep the changes with what a person said of each, which pages draw and 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ from palimpsest.tools.notebook.planned_changes import (
 )
 from palimpsest.tools.notebook.seen_sources import seen_sources
 from palimpsest.tools.permission_rules.ipython_shell import shell_commands
-from palimpsest.tools.tool import NotebookReader, ToolContext, ToolOutcome
+from palimpsest.tools.tool import CellNotRun, NotebookReader, ToolContext, ToolOutcome
 from palimpsest.transcript.context_values.cell_changes import (
     CELLS_KEY,
     CellChange,
@@ -86,6 +86,8 @@ class CellsTool:
             reader.changer,
             file if isinstance(file, Path) else None,
             context.session_id,
+            context.root,
+            context.extra_values.get("cells_without_page", "refuse"),
         )
         plan = _plan(arguments.changes, notebook, context, reader)
         title = change_title(notebook.path, plan.changes, plan.runs)
@@ -105,6 +107,8 @@ class CellsTool:
             metadata["diff"] = limited_diff(diff)
         if runs.has_failed:
             metadata["failed"] = True
+        if runs.seen:
+            metadata[SEEN_KEY] = dict(runs.seen)
         return ToolOutcome(title, context.scrubber()(output), metadata, runs.images)
 
 
@@ -291,6 +295,8 @@ class _RunOutcome:
     sections: tuple[str, ...] = ()
     images: tuple[Attachment, ...] = ()
     has_failed: bool = False
+    seen: Mapping[str, str] = field(default_factory=dict)
+    """Hashes of sources that it shows, by cell id."""
 
 
 async def _run_cells(
@@ -299,6 +305,7 @@ async def _run_cells(
     """Run cells one after the other, until one fails, as a person's Run All does."""
     sections: list[str] = []
     images: list[Attachment] = []
+    seen: dict[str, str] = {}
     for index, run in enumerate(runs):
         try:
             recorded = await notebook.run(run.cell, run.source, context.abort)
@@ -306,6 +313,10 @@ async def _run_cells(
             if isinstance(error, Aborted) and not sections:
                 raise
             sections.append(f"{run.label} was not run: {error}")
+            source = error.result.source if isinstance(error, CellNotRun) else None
+            if source is not None:
+                sections.append(f"{run.label} holds now:\n{source}")
+                seen[run.cell] = source_hash(source)
             has_failed = True
         else:
             sections.append(_run_text(run, recorded))
@@ -315,7 +326,7 @@ async def _run_cells(
             rest = [later.label for later in runs[index + 1 :]]
             if rest:
                 sections.append(f"Not run, since a cell before failed: {', '.join(rest)}.")
-            return _RunOutcome(tuple(sections), tuple(images), has_failed=True)
+            return _RunOutcome(tuple(sections), tuple(images), has_failed=True, seen=seen)
     return _RunOutcome(tuple(sections), tuple(images))
 
 

@@ -81,7 +81,7 @@ def cells_of_pages(
     cells: list[KnownCell] = []
     hidden_count = 0
     present_ids: set[str] = set()
-    for page in sorted(pages, key=lambda notebook: not is_own_notebook(notebook, own_path)):
+    for page in sorted(pages, key=lambda notebook: not is_own_notebook(notebook.path, own_path)):
         for cell in page.cells:
             run = newest_runs.get(cell.id)
             present_ids.add(cell.id)
@@ -135,9 +135,9 @@ def outputs_of(cell: PageCell) -> tuple[RecordedOutput, ...]:
     return tuple(_saved_output(output) for output in cell.outputs)
 
 
-def is_own_notebook(page: PageNotebook, own_path: Path | None) -> bool:
-    """Return whether a page shows the session's notebook; a server's paths may begin at another folder."""
-    return own_path is not None and f"/{own_path.as_posix()}".endswith(f"/{page.path}")
+def is_own_notebook(page_path: str, own_path: Path | None) -> bool:
+    """Return whether a notebook in a page is the session's; a server's paths may begin at another folder."""
+    return own_path is not None and f"/{own_path.as_posix()}".endswith(f"/{page_path}")
 
 
 def _newest_runs(recorded_runs: NotebookRuns) -> tuple[dict[str, CellRun], list[CellRun]]:
@@ -208,7 +208,7 @@ def _saved_cell(cell: dict[str, Any], hidden_runs: HiddenRuns) -> KnownCell:
     run = CellRun(
         serial=0,
         version=0,
-        source=_joined_text(cell.get("source")),
+        source=joined_text(cell.get("source")),
         cell_id=cell_id if isinstance(cell_id, str) else None,
         number=number if isinstance(number, int) else None,
         status="error" if any(output.kind == "error" for output in outputs) else "ok",
@@ -222,7 +222,7 @@ def _saved_output(output: dict[str, Any]) -> RecordedOutput:
     output_type = output.get("output_type")
     if output_type == "stream":
         is_stderr = output.get("name") == "stderr"
-        return RecordedOutput("stderr" if is_stderr else "stdout", _joined_text(output.get("text")))
+        return RecordedOutput("stderr" if is_stderr else "stdout", joined_text(output.get("text")))
     if output_type == "error":
         lines = output.get("traceback")
         text = "\n".join(map(str, lines)) if isinstance(lines, list) else ""
@@ -232,8 +232,8 @@ def _saved_output(output: dict[str, Any]) -> RecordedOutput:
     bundle = data if isinstance(data, dict) else {}
     return RecordedOutput(
         _OUTPUT_KINDS.get(str(output_type), "display"),
-        _joined_text(bundle.get("text/plain")),
-        markup="" if bundle.get("text/plain") else _joined_text(bundle.get("text/markdown")),
+        joined_text(bundle.get("text/plain")),
+        markup="" if bundle.get("text/plain") else joined_text(bundle.get("text/markdown")),
         mimes=tuple(str(mime)[:100] for mime in bundle if mime != "text/plain"),
         image=_saved_image(bundle),
     )
@@ -244,13 +244,14 @@ def _saved_image(bundle: dict[str, Any]) -> tuple[str, bytes] | None:
         content = bundle.get(mime)
         if content:
             try:
-                return mime, base64.b64decode(_joined_text(content))
+                return mime, base64.b64decode(joined_text(content))
             except ValueError:
                 return None
     return None
 
 
-def _joined_text(text: Any) -> str:
+def joined_text(text: Any) -> str:
+    """Return a text of a notebook file, which may be a list of lines."""
     if isinstance(text, list):
         return "".join(map(str, text))
     return text if isinstance(text, str) else ""

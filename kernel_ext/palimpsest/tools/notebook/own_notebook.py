@@ -1,14 +1,16 @@
-"""Find the session's own notebook in the pages of its kernel, with its cells as they are now.
+"""Find the session's own notebook in the pages of its kernel, or its closed file, with its cells as they are now.
 
-Border: reads through a page; ``change`` and ``run`` of the value that it returns act on this notebook alone. A kernel may have
+Border: reads through a page or the file; ``change`` and ``run`` of the value that it returns act on this notebook alone. A kernel may have
 several notebooks; cells of the others are known, so that a refusal can say where they belong.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from palimpsest.tools.notebook.closed_notebook import MAY_BE_OPEN, ClosedNotebook
 from palimpsest.tools.notebook.notebook_cells import (
     KnownCells,
     cells_of_pages,
@@ -17,9 +19,16 @@ from palimpsest.tools.notebook.notebook_cells import (
 )
 from palimpsest.tools.notebook.notebook_tool import PAGE_SECONDS
 from palimpsest.tools.notebook.planned_changes import NotebookCell
-from palimpsest.tools.tool import Abort, NoPage, NotebookChanger, NotebookReader
+from palimpsest.tools.tool import (
+    Abort,
+    NoPage,
+    NotebookChanger,
+    NotebookReader,
+    WithoutPage,
+)
 from palimpsest.transcript.context_values.cell_changes import CellChange, CellOrigin, CellResult
 from palimpsest.transcript.context_values.cell_runs import CellRun
+from palimpsest.transcript.context_values.hidden_cells import hidden_runs
 from palimpsest.transcript.context_values.page_cells import CellsWanted, PageCell, PageNotebook
 from palimpsest.transcript.errors import NotFound
 
@@ -75,17 +84,21 @@ async def own_notebook(
     changer: NotebookChanger,
     own_path: Path | None,
     session_id: str,
+    root: Path,
+    without_page: WithoutPage = "refuse",
 ) -> OwnNotebook:
-    """Return the session's notebook as a page shows it; raises NoPage where none does.
+    """Return the session's notebook as a page shows it, or its file; raises NoPage where no page shows it and it may be open.
 
     ``own_path`` is the notebook's file; a session of a console has none, and takes the only notebook that there is.
     """
     pages = await reader.page(CellsWanted(), PAGE_SECONDS) or ()
-    own = [page for page in pages if is_own_notebook(page, own_path)]
+    own = [page for page in pages if is_own_notebook(page.path, own_path)]
     if not own and own_path is None and len(pages) == 1:
         own = list(pages)
     if not own:
-        raise NoPage(NO_NOTEBOOK)
+        changer = await _closed_notebook(reader, changer, own_path, root, without_page)
+        own = [changer.as_shown()]
+        pages = [*pages, *own]
     path = own[0].path
     known = cells_of_pages(pages, reader.recorded_runs(), own_path)
     visible = {
@@ -102,6 +115,25 @@ async def own_notebook(
         for cell in own[0].cells
     ]
     return OwnNotebook(path, tuple(cells), known, changer, session_id)
+
+
+async def _closed_notebook(
+    reader: NotebookReader,
+    changer: NotebookChanger,
+    own_path: Path | None,
+    root: Path,
+    without_page: WithoutPage,
+) -> ClosedNotebook:
+    """Return the file of a notebook that is closed, by what is known or by the setting; raises NoPage and UserError."""
+    if own_path is None or not await asyncio.to_thread(own_path.exists):
+        raise NoPage(NO_NOTEBOOK)
+    name = own_path.name
+    if own_path.is_relative_to(root):
+        name = own_path.relative_to(root).as_posix()
+    if without_page != "write" and not changer.was_closed(own_path):
+        raise NoPage(MAY_BE_OPEN.format(name=name))
+    hidden = hidden_runs(reader.recorded_runs())
+    return await asyncio.to_thread(ClosedNotebook.read, own_path, name, hidden)
 
 
 def _kind(cell: PageCell) -> Any:

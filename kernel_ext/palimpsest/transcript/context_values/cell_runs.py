@@ -51,6 +51,8 @@ class CellRun:
     hidden: HiddenBy = ""
     by_agent: bool = False
     """Whether the cell prompted the agent, so that its session already has the prompt and the answer."""
+    requested_by: str = ""
+    """Id of the session whose agent had the cell run; empty for a run of the user."""
     outputs: tuple[RecordedOutput, ...] = ()
     dropped: int = 0
     """Number of outputs that were not stored, since the cell had too many."""

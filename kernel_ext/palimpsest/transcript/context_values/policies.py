@@ -9,7 +9,9 @@ from typing import Any, Literal
 from pydantic import model_validator
 
 from palimpsest.transcript.context_values.prune_policy import PrunePolicy as PrunePolicy
+from palimpsest.transcript.strings.code_lines import code_line_count
 from palimpsest.transcript.values import Value
+from palimpsest.transcript.visible_text import visible_line
 
 
 class TruncatePolicy(Value):
@@ -320,6 +322,12 @@ class OwnPolicy(Value):
     """The source of the function, or the preset's name with its numbers."""
     sha256: str = ""
     """Digest of the text and of the plain values outside of it that the function uses."""
+
+    def __repr__(self) -> str:
+        source = f": {self.source}" if self.source else ""
+        lines = code_line_count(self.text)
+        length = f", {lines} line{'s'[: lines != 1]}" if lines else ""
+        return f"<OwnPolicy {visible_line(f'{self.name}{source}{length}')}>"
 
 
 class PolicyChoice(Value):

@@ -2,7 +2,7 @@
 import type { Contents, ServerConnection } from '@jupyterlab/services';
 
 /** The stamp of a file that is not there. */
-const GONE = 'gone';
+const MISSING_STAMP = 'gone';
 
 /**
  * Looks at one file.
@@ -25,7 +25,7 @@ export class FileWatch {
         const folder = await this._contents.get(requested);
         const listed = folder.content as readonly Contents.IModel[];
         if (!listed.some(({ path }) => path === this._missing)) {
-          return GONE;
+          return MISSING_STAMP;
         }
       }
       this._missing = null;
@@ -37,7 +37,7 @@ export class FileWatch {
         return before;
       }
       this._missing = requested;
-      return GONE;
+      return MISSING_STAMP;
     }
   }
 }

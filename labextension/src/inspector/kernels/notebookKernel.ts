@@ -149,7 +149,7 @@ export class NotebookKernel implements IInspectedKernel {
     this._app.serviceManager.contents.fileChanged.disconnect(
       this._onFileChanged
     );
-    this._leave();
+    this._leaveNotebook();
     this._readers.clear();
   }
 
@@ -159,12 +159,12 @@ export class NotebookKernel implements IInspectedKernel {
         ({ context, isDisposed }) => !isDisposed && context.path === this._path
       );
       if (panel) {
-        this._join(panel);
+        this._followNotebook(panel);
       }
     }
   };
 
-  private _join(panel: NotebookPanel): void {
+  private _followNotebook(panel: NotebookPanel): void {
     const context = panel.sessionContext;
     this._panel = panel;
     this._link = this._links.get(context);
@@ -187,7 +187,7 @@ export class NotebookKernel implements IInspectedKernel {
   }
 
   private readonly _onPanelDisposed = (): void => {
-    this._leave();
+    this._leaveNotebook();
     // Another view of the same notebook may be open.
     this._find();
     this._notify();
@@ -216,7 +216,7 @@ export class NotebookKernel implements IInspectedKernel {
     }
   };
 
-  private _leave(): void {
+  private _leaveNotebook(): void {
     this._disposers.forEach(end => {
       end();
     });

@@ -21,7 +21,7 @@ import { ReaderSet } from '../../state/store/readerSet';
  *
  * Beside the file nothing is written, and nothing that lies there is imported or taken for settings.
  */
-const LOAD = `import os, tempfile
+const LOAD_CODE = `import os, tempfile
 _recordings = os.getcwd()
 _folder = tempfile.TemporaryDirectory(prefix="inspector-", ignore_cleanup_errors=True)
 os.chdir(_folder.name)
@@ -29,7 +29,7 @@ get_ipython().starting_dir = _folder.name
 %load_ext palimpsest`;
 
 /** The folder of the file as hexadecimal digits, which no quoting changes. */
-const FOLDER = 'os.fsencode(_recordings).hex()';
+const FOLDER_EXPRESSION = 'os.fsencode(_recordings).hex()';
 
 /**
  * Starts a kernel in a file's folder.
@@ -116,7 +116,7 @@ export class RecordingKernel implements IInspectedKernel {
   readonly subscribe = this._readers.subscribe;
 
   applyRemedy(): void {
-    this._leave();
+    this._endSession();
     this._failure = '';
     this._readers.notify();
     void this._start();
@@ -126,7 +126,7 @@ export class RecordingKernel implements IInspectedKernel {
     this._isDisposed = true;
     window.removeEventListener('pagehide', this._onPageHide);
     this._file.dispose();
-    this._leave();
+    this._endSession();
     this._readers.clear();
   }
 
@@ -144,7 +144,7 @@ export class RecordingKernel implements IInspectedKernel {
         await session.shutdown();
         return;
       }
-      await this._join(session);
+      await this._followSession(session);
     } catch (reason) {
       this._fail(
         this._words.__(
@@ -155,7 +155,9 @@ export class RecordingKernel implements IInspectedKernel {
     }
   }
 
-  private async _join(session: Session.ISessionConnection): Promise<void> {
+  private async _followSession(
+    session: Session.ISessionConnection
+  ): Promise<void> {
     const { kernel } = session;
     this._session = session;
     this._kernel = kernel;
@@ -176,11 +178,11 @@ export class RecordingKernel implements IInspectedKernel {
     this._readers.notify();
     const load = () =>
       kernel.requestExecute({
-        code: LOAD,
+        code: LOAD_CODE,
         silent: true,
         store_history: false,
         allow_stdin: false,
-        user_expressions: { folder: FOLDER }
+        user_expressions: { folder: FOLDER_EXPRESSION }
       }).done;
     const { content } = await load().catch((reason: unknown) => {
       // The server restarts a kernel that died while it started, which cancels what was asked of it.
@@ -211,7 +213,7 @@ export class RecordingKernel implements IInspectedKernel {
     this._readers.notify();
   }
 
-  private _leave(): void {
+  private _endSession(): void {
     this._disposers.forEach(end => {
       end();
     });
@@ -234,7 +236,7 @@ export class RecordingKernel implements IInspectedKernel {
       `api/sessions/${encodeURIComponent(this._session.id)}`,
       serverSettings.baseUrl
     );
-    // The page does not live to see the answer.
+    // The page is gone before the answer comes.
     const request = { method: 'DELETE', keepalive: true };
     void ServerConnection.makeRequest(url.href, request, serverSettings).catch(
       () => undefined

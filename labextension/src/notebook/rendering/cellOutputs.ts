@@ -74,14 +74,14 @@ export function outputsOfTurn(
       : outputs
           .slice(from, outputs.findLastIndex(isOfTurn) + 1)
           .map(segment => (isOfTurn(segment) ? segment : null));
-  const place = turnOutputs.findIndex(
+  const index = turnOutputs.findIndex(
     segment =>
       segment !== null &&
       segment.start?.part === ownSegment.start?.part &&
       segment.start?.offset === ownSegment.start?.offset
   );
   // A segment stands alone until its cell is known; so does a segment of the first versions, which has no position.
-  return place < 0 ? [[ownSegment], 0] : [turnOutputs, place];
+  return index < 0 ? [[ownSegment], 0] : [turnOutputs, index];
 }
 
 function segmentOf(data: unknown): ISegment | null {

@@ -2,12 +2,12 @@
  * Keeps typeset formulas, so that each is typeset once in a page.
  *
  * An answer uses the same symbols again and again, in the cell and in the panel, and a renderer draws
- * its whole text again with every update; typesetting is the dearest part of that, since it measures
+ * its whole text again with every update; typesetting takes the longest of that, since it measures
  * the page. A formula that was typeset before is copied.
  */
 
 /** How many formulas are kept. */
-const MAX_KEPT = 500;
+const MAX_FORMULAS = 500;
 
 /** Typeset formulas by their source; the one that was used last is at the end. */
 const keptFormulas = new Map<string, Element>();
@@ -36,7 +36,7 @@ const DEFINITION = /\\(?:def|let|re?newcommand|newenvironment)/;
 export async function typesetAdded(
   drawn: HTMLElement,
   typeset: Typeset,
-  added: (place: HTMLElement) => void
+  added: (container: HTMLElement) => void
 ): Promise<void> {
   const texts = textsWithSigns(drawn);
   if (texts.length === 0) {
@@ -57,13 +57,13 @@ export async function typesetAdded(
       if (formula !== null) {
         return formula;
       }
-      const place = document.createElement('span');
+      const container = document.createElement('span');
       const sameSource = places.get(piece);
       if (sameSource === undefined) {
-        place.textContent = piece;
+        container.textContent = piece;
       }
-      places.set(piece, [...(sameSource ?? []), place]);
-      return place;
+      places.set(piece, [...(sameSource ?? []), container]);
+      return container;
     });
     text.replaceWith(...pieces.filter(piece => piece !== ''));
   }
@@ -78,7 +78,7 @@ export async function typesetAdded(
     added(first);
     const formula = first.firstElementChild;
     if (formula?.localName === 'mjx-container') {
-      keep(source, formula.cloneNode(true) as Element);
+      keepFormula(source, formula.cloneNode(true) as Element);
     }
     for (const place of others) {
       place.replaceWith(...first.cloneNode(true).childNodes);
@@ -98,16 +98,16 @@ function keptFormula(source: string): Node | null {
   if (formula === undefined) {
     return null;
   }
-  keep(source, formula);
+  keepFormula(source, formula);
   return formula.cloneNode(true);
 }
 
 /** Keeps a formula as the one that was used last. */
-function keep(source: string, formula: Element): void {
+function keepFormula(source: string, formula: Element): void {
   keptFormulas.delete(source);
   keptFormulas.set(source, formula);
   const [oldest] = keptFormulas.keys();
-  if (keptFormulas.size > MAX_KEPT && oldest !== undefined) {
+  if (keptFormulas.size > MAX_FORMULAS && oldest !== undefined) {
     keptFormulas.delete(oldest);
   }
 }

@@ -29,7 +29,7 @@ const ICONS: Record<IconName, LabIcon> = {
   unfold: caretDownIcon
 };
 
-const PRINTED = 'application/vnd.jupyter.stdout';
+const PRINTED_MIME = 'application/vnd.jupyter.stdout';
 
 /** Creates the host of one segment; its renderers are attached in the segment's slots. */
 export function labHost(
@@ -58,7 +58,7 @@ export function labHost(
       </>
     ),
     Html: rendererFor('text/html'),
-    Printed: rendererFor(PRINTED),
+    Printed: rendererFor(PRINTED_MIME),
     Icon: ({ name }) => {
       const { react: Picture } = ICONS[name];
       return <Picture tag="span" elementSize="small" />;
@@ -79,20 +79,20 @@ function mimeComponent(
 ): ComponentType<{ text: string }> {
   const options = sanitizeOptions(registry);
   return function Rendered({ text }) {
-    const place = useRef<HTMLDivElement>(null);
+    const elementRef = useRef<HTMLDivElement>(null);
     const renderer = useRef<IRenderMime.IRenderer | null>(null);
     useEffect(() => {
-      if (place.current === null) {
+      if (elementRef.current === null) {
         return;
       }
       const made = registry.createRenderer(mimeType);
       renderer.current = made;
-      slots.put(made, place.current);
+      slots.put(made, elementRef.current);
       // JupyterLab adds links to printed text some time after drawing it.
       const observer = new MutationObserver(() => {
         sanitizeInPlace(made.node, options);
       });
-      if (mimeType === PRINTED) {
+      if (mimeType === PRINTED_MIME) {
         observer.observe(made.node, { childList: true, subtree: true });
       }
       return () => {
@@ -117,8 +117,8 @@ function mimeComponent(
             })
       );
     }, [text]);
-    const dir = mimeType === PRINTED ? undefined : 'auto';
-    return <div className="plm-Rendered" dir={dir} ref={place} />;
+    const dir = mimeType === PRINTED_MIME ? undefined : 'auto';
+    return <div className="plm-Rendered" dir={dir} ref={elementRef} />;
   };
 }
 
@@ -135,9 +135,9 @@ function Highlighted({
   language: string;
   languages: IEditorLanguageRegistry;
 }) {
-  const place = useRef<HTMLElement>(null);
+  const elementRef = useRef<HTMLElement>(null);
   useEffect(() => {
-    const code = place.current;
+    const code = elementRef.current;
     if (code === null) {
       return;
     }
@@ -167,7 +167,7 @@ function Highlighted({
       <div className="jp-RenderedHTMLCommon jp-RenderedMarkdown">
         <pre>
           <code
-            ref={place}
+            ref={elementRef}
             className={language === '' ? undefined : `language-${language}`}
           />
         </pre>

@@ -27,7 +27,7 @@ import type { TurnOutputs } from '../../state/display/turnRows';
 import { newestCovered } from '../../state/display/coveredTurns';
 import { proposedFix } from '../../state/lines/proposedFix';
 import { shownPlace } from '../../state/display/shownPlace';
-import { turns } from '../../state/display/turns';
+import { turnsOf } from '../../state/display/turns';
 import { AnswerActionsProvider } from '../../views/actions/answers';
 import {
   CellActionsProvider,
@@ -187,11 +187,11 @@ function Saved({
   outputs: CellOutputs;
 }) {
   const all = useSyncExternalStore(readable.subscribe, readable.getSnapshot);
-  const [outputs, place] = useMemo(
+  const [outputs, index] = useMemo(
     () => outputsOfTurn(all, segment),
     [all, segment]
   );
-  return <SegmentView segment={segment} outputs={outputs} place={place} />;
+  return <SegmentView segment={segment} outputs={outputs} place={index} />;
 }
 
 /** Renders a segment from the store, as far as the store is newer than the saved data. */
@@ -209,7 +209,7 @@ function Live({
   places: IOtherPlaces;
 }) {
   const all = useSyncExternalStore(readable.subscribe, readable.getSnapshot);
-  const [saved, place] = useMemo(
+  const [saved, index] = useMemo(
     () => outputsOfTurn(all, segment),
     [all, segment]
   );
@@ -217,7 +217,7 @@ function Live({
   const displayed = useSyncExternalStore(link.store.subscribe, () =>
     read(link.store.getSnapshot())
   );
-  const shown = displayed[place] ?? displayedSegment(segment, UNKNOWN_KERNEL);
+  const shown = displayed[index] ?? displayedSegment(segment, UNKNOWN_KERNEL);
   const outputs = useMemo(
     () => displayed.map(shownSegment => shownSegment?.segment ?? null),
     [displayed]
@@ -245,7 +245,7 @@ function Live({
             open(segment.session);
           }
           shownPlace.show(
-            newestCovered(turns({ entries: transcript?.entries ?? [] }), mark)
+            newestCovered(turnsOf({ entries: transcript?.entries ?? [] }), mark)
           );
         }
       },
@@ -290,7 +290,7 @@ function Live({
     () => proposedFix(prompt?.message.parts ?? [], messages),
     [prompt, messages]
   );
-  const offered = shown.live || shown.again === true ? actions : null;
+  const offered = shown.live || shown.canRetry === true ? actions : null;
   return (
     <AnswerActionsProvider value={offered?.answers ?? null}>
       <TurnActionsProvider value={offered?.turn ?? null}>
@@ -306,14 +306,14 @@ function Live({
                       <SegmentView
                         segment={shown.segment}
                         outputs={outputs}
-                        place={place}
+                        place={index}
                         live={shown.live}
                         status={shown.status}
                         problem={shown.problem}
                         interrupted={shown.interrupted}
-                        stray={shown.stray}
+                        strayAsks={shown.strayAsks}
                         held={shown.held}
-                        again={shown.again}
+                        canRetry={shown.canRetry}
                         reverted={shown.reverted}
                         stoppable
                         buttons={

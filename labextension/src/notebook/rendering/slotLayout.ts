@@ -12,14 +12,14 @@ export class SlotLayout extends Layout {
   private readonly _widgets = new Set<Widget>();
 
   /** Attaches a widget to an element inside the parent's node. */
-  put(widget: Widget, place: HTMLElement): void {
+  put(widget: Widget, container: HTMLElement): void {
     this._widgets.add(widget);
     widget.parent = this.parent;
     const attached = this.parent?.isAttached === true;
     if (attached) {
       MessageLoop.sendMessage(widget, Widget.Msg.BeforeAttach);
     }
-    place.appendChild(widget.node);
+    container.appendChild(widget.node);
     if (attached) {
       MessageLoop.sendMessage(widget, Widget.Msg.AfterAttach);
     }

@@ -11,7 +11,7 @@ import {
   jupyterTheme,
   type IEditorLanguageRegistry
 } from '@jupyterlab/codemirror';
-import { visible } from '../../state/text/visibleText';
+import { visibleText } from '../../state/text/visibleText';
 import type { IWords } from '../../views/host';
 
 export interface IShownSource {
@@ -44,8 +44,8 @@ export async function showSource(
   words: IWords,
   onDecided?: (source: string) => void
 ): Promise<ISourceEditor> {
-  const shown = visible(now);
-  const original = before === null ? null : visible(before);
+  const shown = visibleText(now);
+  const original = before === null ? null : visibleText(before);
   // What is written out cannot be a source, so such a change is decided as a whole.
   const isExact = shown === now && (original ?? '') === (before ?? '');
   const canDecide =

@@ -34,7 +34,7 @@ export class CellObserver {
     if (this._panel?.isDisposed === false) {
       this._panel.context.model.contentChanged.disconnect(this._onChange);
     }
-    this._stop();
+    this._stopTimer();
     this._panel = panel;
     this._cells = null;
     panel?.context.model.contentChanged.connect(this._onChange);
@@ -61,13 +61,13 @@ export class CellObserver {
 
   private readonly _onChange = (): void => {
     this._timer ??= setTimeout(() => {
-      this._stop();
+      this._stopTimer();
       this._cells = null;
       this._changed();
     }, PAUSE_MS);
   };
 
-  private _stop(): void {
+  private _stopTimer(): void {
     if (this._timer !== null) {
       clearTimeout(this._timer);
       this._timer = null;

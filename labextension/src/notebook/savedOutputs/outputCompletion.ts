@@ -22,7 +22,7 @@ import {
 } from './savedSegments';
 
 /** Milliseconds after a turn in which the cell itself may write its final output. */
-const PATIENCE_MS = 1500;
+const OUTPUT_WAIT_MS = 1500;
 
 /** Milliseconds in which a kernel that restarts may still say how its turn ended, and the next one answer. */
 const RESTART_MS = 10_000;
@@ -75,7 +75,7 @@ export function completeOutputs(
       timer = null;
     }
     if (link.state === 'ready' && !isBusy(link)) {
-      timer = setTimeout(completeStale, PATIENCE_MS);
+      timer = setTimeout(completeStale, OUTPUT_WAIT_MS);
     }
   });
   return () => {

@@ -82,16 +82,16 @@ export class ActiveNotebook {
 
   dispose(): void {
     this._tracker?.currentChanged.disconnect(this._follow);
-    this._leave();
+    this._leaveNotebook();
   }
 
   private readonly _follow = (): void => {
     const panel = this._tracker?.currentWidget ?? null;
     if (panel !== this._panel) {
-      this._leave();
+      this._leaveNotebook();
       this._panel = panel;
       if (panel !== null) {
-        this._join(panel);
+        this._followNotebook(panel);
       }
     }
     this._changed();
@@ -102,7 +102,7 @@ export class ActiveNotebook {
     this._changed();
   };
 
-  private _join(panel: NotebookPanel): void {
+  private _followNotebook(panel: NotebookPanel): void {
     const context = panel.sessionContext;
     context.kernelChanged.connect(this._changed);
     context.statusChanged.connect(this._onKernelChanged);
@@ -117,7 +117,7 @@ export class ActiveNotebook {
     this.setVisible(this._isVisible);
   }
 
-  private _leave(): void {
+  private _leaveNotebook(): void {
     this._unwatch?.();
     this._unsubscribe?.();
     this._unwatch = this._unsubscribe = this._link = null;

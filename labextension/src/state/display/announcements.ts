@@ -8,9 +8,9 @@ import type {
 import { callOutcome, type ICallOutcome } from '../lines/callOutcomes';
 import { errorWords, retryReason } from '../text/errorWords';
 import { isNotice } from '../lines/lines';
-import { isOtherWay } from '../lines/retryRuns';
+import { isFallback } from '../lines/retryRuns';
 import { spokenText, sentenceEnd } from '../text/spokenText';
-import { subject } from '../lines/toolCalls';
+import { callSubject } from '../lines/toolCalls';
 import { promptText } from './turns';
 import { lookOf } from './workRows';
 import type { ITranscript } from '../store/transcript';
@@ -261,7 +261,7 @@ function partAnnouncements(
       announcedIds.add(`${part.message_id} ${reason}`);
       return !isNews
         ? []
-        : isOtherWay(part)
+        : isFallback(part)
           ? [{ kind: 'words', text: reason }]
           : [{ kind: 'retry', reason }];
     }
@@ -272,7 +272,7 @@ function partAnnouncements(
         return [{ kind: 'looks', calls: [part] }];
       }
       return [
-        { kind: 'call', tool: part.tool, subject: subject(part), outcome }
+        { kind: 'call', tool: part.tool, subject: callSubject(part), outcome }
       ];
     }
     return [];

@@ -1,7 +1,7 @@
 /** Finds text in the turns of a session, also in parts that are folded or far away and so not rendered. */
 import { errorWords, retryReason } from '../text/errorWords';
-import { input, output, subject } from '../lines/toolCalls';
-import { lines, type Line } from '../lines/lines';
+import { callInput, callOutput, callSubject } from '../lines/toolCalls';
+import { messageLines, type Line } from '../lines/lines';
 import { plainText } from '../text/spokenText';
 import type { ITurn } from './turns';
 
@@ -36,7 +36,7 @@ export function hitsOf(turn: ITurn, pattern: RegExp): readonly IHit[] {
       line: key,
       kind: 'prompt'
     }),
-    ...lines(messages).flatMap(line => {
+    ...messageLines(messages).flatMap(line => {
       const place = { turn: key, line: line.key, kind: line.kind };
       const { row, inside } = textOf(line);
       const hits = matchesIn(inside, pattern, place, true);
@@ -78,9 +78,9 @@ function textOf(line: Line): ILineText {
     case 'tool': {
       const { part } = line;
       const failed = part.state.status === 'error' ? part.state.error : '';
-      const texts = [input(part).text, output(part), failed];
+      const texts = [callInput(part).text, callOutput(part), failed];
       return {
-        row: `${part.tool} ${subject(part)}`,
+        row: `${part.tool} ${callSubject(part)}`,
         inside: texts.join('\n')
       };
     }

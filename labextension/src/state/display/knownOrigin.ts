@@ -2,7 +2,7 @@
 import type { CellOrigin, MadeChange, Part } from '../../protocol/generated';
 import type { IKernelView } from '../store/kernelStore';
 import { oneLine } from '../text/oneLine';
-import { turns } from './turns';
+import { turnsOf } from './turns';
 
 /** Letters of a prompt that name a turn. */
 const PROMPT_CHARS = 60;
@@ -26,7 +26,7 @@ export function knownOrigin(
   cell: string
 ): IKnownOrigin {
   const transcript = sessions.get(session)?.transcript;
-  const found = turns({ entries: transcript?.entries ?? [] }).find(turn =>
+  const found = turnsOf({ entries: transcript?.entries ?? [] }).find(turn =>
     turn.messages.some(({ info }) => info.id === message)
   );
   const parts = found?.messages.flatMap(({ parts }) => parts) ?? [];

@@ -36,13 +36,13 @@ export interface IDisplayedSegment {
   /** The reason why the agent writes nothing, if any. */
   problem?: string;
   /** Open questions without a shown call, such as those of a subagent. */
-  stray?: readonly Ask[];
+  strayAsks?: readonly Ask[];
   /** Requests that step mode holds. */
   held?: readonly ProposedRequest[];
   /** How much of it is reverted. */
   reverted?: RevertedExtent;
   /** Whether it failed and the request can be retried. */
-  again?: boolean;
+  canRetry?: boolean;
 }
 
 /** Returns how to display a saved segment, with the kernel's data where it is known. */
@@ -118,14 +118,14 @@ function segmentWithTranscript(
     view.link === 'ready' && turn.newest && transcript.status.type !== 'idle';
   if (isWhole(saved) && isNewestOf(saved, turn.messages)) {
     const isIdle = view.link === 'ready' && transcript.status.type === 'idle';
-    const again = isIdle && turn.newest && !session.head.read_only;
-    return { segment: saved, live: false, interrupted: false, again };
+    const canRetry = isIdle && turn.newest && !session.head.read_only;
+    return { segment: saved, live: false, interrupted: false, canRetry };
   }
   const segment = withTranscript(saved, transcript, turn.messages, live);
   const failed = lastError(turn.messages);
   return {
     segment,
-    again:
+    canRetry:
       failed !== undefined &&
       saved.end === undefined &&
       view.link === 'ready' &&
@@ -139,7 +139,7 @@ function segmentWithTranscript(
       ? {
           status: transcript.status,
           problem: session.head.problem,
-          stray: unattachedAsks(transcript),
+          strayAsks: unattachedAsks(transcript),
           held: transcript.held
         }
       : {})
@@ -241,7 +241,7 @@ function turnOf({ entries }: ITranscript, turn: string): ITurnMessages | null {
 }
 
 /** Returns the section of a turn's messages between two positions. */
-export function cut(
+export function messagesBetween(
   messages: readonly Message[],
   start: ICut,
   end: ICut | undefined
@@ -250,7 +250,7 @@ export function cut(
   return messages.flatMap(message => {
     const parts: Part[] = [];
     for (const part of message.parts) {
-      const partPiece = piece(part, number, start, end);
+      const partPiece = partBetween(part, number, start, end);
       if (partPiece !== null) {
         parts.push(partPiece);
       }
@@ -278,7 +278,7 @@ function withTranscript(
     messages:
       saved.start === undefined
         ? saved.messages
-        : cut(messages, saved.start, saved.end).map(withoutFigures),
+        : messagesBetween(messages, saved.start, saved.end).map(withoutFigures),
     open: live && saved.end === undefined,
     status: '',
     asks: live ? [...asks] : [],
@@ -288,7 +288,7 @@ function withTranscript(
   };
 }
 
-function piece(
+function partBetween(
   part: Part,
   number: number,
   start: ICut,
@@ -301,17 +301,17 @@ function piece(
   if (isCutAtEnd && end.offset === 0) {
     return null;
   }
-  const startsTurn = number === start.part && start.offset > 0;
-  if (part.type !== 'text' || !(startsTurn || isCutAtEnd)) {
+  const startsInside = number === start.part && start.offset > 0;
+  if (part.type !== 'text' || !(startsInside || isCutAtEnd)) {
     return part;
   }
   const text = part.text.slice(
-    startsTurn ? codeUnits(part.text, start.offset) : 0,
+    startsInside ? codeUnits(part.text, start.offset) : 0,
     isCutAtEnd ? codeUnits(part.text, end.offset) : undefined
   );
   return {
     ...part,
-    text: `${startsTurn ? start.joint : ''}${text}${isCutAtEnd ? end.joint : ''}`
+    text: `${startsInside ? start.joint : ''}${text}${isCutAtEnd ? end.joint : ''}`
   };
 }
 

@@ -3,11 +3,11 @@ import type { Line } from '../lines/lines';
 import type { ITurn } from './turns';
 
 /** The height of a line of text, and of a row such as a call's, with its margin. */
-const LINE = 20;
-const ROW = 32;
+const LINE_PX = 20;
+const ROW_PX = 32;
 /** Average characters in a line of the panel, and of a cell. */
-const NARROW = 55;
-const WIDE = 110;
+const PANEL_LINE_CHARS = 55;
+const CELL_LINE_CHARS = 110;
 
 const heights = new WeakMap<ITurn, number>();
 
@@ -18,11 +18,14 @@ export function turnHeight(turn: ITurn): number {
     return known;
   }
   const promptHeight =
-    turn.prompt === null ? 0 : ROW + textHeight(turn.prompt, NARROW);
+    turn.prompt === null
+      ? 0
+      : ROW_PX + textHeight(turn.prompt, PANEL_LINE_CHARS);
   const parts = turn.messages.flatMap(message => message.parts);
   const height = parts.reduce(
     (sum, part) =>
-      sum + (part.type === 'text' ? textHeight(part.text, NARROW) : ROW),
+      sum +
+      (part.type === 'text' ? textHeight(part.text, PANEL_LINE_CHARS) : ROW_PX),
     promptHeight
   );
   heights.set(turn, height);
@@ -33,7 +36,10 @@ export function turnHeight(turn: ITurn): number {
 export function linesHeight(lines: readonly Line[]): number {
   return lines.reduce(
     (sum, line) =>
-      sum + (line.kind === 'text' ? textHeight(line.part.text, WIDE) : ROW),
+      sum +
+      (line.kind === 'text'
+        ? textHeight(line.part.text, CELL_LINE_CHARS)
+        : ROW_PX),
     0
   );
 }
@@ -42,7 +48,8 @@ function textHeight(text: string, chars: number): number {
   return text
     .split('\n')
     .reduce(
-      (sum, line) => sum + LINE * Math.max(0.5, Math.ceil(line.length / chars)),
-      LINE / 2
+      (sum, line) =>
+        sum + LINE_PX * Math.max(0.5, Math.ceil(line.length / chars)),
+      LINE_PX / 2
     );
 }

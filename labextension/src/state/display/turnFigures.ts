@@ -1,6 +1,6 @@
 /** The figures of a turn: the sums over its steps, and the context window after the last one. */
 import type { Message, StepFinishPart } from '../../protocol/generated';
-import { dollars, seconds, short } from '../text/numberFormat';
+import { dollarsText, durationText, shortCount } from '../text/numberFormat';
 import type { ITranslations } from '../text/translations';
 
 /** Sums over steps; undefined where one of the steps lacks the number. */
@@ -64,7 +64,7 @@ export function costWords(
 ): string {
   return cost === undefined
     ? words.__('cost unknown')
-    : `${listed ? '~' : ''}${dollars(cost)}`;
+    : `${listed ? '~' : ''}${dollarsText(cost)}`;
 }
 
 /** A figure as text; `more` is left out where there is little room. */
@@ -82,14 +82,16 @@ export function figureWords(
   const about = estimated ? '≈ ' : '';
   return [
     {
-      text: words.__('%1 in', about + short(sent)),
-      more: cached > 0 ? words.__('(%1 cached)', short(cached)) : undefined
+      text: words.__('%1 in', about + shortCount(sent)),
+      more: cached > 0 ? words.__('(%1 cached)', shortCount(cached)) : undefined
     },
     { text: costWords(cost, listed, words) },
     ...(figures.seconds === undefined
       ? []
-      : [{ text: seconds(figures.seconds) }]),
-    ...(waited > 0 ? [{ text: words.__('you took %1', seconds(waited)) }] : [])
+      : [{ text: durationText(figures.seconds) }]),
+    ...(waited > 0
+      ? [{ text: words.__('you took %1', durationText(waited)) }]
+      : [])
   ];
 }
 

@@ -11,7 +11,7 @@ export interface ITurnPage {
 }
 
 /** Groups turns into pages. */
-export function pages(
+export function pagesOf(
   turns: readonly ITurn[],
   before: readonly ITurnPage[] = []
 ): readonly ITurnPage[] {

@@ -7,7 +7,7 @@
 import type { Message } from '../../protocol/generated';
 import type { ISegment } from '../../protocol/segment';
 import type { Density } from './density';
-import { lines, type Line } from '../lines/lines';
+import { messageLines, type Line } from '../lines/lines';
 import { foldWork } from './workRows';
 
 /** The outputs of a cell from the first segment of a turn to its last, in order; null is another output. */
@@ -26,15 +26,15 @@ const turnRowCache = new WeakMap<ISegment, ITurnRows>();
 const returnedRows = new WeakMap<ISegment, readonly Line[]>();
 const segmentLineCache = new WeakMap<ISegment, readonly Line[]>();
 
-/** Returns the rows of one segment of a turn; `place` is its index in `outputs`. Equal rows keep their object. */
+/** Returns the rows of one segment of a turn; `index` is its place in `outputs`. Equal rows keep their object. */
 export function turnRows(
   outputs: TurnOutputs,
-  place: number,
+  index: number,
   density: Density,
   live: boolean
 ): readonly Line[] {
-  const own = outputs[place];
-  const rows = allRows(outputs, density, live)[place] ?? NONE;
+  const own = outputs[index];
+  const rows = allRows(outputs, density, live)[index] ?? NONE;
   if (own === null || own === undefined) {
     return rows;
   }
@@ -68,7 +68,9 @@ function allRows(
   const rows =
     density === 'quiet'
       ? foldedRows(outputs, live)
-      : outputs.map(segment => (segment === null ? NONE : linesOf(segment)));
+      : outputs.map(segment =>
+          segment === null ? NONE : segmentLines(segment)
+        );
   if (last) {
     turnRowCache.set(last, { outputs, density, live, rows });
   }
@@ -87,13 +89,13 @@ function foldedRows(outputs: TurnOutputs, live: boolean): Line[][] {
     }
     neighbours = [];
   };
-  outputs.forEach((segment, place) => {
+  outputs.forEach((segment, index) => {
     if (segment === null) {
       close(false);
       return;
     }
-    for (const line of linesOf(segment)) {
-      places.set(line, place);
+    for (const line of segmentLines(segment)) {
+      places.set(line, index);
       neighbours.push(line);
     }
   });
@@ -101,14 +103,14 @@ function foldedRows(outputs: TurnOutputs, live: boolean): Line[][] {
   return rows;
 }
 
-function linesOf(segment: ISegment): readonly Line[] {
+function segmentLines(segment: ISegment): readonly Line[] {
   const known = segmentLineCache.get(segment);
   if (known !== undefined) {
     return known;
   }
-  const segmentLines = lines(segment.messages, segment.first_step);
-  segmentLineCache.set(segment, segmentLines);
-  return segmentLines;
+  const lines = messageLines(segment.messages, segment.first_step);
+  segmentLineCache.set(segment, lines);
+  return lines;
 }
 
 function isEqual<T>(left: readonly T[], right: readonly T[]): boolean {

@@ -23,7 +23,7 @@ export interface ITurn {
  * An unchanged turn is the same object as in `before`, so that a long transcript is not rendered again
  * for every delta of the newest answer; nor is it grouped again from its beginning.
  */
-export function turns(
+export function turnsOf(
   { entries }: Pick<ITranscript, 'entries'>,
   before: readonly ITurn[] = []
 ): readonly ITurn[] {

@@ -36,7 +36,7 @@ const LOOKS: Partial<Record<string, Look>> = {
 };
 
 /** Seconds of thinking below which a run has no row. */
-const SHORT_THOUGHT = 3;
+const SHORT_THOUGHT_SECONDS = 3;
 
 /** Returns what a call reads; undefined for a call that changes something. */
 export function lookOf({ tool }: ToolPart): Look | undefined {
@@ -114,7 +114,7 @@ function needsRow(run: readonly Line[]): boolean {
     run.some(({ kind }) => kind === 'tool' || kind === 'retry') ||
     spent.some(secondsSpent => secondsSpent === null) ||
     spent.reduce<number>((sum, secondsSpent) => sum + (secondsSpent ?? 0), 0) >=
-      SHORT_THOUGHT
+      SHORT_THOUGHT_SECONDS
   );
 }
 

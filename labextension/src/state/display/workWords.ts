@@ -1,11 +1,11 @@
 /** The text of a row of work: what was read, how long the agent thought, and which failures were mended. */
 import type { ToolPart } from '../../protocol/generated';
 import { callOutcome } from '../lines/callOutcomes';
-import { wholeSeconds } from '../text/numberFormat';
-import { subject } from '../lines/toolCalls';
+import { wholeDurationText } from '../text/numberFormat';
+import { callSubject } from '../lines/toolCalls';
 import type { IWorkRow } from '../lines/lines';
 import { lookOf, thoughtSeconds, type Look } from './workRows';
-import { visible } from '../text/visibleText';
+import { visibleText } from '../text/visibleText';
 import type { ITranslations } from '../text/translations';
 
 /** A piece of the row's text; a name is drawn as code. */
@@ -28,10 +28,10 @@ export function workWords(
   const successfulLooks = (look: Look) =>
     calls.filter(part => succeeded(part) && lookOf(part) === look);
   const variables = unique(successfulLooks('variables').map(variable));
-  const files = unique(successfulLooks('files').map(subject));
+  const files = unique(successfulLooks('files').map(callSubject));
   const searches = successfulLooks('searches').length;
   const recalled = successfulLooks('recalled').length;
-  const skills = unique(successfulLooks('skills').map(subject));
+  const skills = unique(successfulLooks('skills').map(callSubject));
   const failed = calls.filter(part => !succeeded(part)).length;
   const again = lines.reduce(
     (sum, line) => sum + (line.kind === 'retry' ? (line.run?.failed ?? 0) : 0),
@@ -114,7 +114,7 @@ function thoughtText(lines: IWorkRow['lines'], words: ITranslations): string {
   );
   return spent < 1
     ? words.__('thought')
-    : words.__('thought %1', wholeSeconds(spent));
+    : words.__('thought %1', wholeDurationText(spent));
 }
 
 function succeeded(part: ToolPart): boolean {
@@ -124,7 +124,7 @@ function succeeded(part: ToolPart): boolean {
 /** Returns the variable that a call described; empty where it listed them all. */
 function variable({ state }: ToolPart): string {
   const { name: value } = state.input;
-  return typeof value === 'string' ? visible(value.trim()) : '';
+  return typeof value === 'string' ? visibleText(value.trim()) : '';
 }
 
 function unique(values: readonly string[]): string[] {

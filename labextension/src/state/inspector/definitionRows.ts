@@ -22,8 +22,8 @@ export function definitionsOf(
   let byItem = held.get(view);
   if (byItem === undefined) {
     byItem = new Map();
-    for (const [place, holder] of view.definitions.item.entries()) {
-      const { first, count } = byItem.get(holder) ?? { first: place, count: 0 };
+    for (const [index, holder] of view.definitions.item.entries()) {
+      const { first, count } = byItem.get(holder) ?? { first: index, count: 0 };
       byItem.set(holder, { first, count: count + 1 });
     }
     held.set(view, byItem);
@@ -48,7 +48,7 @@ export function itemOfRow(view: TimelineView, row: number): number {
   return row < MAX_ITEMS ? row : (view.definitions.item[row - MAX_ITEMS] ?? 0);
 }
 
-/** Returns what a row chooses. */
+/** Returns the place to which a click on a row leads: its item, or its tool definition. */
 export function placeOfRow(
   view: TimelineView,
   row: number
@@ -69,13 +69,13 @@ export function definitionRows(
 ): number[] {
   const { first, count } = definitionsOf(view, item);
   const rows: number[] = [];
-  for (let place = first; place < first + count; place++) {
-    const name = view.definitions.name[place] ?? '';
+  for (let index = first; index < first + count; index++) {
+    const name = view.definitions.name[index] ?? '';
     if (
       (tool === '' || name === tool) &&
       (text === '' || name.toLowerCase().includes(text))
     ) {
-      rows.push(MAX_ITEMS + place);
+      rows.push(MAX_ITEMS + index);
     }
   }
   return rows;
@@ -86,9 +86,9 @@ export function definitionOfRow(
   view: TimelineView,
   row: number
 ): { name: string; tokens: number } {
-  const place = row - MAX_ITEMS;
+  const index = row - MAX_ITEMS;
   return {
-    name: oneLine(view.definitions.name[place] ?? '') || '(no name)',
-    tokens: view.definitions.tokens[place] ?? 0
+    name: oneLine(view.definitions.name[index] ?? '') || '(no name)',
+    tokens: view.definitions.tokens[index] ?? 0
   };
 }

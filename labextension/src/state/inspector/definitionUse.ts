@@ -35,7 +35,7 @@ export function removedSince(view: TimelineView, item: number): string[] {
   return [
     ...new Set(
       name.filter(
-        (old, place) => holders[place] === before && !offered.has(old)
+        (old, index) => holders[index] === before && !offered.has(old)
       )
     )
   ];

@@ -19,7 +19,7 @@ export const ALL_ITEMS: ItemFilter = {
 };
 
 /**
- * Returns the items that match, largest first or in the order of their appearance; with a range only those that one
+ * Returns the rows of items that match the filter, largest first or in the order of appearance; with a range only those that one
  * of its requests holds something of. Tool definitions are rows below their item where that is unfolded, and where
  * a tool or a text is looked for and they match.
  */
@@ -95,8 +95,8 @@ function isHeld(
     first,
     ...[...states.transitionsOf(item)].map(at => request[at] ?? 0)
   ].some(at => {
-    const state = isInRange(range, at) ? states.state(item, at) : null;
-    return state !== null && (!isGone(state) || states.tokens(item, at) > 0);
+    const state = isInRange(range, at) ? states.stateAt(item, at) : null;
+    return state !== null && (!isGone(state) || states.tokensAt(item, at) > 0);
   });
 }
 

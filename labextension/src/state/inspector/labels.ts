@@ -1,6 +1,6 @@
 /** Words for items, tokens, money and times, safe to draw on a canvas: one line, in the order of its characters. */
 import type { PriceProfile, TimelineView } from '../../protocol/generated';
-import { count, wholeNumber, withDecimals } from '../text/numberFormat';
+import { count, roundHalfEven, withDecimals } from '../text/numberFormat';
 import { oneLine } from '../text/oneLine';
 
 /** Returns a short name of an item, as its row shows it. */
@@ -22,7 +22,7 @@ export function itemLabel(view: TimelineView, item: number): string {
 /** The longest file name, in letters, that is never cut. */
 const MAX_END_CHARS = 28;
 /** Letters that stay of a label before a file's name: the tool and a little. */
-const MIN_HEAD = 6;
+const MIN_HEAD_LETTERS = 6;
 /** A row of fewer letters shows the file alone. */
 const FEW_LETTERS = 18;
 
@@ -53,7 +53,7 @@ export function shortName(label: string, letters: number): string {
     const file = tail.slice(1);
     return file.length <= letters ? file : `${file.slice(0, letters - 1)}…`;
   }
-  const before = Math.max(letters - tail.length - 1, MIN_HEAD);
+  const before = Math.max(letters - tail.length - 1, MIN_HEAD_LETTERS);
   const end = letters - before - 1;
   return `${head.slice(0, before)}…${label.slice(-end)}`;
 }
@@ -150,7 +150,7 @@ export function foreignPrice(view: TimelineView, request?: number): string {
 
 /** Returns a share as a whole percentage. */
 export function percent(share: number): string {
-  return `${wholeNumber(100 * share)}%`;
+  return `${roundHalfEven(100 * share)}%`;
 }
 
 /** Returns the names of the policies that a view lists. */

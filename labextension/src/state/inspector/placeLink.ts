@@ -151,16 +151,18 @@ const READERS: Readonly<Record<string, PieceReader | undefined>> = {
   what_if: text => flagPiece(text, what_if => ({ what_if })),
   explained: text => flagPiece(text, explained => ({ explained })),
   zoom: text => (/^\d$/.test(text) ? { zoom: Number(text) } : null),
-  kind: (kind, place) => narrowed(place, { kind }),
-  tool: (tool, place) => narrowed(place, { tool }),
-  find: (text, place) => narrowed(place, { text }),
+  kind: (kind, place) => filterChange(place, { kind }),
+  tool: (tool, place) => filterChange(place, { tool }),
+  find: (text, place) => filterChange(place, { text }),
   changed: (text, place) =>
-    flagPiece(text, changed => narrowed(place, { changed })),
+    flagPiece(text, changed => filterChange(place, { changed })),
   sort: (text, place) =>
-    text === 'size' || text === 'order' ? narrowed(place, { sort: text }) : null
+    text === 'size' || text === 'order'
+      ? filterChange(place, { sort: text })
+      : null
 };
 
-function narrowed(
+function filterChange(
   { filter }: IInspectorPlace,
   change: Partial<ItemFilter>
 ): Partial<IInspectorPlace> {

@@ -41,8 +41,8 @@ const GRADUAL_PIECES = new Set([
   'policy',
   'zoom'
 ]);
-/** More places are never gone back to one by one. */
-const MOST_STEPS = 100;
+/** The number of places that are kept to go back to. */
+const MAX_STEPS = 100;
 
 /** Returns the steps of an inspector that opens at a place. */
 export function openedAt(place: IInspectorPlace): IPlaceSteps {
@@ -96,7 +96,7 @@ function withStep(
 ): IPlaceSteps {
   return {
     place,
-    before: [...steps.before, steps.place].slice(-MOST_STEPS),
+    before: [...steps.before, steps.place].slice(-MAX_STEPS),
     after: [],
     made: steps.made + 1,
     move
@@ -132,7 +132,7 @@ export function steppedForward(steps: IPlaceSteps): IPlaceSteps {
 }
 
 /** Returns the steps with the item of each place in the shown session, or subagent, numbered anew; the same where none is. */
-export function renumbered(
+export function withRenumberedItems(
   steps: IPlaceSteps,
   numberOf: (item: number | null) => number | null
 ): IPlaceSteps {

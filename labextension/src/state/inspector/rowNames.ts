@@ -4,7 +4,7 @@ import { definitionsOf } from './definitionRows';
 import { itemLabel, shortName } from './labels';
 import { count } from '../text/numberFormat';
 
-/** The share of a session's paths that begin with a folder, from which on it is left out of their names. */
+/** A folder with which at least this share of a session's paths begin is left out of their names. */
 const COMMON_SHARE = 0.8;
 const PATH = /^[^\s/]*(?:\/[^\s/]+)+\/?$/;
 /** A command that goes into a folder before another. */
@@ -12,7 +12,7 @@ const INTO_FOLDER = /^cd\s+(?:"[^"]*"|'[^']*'|[^\s;&]+)\s*(?:&&|;)\s*(?=\S)/;
 
 const folders = new WeakMap<TimelineView, string>();
 
-/** Returns an item's number and its name in so many letters; of a path the last two parts where they fit, else the last. */
+/** Returns an item's number and its name in at most `letters` letters; a path is shortened to its last part or two. */
 export function rowName(
   view: TimelineView,
   item: number,
@@ -32,7 +32,15 @@ export function rowName(
   return `${item + 1} ${name}`;
 }
 
-/** Returns a label without what many share, the folder of paths or that in which a command runs, longer ones first. */
+/** Returns an item's name without the folder that most paths share, or that in which its command runs. */
+export function itemName(view: TimelineView, item: number): string {
+  const label = itemLabel(view, item);
+  const own = view.items.label[item] ?? '';
+  const [shorter = own] = shortLabels(own, commonFolder(view));
+  return own === '' ? label : label.replace(own, () => shorter);
+}
+
+/** Returns forms of a label without the folder that most paths share or in which its command runs, the longest first. */
 function shortLabels(label: string, folder: string): string[] {
   if (!PATH.test(label)) {
     return [label.replace(INTO_FOLDER, '')];

@@ -5,13 +5,13 @@ export type RowOrder = 'ascending' | 'descending';
 /** Returns the places of the rows in an order; equal values stay as they are, and rows without a value come last. */
 export function sortedPlaces(
   count: number,
-  valueAt: (place: number) => number | null,
+  valueAt: (index: number) => number | null,
   order: RowOrder
 ): number[] {
   const sign = order === 'ascending' ? 1 : -1;
-  const values = Array.from({ length: count }, (_, place) => valueAt(place));
+  const values = Array.from({ length: count }, (_, index) => valueAt(index));
   return values
-    .map((_, place) => place)
+    .map((_, index) => index)
     .sort((left, right) => {
       const [first, second] = [values[left] ?? null, values[right] ?? null];
       if (first === null || second === null) {

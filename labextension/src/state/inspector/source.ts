@@ -33,8 +33,8 @@ export interface IInspectorSource {
   note?(words: INoteWords): Promise<ViewAnswer>;
   /** Of a report: the policies and numbers that were computed beforehand. */
   readonly stops?: readonly TrackStop[];
-  /** Whether it cannot answer about the sessions that calls started: a report holds one session. */
-  readonly lacksSubagents?: boolean;
+  /** Returns the source of a session that a call started; null where a report does not hold it. */
+  ofSubagent?(session: string): IInspectorSource | null;
   /** A sentence while the kernel is busy and cannot answer. */
   readonly waits?: string;
 }

@@ -58,11 +58,18 @@ export function subagentPlace(session: string): Partial<IInspectorPlace> {
   };
 }
 
-/** Returns the source of a subagent: the same one, which is asked about that session and cannot be written to. */
+/**
+ * Returns the source of a subagent; null where a report does not hold it.
+ *
+ * With a kernel it is the same one, which is asked about that session and cannot be written to.
+ */
 export function subagentSource(
   source: IInspectorSource,
   session: string
-): IInspectorSource {
+): IInspectorSource | null {
+  if (source.ofSubagent !== undefined) {
+    return source.ofSubagent(session);
+  }
   return {
     ask: query => source.ask({ ...query, subagent: session }),
     subscribe: changed => source.subscribe?.(changed) ?? (() => undefined),

@@ -14,7 +14,7 @@ export function patchedView(
     : null;
 }
 
-/** Returns the newer value with what the older one has of its lists; what did not change stays the same object. */
+/** Completes the lists of the newer value from the older one; what did not change stays the same object. */
 function restoreLists(
   before: object,
   after: object,
@@ -27,7 +27,7 @@ function restoreLists(
     const oldValue = old[name];
     if (Array.isArray(value)) {
       const list = Array.isArray(oldValue) ? (oldValue as unknown[]) : [];
-      merged[name] = spliced(list, value as unknown[], kept[path + name]);
+      merged[name] = splicedList(list, value as unknown[], kept[path + name]);
     } else if (isObject(value) && isObject(oldValue)) {
       merged[name] = restoreLists(oldValue, value, `${path}${name}.`, kept);
     } else {
@@ -37,7 +37,7 @@ function restoreLists(
   return merged;
 }
 
-function spliced(
+function splicedList(
   before: unknown[],
   inserted: unknown[],
   counts: number[] | undefined

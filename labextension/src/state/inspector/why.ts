@@ -12,17 +12,21 @@ export function stateWords(state: string): string {
 }
 
 /** Returns the sentences about an item at a request, both counted from 0. */
-export function why(states: ItemStates, item: number, request: number): string {
+export function whyText(
+  states: ItemStates,
+  item: number,
+  request: number
+): string {
   const { view, track } = states;
   const name = itemName(view, item);
   const where = `request ${request + 1}`;
   const entered = view.items.entered[item] ?? 0;
-  if (!states.exists(item, request)) {
+  if (!states.existsAt(item, request)) {
     return entered >= view.requests.id.length
       ? `${name} is not in ${where}: it came after the last request.`
       : `${name} is not in ${where}: it came later, before request ${entered + 1}${sentAt(view, entered)}.`;
   }
-  const transition = states.transition(item, request);
+  const transition = states.transitionAt(item, request);
   if (transition < 0) {
     const used = usedLater(view, item, request);
     const tokens = (view.items.tokens[item] ?? 0) * view.ruler.factor;
@@ -30,7 +34,7 @@ export function why(states: ItemStates, item: number, request: number): string {
     const pinned = `${since.includes(';') ? ',' : ''} and the user keeps it (pinned)`;
     const pinnedText = view.items.pinned.includes(item) ? pinned : '';
     return (
-      `${name} is in ${where} whole, ~${count(halfEven(tokens))} tokens, ` +
+      `${name} is in ${where} whole, ~${count(tokens)} tokens, ` +
       `${since}${pinnedText}${lostLater(states, item, request)}.${used}`
     );
   }
@@ -134,12 +138,6 @@ function lostLater(states: ItemStates, item: number, request: number): string {
     }
   }
   return '';
-}
-
-/** Rounds as the kernel's language does: a half to the even number. */
-function halfEven(value: number): number {
-  const low = Math.floor(value);
-  return value - low === 0.5 ? low + (low % 2) : Math.round(value);
 }
 
 /** Returns when a request was sent, in parentheses; empty where that is not known. */

@@ -98,7 +98,7 @@ function lastLine(text: string): string {
     .map(line => line.replace(LEAD, '').trim())
     .filter(line => line !== '');
   const raised = lines.findLast(line => RAISED.test(line));
-  return short(raised ?? lines.at(-1) ?? '');
+  return shortened(raised ?? lines.at(-1) ?? '');
 }
 
 /** Returns why a tool that returned had failed: how its command ended, or what its code raised. */
@@ -107,7 +107,7 @@ function failureLine(output: string, isCommand: boolean): string {
   if (ended !== undefined) {
     const printed = output.slice(0, ended.index).trim();
     const words = printed === '(no output)' ? '' : lastLine(printed);
-    return short(
+    return shortened(
       [(ended[1] ?? '').trim(), words].filter(word => word !== '').join(': ')
     );
   }
@@ -119,7 +119,7 @@ function failureLine(output: string, isCommand: boolean): string {
   return lastLine(raised.split(NEXT)[0] ?? '');
 }
 
-function short(line: string): string {
+function shortened(line: string): string {
   const letters = Array.from(line);
   return letters.length <= REASON_CHARS
     ? line

@@ -55,7 +55,7 @@ export type Line =
   | StandaloneLine
   /** A notice to the user, which the model does not see. */
   | { kind: 'notice'; key: string; part: TextPart }
-  /** Failed attempts in a row, with the newest; without a run it is a notice that another way was taken. */
+  /** Failed attempts in a row, with the newest; without a run it is a notice that another model was asked instead. */
   | { kind: 'retry'; key: string; part: RetryPart; run?: IRetryRun }
   | { kind: 'step'; key: string; part: StepFinishPart; number: number }
   /** A step whose answer was cut at its length limit. */
@@ -92,7 +92,10 @@ export type CompactionState = 'running' | 'done' | 'failed';
  *
  * A cell contains its turn's prompt itself; user messages among these joined the running turn.
  */
-export function lines(messages: readonly Message[], firstStep = 1): Line[] {
+export function messageLines(
+  messages: readonly Message[],
+  firstStep = 1
+): Line[] {
   const result: Line[] = [];
   let step = firstStep - 1;
   for (const { info, parts } of messages) {

@@ -1,6 +1,6 @@
 /** The corrected cell that an answer proposes for an error. */
 import type { Message, Part } from '../../protocol/generated';
-import { blocks } from '../text/markdownBlocks';
+import { markdownBlocks } from '../text/markdownBlocks';
 import { isPython, wholeListing } from '../text/codeListing';
 
 export interface IProposedFix {
@@ -14,7 +14,7 @@ export interface IProposedFix {
   part: string;
   code: string;
   /** Whether little of the cell is left in it, so that it is hardly a correction. */
-  isFar: boolean;
+  isVeryDifferent: boolean;
 }
 
 /** The share of a cell's pairs of letters that a correction keeps; a listing with less is another code, or a piece. */
@@ -47,16 +47,20 @@ export function proposedFix(
                 source,
                 part: part.id,
                 code,
-                isFar: keptShare(source, code) < KEPT_SHARE
+                isVeryDifferent: keptShare(source, code) < KEPT_SHARE
               }))
             : []
         )
   );
-  return listings.find(({ isFar }) => !isFar) ?? listings[0] ?? null;
+  return (
+    listings.find(({ isVeryDifferent }) => !isVeryDifferent) ??
+    listings[0] ??
+    null
+  );
 }
 
 function pythonListings(text: string): string[] {
-  const { closed, open } = blocks(text);
+  const { closed, open } = markdownBlocks(text);
   return [...closed, open].flatMap(block => {
     const listing = wholeListing(block);
     return listing !== null && isPython(listing.language) ? [listing.code] : [];
@@ -66,10 +70,10 @@ function pythonListings(text: string): string[] {
 /** Returns the share of the pairs of letters in one text that another has, too, without regard to spaces. */
 function keptShare(before: string, after: string): number {
   const afterCounts = new Map<string, number>();
-  for (const pair of pairs(after)) {
+  for (const pair of letterPairs(after)) {
     afterCounts.set(pair, (afterCounts.get(pair) ?? 0) + 1);
   }
-  const beforePairs = pairs(before);
+  const beforePairs = letterPairs(before);
   const kept = beforePairs.filter(pair => {
     const remaining = afterCounts.get(pair) ?? 0;
     afterCounts.set(pair, remaining - 1);
@@ -78,7 +82,7 @@ function keptShare(before: string, after: string): number {
   return beforePairs.length === 0 ? 1 : kept.length / beforePairs.length;
 }
 
-function pairs(text: string): string[] {
+function letterPairs(text: string): string[] {
   const letters = Array.from(text.replace(/\s+/g, ''));
   return letters.slice(1).map((letter, index) => `${letters[index]}${letter}`);
 }

@@ -11,7 +11,7 @@ import type {
   RetryPart
 } from '../../protocol/generated';
 import { retryReason } from '../text/errorWords';
-import { seconds } from '../text/numberFormat';
+import { durationText } from '../text/numberFormat';
 import type { ITranslations } from '../text/translations';
 
 /** Different reasons that a line names; some servers write a new number into each. */
@@ -55,7 +55,7 @@ export function retryLines(
   const finished = parts.findLastIndex(({ type }) => type === 'step-finish');
   let run: RetryPart[] = [];
   let errorAttempts = 1;
-  const close = (ended: RetryEnd) => {
+  const closeRun = (ended: RetryEnd) => {
     const last = run.at(-1);
     if (last !== undefined) {
       runs.set(last.id, runOf(run, ended));
@@ -64,10 +64,12 @@ export function retryLines(
     }
   };
   parts.forEach((part, at) => {
-    if (part.type === 'retry' && !isOtherWay(part)) {
+    if (part.type === 'retry' && !isFallback(part)) {
       run.push(part);
     } else if (!isOfFailedAttempt(part)) {
-      close(error === undefined || finished >= at ? 'answered' : endOf(error));
+      closeRun(
+        error === undefined || finished >= at ? 'answered' : endByError(error)
+      );
     }
   });
   const isSame = run.every(attempt => attempt.error.message === error?.message);
@@ -75,7 +77,9 @@ export function retryLines(
     errorAttempts += run.length;
     run.forEach(({ id }) => merged.add(id));
   } else {
-    close(error !== undefined ? endOf(error) : isOver ? 'answered' : 'open');
+    closeRun(
+      error !== undefined ? endByError(error) : isOver ? 'answered' : 'open'
+    );
   }
   return { runs, merged, errorAttempts };
 }
@@ -102,7 +106,7 @@ export function reasonWords(
   { reasons }: IRetryRun,
   words: ITranslations
 ): string {
-  const sentences = [...new Set(reasons.map(retryReason).map(sentence))].map(
+  const sentences = [...new Set(reasons.map(retryReason).map(asSentence))].map(
     (text, index, all) => withoutServer(text, all[index - 1])
   );
   const unnamed = sentences.length - MAX_REASONS;
@@ -145,7 +149,7 @@ function endWords(
         : words.__(
             '%1; answered after %2 of waiting.',
             failures,
-            seconds(waited)
+            durationText(waited)
           );
     case 'stopped':
       return words.__('%1, then stopped.', failures);
@@ -154,7 +158,7 @@ function endWords(
   }
 }
 
-function sentence(reason: string): string {
+function asSentence(reason: string): string {
   const words = reason.trim();
   return /[.!?…]$/.test(words) ? words : `${words}.`;
 }
@@ -177,12 +181,12 @@ function runOf(parts: readonly RetryPart[], ended: RetryEnd): IRetryRun {
   };
 }
 
-/** Returns whether another way was taken at once, such as another model, so that nothing waited. */
-export function isOtherWay({ time }: RetryPart): boolean {
+/** Returns whether the request went to something else at once, such as another model, without a wait. */
+export function isFallback({ time }: RetryPart): boolean {
   return time.end === time.start;
 }
 
-function endOf(error: ErrorValue): RetryEnd {
+function endByError(error: ErrorValue): RetryEnd {
   return error.type === 'aborted' ? 'stopped' : 'failed';
 }
 

@@ -8,7 +8,7 @@ import type {
   ToolPart
 } from '../../protocol/generated';
 import { unknownKind } from '../../protocol/unknownKind';
-import { visible } from '../text/visibleText';
+import { visibleText } from '../text/visibleText';
 
 /** Inputs that name the subject of a call; the first one present is used. */
 const SUBJECTS = [
@@ -56,7 +56,7 @@ export function toolKind(tool: string): IToolKind {
 }
 
 /** Returns the tool's own title, else the most informative input, on one line. */
-export function subject(part: ToolPart): string {
+export function callSubject(part: ToolPart): string {
   const { state } = part;
   const title = 'title' in state ? (state.title ?? '') : '';
   const described = SUBJECTS.map(name => state.input[name]).find(
@@ -64,7 +64,7 @@ export function subject(part: ToolPart): string {
   );
   const text =
     title !== '' ? title : typeof described === 'string' ? described : '';
-  return visible(oneLine(text));
+  return visibleText(oneLine(text));
 }
 
 function oneLine(text: string): string {
@@ -73,7 +73,7 @@ function oneLine(text: string): string {
 }
 
 /** Returns the exact input: as code, or as a diff where one is known. */
-export function input(part: ToolPart): { text: string; language: string } {
+export function callInput(part: ToolPart): { text: string; language: string } {
   const { state, tool } = part;
   const diff = 'metadata' in state ? state.metadata.diff : undefined;
   if (typeof diff === 'string' && diff.trim() !== '') {
@@ -131,7 +131,7 @@ export function isCoveredByCall(
     call !== undefined &&
     others.length + more.length === 0 &&
     change.note === undefined &&
-    subject(call) === visible(change.file) &&
+    callSubject(call) === visibleText(change.file) &&
     changedLines(call) === lineNumbers(change.additions, change.deletions)
   );
 }
@@ -166,7 +166,7 @@ export function askedInput({ input: askInput, tool = '' }: Ask): {
 }
 
 /** Returns the tool's output so far. */
-export function output({ state, tool }: ToolPart): string {
+export function callOutput({ state, tool }: ToolPart): string {
   const { isSubagent = false } = toolKind(tool);
   switch (state.status) {
     case 'completed':
@@ -193,10 +193,10 @@ function subagentAnswer(text: string): string {
 }
 
 /** Returns a call's figures and files that are not outputs of the cell already. */
-export function attachments(part: ToolPart): readonly Attachment[] {
+export function callAttachments(part: ToolPart): readonly Attachment[] {
   // They may be missing in a saved call: see frontends/turn_output/mime_bundle.py.
-  const { attachments: lineCounts = [] } = part.state as Partial<ToolCompleted>;
-  return lineCounts.filter(({ url }) => url !== '');
+  const { attachments = [] } = part.state as Partial<ToolCompleted>;
+  return attachments.filter(({ url }) => url !== '');
 }
 
 /** A rich result that no cell displays: HTML, Markdown, or the name of what only a cell can show. */
@@ -223,7 +223,7 @@ export function shownResults({ state }: ToolPart): readonly IShownResult[] {
 }
 
 /** Returns the seconds that the call took, without the time waiting for the user; null while it runs. */
-export function duration(part: ToolPart): number | null {
+export function callSeconds(part: ToolPart): number | null {
   const { state } = part;
   if (!('time' in state) || state.time.end === undefined) {
     return null;

@@ -1,7 +1,7 @@
 /** What is said of a change to a cell, in a bar, a list and by a screen reader. */
 import type { MadeChange } from '../../protocol/generated';
 import type { ITranslations } from '../text/translations';
-import { visible } from '../text/visibleText';
+import { visibleText } from '../text/visibleText';
 import type { ICellReview } from './cellReview';
 
 /** Characters of a source that name a cell without a number. */
@@ -38,7 +38,9 @@ export function cellName(
   if (line === undefined) {
     return words.__('an empty cell');
   }
-  const characters = Array.from(visible(line.trim().slice(0, 2 * NAME_CHARS)));
+  const characters = Array.from(
+    visibleText(line.trim().slice(0, 2 * NAME_CHARS))
+  );
   return characters.length > NAME_CHARS
     ? `${characters.slice(0, NAME_CHARS).join('')}…`
     : characters.join('');

@@ -43,8 +43,8 @@ export function revertedMessages({
     message,
     part,
     messages: new Set(revertedEntries.map(({ id }) => id)),
-    kept: names(revert.kept),
-    files: names(revert.files)
+    kept: stringsIn(revert.kept),
+    files: stringsIn(revert.files)
   };
 }
 
@@ -108,7 +108,7 @@ function isDiff(value: unknown): value is FileDiff {
   );
 }
 
-function names(value: unknown): string[] {
+function stringsIn(value: unknown): string[] {
   return Array.isArray(value)
     ? value.filter(value => typeof value === 'string')
     : [];

@@ -12,11 +12,11 @@ interface ISpending {
   limit: number | undefined;
 }
 
-/** Returns the sums. */
-export function spending(session: SessionInfo | undefined): ISpending {
+/** Returns what a session and its subagents cost, with the limits in effect. */
+export function spendingOf(session: SessionInfo | undefined): ISpending {
   const { below, budget, cost, tokens, unpriced } = session ?? {};
   const known = [cost, below?.cost].filter(count => count !== undefined);
-  const totalTokens = total(tokens) + total(below?.tokens);
+  const totalTokens = tokenSum(tokens) + tokenSum(below?.tokens);
   // A fork shows its parent's answers, and its own known cost is zero.
   const unknown =
     known.length === 0 && (session === undefined || totalTokens > 0);
@@ -29,10 +29,10 @@ export function spending(session: SessionInfo | undefined): ISpending {
   };
 }
 
-function total(usage: SessionInfo['tokens'] | undefined): number {
+function tokenSum(usage: SessionInfo['tokens'] | undefined): number {
   const { cache_read, cache_write, input, output, reasoning } = usage ?? {};
   return [cache_read, cache_write, input, output, reasoning].reduce<number>(
-    (totalTokens, count) => totalTokens + (count ?? 0),
+    (sum, count) => sum + (count ?? 0),
     0
   );
 }

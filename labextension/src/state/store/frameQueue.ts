@@ -2,53 +2,53 @@
  * Spreads rendering work over frames, so that the page stays responsive.
  */
 
-/** Milliseconds that the work takes before the browser may draw a frame, which costs about as much again. */
-const SHARE_MS = 24;
+/** Milliseconds of work between two frames; drawing a frame takes about as long again. */
+const BURST_MS = 24;
 
-/** Milliseconds after which the next job begins all the same: a renderer that never ends holds nothing back. */
-export const PATIENCE_MS = 2000;
+/** Milliseconds after which the next job begins although the last one has not ended. */
+export const JOB_TIMEOUT_MS = 2000;
 
 type Job = () => Promise<void>;
 
 const jobs: Job[] = [];
-let works = false;
-let worked = Promise.resolve();
+let isRunning = false;
+let allDone = Promise.resolve();
 
 /** Runs a job in its turn, at once if no other waits. */
 export function runInFrames(job: Job): void {
   jobs.push(job);
-  if (!works) {
-    works = true;
-    worked = work();
+  if (!isRunning) {
+    isRunning = true;
+    allDone = runJobs();
   }
 }
 
 /** Resolves when no job waits. */
 export function whenDrawn(): Promise<void> {
-  return worked;
+  return allDone;
 }
 
-async function work(): Promise<void> {
+async function runJobs(): Promise<void> {
   let began = performance.now();
   for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
     try {
-      await ended(job);
+      await awaitJob(job);
     } catch {
       // A renderer shows its own errors; the next job still runs.
     }
-    if (jobs.length > 0 && performance.now() - began >= SHARE_MS) {
+    if (jobs.length > 0 && performance.now() - began >= BURST_MS) {
       await new Promise(resolve => setTimeout(resolve, 0));
       began = performance.now();
     }
   }
-  works = false;
+  isRunning = false;
 }
 
-/** Resolves when a job has ended, or when it was waited for long enough; rejects as it does. */
-async function ended(job: Job): Promise<void> {
+/** Runs a job; resolves when it has ended or timed out, and rejects as it does. */
+async function awaitJob(job: Job): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const patience = new Promise<void>(resolve => {
-    timer = setTimeout(resolve, PATIENCE_MS);
+    timer = setTimeout(resolve, JOB_TIMEOUT_MS);
   });
   try {
     await Promise.race([job(), patience]);

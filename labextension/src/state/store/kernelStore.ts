@@ -18,8 +18,8 @@ import type {
   RunCellNotice,
   SessionHead
 } from '../../protocol/generated';
-import { messagesOf, TranscriptPieces } from './transcriptPieces';
-import { reduce } from './reducer';
+import { assembledMessages, TranscriptPieces } from './transcriptPieces';
+import { applyNotice } from './reducer';
 import { EMPTY_TRANSCRIPT, type ITranscript } from './transcript';
 import { updatePace, type Schedule } from './updatePace';
 
@@ -90,7 +90,7 @@ interface IWaiting {
 }
 
 /** A reminder comes with every watch, each 10 s, and with a session that becomes current. */
-const PATIENCE = 2;
+const IGNORED_REMINDERS = 2;
 
 /**
  * The store of one kernel.
@@ -102,7 +102,7 @@ export class KernelStore implements IReadable<IKernelView> {
   private _view: IKernelView = UNKNOWN_KERNEL;
   private readonly _readers = new Set<() => void>();
   private readonly _waiting = new Map<string, IWaiting>();
-  private _told: KernelNotice[] = [];
+  private _queued: KernelNotice[] = [];
   /** The update that is planned: one for mere words may be late. */
   private _planned: 'soon' | 'words' | null = null;
   /** The order of the head that named the current session. */
@@ -124,7 +124,7 @@ export class KernelStore implements IReadable<IKernelView> {
 
   /** Queues a notice; it is applied soon. */
   receive(notice: KernelNotice): void {
-    this._told.push(notice);
+    this._queued.push(notice);
     const onlyWords = isWords(notice);
     if (this._planned === null || (this._planned === 'words' && !onlyWords)) {
       this._planned = onlyWords ? 'words' : 'soon';
@@ -137,8 +137,8 @@ export class KernelStore implements IReadable<IKernelView> {
   /** Applies the queued notices at once. */
   flush(): void {
     this._planned = null;
-    const told = this._told;
-    this._told = [];
+    const told = this._queued;
+    this._queued = [];
     const before = this._view;
     told.forEach(notice => {
       this._apply(notice);
@@ -166,7 +166,7 @@ export class KernelStore implements IReadable<IKernelView> {
   updateHead(head: SessionHead, isCurrent: boolean, isNewKernel = false): void {
     const before = this._view;
     this._noteHead(head, isCurrent && !(head.order < this._currentOrder));
-    const session = this._session(head.session);
+    const session = this._viewOf(head.session);
     if (!session.known || (isNewKernel && head.seq < session.transcript.seq)) {
       this.requestMissing(head.session, null);
     } else if (head.seq > session.transcript.seq) {
@@ -189,7 +189,7 @@ export class KernelStore implements IReadable<IKernelView> {
       after,
       later,
       pieces: waiting?.pieces ?? new TranscriptPieces(),
-      patience: PATIENCE
+      patience: IGNORED_REMINDERS
     });
     this._askAgain(id, after);
   }
@@ -202,7 +202,7 @@ export class KernelStore implements IReadable<IKernelView> {
   /** Drops pending requests and open turns, since their kernel is gone. */
   reset(): void {
     const before = this._view;
-    this._told = [];
+    this._queued = [];
     this._waiting.clear();
     const sessions = new Map(before.sessions);
     for (const [id, session] of sessions) {
@@ -225,7 +225,7 @@ export class KernelStore implements IReadable<IKernelView> {
   private _apply(notice: KernelNotice): void {
     switch (notice.kind) {
       case 'records':
-        this._records(notice);
+        this._applyRecords(notice);
         break;
       case 'session-state':
         this._sessionState(notice);
@@ -244,27 +244,27 @@ export class KernelStore implements IReadable<IKernelView> {
     }
   }
 
-  private _records(notice: RecordsNotice) {
+  private _applyRecords(notice: RecordsNotice) {
     const { session: id, resync, last } = notice;
     const told = notice.records as unknown as Notice[];
     const waiting = this._waiting.get(id);
     if (resync !== undefined) {
-      this._missed(id, told, notice.after, last);
+      this._foldRequested(id, told, notice.after, last);
     } else if (waiting !== undefined) {
       waiting.later.push(...told);
     } else {
-      this._follow(id, told);
+      this._foldConsecutive(id, told);
     }
   }
 
   /** Folds requested records; another page may have requested them, and know more than this one. */
-  private _missed(
+  private _foldRequested(
     id: string,
     told: Notice[],
     after: number | undefined,
     last: boolean
   ): void {
-    const { known, transcript } = this._session(id);
+    const { known, transcript } = this._viewOf(id);
     const waiting = this._waiting.get(id);
     // An older kernel does not report which record its records follow.
     if (known && after !== undefined && after > transcript.seq) {
@@ -276,13 +276,13 @@ export class KernelStore implements IReadable<IKernelView> {
     this._fold(id, told);
     if (last && waiting?.after !== null) {
       this._waiting.delete(id);
-      this._follow(id, waiting?.later ?? []);
+      this._foldConsecutive(id, waiting?.later ?? []);
     }
   }
 
   /** Folds consecutive records; requests again if one is missing. */
-  private _follow(id: string, told: Notice[]): void {
-    const { known, transcript } = this._session(id);
+  private _foldConsecutive(id: string, told: Notice[]): void {
+    const { known, transcript } = this._viewOf(id);
     const fresh = told.filter(({ seq }) => !known || seq > transcript.seq);
     const first = fresh[0];
     if (first === undefined) {
@@ -297,16 +297,16 @@ export class KernelStore implements IReadable<IKernelView> {
   }
 
   private _fold(id: string, told: readonly Notice[]): void {
-    const session = this._session(id);
-    const transcript = told.reduce(reduce, session.transcript);
+    const session = this._viewOf(id);
+    const transcript = told.reduce(applyNotice, session.transcript);
     if (session.known && transcript !== session.transcript) {
-      this._put(id, { ...session, transcript });
+      this._setSession(id, { ...session, transcript });
     }
   }
 
   private _sessionState(notice: SessionStateNotice): void {
     const waiting = this._waiting.get(notice.session);
-    const { head, known, transcript: before } = this._session(notice.session);
+    const { head, known, transcript: before } = this._viewOf(notice.session);
     if (known && waiting?.after !== null && notice.seq < before.seq) {
       // Another page requested it, and it is older than the known state.
       return;
@@ -317,19 +317,19 @@ export class KernelStore implements IReadable<IKernelView> {
       return;
     }
     this._waiting.delete(notice.session);
-    const newest = newer(last.head, head);
-    this._put(notice.session, {
+    const newest = newerHead(last.head, head);
+    this._setSession(notice.session, {
       head: newest,
       transcript: transcriptOf(pieces, last, newest, before),
       known: true
     });
-    this._follow(notice.session, waiting.later);
+    this._foldConsecutive(notice.session, waiting.later);
   }
 
   private _noteHead(head: SessionHead, isCurrent: boolean): void {
     const known = this._view.sessions.get(head.session);
-    const newest = newer(head, known?.head);
-    this._put(head.session, {
+    const newest = newerHead(head, known?.head);
+    this._setSession(head.session, {
       head: newest,
       transcript: withHeadFacts(known?.transcript ?? EMPTY_TRANSCRIPT, newest),
       known: known?.known ?? false
@@ -340,7 +340,7 @@ export class KernelStore implements IReadable<IKernelView> {
     }
   }
 
-  private _session(id: string): ISessionView {
+  private _viewOf(id: string): ISessionView {
     return (
       this._view.sessions.get(id) ?? {
         head: {
@@ -364,7 +364,7 @@ export class KernelStore implements IReadable<IKernelView> {
     );
   }
 
-  private _put(id: string, session: ISessionView): void {
+  private _setSession(id: string, session: ISessionView): void {
     const sessions = new Map(this._view.sessions).set(id, session);
     this._view = { ...this._view, sessions };
   }
@@ -379,7 +379,10 @@ export class KernelStore implements IReadable<IKernelView> {
 }
 
 /** Returns the head that was made later: a reply and a notice can arrive the other way round. */
-function newer(head: SessionHead, known: SessionHead | undefined): SessionHead {
+function newerHead(
+  head: SessionHead,
+  known: SessionHead | undefined
+): SessionHead {
   return known !== undefined && head.order < known.order ? known : head;
 }
 
@@ -431,7 +434,7 @@ function transcriptOf(
     seq,
     ...(info === undefined ? {} : { session: info }),
     status: head.status,
-    entries: messagesOf(pieces).map(message => ({
+    entries: assembledMessages(pieces).map(message => ({
       id: message.info.id,
       message
     })),

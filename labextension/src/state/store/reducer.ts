@@ -19,14 +19,17 @@ const PARTS = new Set<string>(PART_TYPES);
  * Applies one notice. A notice that was applied before changes nothing; unknown types are ignored, so
  * that an older page works with a newer kernel.
  */
-export function reduce(transcript: ITranscript, notice: Notice): ITranscript {
+export function applyNotice(
+  transcript: ITranscript,
+  notice: Notice
+): ITranscript {
   if (notice.seq <= transcript.seq) {
     return transcript;
   }
-  return { ...transcript, ...change(transcript, notice), seq: notice.seq };
+  return { ...transcript, ...changesBy(transcript, notice), seq: notice.seq };
 }
 
-function change(before: ITranscript, notice: Notice): Partial<ITranscript> {
+function changesBy(before: ITranscript, notice: Notice): Partial<ITranscript> {
   switch (notice.type) {
     case 'message.updated':
       return changeMessage(before, notice.info.id, entry => ({
@@ -37,12 +40,12 @@ function change(before: ITranscript, notice: Notice): Partial<ITranscript> {
       return PARTS.has(notice.part.type)
         ? changeMessage(before, notice.part.message_id, draft => ({
             ...draft,
-            parts: put(draft.parts, notice.part)
+            parts: withValue(draft.parts, notice.part)
           }))
         : {};
     case 'message.part.delta':
       return changeKnownPart(before, notice.message_id, notice.part_id, part =>
-        extended(part, notice.field.split('.'), notice.delta)
+        withText(part, notice.field.split('.'), notice.delta)
       );
     case 'message.part.removed':
       return changeKnownMessage(before, notice.message_id, draft => ({
@@ -173,7 +176,7 @@ function withAsk(
 ): Partial<ITranscript> {
   const { [ask.call_id ?? '']: olderReply, ...others } = replies;
   return {
-    asks: put(asks, ask),
+    asks: withValue(asks, ask),
     ...(olderReply === undefined ? {} : { replies: others })
   };
 }
@@ -235,7 +238,10 @@ function changeKnownPart(
 }
 
 /** Replaces the value with the same id in place, or adds it at the end. */
-function put<T extends { id: string }>(values: readonly T[], value: T): T[] {
+function withValue<T extends { id: string }>(
+  values: readonly T[],
+  value: T
+): T[] {
   const index = values.findIndex(({ id }) => id === value.id);
   return index < 0 ? [...values, value] : values.with(index, value);
 }
@@ -244,14 +250,14 @@ function put<T extends { id: string }>(values: readonly T[], value: T): T[] {
  * Appends text to the string at a path. Every step but the last must lead to an object, and the last
  * to a string or to nothing yet; otherwise the value is unchanged.
  */
-function extended<T>(value: T, path: string[], words: string): T {
+function withText<T>(value: T, path: string[], words: string): T {
   const [name, ...rest] = path;
   if (name === undefined || typeof value !== 'object' || value === null) {
     return value;
   }
   const inner = (value as Record<string, unknown>)[name];
   if (rest.length > 0) {
-    const changed = extended(inner, rest, words);
+    const changed = withText(inner, rest, words);
     return changed === inner ? value : { ...value, [name]: changed };
   }
   if (inner !== undefined && inner !== null && typeof inner !== 'string') {

@@ -76,7 +76,7 @@ export const EMPTY_TRANSCRIPT: ITranscript = {
 };
 
 /** Returns the messages in the order of their first appearance; those without info are left out. */
-export function messages(transcript: ITranscript): Message[] {
+export function messagesOf(transcript: ITranscript): Message[] {
   return transcript.entries
     .map(entry => entry.message)
     .filter((draft): draft is Message => draft.info !== undefined);

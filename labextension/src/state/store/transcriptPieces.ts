@@ -7,7 +7,7 @@
 import type { Message, SessionStateNotice } from '../../protocol/generated';
 
 /** The number of incomplete states kept: a page also receives those that other pages requested. */
-const AT_ONCE = 4;
+const MAX_STATES = 4;
 
 /** The received pieces of one session's states. */
 export class TranscriptPieces {
@@ -28,7 +28,7 @@ export class TranscriptPieces {
       known.set(number, notice);
     }
     const [oldest] = this._byState.keys();
-    if (this._byState.size > AT_ONCE && oldest !== undefined) {
+    if (this._byState.size > MAX_STATES && oldest !== undefined) {
       this._byState.delete(oldest);
     }
     // An older kernel sends no numbers; its last piece is marked as the last.
@@ -42,7 +42,9 @@ export class TranscriptPieces {
 }
 
 /** Returns the messages of a state, each once: pieces without numbers may be duplicated. */
-export function messagesOf(pieces: readonly SessionStateNotice[]): Message[] {
+export function assembledMessages(
+  pieces: readonly SessionStateNotice[]
+): Message[] {
   const byId = new Map<string, Message>();
   for (const message of pieces.flatMap(piece => piece.messages)) {
     byId.set(message.info.id, message);

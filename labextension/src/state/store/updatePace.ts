@@ -10,8 +10,8 @@ export type Schedule = (run: () => void, onlyWords: boolean) => void;
 /** Milliseconds from one update with mere words to the next: a person reads no faster. */
 export const WORDS_MS = 100;
 
-/** From one update to the next, in times of what it took: so much of the page is left to typing and scrolling. */
-export const PAUSES = 20;
+/** The pause after an update is this many times what drawing it took, so that typing and scrolling stay smooth. */
+export const PAUSE_FACTOR = 20;
 export const MAX_PAUSE_MS = 1000;
 
 /** Milliseconds until notices are applied in a hidden page, which gets no frames. */
@@ -25,7 +25,8 @@ export function updatePace(): Schedule {
       const began = performance.now();
       wordsDue = drawingTime().then(
         took =>
-          began + Math.max(WORDS_MS, Math.min(PAUSES * took, MAX_PAUSE_MS))
+          began +
+          Math.max(WORDS_MS, Math.min(PAUSE_FACTOR * took, MAX_PAUSE_MS))
       );
       run();
     };

@@ -5,7 +5,7 @@
  * The kernel writes them in model/errors and loop; both are tested on tests/fixtures/error_words.json.
  */
 
-/** Where the advice names an option of the magic or of the command line. */
+/** Matches the options of the magic or of the command line that an advice names. */
 const TYPED = / with (?:--(?:model|tools|new)\b|%agent(?: [\w-]+){1,2})/g;
 
 const LISTED = /%agent models lists what can be used/g;

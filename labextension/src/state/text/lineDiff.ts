@@ -1,7 +1,7 @@
 /** The difference between two texts, line by line, as a unified diff without file names. */
 
 /** The number of unchanged lines around a change. */
-const AROUND = 3;
+const CONTEXT_LINES = 3;
 
 /** The largest table of compared lines; beyond it, all lines between the first and the last change differ. */
 const MAX_COMPARISONS = 1_000_000;
@@ -10,10 +10,10 @@ type Sign = ' ' | '-' | '+';
 
 /** Returns the hunks of a unified diff; an empty text if both are the same. */
 export function lineDiff(before: string, now: string): string {
-  const drawn = compared(before.split('\n'), now.split('\n'));
+  const drawn = signedLines(before.split('\n'), now.split('\n'));
   const shown = drawn.map((_, index) =>
     drawn
-      .slice(Math.max(0, index - AROUND), index + AROUND + 1)
+      .slice(Math.max(0, index - CONTEXT_LINES), index + CONTEXT_LINES + 1)
       .some(([sign]) => sign !== ' ')
   );
   const hunks: string[] = [];
@@ -46,7 +46,7 @@ export function lineCounts(
   before: string,
   now: string
 ): { additions: number; deletions: number } {
-  const drawn = compared(linesOf(before), linesOf(now));
+  const drawn = signedLines(linesOf(before), linesOf(now));
   return {
     additions: drawn.filter(([sign]) => sign === '+').length,
     deletions: drawn.filter(([sign]) => sign === '-').length
@@ -59,7 +59,7 @@ function linesOf(text: string): string[] {
 }
 
 /** Returns the lines of both texts in order, each with what became of it. */
-function compared(
+function signedLines(
   before: readonly string[],
   now: readonly string[]
 ): [Sign, string][] {
@@ -75,7 +75,7 @@ function compared(
   const same = (line: string): [Sign, string] => [' ', line];
   return [
     ...before.slice(0, head).map(same),
-    ...changed(
+    ...signedByCommonLines(
       before.slice(head, before.length - tail),
       now.slice(head, now.length - tail)
     ),
@@ -84,7 +84,7 @@ function compared(
 }
 
 /** Compares by the longest common subsequence of lines. */
-function changed(
+function signedByCommonLines(
   before: readonly string[],
   now: readonly string[]
 ): [Sign, string][] {

@@ -25,14 +25,17 @@ const MATHS = /^\s*(?:\$\$|\\\[|\\begin\{)/;
 const MATHS_END = /(?:\$\$|\\\]|\\end\{[^}]*\})\s*$/;
 
 /** Splits a text; the blocks closed before are not parsed again. */
-export function blocks(text: string, before: IBlocks = NO_BLOCKS): IBlocks {
+export function markdownBlocks(
+  text: string,
+  before: IBlocks = NO_BLOCKS
+): IBlocks {
   if (text === before.text) {
     return before;
   }
   const grown = text.startsWith(before.text);
   const closed = grown ? [...before.closed] : [];
   let from = grown ? before.from : 0;
-  const lengths = [...ends(text.slice(from))];
+  const lengths = [...blockEnds(text.slice(from))];
   for (const length of lengths) {
     const end = from + length;
     from = closeLong(text.slice(0, end), from, closed);
@@ -50,9 +53,9 @@ export function blocks(text: string, before: IBlocks = NO_BLOCKS): IBlocks {
 }
 
 /** Yields the lengths of the closed blocks, one after the other. */
-function* ends(text: string): Iterable<number> {
+function* blockEnds(text: string): Iterable<number> {
   let start = 0;
-  let place = 0;
+  let index = 0;
   let first = '';
   let fence = '';
   let maths = false;
@@ -68,8 +71,8 @@ function* ends(text: string): Iterable<number> {
       words !== '' &&
       isBeginning(line, first, isWritten)
     ) {
-      yield place - start;
-      start = place;
+      yield index - start;
+      start = index;
       first = '';
     }
     if (!isWritten) {
@@ -81,7 +84,7 @@ function* ends(text: string): Iterable<number> {
     fence = fenceAfter(words, fence);
     maths = fence === '' && mathsAfter(words, maths);
     blank = fence === '' && !maths && words === '';
-    place += line.length;
+    index += line.length;
   }
 }
 
@@ -94,35 +97,35 @@ const NO_WORDS =
 
 /** Closes the pieces of a long paragraph; returns the index of the rest. */
 function closeLong(text: string, from: number, closed: string[]): number {
-  let place = from;
-  while (text.length - place > 2 * PIECE_CHARS) {
-    const piece = text.slice(place, place + 2 * PIECE_CHARS);
+  let index = from;
+  while (text.length - index > 2 * PIECE_CHARS) {
+    const piece = text.slice(index, index + 2 * PIECE_CHARS);
     const length = NO_WORDS.test(piece) ? 0 : pieceEnd(piece);
     if (length === 0) {
       break;
     }
     closed.push(piece.slice(0, length));
-    place += length;
+    index += length;
   }
-  return place;
+  return index;
 }
 
 /** Returns the index of a space outside of emphasis, code, maths and links; 0 if there is none. */
 function pieceEnd(piece: string): number {
   const counts = new Map<string, number>();
   const count = (sign: string) => counts.get(sign) ?? 0;
-  for (let place = 0; place < piece.length - 1; place += 1) {
-    const sign = piece.charAt(place);
+  for (let index = 0; index < piece.length - 1; index += 1) {
+    const sign = piece.charAt(index);
     counts.set(sign, count(sign) + 1);
     if (
-      place >= PIECE_CHARS &&
+      index >= PIECE_CHARS &&
       sign === ' ' &&
-      /\p{L}/u.test(piece.charAt(place + 1)) &&
+      /\p{L}/u.test(piece.charAt(index + 1)) &&
       ['`', '$', '*', '~'].every(one => count(one) % 2 === 0) &&
       count('[') === count(']') &&
       count('(') === count(')')
     ) {
-      return place + 1;
+      return index + 1;
     }
   }
   return 0;

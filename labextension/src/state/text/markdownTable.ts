@@ -20,7 +20,7 @@ export function tableIn(text: string): ITable | null {
       line.includes('|') &&
       /^ {0,3}\S/.test(line) &&
       RULE.test(line.trim()) &&
-      cells(line).length === cells(lines[index - 1] ?? '').length
+      cellsOfRow(line).length === cellsOfRow(lines[index - 1] ?? '').length
   );
   if (rule < 0) {
     return null;
@@ -29,14 +29,14 @@ export function tableIn(text: string): ITable | null {
   const end = after.findIndex(line => line.trim() === '');
   const body = end < 0 ? after : after.slice(0, end);
   const head = lines[rule - 1] ?? '';
-  const width = cells(head).length;
+  const width = cellsOfRow(head).length;
   return {
     markdown: [head, lines[rule], ...body].join('\n'),
     tsv: [head, ...body]
       .map(line =>
         // A row has as many cells as the head, whatever is written.
         Array.from({ length: width }, (_, at) =>
-          cellText(cells(line)[at] ?? '')
+          cellText(cellsOfRow(line)[at] ?? '')
         )
       )
       .map(row => row.join('\t'))
@@ -45,7 +45,7 @@ export function tableIn(text: string): ITable | null {
 }
 
 /** Splits a row at its bars, but not at an escaped one. */
-function cells(line: string): string[] {
+function cellsOfRow(line: string): string[] {
   const inner = line
     .trim()
     .replace(/^\|/, '')

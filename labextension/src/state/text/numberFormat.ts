@@ -1,11 +1,11 @@
 /** Formats numbers for display. */
 
 /** Formats a duration, as Python's `duration` does: "0.2 s", "1 min 5 s", "2 h 1 min". */
-export function seconds(value: number): string {
+export function durationText(value: number): string {
   if (value < 59.95) {
     return `${withDecimals(Math.max(value, 0), 1)} s`;
   }
-  const whole = wholeNumber(value);
+  const whole = roundHalfEven(value);
   const [minutes, rest] = [Math.floor(whole / 60), whole % 60];
   if (minutes < 60) {
     return rest > 0 ? `${minutes} min ${rest} s` : `${minutes} min`;
@@ -14,15 +14,17 @@ export function seconds(value: number): string {
 }
 
 /** Formats a running duration in whole seconds: "4 s", "1 min 5 s". */
-export function wholeSeconds(value: number): string {
-  return value < 60 ? `${Math.floor(value)} s` : seconds(Math.floor(value));
+export function wholeDurationText(value: number): string {
+  return value < 60
+    ? `${Math.floor(value)} s`
+    : durationText(Math.floor(value));
 }
 
 /** Made once: making one takes longer than formatting hundreds of numbers. */
 const WHOLE = new Intl.NumberFormat('en-US');
 
 /** Rounds to a whole number; a half goes to the even one, as Python rounds it. */
-export function wholeNumber(value: number): number {
+export function roundHalfEven(value: number): number {
   const nearest = Math.round(value);
   return Math.abs(value % 1) === 0.5 && nearest % 2 !== 0
     ? nearest - 1
@@ -47,11 +49,11 @@ export function withDecimals(value: number, digits: number): string {
 
 /** Formats a token count with thousands separators: "12,480". */
 export function count(value: number): string {
-  return WHOLE.format(wholeNumber(value));
+  return WHOLE.format(roundHalfEven(value));
 }
 
 /** Formats the size of a context window: "200k", "1M". */
-export function short(value: number): string {
+export function shortCount(value: number): string {
   if (value < 1000) {
     return String(Math.round(value));
   }
@@ -60,7 +62,7 @@ export function short(value: number): string {
 }
 
 /** Formats US dollars, with enough digits for a small price. */
-export function dollars(value: number): string {
+export function dollarsText(value: number): string {
   if (value === 0) {
     return '$0';
   }
@@ -68,7 +70,7 @@ export function dollars(value: number): string {
 }
 
 /** Formats a file size: "640 bytes", "12.3 kB", "4.0 MB". */
-export function size(bytes: number): string {
+export function fileSizeText(bytes: number): string {
   if (bytes < 1000) {
     return `${bytes} bytes`;
   }

@@ -53,8 +53,8 @@ export function sentenceEnd(text: string): number {
     const line = text.slice(text.lastIndexOf('\n', index - 1) + 1, index);
     return sign === '\n'
       ? endsBlock(line, text.slice(index + 1))
-      : count(line, '`') % 2 === 0 &&
-          count(line, '[') === count(line, ']') &&
+      : countOf(line, '`') % 2 === 0 &&
+          countOf(line, '[') === countOf(line, ']') &&
           !/\]\([^)]*$/.test(line);
   });
   return last === undefined ? 0 : last.index + 1;
@@ -111,6 +111,6 @@ export function plainWords(text: string): string {
     .trim();
 }
 
-function count(text: string, sign: string): number {
+function countOf(text: string, sign: string): number {
   return text.split(sign).length - 1;
 }

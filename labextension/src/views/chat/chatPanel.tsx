@@ -59,10 +59,10 @@ export function ChatPanel({
   onSearchEnd
 }: IChatPanelProps) {
   const { words } = useHost();
-  const place = useRef<HTMLDivElement>(null);
+  const elementRef = useRef<HTMLDivElement>(null);
   const { transcript, status, failure, notice = '' } = state;
   const ready = status === 'ready';
-  useKeptFocus(place);
+  useKeptFocus(elementRef);
   const drafts = useDrafts(state.key, state.switchedHere);
   const [view, setView] = useState<HeaderView | null>(null);
   const [answer, setAnswer] = useState<ICommandAnswer | null>(null);
@@ -91,7 +91,7 @@ export function ChatPanel({
   const canRevert = !state.readOnly && !isBusy(transcript);
   const edit = useLatest((prompt: Message) => {
     drafts.edit(prompt, transcript.session);
-    focusComposer(place.current);
+    focusComposer(elementRef.current);
   });
   // The same value while nothing changes, since every turn reads it.
   const resends = useMemo(
@@ -115,9 +115,9 @@ export function ChatPanel({
       <RevertActionsProvider value={canRevert ? actions.reverts : null}>
         <div
           className="plm-Panel"
-          ref={place}
+          ref={elementRef}
           onKeyDown={event => {
-            answerByKey(event, place.current);
+            answerByKey(event, elementRef.current);
           }}
         >
           {above}
@@ -181,7 +181,7 @@ export function ChatPanel({
               answer={answer}
               onClose={() => {
                 setAnswer(null);
-                focusComposer(place.current);
+                focusComposer(elementRef.current);
               }}
             />
           )}
@@ -195,7 +195,7 @@ export function ChatPanel({
               }}
               onEdit={prompt => {
                 drafts.giveBack(prompt.text, chosenFor(prompt));
-                focusComposer(place.current);
+                focusComposer(elementRef.current);
               }}
             />
           )}
@@ -204,7 +204,7 @@ export function ChatPanel({
               drafts={drafts}
               onCancel={() => {
                 drafts.end();
-                focusComposer(place.current);
+                focusComposer(elementRef.current);
               }}
             />
           )}

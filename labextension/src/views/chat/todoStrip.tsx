@@ -107,7 +107,7 @@ function isWorkedOn(transcript: ITranscript): boolean {
 }
 
 /** The prefix of a session's list that was put away, in the storage of the page's tab. */
-const AWAY = 'jupyter-palimpsest:todos-put-away:';
+const AWAY_PREFIX = 'jupyter-palimpsest:todos-put-away:';
 
 /**
  * Returns whether the session's list is put away, and a function to change it.
@@ -115,7 +115,7 @@ const AWAY = 'jupyter-palimpsest:todos-put-away:';
  * Progress changes no list: it comes back when its items are others.
  */
 export function usePutAway({ session, todos }: ITranscript): IPutAway {
-  const key = AWAY + (session?.id ?? '');
+  const key = AWAY_PREFIX + (session?.id ?? '');
   const list = JSON.stringify(todos.map(({ content }) => content));
   const [lastPutAway, setLastPutAway] = useState<{
     key: string;

@@ -82,7 +82,7 @@ export function AnswerSettings({
               ? words.__('%1 tokens · %2', window, because)
               : words.__('%1 · %2', window, because)
           }))}
-          free
+          isFree
           onChoose={name => {
             drafts.choose({ ...chosen, model: name });
           }}

@@ -1,6 +1,6 @@
 /** The files attached to a prompt that is not sent yet. */
 import type { Attachment } from '../../protocol/generated';
-import { visible } from '../../state/text/visibleText';
+import { visibleText } from '../../state/text/visibleText';
 import { fileNote, type KnownFiles } from './pastedFiles';
 import { useHost } from '../host';
 
@@ -22,7 +22,7 @@ export function AttachmentChips({
       aria-label={words.__('Files that go along')}
     >
       {files.map(({ filename, mime, url }, index) => {
-        const name = visible(filename ?? mime);
+        const name = visibleText(filename ?? mime);
         const file = known?.get(url);
         const note = fileNote(file, words);
         return (

@@ -1,6 +1,6 @@
 /** Chips for the mentions of a draft: what is sent with it and its tokens, or why it is not sent. */
 import type { MentionPreview } from '../../protocol/generated';
-import { short } from '../../state/text/numberFormat';
+import { shortCount } from '../../state/text/numberFormat';
 import { useHost, type IWords } from '../host';
 
 /** Draws a chip for each mention of a draft. */
@@ -48,7 +48,7 @@ function chipTexts(
     case 'sent':
       return [
         what,
-        tokens === undefined ? '' : words.__('~%1 tokens', short(tokens)),
+        tokens === undefined ? '' : words.__('~%1 tokens', shortCount(tokens)),
         true
       ];
     case 'uncounted':

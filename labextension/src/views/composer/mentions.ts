@@ -61,13 +61,13 @@ export function rankedMatches(
       return from > 0;
     });
     if (isInOrder) {
-      ranked[rank(word, typed)]?.push(index);
+      ranked[matchRank(word, typed)]?.push(index);
     }
   });
   return ranked.flat();
 }
 
-function rank(word: string, typed: string): number {
+function matchRank(word: string, typed: string): number {
   return word === typed ? 0 : word.startsWith(typed) ? 1 : 2;
 }
 
@@ -102,8 +102,8 @@ export function mentionGroups(
         kindOptions.map(({ value }) => value),
         typed
       );
-      const matching = places.flatMap(place => kindOptions[place] ?? []);
-      const best = rank(matching[0]?.value ?? '', typed);
+      const matching = places.flatMap(index => kindOptions[index] ?? []);
+      const best = matchRank(matching[0]?.value ?? '', typed);
       return { name: names[KINDS[index] ?? 'agent'], matching, best };
     })
     .filter(({ matching }) => matching.length > 0)

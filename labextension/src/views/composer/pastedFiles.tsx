@@ -9,14 +9,14 @@ import {
   type RefObject
 } from 'react';
 import type { Attachment, PastedFile } from '../../protocol/generated';
-import { count, short } from '../../state/text/numberFormat';
-import { visible } from '../../state/text/visibleText';
+import { count, shortCount } from '../../state/text/numberFormat';
+import { visibleText } from '../../state/text/visibleText';
 import { useNotebookActions } from '../actions/notebook';
 import { usePromptActions } from '../actions/prompts';
 import {
   holdsFiles,
   isAttachable,
-  transferred,
+  transferredContent,
   transferredInLab,
   type IMimeData,
   type ITransferred,
@@ -134,7 +134,7 @@ export function usePastedFiles(
       const attached = await read().catch(() => {
         setProblems(before => [
           ...before,
-          words.__('%1 cannot be read.', visible(name))
+          words.__('%1 cannot be read.', visibleText(name))
         ]);
         return null;
       });
@@ -155,7 +155,7 @@ export function usePastedFiles(
     event: ClipboardEvent | DragEvent,
     data: DataTransfer
   ) => {
-    const content = transferred(data);
+    const content = transferredContent(data);
     if (!readOnly && content.files.length > 0) {
       event.preventDefault();
       event.stopPropagation();
@@ -325,7 +325,7 @@ export function PastedFilesStatus({ pasted }: { pasted: IPastedFiles }) {
       ))}
       {pasted.problems.length > 0 && (
         <div className="plm-LargeFile" role="alert">
-          <span>{visible(pasted.problems.join(' '))}</span>
+          <span>{visibleText(pasted.problems.join(' '))}</span>
           <button
             type="button"
             className="plm-Button plm-Button-small"
@@ -349,7 +349,7 @@ function LargeFile({
   const { words } = useHost();
   const text = words.__(
     '%1 is large: ~%2 tokens go with this prompt and stay in the context.',
-    visible(attachment.filename ?? attachment.mime),
+    visibleText(attachment.filename ?? attachment.mime),
     count(tokens)
   );
   return (
@@ -384,7 +384,7 @@ export function fileNote(file: PastedFile | undefined, words: IWords): string {
   }
   return file.unseen
     ? words.__('named only: this model sees no pictures')
-    : words.__('~%1 tokens', short(file.tokens));
+    : words.__('~%1 tokens', shortCount(file.tokens));
 }
 
 function tooLargeText(
@@ -393,7 +393,7 @@ function tooLargeText(
 ): string {
   return words.__(
     '%1 has %2 MB; at most %3 MB can be attached. Put it into the project’s folder and name it with @.',
-    visible(name),
+    visibleText(name),
     (bytes / 1_000_000).toFixed(1),
     LARGEST_BYTES / 1_000_000
   );

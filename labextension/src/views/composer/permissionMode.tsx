@@ -148,8 +148,8 @@ export function TrustPrompt({
   const { words } = useHost();
   const permissions = usePermissionActions();
   const [hidden, setHidden] = useState('');
-  const what = untrusted.join('\n');
-  if (what === '' || what === hidden) {
+  const untrustedText = untrusted.join('\n');
+  if (untrustedText === '' || untrustedText === hidden) {
     return null;
   }
   return (
@@ -184,7 +184,7 @@ export function TrustPrompt({
           type="button"
           className="plm-Button"
           onClick={() => {
-            setHidden(what);
+            setHidden(untrustedText);
           }}
         >
           {words.__('Not now')}

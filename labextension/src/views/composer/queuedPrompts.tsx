@@ -83,7 +83,7 @@ export function QueuedPrompts({
 /** Draws a prompt that waits, with its actions. */
 function QueuedPrompt({
   prompt,
-  place,
+  place: index,
   running,
   onEdit
 }: {
@@ -101,7 +101,7 @@ function QueuedPrompt({
     <div
       className="plm-QueuedPrompt"
       role="group"
-      aria-label={words.__('Waiting prompt %1', place)}
+      aria-label={words.__('Waiting prompt %1', index)}
     >
       <PromptText text={text} />
       <AttachmentChips files={filesOf(chosenFor(prompt))} />

@@ -13,7 +13,7 @@ import { unlessGone } from '../dom/effects';
 const ARGUMENT = /^\s*\/([\w-]+)[^\S\n]+(?:\S+[^\S\n]+)*(\S*)$/;
 
 /** The maximum number of shown words behind a command. */
-const SHOWN = 60;
+const MAX_SHOWN = 60;
 
 /** The slash commands that the kernel offers. */
 export interface ISlashCommands {
@@ -55,11 +55,11 @@ export function commandGroups(
   // A command of the project goes before ours of the same name, as where it is sent.
   const ourCommands = builtIn.filter(({ name }) => !ownNames.has(name));
   return [
-    group(words.__('Commands of the project'), own, typed),
-    group(words.__('Commands'), ourCommands, typed)
+    matchingGroup(words.__('Commands of the project'), own, typed),
+    matchingGroup(words.__('Commands'), ourCommands, typed)
   ]
     .filter(({ count }) => count > 0)
-    .sort((left, right) => rank(left, typed) - rank(right, typed));
+    .sort((left, right) => groupRank(left, typed) - groupRank(right, typed));
 }
 
 /** Returns the words that may stand where the caret is. */
@@ -70,14 +70,14 @@ export function argumentGroups(
 ): IOptionGroup[] {
   const places = rankedMatches(all, typed);
   const options = places
-    .slice(0, SHOWN)
-    .map(place => ({ value: all[place] ?? '', about: '' }));
+    .slice(0, MAX_SHOWN)
+    .map(index => ({ value: all[index] ?? '', about: '' }));
   return options.length === 0
     ? []
     : [{ name: words.__('What may follow'), count: places.length, options }];
 }
 
-function group(
+function matchingGroup(
   name: string,
   commands: readonly AgentChoice[],
   typed: string
@@ -86,8 +86,8 @@ function group(
     commands.map(command => command.name.toLowerCase()),
     typed.toLowerCase()
   );
-  const options = places.flatMap(place => {
-    const match = commands[place];
+  const options = places.flatMap(index => {
+    const match = commands[index];
     return match === undefined
       ? []
       : [{ value: match.name, about: match.description }];
@@ -96,7 +96,7 @@ function group(
 }
 
 /** Returns 0 for a group whose first option begins with the typed letters, else 1. */
-function rank({ options }: IOptionGroup, typed: string): number {
+function groupRank({ options }: IOptionGroup, typed: string): number {
   const [first] = options;
   return first?.value.toLowerCase().startsWith(typed.toLowerCase()) === true
     ? 0

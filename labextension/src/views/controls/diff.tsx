@@ -1,6 +1,6 @@
 /** A unified diff, as shown in a permission question. */
 import { useMemo } from 'react';
-import { visible } from '../../state/text/visibleText';
+import { visibleText } from '../../state/text/visibleText';
 import { ASKED_TEXT } from '../dom/endSeen';
 import { useHost } from '../host';
 import { TextEnd } from './textEnd';
@@ -27,7 +27,7 @@ export function Diff({ text }: { text: string }) {
     >
       {drawn.map(({ change, text }, index) => (
         <span key={index} data-change={change}>
-          {visible(text)}
+          {visibleText(text)}
         </span>
       ))}
       <TextEnd />

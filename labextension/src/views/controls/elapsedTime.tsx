@@ -1,6 +1,6 @@
 /** Elapsed time that is updated while it is visible. */
 import { useEffect, useState } from 'react';
-import { seconds } from '../../state/text/numberFormat';
+import { durationText } from '../../state/text/numberFormat';
 
 const TICK_MS = 200;
 
@@ -26,5 +26,5 @@ export function useNow(tickMs: number | null = TICK_MS): number {
 /** Draws how long something has been running; the clocks of two machines may differ. */
 export function ElapsedTime({ since }: { since: number }) {
   const now = useNow();
-  return <>{seconds(Math.max(0, now - since) / 1000)}</>;
+  return <>{durationText(Math.max(0, now - since) / 1000)}</>;
 }

@@ -21,10 +21,10 @@ export function ModalDialog({
   onClose,
   children
 }: IModalDialogProps) {
-  const place = useRef<HTMLDialogElement>(null);
+  const elementRef = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
-    const node = place.current;
+    const node = elementRef.current;
     const origin = document.activeElement;
     // An older browser draws it in place.
     if (typeof node?.showModal === 'function') {
@@ -41,7 +41,7 @@ export function ModalDialog({
   }, []);
   return (
     <dialog
-      ref={place}
+      ref={elementRef}
       className={`plm-Dialog ${className}`}
       aria-labelledby={titleId}
       onClose={onClose}

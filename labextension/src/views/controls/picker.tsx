@@ -26,14 +26,14 @@ interface IPickerProps {
   /** Content below the list. */
   foot?: ReactNode;
   /** Whether values outside of the list can be entered. */
-  free?: boolean;
+  isFree?: boolean;
   onChoose: (value: string) => void;
 }
 
 /** From this many options on, a field filters them. */
-const MANY = 8;
+const MIN_FILTERED = 8;
 /** The maximum number of shown options; the field finds the others. */
-const SHOWN = 60;
+const MAX_SHOWN = 60;
 
 /** Draws the chip and, while it is open, the list above it. */
 export function Picker(props: IPickerProps) {
@@ -109,21 +109,23 @@ export function Picker(props: IPickerProps) {
 }
 
 function List(props: IPickerProps & { id: string }) {
-  const { foot, free = false, id, label, options, onChoose, value } = props;
+  const { foot, isFree = false, id, label, options, onChoose, value } = props;
   const { words } = useHost();
   const [searched, setSearched] = useState('');
-  const matches = matching(options, searched);
+  const matches = matchingOptions(options, searched);
   const typed = searched.trim();
   const isNew =
-    free && typed.includes('/') && options.every(o => o.value !== typed);
+    isFree && typed.includes('/') && options.every(o => o.value !== typed);
   return (
     <div className="plm-Picker-list" id={id} role="group" aria-label={label}>
-      {(free || options.length > MANY) && (
+      {(isFree || options.length > MIN_FILTERED) && (
         <input
           className="plm-Field"
           autoFocus
           aria-label={words.__('Find or write one')}
-          placeholder={free ? words.__('provider/name') : words.__('Find one')}
+          placeholder={
+            isFree ? words.__('provider/name') : words.__('Find one')
+          }
           value={searched}
           onChange={event => {
             setSearched(event.target.value);
@@ -142,11 +144,11 @@ function List(props: IPickerProps & { id: string }) {
           ...(isNew
             ? [{ value: typed, about: words.__('as it is written') }]
             : []),
-          ...matches.slice(0, SHOWN)
-        ].map((option: IOption, place, shown) => (
+          ...matches.slice(0, MAX_SHOWN)
+        ].map((option: IOption, index, shown) => (
           <Fragment key={option.value}>
             {option.group !== undefined &&
-              option.group !== shown[place - 1]?.group && (
+              option.group !== shown[index - 1]?.group && (
                 <li className="plm-Picker-group plm-Muted">{option.group}</li>
               )}
             <li>
@@ -167,9 +169,12 @@ function List(props: IPickerProps & { id: string }) {
           </Fragment>
         ))}
       </ul>
-      {matches.length > SHOWN && (
+      {matches.length > MAX_SHOWN && (
         <p className="plm-Muted">
-          {words.__('%1 more: write some of the name.', matches.length - SHOWN)}
+          {words.__(
+            '%1 more: write some of the name.',
+            matches.length - MAX_SHOWN
+          )}
         </p>
       )}
       {matches.length === 0 && !isNew && (
@@ -183,7 +188,10 @@ function List(props: IPickerProps & { id: string }) {
 }
 
 /** Returns the options whose name has all words, then those whose description has them. */
-function matching(options: readonly IOption[], searched: string): IOption[] {
+function matchingOptions(
+  options: readonly IOption[],
+  searched: string
+): IOption[] {
   const byName = options.filter(({ value }) => hasWords(value, searched));
   const namedOptions = new Set(byName);
   const described = options.filter(

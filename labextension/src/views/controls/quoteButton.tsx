@@ -35,9 +35,9 @@ export function asQuote(text: string): string {
 }
 
 /** The space that the button takes, in CSS pixels. */
-const HEIGHT = 28;
-const WIDTH = 72;
-const GAP = 4;
+const HEIGHT_PX = 28;
+const WIDTH_PX = 72;
+const GAP_PX = 4;
 
 /** Draws the button where a selection ends; nothing where none is. */
 export function QuoteButton({ onQuote }: { onQuote: (text: string) => void }) {
@@ -107,10 +107,10 @@ function placeOf(
   if (last === undefined || last.bottom < 0 || last.top > window.innerHeight) {
     return null;
   }
-  const below = last.bottom + GAP;
-  const isLow = below + HEIGHT > window.innerHeight;
+  const below = last.bottom + GAP_PX;
+  const isLow = below + HEIGHT_PX > window.innerHeight;
   return {
-    top: isLow ? Math.max(0, last.top - GAP - HEIGHT) : below,
-    left: Math.max(0, Math.min(last.right, window.innerWidth - WIDTH))
+    top: isLow ? Math.max(0, last.top - GAP_PX - HEIGHT_PX) : below,
+    left: Math.max(0, Math.min(last.right, window.innerWidth - WIDTH_PX))
   };
 }

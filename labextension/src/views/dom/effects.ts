@@ -19,14 +19,14 @@ export function unlessGone<T>(
 
 /** Returns the reference of an element that gets the focus when it is first drawn. */
 export function useFirstFocus<E extends HTMLElement>(): RefObject<E> {
-  const place = useRef<E>(null);
+  const elementRef = useRef<E>(null);
   useEffect(() => {
-    place.current?.focus();
+    elementRef.current?.focus();
   }, []);
-  return place;
+  return elementRef;
 }
 
-/** Returns a reference to the newest of a value that each drawing makes anew. */
+/** Returns a reference that holds the value of the newest drawing. */
 export function useLatest<T>(value: T): { readonly current: T } {
   const latest = useRef(value);
   useEffect(() => {

@@ -6,7 +6,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 
 /** Within this distance from the end, in pixels, the user is assumed to look at the newest content. */
-const NEAR = 40;
+const NEAR_PX = 40;
 
 /** Milliseconds after a size change in which the browser may still move the content. */
 const SETTLE_MS = 400;
@@ -20,17 +20,17 @@ const USER_EVENTS = ['keydown', 'pointerdown', 'touchmove'] as const;
  * It stays at its end unless the user scrolls up, or something else is scrolled to.
  */
 export function useEndScroll() {
-  const place = useRef<HTMLDivElement>(null);
+  const elementRef = useRef<HTMLDivElement>(null);
   const staysAtEnd = useRef(true);
   const [atEnd, setAtEnd] = useState(true);
   useEffect(() => {
-    const node = place.current;
+    const node = elementRef.current;
     const content = node?.firstElementChild;
     if (node === null || !content) {
       return;
     }
-    const size = () => `${node.scrollHeight} ${node.clientHeight}`;
-    let knownSize = size();
+    const sizeText = () => `${node.scrollHeight} ${node.clientHeight}`;
+    let knownSize = sizeText();
     let changedAt = 0;
     let actedAt = 0;
     const onScroll = () => {
@@ -38,7 +38,7 @@ export function useEndScroll() {
       // During or just after a size change the browser scrolled, not the user.
       const isSettling =
         now - changedAt < SETTLE_MS && now - actedAt > SETTLE_MS;
-      if (staysAtEnd.current && (isSettling || size() !== knownSize)) {
+      if (staysAtEnd.current && (isSettling || sizeText() !== knownSize)) {
         follow();
         return;
       }
@@ -46,7 +46,7 @@ export function useEndScroll() {
       setAtEnd(staysAtEnd.current);
     };
     const follow = () => {
-      const now = size();
+      const now = sizeText();
       if (now !== knownSize) {
         knownSize = now;
         changedAt = performance.now();
@@ -87,16 +87,16 @@ export function useEndScroll() {
   }, []);
   const toEnd = () => {
     staysAtEnd.current = true;
-    place.current?.scrollTo({ top: place.current.scrollHeight });
-    place.current?.focus();
+    elementRef.current?.scrollTo({ top: elementRef.current.scrollHeight });
+    elementRef.current?.focus();
   };
   const leaveEnd = useCallback(() => {
     staysAtEnd.current = false;
-    setAtEnd(place.current === null || isAtEnd(place.current));
+    setAtEnd(elementRef.current === null || isAtEnd(elementRef.current));
   }, []);
-  return { place, atEnd, toEnd, leaveEnd };
+  return { place: elementRef, atEnd, toEnd, leaveEnd };
 }
 
 function isAtEnd(node: HTMLElement): boolean {
-  return node.scrollHeight - node.scrollTop - node.clientHeight <= NEAR;
+  return node.scrollHeight - node.scrollTop - node.clientHeight <= NEAR_PX;
 }

@@ -15,18 +15,18 @@ const CARD = '.plm-Tool-card, .plm-UnattachedAsk, .plm-Question';
 
 /** Returns whether all ends were seen, and a function that scrolls to the first that was not. */
 export function useEndsSeen(
-  place: RefObject<HTMLElement | null>
+  elementRef: RefObject<HTMLElement | null>
 ): [boolean, () => void] {
   const [isSeen, setSeen] = useState(false);
   const watch = useRef<ReturnType<typeof watchEnds> | null>(null);
   useLayoutEffect(() => {
-    const card = cardOf(place.current);
+    const card = cardOf(elementRef.current);
     if (card === null) {
       return;
     }
     watch.current = watchEnds(card, setSeen);
     return watch.current.end;
-  }, [place]);
+  }, [elementRef]);
   return [
     isSeen,
     () => {
@@ -50,12 +50,12 @@ function watchEnds(card: HTMLElement, onSeen: (isSeen: boolean) => void) {
   ];
   const isEndSeen = (text: HTMLElement) =>
     needsNoScroll(text) || seenLengths.get(text) === text.textContent.length;
-  const report = () => {
+  const reportEndsSeen = () => {
     onSeen(texts().every(isEndSeen));
   };
   const markSeen = (text: HTMLElement) => {
     seenLengths.set(text, text.textContent.length);
-    report();
+    reportEndsSeen();
   };
   const observer =
     typeof IntersectionObserver === 'undefined'
@@ -80,7 +80,9 @@ function watchEnds(card: HTMLElement, onSeen: (isSeen: boolean) => void) {
     }
   };
   const sizes =
-    typeof ResizeObserver === 'undefined' ? null : new ResizeObserver(report);
+    typeof ResizeObserver === 'undefined'
+      ? null
+      : new ResizeObserver(reportEndsSeen);
   const follow = () => {
     for (const text of texts()) {
       sizes?.observe(text);
@@ -89,7 +91,7 @@ function watchEnds(card: HTMLElement, onSeen: (isSeen: boolean) => void) {
         observer?.observe(end);
       }
     }
-    report();
+    reportEndsSeen();
   };
   const changes = new MutationObserver(follow);
   changes.observe(card, {

@@ -6,7 +6,7 @@ interface IJob {
 }
 
 const jobs = new Set<IJob>();
-let isPlanned = false;
+let isScheduled = false;
 
 /** The pause between jobs in browsers without idle callbacks, in milliseconds. */
 const PAUSE_MS = 30;
@@ -15,17 +15,17 @@ const PAUSE_MS = 30;
 export function runWhenIdle(order: number, run: () => void): () => void {
   const job = { order, run };
   jobs.add(job);
-  plan();
+  scheduleNext();
   return () => {
     jobs.delete(job);
   };
 }
 
-function plan(): void {
-  if (isPlanned || jobs.size === 0) {
+function scheduleNext(): void {
+  if (isScheduled || jobs.size === 0) {
     return;
   }
-  isPlanned = true;
+  isScheduled = true;
   if ('requestIdleCallback' in window) {
     window.requestIdleCallback(runNext);
   } else {
@@ -34,7 +34,7 @@ function plan(): void {
 }
 
 function runNext(): void {
-  isPlanned = false;
+  isScheduled = false;
   const [first, ...others] = jobs;
   if (first !== undefined) {
     const job = others.reduce(
@@ -44,5 +44,5 @@ function runNext(): void {
     jobs.delete(job);
     job.run();
   }
-  plan();
+  scheduleNext();
 }

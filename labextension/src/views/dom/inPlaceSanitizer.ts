@@ -43,7 +43,7 @@ const UNSAFE_STYLE =
 /** Removes disallowed elements and attributes in the page. */
 export function sanitizeInPlace(
   root: ParentNode & Node,
-  place: ISanitizeOptions = {}
+  options: ISanitizeOptions = {}
 ): void {
   for (const element of root.querySelectorAll('*')) {
     if (!root.contains(element)) {
@@ -53,7 +53,7 @@ export function sanitizeInPlace(
       disarmMaths(element);
     } else if (isAllowed(element)) {
       const hostAdditions = ADDED.filter(([place]) => element.matches(place));
-      for (const name of disallowedAttributes(element, place)) {
+      for (const name of disallowedAttributes(element, options)) {
         if (!hostAdditions.some(([, names]) => names.test(name))) {
           element.removeAttribute(name);
         }

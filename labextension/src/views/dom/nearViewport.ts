@@ -11,7 +11,7 @@ import {
 } from 'react';
 
 /** The distance from the viewport up to which rows are rendered: two screens. */
-const AROUND = '200% 0px';
+const ROOT_MARGIN = '200% 0px';
 
 const ScrollContext = createContext<RefObject<HTMLElement> | null>(null);
 
@@ -19,7 +19,7 @@ const ScrollContext = createContext<RefObject<HTMLElement> | null>(null);
 export const ScrollProvider = ScrollContext.Provider;
 
 interface INearViewport<E extends HTMLElement> {
-  place: RefObject<E>;
+  elementRef: RefObject<E>;
   /** Whether the row is fully rendered. */
   near: boolean;
 }
@@ -35,7 +35,7 @@ export function useNearViewport<E extends HTMLElement>(
   held = false,
   watched = true
 ): INearViewport<E> {
-  const place = useRef<E>(null);
+  const elementRef = useRef<E>(null);
   const scrolls = useContext(ScrollContext);
   const [near, setNear] = useState(() => held || !canWatch() || startsNear());
   const current = useRef({ near, held, seen: near, touched: false });
@@ -43,12 +43,12 @@ export function useNearViewport<E extends HTMLElement>(
     current.current.held = held;
   }, [held]);
   useEffect(() => {
-    const node = place.current;
+    const node = elementRef.current;
     if (node === null || !canWatch()) {
       return;
     }
     const state = current.current;
-    const settle = () => {
+    const updateIsNear = () => {
       const isNear =
         state.seen || state.held || state.touched || hasFocus(node);
       // Replacing the content would lose the selection.
@@ -57,34 +57,34 @@ export function useNearViewport<E extends HTMLElement>(
         setNear(isNear);
       }
     };
-    const touch = () => {
+    const markTouched = () => {
       state.touched = true;
     };
     const setSeen = (isSeen: boolean) => {
       state.seen = isSeen;
-      settle();
+      updateIsNear();
     };
     const root = scrolls?.current ?? scrollContainerOf(node);
-    const end = watched ? watch(node, root, setSeen) : undefined;
+    const end = watched ? watchRow(node, root, setSeen) : undefined;
     if (!watched) {
       setSeen(false);
     }
     const settleAfterInput = () => {
       if (state.seen !== state.near) {
-        settle();
+        updateIsNear();
       }
     };
-    node.addEventListener('click', touch);
+    node.addEventListener('click', markTouched);
     node.addEventListener('focusout', settleAfterInput);
     document.addEventListener('selectionchange', settleAfterInput);
     return () => {
       end?.();
-      node.removeEventListener('click', touch);
+      node.removeEventListener('click', markTouched);
       node.removeEventListener('focusout', settleAfterInput);
       document.removeEventListener('selectionchange', settleAfterInput);
     };
   }, [watched, scrolls]);
-  return { place, near: near || held };
+  return { elementRef: elementRef, near: near || held };
 }
 
 /** Returns the style of a far row with an estimated height; the browser prefers the one it has seen. */
@@ -128,18 +128,18 @@ const observers = new WeakMap<Element, IntersectionObserver>();
 let pageObserver: IntersectionObserver | null = null;
 
 /** The number of rows fully rendered in one frame before their visibility is known. */
-const AT_ONCE = 12;
+const MAX_EARLY_ROWS = 12;
 let drawnInFrame = 0;
 
-/** Returns whether another row may be rendered before its visibility is known; counts it. */
-export function mayDrawNow(): boolean {
+/** Takes one of the frame's draws for rows of unknown visibility; returns whether one was left. */
+export function takeEarlyDraw(): boolean {
   if (drawnInFrame === 0) {
     requestAnimationFrame(() => {
       drawnInFrame = 0;
     });
   }
   drawnInFrame += 1;
-  return drawnInFrame <= AT_ONCE;
+  return drawnInFrame <= MAX_EARLY_ROWS;
 }
 
 function canWatch(): boolean {
@@ -147,7 +147,11 @@ function canWatch(): boolean {
 }
 
 /** Calls back when a row enters or leaves the area; returns a function that stops this. */
-function watch(row: Element, root: Element | null, onSeen: OnSeen): () => void {
+function watchRow(
+  row: Element,
+  root: Element | null,
+  onSeen: OnSeen
+): () => void {
   const observer = observerOf(root);
   rows.set(row, onSeen);
   observer.observe(row);
@@ -172,7 +176,7 @@ function observerOf(root: Element | null): IntersectionObserver {
         }
       }
     },
-    { root, rootMargin: AROUND }
+    { root, rootMargin: ROOT_MARGIN }
   );
   if (root === null) {
     pageObserver = observer;

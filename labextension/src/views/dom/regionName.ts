@@ -31,13 +31,13 @@ export function nameRegion(
 
 /** Names a region while it is drawn. */
 export function useRegionName(
-  place: RefObject<HTMLElement | null>,
+  elementRef: RefObject<HTMLElement | null>,
   name: string
 ): void {
   const { words } = useHost();
   useLayoutEffect(() => {
-    if (place.current !== null) {
-      nameRegion(place.current, name, words);
+    if (elementRef.current !== null) {
+      nameRegion(elementRef.current, name, words);
     }
-  }, [place, name, words]);
+  }, [elementRef, name, words]);
 }

@@ -44,9 +44,9 @@ export const FORMULA_ATTRIBUTE = 'data-mark';
 /** Returns whether a link's URL is allowed. */
 export function isAllowedLink(
   address: string,
-  place: ISanitizeOptions = {}
+  options: ISanitizeOptions = {}
 ): boolean {
-  return LINK.test(address) || (place.local === true && LOCAL.test(address));
+  return LINK.test(address) || (options.local === true && LOCAL.test(address));
 }
 
 /** Returns whether an image's URL is allowed: one that needs no request. */
@@ -57,38 +57,38 @@ function isAllowedImage(address: string): boolean {
 /** Returns HTML as harmless elements, in a document that loads nothing. */
 export function sanitize(
   html: string,
-  place: ISanitizeOptions = {}
+  options: ISanitizeOptions = {}
 ): DocumentFragment {
-  walk = { place, pictures: [] };
+  walk = { options, pictures: [] };
   try {
     // A page that begins with a line break has a body; one that begins with a frameset has none.
-    const made = purifier().sanitize(`<br>${html}`, CONFIG);
-    made.firstChild?.remove();
+    const body = purifier().sanitize(`<br>${html}`, CONFIG);
+    body.firstChild?.remove();
     walk.pictures.forEach(([image, address]) => {
-      replaceByLink(image, address, place);
+      replaceByLink(image, address, options);
     });
-    return made;
+    return body;
   } finally {
-    walk = { place: {}, pictures: [] };
+    walk = { options: {}, pictures: [] };
   }
 }
 
 /** Returns HTML that every parser turns into the same elements, or plain text. */
 export function sanitizeText(
   html: string,
-  place: ISanitizeOptions = {}
+  options: ISanitizeOptions = {}
 ): string {
-  let made = htmlOf(sanitize(html, place));
+  let made = htmlOf(sanitize(html, options));
   for (let round = 0; round < 3; round += 1) {
     // Parsed as the page will do; if this changes it, it is sanitized again.
-    const again = htmlOf(sanitize(made, place));
+    const again = htmlOf(sanitize(made, options));
     if (again === made) {
       return made;
     }
     made = again;
   }
   const words = inertElement();
-  words.textContent = sanitize(html, place).textContent;
+  words.textContent = sanitize(html, options).textContent;
   return words.innerHTML;
 }
 
@@ -104,11 +104,11 @@ export function isAllowed(element: Element): boolean {
 /** Returns the names of an element's attributes that are not allowed. */
 export function disallowedAttributes(
   element: Element,
-  place: ISanitizeOptions = {}
+  options: ISanitizeOptions = {}
 ): string[] {
-  return element.getAttributeNames().filter(replaceByLink => {
-    const value = element.getAttribute(replaceByLink) ?? '';
-    return allowedValue(element, replaceByLink, value, place) !== value;
+  return element.getAttributeNames().filter(name => {
+    const value = element.getAttribute(name) ?? '';
+    return allowedValue(element, name, value, options) !== value;
   });
 }
 
@@ -117,7 +117,7 @@ const CONFIG = {
   ALLOWED_TAGS: allowed.tags,
   ALLOWED_ATTR: [...allowed.attributes, FORMULA_ATTRIBUTE],
   ADD_URI_SAFE_ATTR: [...allowed.attributes, FORMULA_ATTRIBUTE].filter(
-    replaceByLink => replaceByLink !== 'href' && replaceByLink !== 'src'
+    name => name !== 'href' && name !== 'src'
   ),
   ALLOWED_NAMESPACES: ['http://www.w3.org/1999/xhtml'],
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|data:image\/|[^:]*$)/i,
@@ -126,26 +126,26 @@ const CONFIG = {
 };
 
 /** The options of the walk in progress; DOMPurify's hooks get only the element. */
-let walk: { place: ISanitizeOptions; pictures: [Element, string][] } = {
-  place: {},
+let walk: { options: ISanitizeOptions; pictures: [Element, string][] } = {
+  options: {},
   pictures: []
 };
 
-let made: DOMPurify | null = null;
+let ownPurifier: DOMPurify | null = null;
 
 /** Returns our own DOMPurify instance: its hooks are independent of those of others. */
 function purifier(): DOMPurify {
-  if (made === null) {
-    made = createDOMPurify(window);
-    made.addHook('uponSanitizeElement', (node, { tagName }) => {
+  if (ownPurifier === null) {
+    ownPurifier = createDOMPurify(window);
+    ownPurifier.addHook('uponSanitizeElement', (node, { tagName }) => {
       if (tagName === 'input' && node instanceof Element && !isTask(node)) {
         node.remove();
       }
     });
-    made.addHook('uponSanitizeAttribute', keepAttribute);
-    made.addHook('afterSanitizeAttributes', openInNewPage);
+    ownPurifier.addHook('uponSanitizeAttribute', keepAttribute);
+    ownPurifier.addHook('afterSanitizeAttributes', openInNewPage);
   }
-  return made;
+  return ownPurifier;
 }
 
 function keepAttribute(
@@ -153,7 +153,7 @@ function keepAttribute(
   event: UponSanitizeAttributeHookEvent
 ): void {
   const { attrName, attrValue } = event;
-  const keptValue = allowedValue(element, attrName, attrValue, walk.place);
+  const keptValue = allowedValue(element, attrName, attrValue, walk.options);
   if (attrName === 'src' && keptValue === null && element.localName === 'img') {
     walk.pictures.push([element, attrValue]);
   }
@@ -167,16 +167,18 @@ function keepAttribute(
 /** Returns the allowed value of an attribute, or null if it must be removed. */
 function allowedValue(
   element: Element,
-  replaceByLink: string,
+  name: string,
   value: string,
-  place: ISanitizeOptions
+  options: ISanitizeOptions
 ): string | null {
   const allow = (isAllowedHere: boolean) => (isAllowedHere ? value : null);
-  switch (replaceByLink) {
+  switch (name) {
     case FORMULA_ATTRIBUTE:
-      return allow(place.mark !== undefined && value.startsWith(place.mark));
+      return allow(
+        options.mark !== undefined && value.startsWith(options.mark)
+      );
     case 'href':
-      return allow(element.localName === 'a' && isAllowedLink(value, place));
+      return allow(element.localName === 'a' && isAllowedLink(value, options));
     case 'src':
       return allow(element.localName === 'img' && isAllowedImage(value));
     case 'id':
@@ -196,7 +198,7 @@ function allowedValue(
     case 'disabled':
       return allow(element.localName === 'input');
     default:
-      return allow(ATTRIBUTES.has(replaceByLink));
+      return allow(ATTRIBUTES.has(name));
   }
 }
 
@@ -225,12 +227,12 @@ function isTask(element: Element): boolean {
 function replaceByLink(
   image: Element,
   address: string,
-  place: ISanitizeOptions
+  options: ISanitizeOptions
 ): void {
   const alt = image.getAttribute('alt') ?? '';
   const text = alt === '' || alt === 'Image' ? address : alt;
   const isInLink = image.closest('a') !== null;
-  if (isInLink || !isAllowedLink(address, place) || address.startsWith('#')) {
+  if (isInLink || !isAllowedLink(address, options) || address.startsWith('#')) {
     image.replaceWith(text);
     return;
   }
@@ -247,7 +249,7 @@ function inertElement(): HTMLElement {
 }
 
 function htmlOf(fragment: DocumentFragment): string {
-  const place = inertElement();
-  place.append(fragment);
-  return place.innerHTML;
+  const container = inertElement();
+  container.append(fragment);
+  return container.innerHTML;
 }

@@ -42,9 +42,9 @@ export function isScrollKey({ key, target }: KeyboardEvent): boolean {
 /** Maintains the scroll boxes in an element. */
 export function useScrollBoxes<T extends HTMLElement>(): RefObject<T> {
   const { words } = useHost();
-  const place = useRef<T>(null);
+  const elementRef = useRef<T>(null);
   useEffect(() => {
-    const root = place.current;
+    const root = elementRef.current;
     if (root === null || !('ResizeObserver' in window)) {
       return;
     }
@@ -52,11 +52,11 @@ export function useScrollBoxes<T extends HTMLElement>(): RefObject<T> {
     const sized = new ResizeObserver(entries => {
       for (const box of new Set(entries.map(({ target }) => boxOf(target)))) {
         if (box !== null) {
-          mark(box, words);
+          markBox(box, words);
         }
       }
     });
-    const watch = (box: HTMLElement) => {
+    const watchBox = (box: HTMLElement) => {
       if (!known.has(box)) {
         known.add(box);
         sized.observe(box);
@@ -69,16 +69,16 @@ export function useScrollBoxes<T extends HTMLElement>(): RefObject<T> {
     let frame = 0;
     const added = new Set<Element>();
     const told = new Set<HTMLElement>();
-    const look = () => {
+    const watchAddedBoxes = () => {
       frame = 0;
       for (const node of added) {
-        node.querySelectorAll<HTMLElement>(BOXES).forEach(watch);
+        node.querySelectorAll<HTMLElement>(BOXES).forEach(watchBox);
       }
       added.clear();
       for (const box of told) {
         if (root.contains(box)) {
-          watch(box);
-          mark(box, words);
+          watchBox(box);
+          markBox(box, words);
         }
       }
       told.clear();
@@ -105,15 +105,15 @@ export function useScrollBoxes<T extends HTMLElement>(): RefObject<T> {
       }
       // After the frame's layout: asked before, sizes would have the page laid out twice.
       frame ||= requestAnimationFrame(() => {
-        setTimeout(look);
+        setTimeout(watchAddedBoxes);
       });
     });
     const onScroll = ({ target }: Event) => {
       if (target instanceof HTMLElement && 'scrolls' in target.dataset) {
-        mark(target, words);
+        markBox(target, words);
       }
     };
-    root.querySelectorAll<HTMLElement>(BOXES).forEach(watch);
+    root.querySelectorAll<HTMLElement>(BOXES).forEach(watchBox);
     drawn.observe(root, {
       subtree: true,
       childList: true,
@@ -127,7 +127,7 @@ export function useScrollBoxes<T extends HTMLElement>(): RefObject<T> {
       root.removeEventListener('scroll', onScroll, { capture: true });
     };
   }, [words]);
-  return place;
+  return elementRef;
 }
 
 function boxOf(node: Node): HTMLElement | null {
@@ -136,8 +136,8 @@ function boxOf(node: Node): HTMLElement | null {
 }
 
 /** Makes a box focusable while some of its content is hidden. */
-function mark(box: HTMLElement, words: IWords): void {
-  const sides = more(box);
+function markBox(box: HTMLElement, words: IWords): void {
+  const sides = hiddenSides(box);
   if (sides === '') {
     if ('scrolls' in box.dataset) {
       for (const name of ['data-scrolls', 'tabindex', 'role']) {
@@ -162,7 +162,7 @@ function mark(box: HTMLElement, words: IWords): void {
 }
 
 /** Returns the sides with hidden content; an empty string if there is none. */
-function more(box: HTMLElement): string {
+function hiddenSides(box: HTMLElement): string {
   const style = getComputedStyle(box);
   const { clientWidth, clientHeight, scrollWidth, scrollHeight } = box;
   const { scrollLeft, scrollTop } = box;

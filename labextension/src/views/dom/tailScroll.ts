@@ -2,13 +2,13 @@
 import { useEffect, useRef, type RefObject } from 'react';
 
 /** Within this distance from the end, in pixels, the user is assumed to look at the newest line. */
-const NEAR = 16;
+const NEAR_PX = 16;
 
 /** Follows growing output, until the user scrolls up. */
 export function useTailScroll(live: boolean): RefObject<HTMLElement> {
-  const place = useRef<HTMLElement>(null);
+  const elementRef = useRef<HTMLElement>(null);
   useEffect(() => {
-    const node = place.current;
+    const node = elementRef.current;
     if (node === null || !live) {
       return;
     }
@@ -17,8 +17,8 @@ export function useTailScroll(live: boolean): RefObject<HTMLElement> {
     const onScroll = () => {
       const distance = node.scrollHeight - node.scrollTop - node.clientHeight;
       // A different position means that the user scrolled, not this hook.
-      if (distance <= NEAR || node.scrollTop !== scrolledTo) {
-        staysAtEnd = distance <= NEAR;
+      if (distance <= NEAR_PX || node.scrollTop !== scrolledTo) {
+        staysAtEnd = distance <= NEAR_PX;
       }
     };
     const follow = () => {
@@ -41,5 +41,5 @@ export function useTailScroll(live: boolean): RefObject<HTMLElement> {
       node.removeEventListener('scroll', onScroll);
     };
   }, [live]);
-  return place;
+  return elementRef;
 }

@@ -46,9 +46,9 @@ function placeOf(
 }
 
 /** Paints ranges under a name of the style sheet, in the place of those painted before. */
-export function paint(name: string, ranges: readonly Range[]): void {
+export function paintRanges(name: string, ranges: readonly Range[]): void {
   if (typeof Highlight === 'undefined' || !('highlights' in CSS)) {
-    outline(name, ranges);
+    outlineRanges(name, ranges);
   } else if (ranges.length === 0) {
     CSS.highlights.delete(name);
   } else {
@@ -56,7 +56,7 @@ export function paint(name: string, ranges: readonly Range[]): void {
   }
 }
 
-function outline(name: string, ranges: readonly Range[]): void {
+function outlineRanges(name: string, ranges: readonly Range[]): void {
   for (const node of document.querySelectorAll(`[${OUTLINED}='${name}']`)) {
     node.removeAttribute(OUTLINED);
   }

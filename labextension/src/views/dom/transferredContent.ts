@@ -28,7 +28,7 @@ const CELLS = 'application/vnd.jupyter.cells';
 const PATHS = 'application/x-jupyter-icontents';
 
 /** Returns what is attached of a paste or a drop; no files where it is ordinary text. */
-export function transferred(data: DataTransfer): ITransferred {
+export function transferredContent(data: DataTransfer): ITransferred {
   const html = data.getData('text/html');
   const plain = data.getData('text/plain');
   // A spreadsheet offers a picture of its cells, too.
@@ -148,12 +148,12 @@ function fromBrowser(file: File): ITransferredFile {
 }
 
 /** How many bytes become characters at once, since they are arguments of one call. */
-const PIECE = 0x8000;
+const PIECE_BYTES = 0x8000;
 
 function inBase64(bytes: Uint8Array): string {
   let text = '';
-  for (let at = 0; at < bytes.length; at += PIECE) {
-    text += String.fromCharCode(...bytes.subarray(at, at + PIECE));
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+    text += String.fromCharCode(...bytes.subarray(at, at + PIECE_BYTES));
   }
   return btoa(text);
 }

@@ -4,6 +4,7 @@ import {
   useCallback,
   useEffect,
   useId,
+  useLayoutEffect,
   useMemo,
   useRef,
   useState
@@ -72,12 +73,12 @@ interface IInspectorProps {
   place?: IInspectorPlace;
   /** Is told of a place that is shown, and whether it is a step from the one before. */
   onPlace?: (place: IInspectorPlace, isStep: boolean) => void;
-  /** The page's own back and forward go from step to step, as in a report. */
+  /** Whether the browser's own back and forward go from step to step, as in a report. */
   isSteppedByPage?: boolean;
   /** The prices by which the source counts without a choice, where it was opened with some. */
   openedPrice?: string;
   openLink?: (link: string) => void;
-  /** All views are shown below each other, for paper. */
+  /** Whether all views are shown below each other, for paper. */
   isPrinted?: boolean;
   /** A sentence about the place, such as that a link leads to another session. */
   remark?: string;
@@ -101,15 +102,21 @@ export function Inspector(props: IInspectorProps) {
   const setPlace = (next: IInspectorPlace) => {
     change(steps => steppedTo(steps, next));
   };
-  if (subagent !== null && props.source.lacksSubagents === true) {
-    setMissing(true);
-    setPlace({ ...NOWHERE });
-  }
-  const source = useMemo(
+  const opened = useMemo(
     () =>
       subagent === null ? props.source : subagentSource(props.source, subagent),
     [props.source, subagent]
   );
+  if (opened === null && !isMissing) {
+    setMissing(true);
+  }
+  // Not while it is drawn: a place from outside becomes a step only after that.
+  useLayoutEffect(() => {
+    if (opened === null) {
+      change(steps => steppedTo(steps, { ...NOWHERE }));
+    }
+  }, [opened, change]);
+  const source = opened ?? props.source;
   const leaveSubagent = useWayBack(place, setPlace);
   // Another session is another inspector, though its place is in the same link.
   return (
@@ -201,7 +208,7 @@ function Session(props: ISessionProps) {
   const hidden = useMemo(() => new Set(hiddenParts), [hiddenParts]);
   const [card] = useState(() => new CardFocus());
   const recorded = useMemo(
-    () => tracks.of(view, view.recorded, 'recorded', {}),
+    () => tracks.shownTrackOf(view, view.recorded, 'recorded', {}),
     [tracks, view]
   );
   const { range, brushed, chooseRange } = useRange(

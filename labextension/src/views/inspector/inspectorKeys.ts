@@ -20,7 +20,7 @@ const WITHOUT_LETTERS: readonly string[] = [
   'range'
 ];
 
-/** With Alt. */
+/** The keys that, with Alt, go back and forward. */
 const STEP_KEYS: Readonly<Record<string, 'back' | 'forward' | undefined>> = {
   ArrowLeft: 'back',
   ArrowRight: 'forward'

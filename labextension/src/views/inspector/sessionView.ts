@@ -90,7 +90,7 @@ export function useView(
   return knownView;
 }
 
-/** Returns what of a view is asked for: first what is drawn first, then what it lacks, then what is newer. */
+/** Returns the fields of the next question for a view: first what is drawn first, then the rest, then what is newer. */
 function afterView(
   heldView: TimelineView | null
 ): Pick<AskView, 'part' | 'after' | 'epoch'> {

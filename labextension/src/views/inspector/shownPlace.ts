@@ -12,7 +12,7 @@ import {
   isSamePlace,
   movedTo,
   openedAt,
-  renumbered,
+  withRenumberedItems,
   steppedBack,
   steppedForward,
   steppedTo,
@@ -108,7 +108,7 @@ function stepsWith(
     : { steps: steppedTo(placed.steps, given ?? NOWHERE), given };
 }
 
-/** Keeps an item's place by its id: the last few are numbered anew while an answer is written. */
+/** Keeps the same item chosen when a newer view numbers it anew, as happens while an answer is written. */
 export function useSameItem(
   view: TimelineView | null,
   { change }: ISteppedPlace
@@ -118,7 +118,9 @@ export function useSameItem(
     const before = lastView.current;
     lastView.current = view;
     if (before !== view && before !== null && view !== null) {
-      change(steps => renumbered(steps, item => sameItem(before, view, item)));
+      change(steps =>
+        withRenumberedItems(steps, item => sameItem(before, view, item))
+      );
     }
   }, [view, change]);
 }

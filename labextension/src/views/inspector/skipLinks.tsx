@@ -38,7 +38,7 @@ export function SkipLinks({ tab }: { tab: TabName }) {
           type="button"
           className="plm-Button"
           onClick={({ currentTarget }) => {
-            card.enter(currentTarget);
+            card.moveIntoCard(currentTarget);
           }}
         >
           {words.__('Skip to the card')}

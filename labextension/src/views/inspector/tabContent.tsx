@@ -38,7 +38,7 @@ interface ITabContentProps {
   tab: TabName;
   policy: string;
   track: IPolicyTrack;
-  /** Whether the pictures are told about. */
+  /** Whether sentences explain what each picture shows. */
   isExplained: boolean;
 }
 
@@ -213,7 +213,7 @@ function TimelineTab(props: Omit<ITabContentProps, 'tab'>) {
   );
 }
 
-/** What stands above the grid of the Timeline tab, in a window of JupyterLab. */
+/** The height of what stands above the grid of the Timeline tab, in a window of JupyterLab. */
 const ABOVE_PX = 590;
 const MIN_GRID_PX = 300;
 const MAX_GRID_PX = 560;

@@ -2,7 +2,7 @@
 import type { CompactionPart, Decision } from '../../protocol/generated';
 import type { CompactionState } from '../../state/lines/lines';
 import { keptBeside } from '../../state/lines/summaryGrade';
-import { count, short } from '../../state/text/numberFormat';
+import { count, shortCount } from '../../state/text/numberFormat';
 import { isUndone } from '../../state/session/contextEdits';
 import { Disclosure } from '../controls/disclosure';
 import { useCoveredTurns } from '../actions/contextEdits';
@@ -143,7 +143,7 @@ export function compactionText(
         words.__('Compacted'),
         words.__(
           'A summary of earlier messages, %1; all are kept',
-          why(mark, words)
+          compactionReason(mark, words)
         )
       ];
   }
@@ -166,10 +166,10 @@ function keptText(decision: Decision, words: IWords): string {
     tokens === 0
       ? ''
       : turns === 0
-        ? words.__('the end of the newest turn (%1)', short(tokens))
+        ? words.__('the end of the newest turn (%1)', shortCount(tokens))
         : turns === 1
-          ? words.__('the newest turn (%1)', short(tokens))
-          : words.__('the newest %1 turns (%2)', turns, short(tokens)),
+          ? words.__('the newest turn (%1)', shortCount(tokens))
+          : words.__('the newest %1 turns (%2)', turns, shortCount(tokens)),
     pinned === 0
       ? ''
       : words._n('%1 pinned part', '%1 pinned parts', pinned, pinned)
@@ -179,7 +179,10 @@ function keptText(decision: Decision, words: IWords): string {
     : words.__('word for word: %1', phrases.join(', '));
 }
 
-function why({ auto, overflow }: CompactionPart, words: IWords): string {
+function compactionReason(
+  { auto, overflow }: CompactionPart,
+  words: IWords
+): string {
   if (overflow) {
     return words.__('the context no longer fitted');
   }

@@ -1,13 +1,13 @@
 /** The usage of the context window by kind: a bar, and a table on demand. */
 import { useId, useState, type ReactNode } from 'react';
-import { count, dollars, short } from '../../state/text/numberFormat';
+import { count, dollarsText, shortCount } from '../../state/text/numberFormat';
 import {
   canCompact,
   windowUsage,
   type IWindowUsage
 } from '../../state/session/status';
 import type { SessionInfo } from '../../protocol/generated';
-import { spending } from '../../state/session/spending';
+import { spendingOf } from '../../state/session/spending';
 import type { ITranscript } from '../../state/store/transcript';
 import { Gauge, KINDS, type Kind } from './gauge';
 import { useHost, type IWords } from '../host';
@@ -38,8 +38,8 @@ export function ContextWindow({
   const { used, window } = usage;
   const share =
     window > 0
-      ? words.__('%1 / %2', short(used), short(window))
-      : words.__('%1 tokens', short(used));
+      ? words.__('%1 / %2', shortCount(used), shortCount(window))
+      : words.__('%1 tokens', shortCount(used));
   const open = isHovered || pinned;
   return (
     <div
@@ -76,13 +76,13 @@ export function ContextWindow({
           window > 0
             ? words.__(
                 'Context window: %1 of %2 tokens. Cost: %3. What it holds',
-                short(used),
-                short(window),
+                shortCount(used),
+                shortCount(window),
                 price
               )
             : words.__(
                 'Context: %1 tokens, no limit. Cost: %2. What it holds',
-                short(used),
+                shortCount(used),
                 price
               )
         }
@@ -131,22 +131,27 @@ export function ContextWindow({
 
 /** Returns the text about the cost and, if there is one, the spending limit. */
 function costText(session: SessionInfo | undefined, words: IWords): string {
-  const { cost, limit, tokens, unpriced, usd } = spending(session);
+  const { cost, limit, tokens, unpriced, usd } = spendingOf(session);
   const knownCost =
     cost === undefined
       ? usd !== undefined && unpriced === 0
-        ? dollars(0)
+        ? dollarsText(0)
         : words.__('cost unknown')
       : unpriced > 0
-        ? words.__('%1 and more', dollars(cost))
-        : dollars(cost);
+        ? words.__('%1 and more', dollarsText(cost))
+        : dollarsText(cost);
   const withLimit =
     usd === undefined
       ? knownCost
-      : words.__('%1 of %2', knownCost, dollars(usd));
+      : words.__('%1 of %2', knownCost, dollarsText(usd));
   return limit === undefined
     ? withLimit
-    : words.__('%1 · %2 of %3 tokens', withLimit, short(tokens), short(limit));
+    : words.__(
+        '%1 · %2 of %3 tokens',
+        withLimit,
+        shortCount(tokens),
+        shortCount(limit)
+      );
 }
 
 function UsageTable({

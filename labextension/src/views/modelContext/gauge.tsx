@@ -1,5 +1,5 @@
 /** The usage of the context window as one stacked bar, always in the same order and colours. */
-import { short } from '../../state/text/numberFormat';
+import { shortCount } from '../../state/text/numberFormat';
 import { useHost } from '../host';
 
 /** The kinds of content, in the order in which they are drawn. */
@@ -47,7 +47,7 @@ export function Gauge({
   if (window <= 0) {
     return (
       <span className="plm-Gauge">
-        <span>{label ?? words.__('%1 tokens', short(used))}</span>
+        <span>{label ?? words.__('%1 tokens', shortCount(used))}</span>
       </span>
     );
   }
@@ -71,8 +71,8 @@ export function Gauge({
               'aria-valuenow': Math.min(used, window),
               'aria-valuetext': words.__(
                 '%1 of %2 tokens',
-                short(used),
-                short(window)
+                shortCount(used),
+                shortCount(window)
               )
             })}
       >
@@ -98,7 +98,7 @@ export function Gauge({
         {label ??
           (brief
             ? words.__('%1%', percent)
-            : words.__('%1% of %2', percent, short(window)))}
+            : words.__('%1% of %2', percent, shortCount(window)))}
       </span>
     </span>
   );

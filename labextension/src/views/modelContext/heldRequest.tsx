@@ -37,7 +37,7 @@ export function HeldRequest({ held }: { held: ProposedRequest }) {
         <HeldRequestCost held={held} />
       </p>
       <p className="plm-Muted">{differenceText(held, words)}</p>
-      {notes(held, words).map(note => (
+      {furtherSentences(held, words).map(note => (
         <p key={note} className="plm-HeldRequest-note">
           {note}
         </p>
@@ -109,7 +109,7 @@ function differenceText(held: ProposedRequest, words: IWords): string {
 }
 
 /** Returns what else is to be known before it is let go. */
-function notes(held: ProposedRequest, words: IWords): string[] {
+function furtherSentences(held: ProposedRequest, words: IWords): string[] {
   const sentences: string[] = [];
   if (held.summary_first) {
     sentences.push(

@@ -1,7 +1,7 @@
 /** The cost of a held request's prompt, while the provider's cache expires. */
 import { useState } from 'react';
 import type { CacheForecast, ProposedRequest } from '../../protocol/generated';
-import { count, dollars } from '../../state/text/numberFormat';
+import { count, dollarsText } from '../../state/text/numberFormat';
 import { useNow } from '../controls/elapsedTime';
 import { useHost } from '../host';
 
@@ -17,14 +17,15 @@ export function HeldRequestCost({ held }: { held: ProposedRequest }) {
   if (arrived.of !== proposedAt) {
     setArrived({ of: proposedAt, at: now });
   }
-  const price = cost === undefined ? words.__('price unknown') : dollars(cost);
+  const price =
+    cost === undefined ? words.__('price unknown') : dollarsText(cost);
   const passed = proposedAt + now - arrived.at;
   const { cold_at: coldAt } = cache;
   if (cache.tokens === 0) {
     return <>{words.__('%1, nothing read from cache', price)}</>;
   }
   if (coldAt !== undefined && passed >= coldAt) {
-    const coldPrice = cold === undefined ? price : dollars(cold);
+    const coldPrice = cold === undefined ? price : dollarsText(cold);
     return <>{words.__('%1: the cache is cold by now', coldPrice)}</>;
   }
   return (
@@ -33,7 +34,7 @@ export function HeldRequestCost({ held }: { held: ProposedRequest }) {
       <Cooling cache={cache} now={passed} />
       {cold !== undefined &&
         cold !== cost &&
-        ` ${words.__('(%1 without it)', dollars(cold))}`}
+        ` ${words.__('(%1 without it)', dollarsText(cold))}`}
     </>
   );
 }
@@ -68,11 +69,13 @@ function Cooling({ cache, now }: { cache: CacheForecast; now: number }) {
 }
 
 function Clock({ milliseconds }: { milliseconds: number }) {
-  return <span className="plm-HeldRequest-clock">{clock(milliseconds)}</span>;
+  return (
+    <span className="plm-HeldRequest-clock">{minutesText(milliseconds)}</span>
+  );
 }
 
 /** Formats milliseconds as minutes and seconds: "3:12". */
-function clock(milliseconds: number): string {
+function minutesText(milliseconds: number): string {
   const seconds = Math.max(0, Math.ceil(milliseconds / SECOND_MS));
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 }

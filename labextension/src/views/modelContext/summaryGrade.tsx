@@ -61,10 +61,10 @@ function GradedNames({ kind: { names, likely, lost } }: { kind: IGradedKind }) {
   const more = lost - names.length;
   return (
     <ul>
-      {names.map((name, place) => (
+      {names.map((name, index) => (
         <li key={name}>
           <bdi>{name}</bdi>
-          {place < likely && (
+          {index < likely && (
             <>
               {' '}
               <em>{words.__('likely to be needed (an estimate)')}</em>

@@ -39,17 +39,17 @@ export function answerOfKey(event: IKey): Answer | null {
 /** Returns the button that a key presses, among those in an element or of one question in it; null if there is none. */
 export function buttonOfKey(
   event: IKey,
-  place: ParentNode | null
+  container: ParentNode | null
 ): HTMLButtonElement | null {
   const digit = digitOf(event);
-  if (digit === null || place === null) {
+  if (digit === null || container === null) {
     return null;
   }
   // Only the first question that can be answered: a key never presses a button of one behind it.
   const questions =
-    place instanceof Element && place.matches('.plm-Answers')
-      ? [place]
-      : [...place.querySelectorAll('.plm-Answers')];
+    container instanceof Element && container.matches('.plm-Answers')
+      ? [container]
+      : [...container.querySelectorAll('.plm-Answers')];
   const question = questions.find(
     element => element.querySelector('button[data-answer]:enabled') !== null
   );
@@ -59,7 +59,7 @@ export function buttonOfKey(
       `button[data-answer="${answer}"]:enabled`
     ) ??
     (question === undefined || answer === null
-      ? place.querySelector<HTMLButtonElement>(
+      ? container.querySelector<HTMLButtonElement>(
           `.plm-Options button[data-key="${digit}"]:enabled`
         )
       : null)

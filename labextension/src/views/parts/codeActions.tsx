@@ -47,7 +47,7 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
         setWaiting(false);
       });
   };
-  const button = (
+  const actionButton = (
     label: string,
     title: string,
     press: () => void,
@@ -95,21 +95,21 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
               ? words.__('Changes to the cell')
               : words.__('Changes to cell %1', fix.number)
           }
-          open={fix.isFar}
+          open={fix.isVeryDifferent}
         >
-          {fix.isFar && (
+          {fix.isVeryDifferent && (
             <p className="plm-Muted">
               {words.__(
                 'Little of the cell is left in this code: look before you replace it.'
               )}
             </p>
           )}
-          <Changes before={fix.source} now={code} />
+          <ChangesToCell before={fix.source} now={code} />
         </Disclosure>
       )}
       <div className="plm-CodeActions-buttons">
         {fix !== null &&
-          button(
+          actionButton(
             words.__('Replace the cell'),
             words.__(
               'Puts this code in the place of the cell, unless the cell was changed since; it can be undone'
@@ -125,10 +125,10 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
                     )
               );
             },
-            !isReplaced && !fix.isFar
+            !isReplaced && !fix.isVeryDifferent
           )}
         {fix !== null &&
-          button(
+          actionButton(
             words.__('Run again'),
             words.__('Replaces the cell if it was not yet, and runs it'),
             () => {
@@ -137,7 +137,7 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
             isReplaced
           )}
         {cells !== null &&
-          button(
+          actionButton(
             words.__('Insert below'),
             words.__('Puts this code into a new cell; nothing is run'),
             () => {
@@ -146,10 +146,10 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
                 words.__('The code is in a new cell.')
               );
             },
-            fix?.isFar === true && !isReplaced
+            fix?.isVeryDifferent === true && !isReplaced
           )}
         {copy !== undefined &&
-          button(
+          actionButton(
             words.__('Copy'),
             words.__('Copies this code to the clipboard'),
             () => {
@@ -164,7 +164,7 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
   );
 }
 
-function Changes({ before, now }: { before: string; now: string }) {
+function ChangesToCell({ before, now }: { before: string; now: string }) {
   const { words } = useHost();
   const diff = useMemo(() => lineDiff(before, now), [before, now]);
   return diff === '' ? (

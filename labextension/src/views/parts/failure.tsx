@@ -14,15 +14,19 @@ interface IFailureProps {
   /** How many attempts failed with it. */
   attempts?: number;
   /** Whether it ended the newest turn, so that the request can be retried. */
-  again?: boolean;
+  canRetry?: boolean;
 }
 
 /** Draws the error that ended a step. */
-export function Failure({ error, attempts = 1, again = false }: IFailureProps) {
+export function Failure({
+  error,
+  attempts = 1,
+  canRetry = false
+}: IFailureProps) {
   const { words } = useHost();
   const turn = useTurnActionsIfOffered();
   const stopped = error.type === 'aborted';
-  const offered = again && turn !== null && isRetryable(error);
+  const offered = canRetry && turn !== null && isRetryable(error);
   const text = errorWords(error.message, offered);
   const advice =
     offered || namesOtherModel(text) ? '' : adviceFor(error, words);
@@ -92,7 +96,7 @@ export function StoppedNotice({ words: text }: { words: string }) {
   );
 }
 
-/** Draws failed and retried requests in one line, or a notice that another way was taken. */
+/** Draws failed and retried requests in one line, or a notice that another model was asked instead. */
 export function RetryNote({
   part,
   run

@@ -37,14 +37,14 @@ export function FileChanges({ changes }: { changes: readonly FileDiff[] }) {
 /** Draws one file: its name and numbers, and its diff on demand. */
 export function FileChange({
   change,
-  says
+  remark
 }: {
   change: FileDiff;
   /** A remark on the change of the file. */
-  says?: string;
+  remark?: string;
 }) {
   const { words } = useHost();
-  const statusNote = says ?? statusText(change, words);
+  const statusNote = remark ?? statusText(change, words);
   const head = (
     <>
       <code className="plm-FileChanges-file">{change.file}</code>

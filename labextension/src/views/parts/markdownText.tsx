@@ -3,7 +3,7 @@
  */
 import { memo, useState } from 'react';
 import {
-  blocks,
+  markdownBlocks,
   NO_BLOCKS,
   type IBlocks
 } from '../../state/text/markdownBlocks';
@@ -39,7 +39,7 @@ export function MarkdownText({ text, live, part }: IMarkdownTextProps) {
   const all = open.trim() === '' ? closed : [...closed, open];
   return (
     <div className="plm-Text" data-live={live} data-line={part}>
-      {joined(all).map(({ first, pieces, continues }) => (
+      {paragraphGroups(all).map(({ first, pieces, continues }) => (
         <div
           key={first}
           className="plm-Block"
@@ -62,7 +62,7 @@ export function MarkdownText({ text, live, part }: IMarkdownTextProps) {
 }
 
 /** Groups the pieces of one paragraph, with the number of the first. */
-function joined(all: readonly string[]): IGroup[] {
+function paragraphGroups(all: readonly string[]): IGroup[] {
   const groups: IGroup[] = [];
   let length = 0;
   all.forEach((piece, index) => {
@@ -101,7 +101,8 @@ interface IBlockProps {
 /** Draws a block: the open one becomes a closed one without being drawn anew. */
 const Block = memo(function Block({ text, live, part }: IBlockProps) {
   const shown = text.replace(/\n+$/, '');
-  const code = live && shown.length > LONG_CODE ? unfinishedCode(shown) : null;
+  const code =
+    live && shown.length > LONG_CODE_CHARS ? unfinishedCode(shown) : null;
   if (code !== null) {
     return <pre className="plm-Listing">{code}</pre>;
   }
@@ -133,8 +134,8 @@ function CopyableBlock({ text, live, part }: IBlockProps) {
       <Disclosure
         className="plm-ModelNotice"
         head={
-          <span className="plm-Work-words" title={plain(text)}>
-            {plain(text)}
+          <span className="plm-Work-words" title={plainParagraph(text)}>
+            {plainParagraph(text)}
           </span>
         }
       >
@@ -162,7 +163,7 @@ function CopyableBlock({ text, live, part }: IBlockProps) {
 const REHEARSES = '*No language model is configured, ';
 
 /** Returns a paragraph without its signs of emphasis and code. */
-function plain(text: string): string {
+function plainParagraph(text: string): string {
   return text.trim().replaceAll(/^\*|\*$|`/g, '');
 }
 
@@ -199,7 +200,7 @@ function tableCopies(text: string, words: IWords) {
 }
 
 /** A longer listing is coloured only when it is complete. */
-const LONG_CODE = 1_000;
+const LONG_CODE_CHARS = 1_000;
 
 /** Returns the code of a fence that is still open; otherwise null. */
 function unfinishedCode(text: string): string | null {
@@ -209,7 +210,7 @@ function unfinishedCode(text: string): string | null {
 
 function useBlocks(text: string): IBlocks {
   const [known, setKnown] = useState(NO_BLOCKS);
-  const now = blocks(text, known);
+  const now = markdownBlocks(text, known);
   if (now !== known) {
     setKnown(now);
   }

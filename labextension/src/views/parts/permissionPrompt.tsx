@@ -7,7 +7,7 @@ import {
   type ReactNode
 } from 'react';
 import type { Ask } from '../../protocol/generated';
-import { visible } from '../../state/text/visibleText';
+import { visibleText } from '../../state/text/visibleText';
 import { useEndsSeen } from '../dom/endSeen';
 import { useAnswerActions, type IAnswerActions } from '../actions/answers';
 import { ANSWERS, answerOfKey, type Answer } from './answerKeys';
@@ -48,7 +48,7 @@ export function PermissionPrompt({
   const title = above ? promptTitle(ask, words) : ask.title;
   return (
     <div className="plm-Question" role="group" aria-label={title}>
-      <p className="plm-Question-title">{visible(title)}</p>
+      <p className="plm-Question-title">{visibleText(title)}</p>
       {children}
       {changed !== '' && <Diff text={changed} />}
       {diff !== '' && <Diff text={diff} />}
@@ -58,7 +58,7 @@ export function PermissionPrompt({
           aria-label={words.__('What could deceive you')}
         >
           {warnings.map(warning => (
-            <li key={warning}>{visible(warning)}</li>
+            <li key={warning}>{visibleText(warning)}</li>
           ))}
         </ul>
       )}
@@ -96,8 +96,8 @@ function PermissionButtons({
   const [reply, setReply] = useState<Answer | null>(null);
   const [rejecting, setRejecting] = useState(false);
 
-  const place = useRef<HTMLDivElement>(null);
-  const [isSeen, showEnd] = useEndsSeen(place);
+  const elementRef = useRef<HTMLDivElement>(null);
+  const [isSeen, showEnd] = useEndsSeen(elementRef);
   const hintId = useId();
 
   const isAboutAll = ABOUT_ALL.includes(ask.permission);
@@ -131,7 +131,7 @@ function PermissionButtons({
   };
   return (
     <div
-      ref={place}
+      ref={elementRef}
       className="plm-Answers"
       onKeyDown={onKeyDown}
       data-ask={ask.id}

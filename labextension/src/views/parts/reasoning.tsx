@@ -1,6 +1,6 @@
 /** The model's reasoning, collapsed until the user opens it. */
 import type { Decision, ReasoningPart } from '../../protocol/generated';
-import { seconds } from '../../state/text/numberFormat';
+import { durationText } from '../../state/text/numberFormat';
 import { Disclosure } from '../controls/disclosure';
 import { useHost } from '../host';
 import { ContextEditNote } from '../modelContext/editButtons';
@@ -19,7 +19,7 @@ export function Reasoning({
   const head =
     spent === null
       ? words.__('Thoughts')
-      : words.__('Thought for %1', seconds(spent));
+      : words.__('Thought for %1', durationText(spent));
   return (
     <Disclosure
       className="plm-Reasoning"

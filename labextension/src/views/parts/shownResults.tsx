@@ -1,6 +1,6 @@
 /** What the agent's Python displayed and no cell shows: tables, Markdown, and what works only in a cell, by name. */
 import type { IShownResult } from '../../state/lines/toolCalls';
-import { visible } from '../../state/text/visibleText';
+import { visibleText } from '../../state/text/visibleText';
 import { useHost, type IWords } from '../host';
 
 /** Draws the results; HTML is sanitised by the host. */
@@ -28,7 +28,7 @@ export function ShownResults({
 }
 
 function unshownText(kind: string, text: string, words: IWords): string {
-  const name = visible(text);
+  const name = visibleText(text);
   if (kind !== 'widget') {
     return words.__(
       'A result of type %1: it is shown only in a cell. Ask in a cell to see it.',

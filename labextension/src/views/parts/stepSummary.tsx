@@ -1,6 +1,6 @@
 /** The line under a step: tokens, cost, seconds, and context usage. */
 import type { StepFinishPart } from '../../protocol/generated';
-import { count, seconds } from '../../state/text/numberFormat';
+import { count, durationText } from '../../state/text/numberFormat';
 import { costWords, sentTokens } from '../../state/display/turnFigures';
 import { Gauge } from '../modelContext/gauge';
 import { InspectButton } from '../modelContext/inspectButton';
@@ -26,16 +26,16 @@ export function StepSummary({
     sent,
     words.__('%1 out', count(tokens.output + tokens.reasoning)),
     costWords(part.cost, part.cost_listed === true, words),
-    ...(part.seconds === undefined ? [] : [seconds(part.seconds)]),
+    ...(part.seconds === undefined ? [] : [durationText(part.seconds)]),
     ...(part.waited_seconds === undefined
       ? []
-      : [words.__('%1 for your answers', seconds(part.waited_seconds))])
+      : [words.__('%1 for your answers', durationText(part.waited_seconds))])
   ];
   return (
     <div className="plm-Step">
       <span>
         {tokens.estimated && '≈ '}
-        {facts.map(unbroken).join('\u00a0· ')}{' '}
+        {facts.map(withoutBreaks).join('\u00a0· ')}{' '}
         <InspectButton target={{ request: part.message_id }} quiet />
       </span>
       {part.window !== undefined && part.context_tokens !== undefined && (
@@ -46,6 +46,6 @@ export function StepSummary({
 }
 
 /** Keeps a number and its unit on one line. */
-function unbroken(fact: string): string {
+function withoutBreaks(fact: string): string {
   return fact.replaceAll(' ', '\u00a0');
 }

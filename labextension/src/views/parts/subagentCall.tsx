@@ -1,6 +1,6 @@
 /** A subagent's work in the card of its task call: its calls, its usage, and a link to its session. */
 import type { ToolPart } from '../../protocol/generated';
-import { count, dollars } from '../../state/text/numberFormat';
+import { count, dollarsText } from '../../state/text/numberFormat';
 import { toolKind } from '../../state/lines/toolCalls';
 import { useSessionOpenerIfOffered } from '../actions/sessions';
 import { useHost } from '../host';
@@ -92,7 +92,7 @@ function usageText(metadata: Record<string, unknown>): string {
       ? ` · ${count(metadata.tokens)} tokens`
       : '';
   const cost =
-    typeof metadata.cost === 'number' ? ` · ${dollars(metadata.cost)}` : '';
+    typeof metadata.cost === 'number' ? ` · ${dollarsText(metadata.cost)}` : '';
   return spent + cost;
 }
 

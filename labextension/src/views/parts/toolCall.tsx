@@ -13,21 +13,21 @@ import {
   isErrorRedundant,
   type ICallOutcome
 } from '../../state/lines/callOutcomes';
-import { seconds } from '../../state/text/numberFormat';
+import { durationText } from '../../state/text/numberFormat';
 import {
   askedInput,
-  attachments,
+  callAttachments,
   changedLines,
-  duration,
-  input,
-  output,
+  callSeconds,
+  callInput,
+  callOutput,
   shownResults,
-  subject,
+  callSubject,
   toolKind
 } from '../../state/lines/toolCalls';
 import { changesOfCall } from '../../state/review/cellReview';
 import { effectiveDecisions } from '../../state/session/contextEdits';
-import { visible } from '../../state/text/visibleText';
+import { visibleText } from '../../state/text/visibleText';
 import { TextEnd } from '../controls/textEnd';
 import { ASKED_TEXT } from '../dom/endSeen';
 import { showsAll } from '../controls/diff';
@@ -68,7 +68,7 @@ interface IToolCallProps {
   /** The reason why the turn was stopped, which is shown at its end. */
   ended?: string;
   /** Whether figures are shown without opening the card, since no cell shows them. */
-  figures?: boolean;
+  showsFigures?: boolean;
   /** The id of the cell that shows its figures, to which small pictures of them lead. */
   cell?: string;
 }
@@ -84,7 +84,7 @@ export function ToolCall({
   newest,
   live = false,
   ended = '',
-  figures = false,
+  showsFigures = false,
   cell
 }: IToolCallProps) {
   const { words } = useHost();
@@ -97,10 +97,10 @@ export function ToolCall({
     <>
       <StatusIcon state={state} />{' '}
       <span className="plm-Tool-name">{part.tool}</span>{' '}
-      <span className="plm-Tool-subject">{subject(part)}</span>{' '}
+      <span className="plm-Tool-subject">{callSubject(part)}</span>{' '}
       {endReason !== '' ? (
         <span className="plm-Tool-reason" data-state={state} title={endReason}>
-          <bdi>{visible(endReason)}</bdi>
+          <bdi>{visibleText(endReason)}</bdi>
         </span>
       ) : (
         <span className="plm-Tool-note">
@@ -118,10 +118,10 @@ export function ToolCall({
   const isOwnAsk =
     state === 'waiting' && ask !== undefined && !isFromSubagent(ask, part);
   const replacingView = replacingViewOf(part, asked, state);
-  const isThumbnail = !figures && cell !== undefined && notebook !== null;
+  const isThumbnail = !showsFigures && cell !== undefined && notebook !== null;
   const shownPictures =
-    (figures || isThumbnail) && toolKind(part.tool).readsImages !== true
-      ? pictures(part)
+    (showsFigures || isThumbnail) && toolKind(part.tool).readsImages !== true
+      ? callImages(part)
       : [];
   const results = shownResults(part);
   const open =
@@ -153,7 +153,7 @@ export function ToolCall({
           !isListEnough(part) && (
             <Output
               part={part}
-              files={attachments(part).filter(
+              files={callAttachments(part).filter(
                 file => !shownPictures.includes(file)
               )}
               state={state}
@@ -201,8 +201,8 @@ function ProposedChanges({ part, ask }: { part: ToolPart; ask: Ask }) {
   return <ChangeList changes={changes} asks={[ask]} />;
 }
 
-function pictures(part: ToolPart) {
-  return attachments(part).filter(({ mime }) => mime.startsWith('image/'));
+function callImages(part: ToolPart) {
+  return callAttachments(part).filter(({ mime }) => mime.startsWith('image/'));
 }
 
 /** Draws a view that replaces input and output; null if there is none. */
@@ -234,8 +234,8 @@ export function AskInput({ ask }: { ask: Ask }) {
       tabIndex={0}
       {...{ [ASKED_TEXT]: '' }}
     >
-      <Code text={visible(text)} language={language} />
-      {rest !== '' && <Code text={visible(rest)} language="json" />}
+      <Code text={visibleText(text)} language={language} />
+      {rest !== '' && <Code text={visibleText(rest)} language="json" />}
       <TextEnd />
     </section>
   );
@@ -253,7 +253,7 @@ function isListEnough(part: ToolPart): boolean {
 
 function Input({ part }: { part: ToolPart }) {
   const { Code, words } = useHost();
-  const { text, language } = input(part);
+  const { text, language } = callInput(part);
   return (
     <section
       className="plm-Tool-input"
@@ -292,13 +292,13 @@ function Output({
   ended: string;
 }) {
   const { Printed, words } = useHost();
-  const text = output(part);
+  const text = callOutput(part);
   const error = part.state.status === 'error' ? part.state.error : '';
   // Told in the row, or at the end of the turn.
   const isKnown = error === ended || error === rowReason || state === 'stopped';
   const failed = isKnown ? '' : error;
   const isEmpty = text === '' && failed === '' && files.length === 0;
-  const place = useTailScroll(state === 'running' && !isEmpty);
+  const elementRef = useTailScroll(state === 'running' && !isEmpty);
   if (isEmpty) {
     return state === 'completed' ? (
       <p className="plm-Muted plm-Tool-output">{words.__('No output.')}</p>
@@ -306,7 +306,7 @@ function Output({
   }
   return (
     <section
-      ref={place}
+      ref={elementRef}
       className="plm-Tool-output"
       role="group"
       aria-label={words.__('Output')}
@@ -396,9 +396,9 @@ function CallFacts({
   reply: Reply | undefined;
 }) {
   const { words } = useHost();
-  const spent = duration(part);
+  const spent = callSeconds(part);
   const facts = [
-    spent === null ? '' : seconds(spent),
+    spent === null ? '' : durationText(spent),
     // A refusal is shown with its reason; a call that was stopped while it waited was refused by nobody.
     reply === undefined || reply.answer === 'reject'
       ? ''

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'react';
 import type { ICellReview } from '../../state/review/cellReview';
 import { reviewTitle } from '../../state/review/changeWords';
-import { visible } from '../../state/text/visibleText';
+import { visibleText } from '../../state/text/visibleText';
 import { RejectionForm } from '../controls/rejectionForm';
 import { useHost } from '../host';
 import { usePendingDecision } from './pendingDecision';
@@ -141,10 +141,10 @@ export function ChangeBar({
           />
         </span>
       )}
-      {note !== '' && <p className="plm-ChangeBar-note">{visible(note)}</p>}
+      {note !== '' && <p className="plm-ChangeBar-note">{visibleText(note)}</p>}
       {problem !== '' && (
         <p className="plm-ChangeBar-problem" role="alert">
-          {visible(problem)}
+          {visibleText(problem)}
         </p>
       )}
     </div>

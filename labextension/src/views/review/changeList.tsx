@@ -4,7 +4,7 @@ import type { Ask } from '../../protocol/generated';
 import type { IReviewedChange } from '../../state/review/cellReview';
 import { actionWord, cellName } from '../../state/review/changeWords';
 import { lineCounts } from '../../state/text/lineDiff';
-import { visible } from '../../state/text/visibleText';
+import { visibleText } from '../../state/text/visibleText';
 import {
   useCellReviewActions,
   type IChangeVerdict,
@@ -95,7 +95,7 @@ export function ChangeList({
       </ul>
       {problem !== '' && (
         <p className="plm-Changes-problem" role="alert">
-          {visible(problem)}
+          {visibleText(problem)}
         </p>
       )}
     </div>
@@ -257,7 +257,7 @@ function ChangeRow({
         </span>
       ) : (
         <span className="plm-Changes-state">
-          <bdi>{visible(stateWords(reviewed, pending, words))}</bdi>
+          <bdi>{visibleText(stateWords(reviewed, pending, words))}</bdi>
           {pending !== undefined && (
             <button
               type="button"

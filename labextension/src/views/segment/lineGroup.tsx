@@ -3,7 +3,11 @@ import { memo } from 'react';
 import type { ISegment } from '../../protocol/segment';
 import type { Line } from '../../state/lines/lines';
 import { linesHeight } from '../../state/display/rowHeights';
-import { heightOfFar, mayDrawNow, useNearViewport } from '../dom/nearViewport';
+import {
+  heightOfFar,
+  takeEarlyDraw,
+  useNearViewport
+} from '../dom/nearViewport';
 import { useIsShown } from '../controls/shownLine';
 import { useHost } from '../host';
 import { lineKind, type ILineProps } from './lineKinds';
@@ -22,25 +26,25 @@ export function LineGroup({
   segment,
   live,
   ended,
-  figures,
+  showsFigures,
   cell,
   newest,
-  again,
+  canRetry,
   isLast
 }: ILineGroupProps) {
   const isHeld = drawn.some(line => isActive(line, segment, live));
   const isAskedFor = useIsShown(place =>
     drawn.some(line => hasLine(line, place.line))
   );
-  const { place, near } = useNearViewport<HTMLDivElement>(
-    () => isLast && mayDrawNow(),
+  const { elementRef, near } = useNearViewport<HTMLDivElement>(
+    () => isLast && takeEarlyDraw(),
     isHeld || isAskedFor
   );
   const hasChanges = (segment.changes ?? []).length > 0;
   return (
     <div
       className="plm-LineGroup"
-      ref={place}
+      ref={elementRef}
       data-far={!near}
       dir={near ? undefined : 'auto'}
       style={near ? undefined : heightOfFar(linesHeight(drawn))}
@@ -58,10 +62,10 @@ export function LineGroup({
               segment={segment}
               live={live}
               ended={ended}
-              figures={figures}
+              showsFigures={showsFigures}
               cell={cell}
               newest={line.key === newest}
-              again={again && line === drawn.at(-1)}
+              canRetry={canRetry && line === drawn.at(-1)}
             />
           );
         })

@@ -8,7 +8,7 @@ import type { ISegment } from '../../protocol/segment';
 import type { Line, StandaloneLine } from '../../state/lines/lines';
 import { errorWords } from '../../state/text/errorWords';
 import { retryWords } from '../../state/lines/retryRuns';
-import { subject } from '../../state/lines/toolCalls';
+import { callSubject } from '../../state/lines/toolCalls';
 import { workText } from '../../state/display/workWords';
 import { decisionsAbout } from '../../state/session/contextEdits';
 import { useHost, type IWords } from '../host';
@@ -31,11 +31,11 @@ export interface ILineProps<L extends Line = Line> {
   live: boolean;
   /** The notice with which the turn was stopped; empty if it was not. */
   ended: string;
-  figures: boolean;
+  showsFigures: boolean;
   /** The id of the cell that shows its figures, where the line is not in it. */
   cell?: string;
   newest: boolean;
-  again: boolean;
+  canRetry: boolean;
 }
 
 interface ILineKind<L extends Line> {
@@ -97,7 +97,15 @@ const KINDS: LineKinds = {
     madeOf: ofPart
   },
   tool: {
-    View: ({ line: { part }, segment, live, ended, figures, cell, newest }) => (
+    View: ({
+      line: { part },
+      segment,
+      live,
+      ended,
+      showsFigures,
+      cell,
+      newest
+    }) => (
       <ToolCall
         part={part}
         ask={segment.asks.find(ask => ask.call_id === part.call_id)}
@@ -110,11 +118,11 @@ const KINDS: LineKinds = {
         newest={newest}
         live={live}
         ended={ended}
-        figures={figures}
+        showsFigures={showsFigures}
         cell={cell}
       />
     ),
-    text: ({ part }) => `${part.tool} ${subject(part)}`,
+    text: ({ part }) => `${part.tool} ${callSubject(part)}`,
     madeOf: ofPart
   },
   work: {
@@ -122,7 +130,9 @@ const KINDS: LineKinds = {
       <WorkRow row={props.line}>
         {props.line.lines.map(line => {
           const { View } = lineKind(line);
-          return <View key={line.key} {...props} line={line} again={false} />;
+          return (
+            <View key={line.key} {...props} line={line} canRetry={false} />
+          );
         })}
       </WorkRow>
     ),
@@ -178,8 +188,12 @@ const KINDS: LineKinds = {
     madeOf: ({ part, state }) => [part, state]
   },
   error: {
-    View: ({ line, again }) => (
-      <Failure error={line.error} attempts={line.attempts} again={again} />
+    View: ({ line, canRetry }) => (
+      <Failure
+        error={line.error}
+        attempts={line.attempts}
+        canRetry={canRetry}
+      />
     ),
     text: ({ error }) => errorWords(error.message),
     madeOf: ({ attempts, error }) => [error, attempts]

@@ -1,5 +1,5 @@
 /** The plain text of lines that are not rendered, to find, copy or read aloud. */
-import { lines, type Line } from '../../state/lines/lines';
+import { messageLines, type Line } from '../../state/lines/lines';
 import type { ITurn } from '../../state/display/turns';
 import type { IWords } from '../host';
 import { standalonePartText } from '../parts/standaloneParts';
@@ -11,7 +11,7 @@ export function turnText(turn: ITurn, words: IWords): string {
   return joinTexts([
     turn.prompt ?? '',
     ...attached,
-    linesText(lines(turn.messages), words)
+    linesText(messageLines(turn.messages), words)
   ]);
 }
 

@@ -45,21 +45,21 @@ interface ISegmentViewProps {
   /** Whether it was being written when its kernel ended. */
   interrupted?: boolean;
   /** Open questions that belong to no shown call. */
-  stray?: readonly Ask[];
+  strayAsks?: readonly Ask[];
   /** Requests that step mode holds. */
   held?: readonly ProposedRequest[];
   /** Whether nothing follows it, so that a failure at its end can be retried. */
-  again?: boolean;
+  canRetry?: boolean;
   /** How much of it is reverted. */
   reverted?: RevertedExtent;
   /** Whether a stop button is drawn below it while it is written. */
   stoppable?: boolean;
   /** Whether its figures are drawn, since there is no cell that shows them. */
-  figures?: boolean;
+  showsFigures?: boolean;
   /** The id of the cell that shows its figures, where it is drawn elsewhere, too. */
   cell?: string;
   /** Whether the context window is drawn below the turn. */
-  gauge?: boolean;
+  showsGauge?: boolean;
   /** The outputs of its turn, where a cell shows it in several, and its own place among them. */
   outputs?: TurnOutputs;
   place?: number;
@@ -123,14 +123,14 @@ const DrawnSegment = memo(function DrawnSegment({
   status: activity,
   problem,
   interrupted = false,
-  stray = [],
+  strayAsks = [],
   held = [],
-  again = false,
+  canRetry = false,
   reverted: now,
   stoppable = false,
-  figures = false,
+  showsFigures = false,
   cell,
-  gauge = true,
+  showsGauge = true,
   density,
   rows,
   turn,
@@ -186,10 +186,10 @@ const DrawnSegment = memo(function DrawnSegment({
           segment={segment}
           live={live}
           ended={ended}
-          figures={figures}
+          showsFigures={showsFigures}
           cell={cell}
           newest={newest}
-          again={again && number === length - 1}
+          canRetry={canRetry && number === length - 1}
           isLast={number === length - 1}
         />
       ))}
@@ -202,7 +202,7 @@ const DrawnSegment = memo(function DrawnSegment({
           <Markdown text={status} />
         </div>
       )}
-      {stray.map(ask => (
+      {strayAsks.map(ask => (
         <div key={ask.id} className="plm-UnattachedAsk">
           {ask.call_id !== undefined && <AskInput ask={ask} />}
           <PermissionPrompt ask={ask} />
@@ -225,7 +225,7 @@ const DrawnSegment = memo(function DrawnSegment({
           turn={segment.turn}
           messages={turn}
           density={density}
-          gauge={gauge}
+          showsGauge={showsGauge}
         >
           {buttons}
         </TurnSummary>
@@ -235,7 +235,7 @@ const DrawnSegment = memo(function DrawnSegment({
           messages={messages}
           status={activity}
           problem={problem}
-          asks={
+          hasAsks={
             segment.asks.length +
               (segment.questions ?? []).length +
               held.length >

@@ -1,7 +1,7 @@
 /** The line under a running answer: the agent's activity, and a stop button. */
 import type { Message, Status } from '../../protocol/generated';
 import { retryReason } from '../../state/text/errorWords';
-import { wholeSeconds } from '../../state/text/numberFormat';
+import { wholeDurationText } from '../../state/text/numberFormat';
 import {
   openRun,
   reasonWords,
@@ -18,7 +18,7 @@ interface ITurnFooterProps {
   /** The reason why nothing is being written, if any. */
   problem?: string;
   /** Whether a question waits for the user. */
-  asks: boolean;
+  hasAsks: boolean;
   /** Whether a stop button is drawn here; the panel has its own. */
   stoppable: boolean;
 }
@@ -28,19 +28,19 @@ export function TurnFooter({
   messages,
   status,
   problem,
-  asks,
+  hasAsks,
   stoppable
 }: ITurnFooterProps) {
   const { words } = useHost();
   const turn = useTurnActionsIfOffered();
   return (
     <div className="plm-TurnFooter">
-      <StatusIcon state={asks ? 'waiting' : 'running'} />
+      <StatusIcon state={hasAsks ? 'waiting' : 'running'} />
       <span className="plm-TurnFooter-text">
         {problem !== undefined ? (
           problem
         ) : (
-          <Activity messages={messages} status={status} asks={asks} />
+          <Activity messages={messages} status={status} hasAsks={hasAsks} />
         )}
       </span>
       {stoppable && turn !== null && (
@@ -64,8 +64,8 @@ const SHORT_MS = 3000;
 function Activity({
   messages,
   status,
-  asks
-}: Pick<ITurnFooterProps, 'messages' | 'status' | 'asks'>) {
+  hasAsks
+}: Pick<ITurnFooterProps, 'messages' | 'status' | 'hasAsks'>) {
   const { words } = useHost();
   const run = openRun(messages);
   if (run !== undefined || status.type === 'retry') {
@@ -74,9 +74,9 @@ function Activity({
   const loading = status.type === 'busy' ? status.loading : undefined;
   const activity =
     loading === undefined
-      ? activityText(messages, asks, words)
+      ? activityText(messages, hasAsks, words)
       : words.__('loading what the model needs…');
-  const since = asks ? undefined : (loading ?? waitingSince(messages));
+  const since = hasAsks ? undefined : (loading ?? waitingSince(messages));
   return (
     <>
       {activity}
@@ -116,7 +116,7 @@ function Retried({
           {run?.until !== undefined && <Since moment={run.until} />}
         </>
       ) : (
-        words.__('Attempt %1 in %2.', attempt, wholeSeconds(secondsLeft))
+        words.__('Attempt %1 in %2.', attempt, wholeDurationText(secondsLeft))
       )}
     </>
   );
@@ -132,7 +132,7 @@ function Since({
 }) {
   const passed = useNow(1000) - moment;
   return passed < SHORT_MS ? null : (
-    <span aria-hidden="true">{between + wholeSeconds(passed / 1000)}</span>
+    <span aria-hidden="true">{between + wholeDurationText(passed / 1000)}</span>
   );
 }
 
@@ -155,10 +155,10 @@ function waitingSince(messages: readonly Message[]): number | undefined {
 
 function activityText(
   messages: readonly Message[],
-  asks: boolean,
+  hasAsks: boolean,
   words: IWords
 ): string {
-  if (asks) {
+  if (hasAsks) {
     return words.__('waits for your answer');
   }
   const newest = messages.at(-1);

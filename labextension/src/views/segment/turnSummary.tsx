@@ -15,7 +15,7 @@ interface ITurnSummaryProps {
   messages: readonly Message[];
   density: Density;
   /** Whether the context window is drawn; the panel has it in its header. */
-  gauge: boolean;
+  showsGauge: boolean;
   /** More buttons. */
   children?: ReactNode;
 }
@@ -25,7 +25,7 @@ export function TurnSummary({
   turn,
   messages,
   density,
-  gauge,
+  showsGauge,
   children
 }: ITurnSummaryProps) {
   const { words } = useHost();
@@ -82,9 +82,11 @@ export function TurnSummary({
           ))}
         </span>
       )}
-      {gauge && figures?.used !== undefined && figures.window !== undefined && (
-        <Gauge used={figures.used} window={figures.window} brief />
-      )}
+      {showsGauge &&
+        figures?.used !== undefined &&
+        figures.window !== undefined && (
+          <Gauge used={figures.used} window={figures.window} brief />
+        )}
       <span className="plm-TurnSummary-actions">
         {text !== '' && (
           <CopyButton

@@ -1,10 +1,10 @@
 /** The size of each request of a branch, as bars under the model's limit. */
 import type { Branch } from '../../protocol/generated';
-import { short } from '../../state/text/numberFormat';
+import { shortCount } from '../../state/text/numberFormat';
 import { useHost } from '../host';
 
-const WIDTH = 120;
-const HEIGHT = 44;
+const WIDTH_PX = 120;
+const HEIGHT_PX = 44;
 const MAX_BARS = 60;
 
 /** Draws the newest requests as bars; `most` is the largest of all branches, so that bars can be compared. */
@@ -21,9 +21,12 @@ export function BranchSizes({
     return <span className="plm-Muted">{words.__('no request yet')}</span>;
   }
   const shown = sizes.slice(-MAX_BARS);
-  const step = Math.min(WIDTH / shown.length, 16);
+  const step = Math.min(WIDTH_PX / shown.length, 16);
   const largest = Math.max(...sizes);
-  const [first, last] = [short(sizes[0] ?? 0), short(sizes.at(-1) ?? 0)];
+  const [first, last] = [
+    shortCount(sizes[0] ?? 0),
+    shortCount(sizes.at(-1) ?? 0)
+  ];
   const span =
     sizes.length === 1
       ? words.__('%1 tokens', first)
@@ -32,18 +35,18 @@ export function BranchSizes({
     <>
       <svg
         className="plm-BranchSizes"
-        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-        width={WIDTH}
-        height={HEIGHT}
+        viewBox={`0 0 ${WIDTH_PX} ${HEIGHT_PX}`}
+        width={WIDTH_PX}
+        height={HEIGHT_PX}
         aria-hidden="true"
       >
         {shown.map((size, index) => {
-          const height = Math.max(1, (size / most) * HEIGHT);
+          const height = Math.max(1, (size / most) * HEIGHT_PX);
           return (
             <rect
               key={index}
               x={index * step}
-              y={HEIGHT - height}
+              y={HEIGHT_PX - height}
               width={Math.max(1, step - 1)}
               height={height}
             />
@@ -56,7 +59,7 @@ export function BranchSizes({
           `, ${words.__(
             'at most %1 % of %2',
             ((largest / window) * 100).toFixed(1),
-            short(window)
+            shortCount(window)
           )}`}
         {estimates > 0 &&
           ` ${

@@ -1,7 +1,7 @@
 /** Dialogs that export a session to a file, and import sessions from files. */
 import { useState } from 'react';
 import type { ExportedFile, Imported } from '../../protocol/generated';
-import { size } from '../../state/text/numberFormat';
+import { fileSizeText } from '../../state/text/numberFormat';
 import {
   useSharingActions,
   type ExportFormat,
@@ -29,7 +29,7 @@ export function ExportDialog({ session, onBack }: IExportDialogProps) {
     ['html', words.__('Web page')],
     ['json', words.__('JSON')]
   ];
-  const write = async (form: ExportFormat) => {
+  const exportTo = async (form: ExportFormat) => {
     setBusy(true);
     const { error, file } = await sharing.export(session, form);
     setBusy(false);
@@ -55,7 +55,7 @@ export function ExportDialog({ session, onBack }: IExportDialogProps) {
           aria-disabled={busy}
           onClick={() => {
             if (!busy) {
-              void write(form);
+              void exportTo(form);
             }
           }}
         >
@@ -73,7 +73,7 @@ export function ExportDialog({ session, onBack }: IExportDialogProps) {
 }
 
 function writtenText({ shown, bytes }: ExportedFile, words: IWords): string {
-  return words.__('Written to %1 (%2).', shown, size(bytes));
+  return words.__('Written to %1 (%2).', shown, fileSizeText(bytes));
 }
 
 interface IImportDialogProps {
@@ -91,7 +91,7 @@ export function ImportDialog({ onBack, onChanged }: IImportDialogProps) {
   const [busy, setBusy] = useState(false);
   const [progress, setProgress] = useState<IImportProgress | null>(null);
   const field = useFirstFocus<HTMLInputElement>();
-  const run = async () => {
+  const runImport = async () => {
     setBusy(true);
     setImportResult(null);
     const outcome = await sharing.import(path.trim(), setProgress);
@@ -107,7 +107,7 @@ export function ImportDialog({ onBack, onChanged }: IImportDialogProps) {
       onSubmit={event => {
         event.preventDefault();
         if (path.trim() !== '' && !busy) {
-          void run();
+          void runImport();
         }
       }}
       onKeyDown={event => {
@@ -183,8 +183,8 @@ function ImportProgress({
         <span>
           {words.__(
             '%1 of %2, %3%',
-            size(Math.min(bytes, total)),
-            size(total),
+            fileSizeText(Math.min(bytes, total)),
+            fileSizeText(total),
             Math.floor((100 * Math.min(bytes, total)) / total)
           )}
         </span>

@@ -6,7 +6,7 @@ import type { IWords } from '../host';
 export function sessionSummary(row: SessionSummary, words: IWords): string {
   const { messages } = row;
   return [
-    moment(new Date(row.updated)),
+    timeOrDay(new Date(row.updated)),
     row.forked_from === undefined ? undefined : words.__('a fork'),
     words._n('%1 message', '%1 messages', messages, messages),
     row.shared ? words.__('shared') : undefined,
@@ -20,7 +20,7 @@ export function sessionSummary(row: SessionSummary, words: IWords): string {
 }
 
 /** Formats a date: the time if it is today, else the day. */
-function moment(when: Date): string {
+function timeOrDay(when: Date): string {
   return when.toDateString() === new Date().toDateString()
     ? when.toLocaleTimeString(undefined, { timeStyle: 'short' })
     : when.toLocaleDateString(undefined, { dateStyle: 'medium' });

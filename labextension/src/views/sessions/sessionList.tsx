@@ -93,7 +93,7 @@ export function SessionList({ current, onClose, onChosen }: ISessionListProps) {
         }}
       />
       <p className="plm-Sessions-count plm-Muted" role="status">
-        {countText(page, searched, isArchived, words)}
+        {count(page, searched, isArchived, words)}
       </p>
       <ul>
         {(page?.rows ?? []).map(row => (
@@ -116,7 +116,7 @@ export function SessionList({ current, onClose, onChosen }: ISessionListProps) {
 }
 
 /** Milliseconds without a key before a search begins. */
-const PAUSE = 200;
+const PAUSE_MS = 200;
 
 interface IList {
   page: ISessionPage | null;
@@ -151,7 +151,7 @@ function useList(
             take({ rows: [], total: 0 });
           });
       },
-      searched === '' ? 0 : PAUSE
+      searched === '' ? 0 : PAUSE_MS
     );
     return () => {
       clearTimeout(timer);
@@ -178,7 +178,7 @@ function useList(
 }
 
 /** Returns the number of results, announced to screen readers during a search. */
-function countText(
+function count(
   page: ISessionPage | null,
   searched: string,
   isArchived: boolean,

@@ -26,7 +26,7 @@ export function SharePage({
   const [result, setResult] = useState('');
   const [busy, setBusy] = useState(false);
   const first = useFirstFocus<HTMLButtonElement>();
-  const make = async () => {
+  const createPage = async () => {
     setBusy(true);
     const outcome = await sharing.share(session);
     setBusy(false);
@@ -78,7 +78,7 @@ export function SharePage({
           className="plm-Button"
           data-main
           disabled={busy}
-          onClick={() => void make()}
+          onClick={() => void createPage()}
         >
           {shared ? words.__('Make it again') : words.__('Make the page')}
         </button>
@@ -117,7 +117,7 @@ function SaveButton({ file }: { file: ExportedFile }) {
       className="plm-Button"
       data-main
       onClick={() => {
-        save(content);
+        saveAsFile(content);
       }}
     >
       {words.__('Save a copy')}
@@ -128,7 +128,7 @@ function SaveButton({ file }: { file: ExportedFile }) {
 /** Milliseconds after which the browser has read the data it saves. */
 const SAVE_MS = 10_000;
 
-function save(content: string): void {
+function saveAsFile(content: string): void {
   const blob = new Blob([content], { type: 'application/octet-stream' });
   const url = URL.createObjectURL(blob);
   const link = document.createElement('a');

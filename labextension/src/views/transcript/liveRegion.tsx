@@ -15,7 +15,7 @@ import { useHost, type IWords } from '../host';
 const PAUSE_MS = 1500;
 
 /** The number of announcements that stay in the region. */
-const KEPT = 20;
+const MAX_ANNOUNCEMENTS = 20;
 
 /** Draws a region that is visible only to screen readers. */
 export function Announcements({
@@ -57,7 +57,9 @@ export function Announcements({
         const text = news.map(item => announcementText(item, words)).join(' ');
         setShownTexts(before => {
           const number = (before.at(-1)?.[0] ?? 0) + 1;
-          return [...before, [number, text] as [number, string]].slice(-KEPT);
+          return [...before, [number, text] as [number, string]].slice(
+            -MAX_ANNOUNCEMENTS
+          );
         });
       }
     };

@@ -3,7 +3,7 @@ import { useId, useState, type ReactNode } from 'react';
 import type { Origin } from '../../protocol/generated';
 import { count } from '../../state/text/numberFormat';
 import type { StandalonePart } from '../../state/lines/lines';
-import { visible } from '../../state/text/visibleText';
+import { visibleText } from '../../state/text/visibleText';
 import { useNotebookActionsIfOffered } from '../actions/notebook';
 import { useHost, type IWords } from '../host';
 import { StandalonePartView } from '../parts/standaloneParts';
@@ -140,5 +140,5 @@ export function attachedWords(
     phrases.length === 0 && notebookParts.length > 0
       ? words.__('notebook')
       : phrases.join(', ');
-  return visible(tokens > 0 ? `${listed} · ${count(tokens)}` : listed);
+  return visibleText(tokens > 0 ? `${listed} · ${count(tokens)}` : listed);
 }

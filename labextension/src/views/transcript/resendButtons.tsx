@@ -154,7 +154,7 @@ function RetryChoices({
   const { words } = useHost();
   const [choices, setChoices] = useState<Choices | null>(null);
   useEffect(() => unlessGone(loadChoices(), setChoices), [loadChoices]);
-  const field = (
+  const choiceField = (
     name: keyof IRetryChoice,
     label: string,
     unchangedLabel: string,
@@ -180,13 +180,13 @@ function RetryChoices({
   );
   return (
     <div className="plm-Retry-choices">
-      {field(
+      {choiceField(
         'model',
         words.__('Model'),
         words.__('the same as before'),
         (choices?.models ?? []).map(({ id }) => [id, id])
       )}
-      {field(
+      {choiceField(
         'mode',
         words.__('Permission mode'),
         words.__('as it is now'),

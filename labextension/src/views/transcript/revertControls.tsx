@@ -89,7 +89,7 @@ export function RevertDialog({
       setProblem(before => outcome.error ?? before);
     });
   }, [actions, target]);
-  const take = async () => {
+  const applyRevert = async () => {
     setWaiting(true);
     const error = await carryOut(overwrite);
     setWaiting(false);
@@ -124,7 +124,7 @@ export function RevertDialog({
           data-main=""
           disabled={preview === null || isWaiting}
           onClick={() => {
-            void take();
+            void applyRevert();
           }}
         >
           {verb}
@@ -142,7 +142,7 @@ export function RevertBanner({ reverted }: { reverted: IRevertedMessages }) {
   const { words } = useHost();
   const actions = useRevertActions();
   const [problem, setProblem] = useState('');
-  const act = (action: 'unrevert' | 'cleanup') => () => {
+  const actionHandler = (action: 'unrevert' | 'cleanup') => () => {
     void actions?.[action]().then(({ error }) => {
       setProblem(error ?? '');
     });
@@ -171,14 +171,14 @@ export function RevertBanner({ reverted }: { reverted: IRevertedMessages }) {
           <button
             type="button"
             className="plm-Button plm-Button-small"
-            onClick={act('unrevert')}
+            onClick={actionHandler('unrevert')}
           >
             {words.__('Undo')}
           </button>
           <button
             type="button"
             className="plm-Button plm-Button-small"
-            onClick={act('cleanup')}
+            onClick={actionHandler('cleanup')}
           >
             {words.__('Remove for good')}
           </button>

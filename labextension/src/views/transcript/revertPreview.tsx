@@ -65,7 +65,7 @@ export function Preview({
                       deletions: 0
                     }
                   }
-                  says={outcomeText(file, words)}
+                  remark={outcomeText(file, words)}
                 />
                 {file.action === 'conflict' && (
                   <label className="plm-Revert-overwrite">

@@ -11,14 +11,14 @@ import { densityChoice } from '../../state/display/density';
 import { hitsOf, wordPattern, type IHit } from '../../state/display/foundText';
 import { shownPlace } from '../../state/display/shownPlace';
 import type { ITurn } from '../../state/display/turns';
-import { paint, scrollToRange, textRanges } from '../dom/textRanges';
+import { paintRanges, scrollToRange, textRanges } from '../dom/textRanges';
 import { useHost, type IWords } from '../host';
 import { useLatest } from '../dom/effects';
 
 interface ISessionSearchProps {
   turns: readonly ITurn[];
   /** The scroll container of the turns. */
-  place: RefObject<HTMLElement>;
+  elementRef: RefObject<HTMLElement>;
   /** Grows with each request to search; the field is then focused. */
   request: number;
   /** Called before something is scrolled to. */
@@ -29,7 +29,7 @@ interface ISessionSearchProps {
 /** Draws the field, how many occurrences there are, and the buttons to go through them. */
 export function SessionSearch({
   turns,
-  place,
+  elementRef,
   request,
   onLeave,
   onClose
@@ -50,13 +50,13 @@ export function SessionSearch({
     field.current?.focus();
     field.current?.select();
   }, [request]);
-  useShownHit(hit, searched, place, onLeave);
+  useShownHit(hit, searched, elementRef, onLeave);
   const go = (by: number) => {
     if (hits.length > 0) {
       setChosen((at + by + hits.length) % hits.length);
     }
   };
-  useKeys(place, { go, onClose });
+  useKeys(elementRef, { go, onClose });
   return (
     <div
       className="plm-SessionSearch"
@@ -80,14 +80,14 @@ export function SessionSearch({
         value={searched}
         onChange={event => {
           if (searched === '') {
-            setOrigin(firstInView(place.current));
+            setOrigin(firstInView(elementRef.current));
           }
           setChosen(null);
           setSearched(event.target.value);
         }}
       />
       <span className="plm-SessionSearch-count" role="status">
-        {countText(at, hits.length, searched, words)}
+        {count(at, hits.length, searched, words)}
       </span>
       {(
         [
@@ -122,7 +122,7 @@ export function SessionSearch({
   );
 }
 
-function countText(
+function count(
   at: number,
   all: number,
   searched: string,
@@ -160,10 +160,10 @@ function onKey(
 }
 
 /** Listens to the keys in the transcript, too. */
-function useKeys(place: RefObject<HTMLElement>, keys: ISearchKeys): void {
+function useKeys(elementRef: RefObject<HTMLElement>, keys: ISearchKeys): void {
   const newest = useLatest(keys);
   useEffect(() => {
-    const node = place.current;
+    const node = elementRef.current;
     const listen = (event: globalThis.KeyboardEvent) => {
       onKey(event, newest.current);
     };
@@ -171,7 +171,7 @@ function useKeys(place: RefObject<HTMLElement>, keys: ISearchKeys): void {
     return () => {
       node?.removeEventListener('keydown', listen);
     };
-  }, [place, newest]);
+  }, [elementRef, newest]);
 }
 
 /** Returns the occurrences in all turns; only turns that changed are searched again. */
@@ -210,9 +210,9 @@ function firstFrom(
 }
 
 /** Returns the place of the first turn that the reader sees, from 0. */
-function firstInView(place: HTMLElement | null): number {
-  const top = place?.getBoundingClientRect().top ?? 0;
-  const row = [...(place?.querySelectorAll('.plm-Turn') ?? [])].find(
+function firstInView(container: HTMLElement | null): number {
+  const top = container?.getBoundingClientRect().top ?? 0;
+  const row = [...(container?.querySelectorAll('.plm-Turn') ?? [])].find(
     turnRow => turnRow.getBoundingClientRect().bottom > top
   );
   return Number(row?.getAttribute('aria-posinset') ?? 1) - 1;
@@ -229,7 +229,7 @@ const SETTLE_MS = 3000;
 function useShownHit(
   hit: IHit | undefined,
   searched: string,
-  place: RefObject<HTMLElement>,
+  elementRef: RefObject<HTMLElement>,
   onLeave: () => void
 ): void {
   const leave = useLatest(onLeave);
@@ -241,7 +241,7 @@ function useShownHit(
   );
   const { turn, line, number, isInside, kind } = hit ?? NO_HIT;
   useEffect(() => {
-    const node = place.current;
+    const node = elementRef.current;
     const pattern = wordPattern(searched);
     if (node === null || pattern === null || turn === '') {
       shownPlace.show(null);
@@ -261,8 +261,8 @@ function useShownHit(
       }
       const inLine = textRanges(root ?? row ?? node, pattern);
       const current = inLine[Math.min(number, inLine.length - 1)];
-      paint(ALL, inView(node, pattern));
-      paint(CURRENT, current === undefined ? [] : [current]);
+      paintRanges(ALL, inView(node, pattern));
+      paintRanges(CURRENT, current === undefined ? [] : [current]);
       if (performance.now() - startedAt > SETTLE_MS) {
         return; // from here on the reader scrolls
       }
@@ -286,10 +286,10 @@ function useShownHit(
     return () => {
       drawn.disconnect();
       cancelAnimationFrame(frame);
-      paint(ALL, []);
-      paint(CURRENT, []);
+      paintRanges(ALL, []);
+      paintRanges(CURRENT, []);
     };
-  }, [turn, line, number, isInside, kind, searched, place, leave]);
+  }, [turn, line, number, isInside, kind, searched, elementRef, leave]);
 }
 
 const NO_HIT: IHit = {
@@ -300,8 +300,8 @@ const NO_HIT: IHit = {
   kind: 'text'
 };
 
-function rowOf(place: HTMLElement, turn: string): Element | null {
-  return place.querySelector(`.plm-Turn[data-turn="${CSS.escape(turn)}"]`);
+function rowOf(container: HTMLElement, turn: string): Element | null {
+  return container.querySelector(`.plm-Turn[data-turn="${CSS.escape(turn)}"]`);
 }
 
 /** Returns the element of a line, or what it opens to. */
@@ -318,8 +318,8 @@ function lineOf(
 }
 
 /** Returns the occurrences in the turns that are rendered. */
-function inView(place: HTMLElement, pattern: RegExp): Range[] {
-  return [...place.querySelectorAll('.plm-Turn[data-far="false"]')].flatMap(
+function inView(container: HTMLElement, pattern: RegExp): Range[] {
+  return [...container.querySelectorAll('.plm-Turn[data-far="false"]')].flatMap(
     row => textRanges(row, pattern)
   );
 }

@@ -14,7 +14,7 @@ const SETTLE_MS = 1500;
  * where it is.
  */
 export function useShownTurn(
-  place: RefObject<HTMLElement>,
+  elementRef: RefObject<HTMLElement>,
   turns: readonly ITurn[],
   onLeave: () => void
 ): void {
@@ -26,7 +26,7 @@ export function useShownTurn(
     shown?.isScrolledTo === true && turns.some(({ key }) => key === shown.turn);
   const leave = useLatest(onLeave);
   useEffect(() => {
-    const node = place.current;
+    const node = elementRef.current;
     if (node === null || shown === null || !isHere) {
       return;
     }
@@ -71,7 +71,7 @@ export function useShownTurn(
     document.addEventListener('focusin', scroll);
     scroll();
     return stop;
-  }, [shown, isHere, place, leave]);
+  }, [shown, isHere, elementRef, leave]);
 }
 
 const READER_EVENTS = ['wheel', 'keydown', 'pointerdown', 'touchmove'] as const;

@@ -1,12 +1,12 @@
 /** The transcript of a session, from its first prompt to its newest text. */
 import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
-import { pages, type ITurnPage } from '../../state/display/turnPages';
+import { pagesOf, type ITurnPage } from '../../state/display/turnPages';
 import { revertedMessages } from '../../state/session/reverts';
 import { isBusy, unattachedAsks } from '../../state/session/status';
 import type { ITranscript } from '../../state/store/transcript';
 import { newestCovered } from '../../state/display/coveredTurns';
 import { shownPlace } from '../../state/display/shownPlace';
-import { turns, type ITurn } from '../../state/display/turns';
+import { turnsOf, type ITurn } from '../../state/display/turns';
 import {
   CoveredTurnsProvider,
   type ICoveredTurns
@@ -60,7 +60,7 @@ export function Transcript({
       {search > 0 && (
         <SessionSearch
           turns={allTurns}
-          place={place}
+          elementRef={place}
           request={search}
           onLeave={leaveEnd}
           onClose={() => {
@@ -95,7 +95,7 @@ export function Transcript({
                         page={page}
                         newest={number === shown.length - 1}
                         live={busy && number === shown.length - 1}
-                        again={
+                        canRetry={
                           !busy && !readOnly && number === shown.length - 1
                         }
                         reverted={reverted}
@@ -160,8 +160,8 @@ function usePages({ entries }: ITranscript): IKnown {
   if (known.entries === entries) {
     return known;
   }
-  const now = turns({ entries }, known.turns);
-  const cut = pages(now, known.pages);
+  const now = turnsOf({ entries }, known.turns);
+  const cut = pagesOf(now, known.pages);
   const next = { entries, turns: now, pages: cut };
   setKnown(next);
   return next;

@@ -28,7 +28,7 @@ interface ITurnProps {
   live: boolean;
   /** The session's status; drawn below a running turn. */
   status: Status;
-  again: boolean;
+  canRetry: boolean;
   asks: readonly Ask[];
   questions: readonly QuestionAsked[];
   /** Requests that step mode holds. */
@@ -50,7 +50,7 @@ export const Turn = memo(
       turn,
       live,
       status,
-      again,
+      canRetry,
       asks,
       questions,
       held,
@@ -114,10 +114,10 @@ export const Turn = memo(
               live={live}
               status={status}
               held={held}
-              again={again}
-              figures={turn.origin?.kind !== 'cell'}
+              canRetry={canRetry}
+              showsFigures={turn.origin?.kind !== 'cell'}
               cell={turn.origin?.cell_id}
-              gauge={false}
+              showsGauge={false}
               buttons={
                 turn.prompt !== null &&
                 reverted !== 'whole' && (
@@ -141,7 +141,7 @@ export const Turn = memo(
   (before, now) =>
     before.turn === now.turn &&
     before.live === now.live &&
-    before.again === now.again &&
+    before.canRetry === now.canRetry &&
     before.session === now.session &&
     before.isTask === now.isTask &&
     before.reverted === now.reverted &&

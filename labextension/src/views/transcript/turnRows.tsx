@@ -33,10 +33,10 @@ import { heightOfFar, useNearViewport } from '../dom/nearViewport';
 import { Turn } from './turn';
 
 /** The number of newest turns that are rendered at once. */
-const NEWEST = 3;
+const NEWEST_TURNS = 3;
 
 /** The gap between two turns, in pixels. */
-const GAP = 10;
+const GAP_PX = 10;
 
 interface ITurnList {
   transcript: ITranscript;
@@ -44,7 +44,7 @@ interface ITurnList {
   count: number;
 }
 
-const StoryContext = createContext<ITurnList | null>(null);
+const TurnListContext = createContext<ITurnList | null>(null);
 
 /** Provides rendered turns with the session's data beside their messages. */
 export function TurnListProvider({
@@ -52,9 +52,11 @@ export function TurnListProvider({
   count,
   children
 }: ITurnList & { children: ReactNode }) {
-  const story = useMemo(() => ({ transcript, count }), [transcript, count]);
+  const turnList = useMemo(() => ({ transcript, count }), [transcript, count]);
   return (
-    <StoryContext.Provider value={story}>{children}</StoryContext.Provider>
+    <TurnListContext.Provider value={turnList}>
+      {children}
+    </TurnListContext.Provider>
   );
 }
 
@@ -65,7 +67,7 @@ interface ITurnPageProps {
   /** Whether its last turn runs. */
   live: boolean;
   /** Whether its last turn can be retried. */
-  again: boolean;
+  canRetry: boolean;
   reverted: IRevertedMessages | null;
 }
 
@@ -74,10 +76,10 @@ export const TurnPage = memo(function Page({
   page: { first, turns },
   newest,
   live,
-  again,
+  canRetry,
   reverted
 }: ITurnPageProps) {
-  const { place, near } = useNearViewport<HTMLDivElement>(() => newest);
+  const { elementRef, near } = useNearViewport<HTMLDivElement>(() => newest);
   const [filled, setFilled] = useState(near);
   const isAskedFor = useIsShown(place =>
     turns.some(({ key }) => key === place.turn)
@@ -93,24 +95,24 @@ export const TurnPage = memo(function Page({
           }),
     [filled, first]
   );
-  const high = useMemo(
+  const height = useMemo(
     () =>
       isNear
         ? 0
-        : turns.reduce((sum, turn) => sum + turnHeight(turn) + GAP, -GAP),
+        : turns.reduce((sum, turn) => sum + turnHeight(turn) + GAP_PX, -GAP_PX),
     [turns, isNear]
   );
   return (
     <div
       className="plm-TurnPage"
-      ref={place}
+      ref={elementRef}
       data-far={!isNear}
       style={
         !shows
-          ? { height: `${high}px` }
+          ? { height: `${height}px` }
           : isNear
             ? undefined
-            : heightOfFar(high)
+            : heightOfFar(height)
       }
     >
       {shows &&
@@ -120,9 +122,9 @@ export const TurnPage = memo(function Page({
             turn={turn}
             place={first + index + 1}
             watched={near}
-            newest={newest && index >= turns.length - NEWEST}
+            newest={newest && index >= turns.length - NEWEST_TURNS}
             live={live && index === turns.length - 1}
-            again={again && index === turns.length - 1}
+            canRetry={canRetry && index === turns.length - 1}
             reverted={revertedExtent(
               reverted,
               turn.entries.map(({ id }) => id)
@@ -141,14 +143,14 @@ interface IRowProps {
   watched: boolean;
   newest: boolean;
   live: boolean;
-  again: boolean;
+  canRetry: boolean;
   reverted: RevertedExtent;
 }
 
 const TurnRow = memo(function Row(props: IRowProps) {
   const { turn, place: number, watched, newest, live, reverted } = props;
   const isAskedFor = useIsShown(place => place.turn === turn.key);
-  const { place, near } = useNearViewport<HTMLElement>(
+  const { elementRef, near } = useNearViewport<HTMLElement>(
     () => newest,
     live || isAskedFor,
     watched
@@ -156,7 +158,7 @@ const TurnRow = memo(function Row(props: IRowProps) {
   return (
     <article
       className="plm-Turn"
-      ref={place}
+      ref={elementRef}
       data-turn={turn.key}
       data-reverted={reverted}
       data-far={!near}
@@ -166,7 +168,11 @@ const TurnRow = memo(function Row(props: IRowProps) {
       aria-setsize={-1}
       style={near ? undefined : heightOfFar(turnHeight(turn))}
     >
-      {near ? <FullTurn {...props} row={place} /> : <TurnWords turn={turn} />}
+      {near ? (
+        <FullTurn {...props} row={elementRef} />
+      ) : (
+        <TurnWords turn={turn} />
+      )}
     </article>
   );
 });
@@ -183,16 +189,16 @@ const NONE_HELD: readonly ProposedRequest[] = [];
 function FullTurn({
   turn,
   live,
-  again,
+  canRetry,
   reverted,
   row
 }: IRowProps & { row: RefObject<HTMLElement> }) {
-  const story = useContext(StoryContext);
-  const count = story?.count;
+  const turnList = useContext(TurnListContext);
+  const count = turnList?.count;
   useEffect(() => {
     row.current?.setAttribute('aria-setsize', String(count ?? -1));
   }, [row, count]);
-  if (story === null) {
+  if (turnList === null) {
     return null;
   }
   const {
@@ -204,13 +210,13 @@ function FullTurn({
     replies,
     session,
     status
-  } = story.transcript;
+  } = turnList.transcript;
   return (
     <Turn
       turn={turn}
       live={live}
       status={status}
-      again={again}
+      canRetry={canRetry}
       asks={asks}
       questions={questions}
       held={live ? held : NONE_HELD}

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CompactionPart, Message } from '../../../src/protocol/generated';
 import { newestCovered } from '../../../src/state/display/coveredTurns';
-import { turns } from '../../../src/state/display/turns';
+import { turnsOf } from '../../../src/state/display/turns';
 import * as build from '../../builders';
 
 function mark(message: Message, tail?: Message): CompactionPart {
@@ -27,7 +27,7 @@ describe('the newest covered turn', () => {
     build.assistant([build.text('Four.')]),
     build.user([])
   ] as const;
-  const all = turns({
+  const all = turnsOf({
     entries: [first, looks, second, says, marker].map(message => ({
       id: message.info.id,
       message
@@ -58,7 +58,7 @@ describe('the newest covered turn', () => {
     if (summary.info.role === 'assistant') {
       summary.info.parent_id = asked.info.id;
     }
-    const whole = turns({
+    const whole = turnsOf({
       entries: [first, looks, second, says, asked, summary].map(message => ({
         id: message.info.id,
         message

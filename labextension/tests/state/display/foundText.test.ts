@@ -5,7 +5,7 @@ import {
   wordPattern,
   type IHit
 } from '../../../src/state/display/foundText';
-import { turns } from '../../../src/state/display/turns';
+import { turnsOf } from '../../../src/state/display/turns';
 import * as build from '../../builders';
 
 function found(wanted: string, ...said: Parameters<typeof build.assistant>[0]) {
@@ -15,7 +15,7 @@ function found(wanted: string, ...said: Parameters<typeof build.assistant>[0]) {
     message
   }));
   const pattern = wordPattern(wanted);
-  return turns({ entries }).flatMap((turn): readonly IHit[] =>
+  return turnsOf({ entries }).flatMap((turn): readonly IHit[] =>
     pattern === null ? [] : hitsOf(turn, pattern)
   );
 }

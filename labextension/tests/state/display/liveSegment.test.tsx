@@ -275,15 +275,17 @@ describe('a turn that failed', () => {
   it('can be tried again while nothing came after it', () => {
     const later = named(user([text('next')]), 'msg_9');
 
-    expect(displayedSegment(saved(), view([FAILED], IDLE)).again).toBe(true);
-    expect(displayedSegment(saved(), view([FAILED], BUSY)).again).toBe(false);
-    expect(displayedSegment(saved(), view([FAILED], IDLE, 'dead')).again).toBe(
+    expect(displayedSegment(saved(), view([FAILED], IDLE)).canRetry).toBe(true);
+    expect(displayedSegment(saved(), view([FAILED], BUSY)).canRetry).toBe(
       false
     );
-    expect(displayedSegment(saved(), view([FAILED, later], IDLE)).again).toBe(
-      false
-    );
-    expect(displayedSegment(saved(), UNKNOWN_KERNEL).again).toBeUndefined();
+    expect(
+      displayedSegment(saved(), view([FAILED], IDLE, 'dead')).canRetry
+    ).toBe(false);
+    expect(
+      displayedSegment(saved(), view([FAILED, later], IDLE)).canRetry
+    ).toBe(false);
+    expect(displayedSegment(saved(), UNKNOWN_KERNEL).canRetry).toBeUndefined();
   });
 
   it('is drawn live again while it is tried, and is stale in the notebook then', () => {
@@ -306,7 +308,7 @@ describe('a turn that failed', () => {
     render(
       <HostProvider value={HOST}>
         <TurnActionsProvider value={{ ...turn(), retry }}>
-          <SegmentView segment={saved()} again />
+          <SegmentView segment={saved()} canRetry />
         </TurnActionsProvider>
       </HostProvider>
     );

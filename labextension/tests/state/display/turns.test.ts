@@ -10,7 +10,7 @@ import {
   EMPTY_TRANSCRIPT,
   type ITranscript
 } from '../../../src/state/store/transcript';
-import { turns } from '../../../src/state/display/turns';
+import { turnsOf } from '../../../src/state/display/turns';
 import * as build from '../../builders';
 
 function transcript(...said: Message[]): ITranscript {
@@ -22,7 +22,7 @@ function transcript(...said: Message[]): ITranscript {
 
 describe('turns', () => {
   it('begin with the words of a person', () => {
-    const found = turns(
+    const found = turnsOf(
       transcript(
         build.user([build.text('How many?')]),
         build.assistant([build.text('Three.')]),
@@ -40,7 +40,7 @@ describe('turns', () => {
 
   it('do not begin with what the engine wrote', () => {
     const engine = build.user([build.text('Go on.', { synthetic: true })]);
-    const found = turns(
+    const found = turnsOf(
       transcript(
         build.user([build.text('How many?')]),
         build.assistant([]),
@@ -59,9 +59,9 @@ describe('turns', () => {
       build.assistant([]),
       build.user([build.text('Two')])
     );
-    const before = turns(first);
+    const before = turnsOf(first);
     const { entries } = transcript(build.assistant([build.text('Yes.')]));
-    const after = turns(
+    const after = turnsOf(
       { ...first, entries: [...first.entries, ...entries] },
       before
     );
@@ -71,7 +71,7 @@ describe('turns', () => {
   });
 
   it('keep what was said before any prompt', () => {
-    const [only] = turns(transcript(build.assistant([build.text('Hello.')])));
+    const [only] = turnsOf(transcript(build.assistant([build.text('Hello.')])));
 
     expect(only?.prompt).toBeNull();
     expect(only?.messages).toHaveLength(1);

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Part } from '../../../src/protocol/generated';
-import { lines, type Line } from '../../../src/state/lines/lines';
-import { seconds } from '../../../src/state/text/numberFormat';
+import { messageLines, type Line } from '../../../src/state/lines/lines';
+import { durationText } from '../../../src/state/text/numberFormat';
 import { retryWords } from '../../../src/state/lines/retryRuns';
-import { subject } from '../../../src/state/lines/toolCalls';
+import { callSubject } from '../../../src/state/lines/toolCalls';
 import { foldWork, thoughtSeconds } from '../../../src/state/display/workRows';
 import { workText } from '../../../src/state/display/workWords';
 import { assistant } from '../../builders';
@@ -27,10 +27,10 @@ function told(line: Line): string {
     case 'work':
       return `▸ ${workText(line, HOST.words)}`;
     case 'tool':
-      return `${line.part.tool} ${subject(line.part)}`;
+      return `${line.part.tool} ${callSubject(line.part)}`;
     case 'reasoning': {
       const spent = thoughtSeconds(line);
-      return spent === null ? 'Thoughts' : `Thought for ${seconds(spent)}`;
+      return spent === null ? 'Thoughts' : `Thought for ${durationText(spent)}`;
     }
     case 'text':
       return line.part.text;
@@ -47,7 +47,7 @@ describe('the rows of a turn', () => {
   it.each(CASES.map(entry => [entry.name, entry] as const))(
     '%s',
     (_name, { live, parts, rows }) => {
-      const all = lines([assistant(parts)]);
+      const all = messageLines([assistant(parts)]);
 
       expect(foldWork(all, live).map(told)).toEqual(rows);
     }
@@ -56,7 +56,7 @@ describe('the rows of a turn', () => {
   it.each(CASES.map(entry => [entry.name, entry] as const))(
     'lose nothing but lone steps and short thoughts: %s',
     (_name, { live, parts }) => {
-      const all = lines([assistant(parts)]);
+      const all = messageLines([assistant(parts)]);
       const found = foldWork(all, live).flatMap(line =>
         line.kind === 'work' ? line.lines : [line]
       );

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   movedTo,
   openedAt,
-  renumbered,
+  withRenumberedItems,
   steppedBack,
   steppedForward,
   steppedTo,
@@ -167,13 +167,13 @@ describe('back and forward', () => {
 
   it('follow items that are numbered anew', () => {
     const chosen = moved([{ item: 4 }], [{ item: 9 }]);
-    const anew = renumbered(chosen, item => (item === 9 ? 8 : item));
+    const anew = withRenumberedItems(chosen, item => (item === 9 ? 8 : item));
 
     expect([...anew.before, anew.place].map(({ item }) => item)).toEqual([
       null,
       4,
       8
     ]);
-    expect(renumbered(anew, item => item)).toBe(anew);
+    expect(withRenumberedItems(anew, item => item)).toBe(anew);
   });
 });

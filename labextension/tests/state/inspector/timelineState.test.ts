@@ -1,11 +1,11 @@
 /** What the inspector computes from a view equals what the kernel says of the same session. */
 import { describe, expect, it } from 'vitest';
-import { difference } from '../../../src/state/inspector/figures/difference';
+import { requestDifference } from '../../../src/state/inspector/figures/difference';
 import { ItemStates } from '../../../src/state/inspector/figures/itemStates';
 import { kindSeries } from '../../../src/state/inspector/figures/kindSeries';
 import { scaleAt } from '../../../src/state/inspector/figures/requestScale';
 import { nearestStop } from '../../../src/state/inspector/stops';
-import { why } from '../../../src/state/inspector/why';
+import { whyText } from '../../../src/state/inspector/why';
 import { windowRows } from '../../../src/state/inspector/figures/windowRows';
 import { NAMES, sample } from '../../inspector/samples';
 
@@ -15,7 +15,7 @@ describe.each(NAMES)('a view of %s', name => {
     const states = new ItemStates(view, view.recorded);
 
     for (const { item, request, words } of told) {
-      expect(why(states, item, request)).toBe(words);
+      expect(whyText(states, item, request)).toBe(words);
     }
   });
 
@@ -36,7 +36,7 @@ describe.each(NAMES)('a view of %s', name => {
     for (const track of [view.recorded, ...tracks]) {
       const states = new ItemStates(view, track);
       for (let request = 1; request < track.total.length; request += 7) {
-        const { common } = difference(states, request - 1, request);
+        const { common } = requestDifference(states, request - 1, request);
         expect(Math.abs(common - (track.prefix[request] ?? 0))).toBeLessThan(2);
       }
     }

@@ -1,11 +1,11 @@
 /** The display lines of messages. */
 import { describe, expect, it } from 'vitest';
 import type { Part, RetryPart } from '../../../src/protocol/generated';
-import { lines } from '../../../src/state/lines/lines';
+import { messageLines } from '../../../src/state/lines/lines';
 import { assistant, ran, step, text, thought, user } from '../../builders';
 
-const kinds = (messages: Parameters<typeof lines>[0]) =>
-  lines(messages).map(line => line.kind);
+const kinds = (messages: Parameters<typeof messageLines>[0]) =>
+  messageLines(messages).map(line => line.kind);
 
 describe('lines', () => {
   it('tell what was thought, said and done, in order', () => {
@@ -49,7 +49,7 @@ describe('lines', () => {
   });
 
   it('go on counting the steps where the segment before ended', () => {
-    const found = lines([assistant([step()]), assistant([step()])], 3);
+    const found = messageLines([assistant([step()]), assistant([step()])], 3);
 
     expect(found.map(line => 'number' in line && line.number)).toEqual([3, 4]);
   });
@@ -67,7 +67,7 @@ describe('lines', () => {
       assistant([text('We plotted it.')], { summary: true })
     ];
 
-    expect(lines(messages)).toMatchObject([
+    expect(messageLines(messages)).toMatchObject([
       { kind: 'compaction', summary: 'We plotted it.' }
     ]);
   });
@@ -88,7 +88,10 @@ describe('lines', () => {
       ...more
     });
 
-    expect(lines([summary])[0]).toMatchObject({ kind: 'compaction', state });
+    expect(messageLines([summary])[0]).toMatchObject({
+      kind: 'compaction',
+      state
+    });
   });
 
   it('show the draft of a summary only while there is nothing newer', () => {
@@ -98,7 +101,7 @@ describe('lines', () => {
       metadata: { draft: 'req_1' }
     };
     const shown = (...parts: Part[]) =>
-      lines([assistant(parts, { summary: true })]);
+      messageLines([assistant(parts, { summary: true })]);
 
     expect(shown(draft)).toMatchObject([{ summary: 'Of the first part.' }]);
     expect(shown(draft, text('Of all.'))).toMatchObject([
@@ -132,12 +135,12 @@ describe('lines', () => {
     });
     const failed = (...parts: RetryPart[]) => assistant(parts, { error });
 
-    expect(lines([failed(retry(1), retry(2)), failed()])).toMatchObject([
+    expect(messageLines([failed(retry(1), retry(2)), failed()])).toMatchObject([
       { kind: 'error', attempts: 4 }
     ]);
     const other = { ...error, message: 'No credit.' };
     expect(
-      lines([failed(retry(1)), assistant([], { error: other })])
+      messageLines([failed(retry(1)), assistant([], { error: other })])
     ).toMatchObject([
       { kind: 'error', attempts: 2 },
       { kind: 'error', attempts: 1, error: other }
@@ -148,7 +151,7 @@ describe('lines', () => {
     const error = { type: 'aborted' as const, message: 'Stopped.' };
     const stopped = () => assistant([], { error });
 
-    expect(lines([stopped(), stopped()])).toHaveLength(2);
+    expect(messageLines([stopped(), stopped()])).toHaveLength(2);
   });
 
   it('end with the error of their message', () => {
@@ -176,7 +179,9 @@ describe('lines', () => {
       time: { start: 0, end: 1 }
     });
     const [first, second, third] = [retry(1), retry(2), retry(3)];
-    const found = lines([assistant([first, second, text('Then.'), third])]);
+    const found = messageLines([
+      assistant([first, second, text('Then.'), third])
+    ]);
 
     expect(found).toMatchObject([
       { kind: 'retry', key: first.id, part: second, run: { failed: 2 } },

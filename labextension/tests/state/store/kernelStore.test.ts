@@ -7,7 +7,7 @@ import type {
   SessionHead
 } from '../../../src/protocol/generated';
 import { KernelStore } from '../../../src/state/store/kernelStore';
-import { messages } from '../../../src/state/store/transcript';
+import { messagesOf } from '../../../src/state/store/transcript';
 import { assistant, text, sessionHead } from '../../builders';
 
 const HEAD: SessionHead = sessionHead({
@@ -70,7 +70,7 @@ function store() {
     const session = made.getSnapshot().sessions.get('ses_1');
     return session === undefined
       ? ''
-      : messages(session.transcript)
+      : messagesOf(session.transcript)
           .flatMap(({ parts }) => parts)
           .map(part => (part.type === 'text' ? part.text : ''))
           .join('');

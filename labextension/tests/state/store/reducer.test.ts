@@ -2,10 +2,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Message, Notice } from '../../../src/protocol/generated';
-import { reduce } from '../../../src/state/store/reducer';
+import { applyNotice } from '../../../src/state/store/reducer';
 import {
   EMPTY_TRANSCRIPT,
-  messages
+  messagesOf
 } from '../../../src/state/store/transcript';
 import { text } from '../../builders';
 
@@ -26,18 +26,18 @@ describe('the fold', () => {
   it.each(FIXTURES.map(entry => [entry.law, entry] as const))(
     '%s',
     (_law, fixture) => {
-      const transcript = fixture.records.reduce(reduce, EMPTY_TRANSCRIPT);
+      const transcript = fixture.records.reduce(applyNotice, EMPTY_TRANSCRIPT);
 
-      expect(messages(transcript)).toEqual(fixture.messages);
+      expect(messagesOf(transcript)).toEqual(fixture.messages);
     }
   );
 
   it.each(FIXTURES.map(entry => [entry.law, entry] as const))(
     'changes nothing when everything is told twice: %s',
     (_law, fixture) => {
-      const once = fixture.records.reduce(reduce, EMPTY_TRANSCRIPT);
+      const once = fixture.records.reduce(applyNotice, EMPTY_TRANSCRIPT);
 
-      expect(fixture.records.reduce(reduce, once)).toBe(once);
+      expect(fixture.records.reduce(applyNotice, once)).toBe(once);
     }
   );
 
@@ -50,12 +50,12 @@ describe('the fold', () => {
       title: 'Run it?',
       input: {}
     };
-    const asked = reduce(EMPTY_TRANSCRIPT, {
+    const asked = applyNotice(EMPTY_TRANSCRIPT, {
       ...at(1),
       type: 'permission.asked',
       ask
     });
-    const answered = reduce(asked, {
+    const answered = applyNotice(asked, {
       ...at(2),
       type: 'permission.replied',
       ask_id: 'per_1',
@@ -84,8 +84,8 @@ describe('the fold', () => {
         ask_id: 'per_1',
         reply: { answer: 'once', by: 'person' }
       } as const
-    ].reduce<typeof EMPTY_TRANSCRIPT>(reduce, EMPTY_TRANSCRIPT);
-    const again = reduce(answered, {
+    ].reduce<typeof EMPTY_TRANSCRIPT>(applyNotice, EMPTY_TRANSCRIPT);
+    const again = applyNotice(answered, {
       ...at(3),
       type: 'permission.asked',
       ask: ask('per_2')
@@ -96,7 +96,7 @@ describe('the fold', () => {
   });
 
   it('keeps the prompts that wait', () => {
-    const waiting = reduce(EMPTY_TRANSCRIPT, {
+    const waiting = applyNotice(EMPTY_TRANSCRIPT, {
       ...at(1),
       type: 'prompt.admitted',
       prompt_id: 'pmt_1',
@@ -104,7 +104,7 @@ describe('the fold', () => {
       delivery: 'queue',
       options: {}
     });
-    const delivered = reduce(waiting, {
+    const delivered = applyNotice(waiting, {
       ...at(2),
       type: 'prompt.delivered',
       prompt_id: 'pmt_1',
@@ -119,7 +119,7 @@ describe('the fold', () => {
   it('keeps a prompt that a stop withdrew, not one that a person took back', () => {
     const waiting = [1, 2].reduce(
       (now, number) =>
-        reduce(now, {
+        applyNotice(now, {
           ...at(number),
           type: 'prompt.admitted',
           prompt_id: `pmt_${number}`,
@@ -129,12 +129,12 @@ describe('the fold', () => {
         }),
       EMPTY_TRANSCRIPT
     );
-    const taken = reduce(waiting, {
+    const taken = applyNotice(waiting, {
       ...at(3),
       type: 'prompt.delivered',
       prompt_id: 'pmt_1'
     });
-    const stopped = reduce(taken, {
+    const stopped = applyNotice(taken, {
       ...at(4),
       type: 'prompt.delivered',
       prompt_id: 'pmt_2',
@@ -148,10 +148,14 @@ describe('the fold', () => {
   it('leaves what did not change as it was, so that nothing is drawn twice', () => {
     const first = [text('a'), text('b', { message_id: 'msg_2' })].reduce(
       (now, part, index) =>
-        reduce(now, { ...at(index + 1), type: 'message.part.updated', part }),
+        applyNotice(now, {
+          ...at(index + 1),
+          type: 'message.part.updated',
+          part
+        }),
       EMPTY_TRANSCRIPT
     );
-    const second = reduce(first, {
+    const second = applyNotice(first, {
       ...at(3),
       type: 'message.part.updated',
       part: text('c', { message_id: 'msg_2' })

@@ -1,9 +1,12 @@
 /** The pace of updates: mere words of an answer wait, the longer the more drawing takes. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { PATIENCE_MS, runInFrames } from '../../../src/state/store/frameQueue';
+import {
+  JOB_TIMEOUT_MS,
+  runInFrames
+} from '../../../src/state/store/frameQueue';
 import {
   MAX_PAUSE_MS,
-  PAUSES,
+  PAUSE_FACTOR,
   updatePace,
   WORDS_MS
 } from '../../../src/state/store/updatePace';
@@ -65,7 +68,7 @@ describe('the pace of updates', () => {
   });
 
   it('leaves most of the time to the user where drawing takes long', async () => {
-    expect(await pauseAfter(50)).toBeCloseTo(50 * PAUSES, -2);
+    expect(await pauseAfter(50)).toBeCloseTo(50 * PAUSE_FACTOR, -2);
     expect(await pauseAfter(MAX_PAUSE_MS)).toBeLessThan(
       MAX_PAUSE_MS + 2 * FRAME_MS
     );
@@ -81,7 +84,7 @@ describe('the pace of updates', () => {
     runInFrames(job);
     schedule(words, true);
 
-    await vi.advanceTimersByTimeAsync(PATIENCE_MS + MAX_PAUSE_MS);
+    await vi.advanceTimersByTimeAsync(JOB_TIMEOUT_MS + MAX_PAUSE_MS);
 
     expect(job).toHaveBeenCalledOnce();
     expect(words).toHaveBeenCalledOnce();

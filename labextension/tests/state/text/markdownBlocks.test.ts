@@ -1,6 +1,9 @@
 /** Splitting of streaming Markdown into blocks. */
 import { describe, expect, it } from 'vitest';
-import { blocks, NO_BLOCKS } from '../../../src/state/text/markdownBlocks';
+import {
+  markdownBlocks,
+  NO_BLOCKS
+} from '../../../src/state/text/markdownBlocks';
 
 const WHOLE = [
   ['a code fence', '```python\na\n\nb\n```\n\nxxxx'],
@@ -14,14 +17,14 @@ const WHOLE = [
 
 describe('growing Markdown', () => {
   it('is closed block by block at blank lines', () => {
-    const { closed, open } = blocks('One.\n\nTwo\nlines.\n\nThree');
+    const { closed, open } = markdownBlocks('One.\n\nTwo\nlines.\n\nThree');
 
     expect(closed).toEqual(['One.\n\n', 'Two\nlines.\n\n']);
     expect(open).toBe('Three');
   });
 
   it.each(WHOLE)('keeps %s whole', (_what, text) => {
-    const { closed } = blocks(text);
+    const { closed } = markdownBlocks(text);
     const whole = text.replace(/x+\n?$/, '');
 
     expect(closed).toEqual(whole === text ? [] : [whole]);
@@ -32,17 +35,17 @@ describe('growing Markdown', () => {
     let now = NO_BLOCKS;
     for (let length = 1; length <= text.length; length += 1) {
       const before = now;
-      now = blocks(text.slice(0, length), before);
+      now = markdownBlocks(text.slice(0, length), before);
 
       expect(now.closed.slice(0, before.closed.length)).toEqual(before.closed);
       expect(now.closed.join('') + now.open).toBe(text.slice(0, length));
     }
-    expect(now.closed).toEqual(blocks(text).closed);
+    expect(now.closed).toEqual(markdownBlocks(text).closed);
   });
 
   it('closes a long paragraph piece by piece, between words', () => {
     const text = 'The **mean of** $x^2$ over `all rows` is taken. '.repeat(100);
-    const { closed, open } = blocks(text);
+    const { closed, open } = markdownBlocks(text);
 
     expect(closed.length).toBeGreaterThan(3);
     expect(closed.join('') + open).toBe(text);
@@ -54,14 +57,18 @@ describe('growing Markdown', () => {
   });
 
   it('begins anew when the words are others', () => {
-    const before = blocks('One.\n\nTwo.\n\nThree');
+    const before = markdownBlocks('One.\n\nTwo.\n\nThree');
 
-    expect(blocks('Other.\n\nwords', before).closed).toEqual(['Other.\n\n']);
+    expect(markdownBlocks('Other.\n\nwords', before).closed).toEqual([
+      'Other.\n\n'
+    ]);
   });
 
   it('returns the same list of closed blocks while only the open one grows', () => {
-    const before = blocks('One.\n\nTwo more');
+    const before = markdownBlocks('One.\n\nTwo more');
 
-    expect(blocks('One.\n\nTwo more words', before).closed).toBe(before.closed);
+    expect(markdownBlocks('One.\n\nTwo more words', before).closed).toBe(
+      before.closed
+    );
   });
 });

@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest';
 import {
   count,
-  seconds,
-  wholeNumber,
+  durationText,
+  roundHalfEven,
   withDecimals
 } from '../../../src/state/text/numberFormat';
 
@@ -18,7 +18,7 @@ it.each([
 });
 
 it('rounds a half to the even number', () => {
-  expect([0.5, 1.5, 2.5, 3.4999, -2.5].map(wholeNumber)).toEqual([
+  expect([0.5, 1.5, 2.5, 3.4999, -2.5].map(roundHalfEven)).toEqual([
     0, 2, 2, 3, -2
   ]);
 });
@@ -41,5 +41,5 @@ it.each([
   [65, '1 min 5 s'],
   [7260, '2 h 1 min']
 ])('writes %d seconds as %s', (value, text) => {
-  expect(seconds(value)).toBe(text);
+  expect(durationText(value)).toBe(text);
 });

@@ -7,7 +7,7 @@ import type {
   Choices,
   SessionInfo
 } from '../../../src/protocol/generated';
-import { spending } from '../../../src/state/session/spending';
+import { spendingOf } from '../../../src/state/session/spending';
 import { PermissionActionsProvider } from '../../../src/views/actions/permissions';
 import {
   PermissionMode,
@@ -123,7 +123,7 @@ describe('what was spent', () => {
       cache_write: 0,
       estimated: false
     };
-    const found = spending(
+    const found = spendingOf(
       session({
         cost: 1,
         tokens: usage,
@@ -143,7 +143,7 @@ describe('what was spent', () => {
   });
 
   it('is unknown before anything was priced', () => {
-    expect(spending(undefined).cost).toBeUndefined();
+    expect(spendingOf(undefined).cost).toBeUndefined();
   });
 
   it('is nothing in a fork, which has spent nothing, and unknown once it has', () => {
@@ -155,7 +155,7 @@ describe('what was spent', () => {
       cache_write: 0,
       estimated: false
     });
-    expect(spending(session({ tokens: tokens(0) })).cost).toBe(0);
-    expect(spending(session({ tokens: tokens(5) })).cost).toBeUndefined();
+    expect(spendingOf(session({ tokens: tokens(0) })).cost).toBe(0);
+    expect(spendingOf(session({ tokens: tokens(5) })).cost).toBeUndefined();
   });
 });

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import {
   isAttachable,
   tableText,
-  transferred,
+  transferredContent,
   transferredInLab
 } from '../../../src/views/dom/transferredContent';
 
@@ -53,7 +53,7 @@ describe('a table', () => {
   });
 
   it('is also text with tabs, in UTF-8', async () => {
-    const [file] = transferred(
+    const [file] = transferredContent(
       pasted({ 'text/plain': 'ä\tb\r\n1\t2\r\n' })
     ).files;
 
@@ -68,7 +68,9 @@ describe('a table', () => {
     '\tif x:\n\telse:',
     'a\tb\nc'
   ])('is not ordinary text: %j', text => {
-    expect(transferred(pasted({ 'text/plain': text })).files).toEqual([]);
+    expect(transferredContent(pasted({ 'text/plain': text })).files).toEqual(
+      []
+    );
   });
 });
 

@@ -3,12 +3,14 @@
 import { fireEvent, screen, within } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
-  glossary,
+  glossaryEntries,
   TERMS
 } from '../../../src/views/inspector/glossary/glossary';
 import { draw, openTab, sourceOf } from './drawnInspector';
 
-const WORDS = { __: (text: string) => text } as Parameters<typeof glossary>[0];
+const WORDS = { __: (text: string) => text } as Parameters<
+  typeof glossaryEntries
+>[0];
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -53,7 +55,7 @@ describe('the glossary', () => {
   });
 
   it('explains each term in a whole sentence of its own', () => {
-    const entries = glossary(WORDS);
+    const entries = glossaryEntries(WORDS);
     expect(entries.map(entry => entry.term)).toEqual([...TERMS]);
     expect(new Set(entries.map(entry => entry.name)).size).toBe(TERMS.length);
     for (const { meaning } of entries) {

@@ -3,9 +3,9 @@
 import { act, fireEvent, screen, within } from '@testing-library/react';
 import axe from 'axe-core';
 import { describe, expect, it, vi } from 'vitest';
-import { difference } from '../../../src/state/inspector/figures/difference';
+import { requestDifference } from '../../../src/state/inspector/figures/difference';
 import { writtenAnew } from '../../../src/state/inspector/figures/writtenAnew';
-import { why } from '../../../src/state/inspector/why';
+import { whyText } from '../../../src/state/inspector/why';
 import { ItemStates } from '../../../src/state/inspector/figures/itemStates';
 import {
   lightestFirst,
@@ -436,7 +436,7 @@ describe('the items', () => {
     const { view } = sample('pi');
     await draw(sourceOf('pi'), { ...PI, tab: 'items' });
 
-    const words = why(new ItemStates(view, view.recorded), 35, 309);
+    const words = whyText(new ItemStates(view, view.recorded), 35, 309);
     expect(screen.getByText(words)).toBeTruthy();
   });
 
@@ -454,7 +454,7 @@ describe('the items', () => {
     await settle();
 
     const changed = states.previousChange(35, 309) ?? -1;
-    expect(screen.getByText(why(states, 35, changed))).toBeTruthy();
+    expect(screen.getByText(whyText(states, 35, changed))).toBeTruthy();
     expect(cursor().getAttribute('aria-valuenow')).toBe(String(changed + 1));
   });
 
@@ -1019,7 +1019,7 @@ describe('the words of a request without a cache', () => {
     };
     const states = new ItemStates(plain, plain.recorded);
 
-    const told = writtenAnew(plain, difference(states, first, second));
+    const told = writtenAnew(plain, requestDifference(states, first, second));
 
     const reported = plain.requests.reported;
     expect(told).toMatchObject({
@@ -1061,7 +1061,7 @@ describe('a request of which nothing was cached', () => {
     const { view } = sample('pi');
     const states = new ItemStates(view, view.recorded);
     const found = {
-      ...difference(states, 208, 209),
+      ...requestDifference(states, 208, 209),
       common: 60,
       again: 30,
       fresh: 90,
@@ -1105,7 +1105,7 @@ describe('a policy where the recording lost its cache', () => {
       const states = new ItemStates(view, track);
       expect(track.taken.length).toBeGreaterThan(20);
       for (const request of track.taken) {
-        const change = difference(states, request - 1, request);
+        const change = requestDifference(states, request - 1, request);
         const paid = writtenAnew(view, change);
         expect(paid).toMatchObject({ isTaken: true, isBreak: true });
         expect(paid.read).toBeLessThanOrEqual(track.read[request] ?? 0);

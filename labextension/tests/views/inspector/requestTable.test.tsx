@@ -2,8 +2,8 @@
 /** The table of requests: its page, its order, and the two rows that are compared; and the items, sorted alike. */
 import { fireEvent, screen, within } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { dearest } from '../../../src/state/inspector/figures/requestCost';
-import { seconds } from '../../../src/state/text/numberFormat';
+import { dearestRequest } from '../../../src/state/inspector/figures/requestCost';
+import { durationText } from '../../../src/state/text/numberFormat';
 import { draw, settle, sourceOf } from './drawnInspector';
 
 const PI = { request: 309, tab: 'requests' as const };
@@ -77,7 +77,7 @@ describe('the pages of the requests', () => {
     expect(requests()[0]).toBe(1);
 
     await press('Dearest request');
-    expect(requests()).toContain(dearest(view, view.recorded) + 1);
+    expect(requests()).toContain(dearestRequest(view, view.recorded) + 1);
     expect(requests()).not.toContain(30);
   });
 });
@@ -86,7 +86,7 @@ describe('the rows of the requests', () => {
   it('are sorted by a head, the largest first, and the other way when it is pressed again', async () => {
     const { view } = sourceOf('pi');
     await draw(sourceOf('pi'), PI);
-    const first = dearest(view, view.recorded) + 1;
+    const first = dearestRequest(view, view.recorded) + 1;
     expect(head('request').getAttribute('aria-sort')).toBe('ascending');
 
     await sortBy('cost');
@@ -129,7 +129,7 @@ describe('the rows of the requests', () => {
     const longest = view.requests.ended
       .map((ended, place) => (ended ?? 0) - (view.requests.started[place] ?? 0))
       .reduce((most, value) => Math.max(most, value), 0);
-    expect(values('time')[0]).toBe(seconds(longest / 1000));
+    expect(values('time')[0]).toBe(durationText(longest / 1000));
   });
 });
 

@@ -3,7 +3,7 @@
 import { act, render } from '@testing-library/react';
 import { startTransition, useState } from 'react';
 import { describe, expect, it } from 'vitest';
-import { renumbered } from '../../../src/state/inspector/placeSteps';
+import { withRenumberedItems } from '../../../src/state/inspector/placeSteps';
 import {
   NOWHERE,
   type IInspectorPlace
@@ -66,7 +66,7 @@ describe('the shown place', () => {
     const drawn = draw(reports);
     act(() => {
       startTransition(() => {
-        drawn.shown.change(steps => renumbered(steps, () => 3));
+        drawn.shown.change(steps => withRenumberedItems(steps, () => 3));
         drawn.beginSlowly();
       });
     });

@@ -84,7 +84,7 @@ describe('a figure of a call', () => {
   it('stands in the panel below its closed card, where no cell shows it', () => {
     const { rerender } = render(
       <HostProvider value={HOST}>
-        <ToolCall part={made('python')} isOver newest={false} figures />
+        <ToolCall part={made('python')} isOver newest={false} showsFigures />
       </HostProvider>
     );
     expect(screen.getAllByRole('img')).toHaveLength(1);
@@ -101,7 +101,7 @@ describe('a figure of a call', () => {
           part={made('read')}
           isOver
           newest={false}
-          figures
+          showsFigures
         />
       </HostProvider>
     );

@@ -265,7 +265,7 @@ describe('the corrected cell in an answer about an error', () => {
 
     expect(proposedFix([error(FAILED)], messages)).toMatchObject({
       code: FIXED,
-      isFar: false
+      isVeryDifferent: false
     });
   });
 
@@ -281,6 +281,6 @@ describe('the corrected cell in an answer about an error', () => {
       build.assistant([build.text(fence(code))])
     ]);
 
-    expect(proposedFix([error(source)], messages)?.isFar).toBe(false);
+    expect(proposedFix([error(source)], messages)?.isVeryDifferent).toBe(false);
   });
 });

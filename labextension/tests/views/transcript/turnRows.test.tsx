@@ -7,8 +7,8 @@ import {
   EMPTY_TRANSCRIPT,
   type ITranscript
 } from '../../../src/state/store/transcript';
-import { PAGE_TURNS, pages } from '../../../src/state/display/turnPages';
-import { turns } from '../../../src/state/display/turns';
+import { PAGE_TURNS, pagesOf } from '../../../src/state/display/turnPages';
+import { turnsOf } from '../../../src/state/display/turns';
 import { Transcript } from '../../../src/views/transcript/transcript';
 import { HostProvider } from '../../../src/views/host';
 import * as build from '../../builders';
@@ -285,8 +285,8 @@ describe('2,400 parts', () => {
 describe('pages and turns', () => {
   it('are the same as before where nothing changed', () => {
     const before = said(2 * PAGE_TURNS + 5);
-    const told = turns(before);
-    const cut = pages(told);
+    const told = turnsOf(before);
+    const cut = pagesOf(told);
     const more = {
       ...before,
       entries: [
@@ -295,8 +295,8 @@ describe('pages and turns', () => {
       ]
     };
 
-    const now = turns(more, told);
-    const again = pages(now, cut);
+    const now = turnsOf(more, told);
+    const again = pagesOf(now, cut);
 
     expect(now).toHaveLength(told.length + 1);
     expect(now.slice(0, -1)).toEqual(told);
@@ -308,7 +308,7 @@ describe('pages and turns', () => {
 
   it('are as if grouped from the beginning, whatever changed', () => {
     const all = said(12).entries;
-    let known = turns({ entries: [] });
+    let known = turnsOf({ entries: [] });
     // Prompts that arrive late, removed answers, and entries in another order.
     const steps = [
       all.slice(0, 3),
@@ -322,8 +322,8 @@ describe('pages and turns', () => {
     for (const entries of steps) {
       const shape = (found: typeof known) =>
         found.map(({ entries: own }) => own.map(({ id }) => id));
-      known = turns({ entries }, known);
-      expect(shape(known)).toEqual(shape(turns({ entries })));
+      known = turnsOf({ entries }, known);
+      expect(shape(known)).toEqual(shape(turnsOf({ entries })));
     }
   });
 });

@@ -39,7 +39,10 @@ export function areaPaths(
   const drawn = drawnRequests(series.total, width);
   const sums = new Float64Array(drawn.length);
   const step = width / Math.max(drawn.length, 1);
-  const xs = Array.from(drawn, (_, column) => `H${tenths(column * step)}`);
+  const xs = Array.from(
+    drawn,
+    (_, column) => `H${roundToTenth(column * step)}`
+  );
   const scale = height / most;
   const paths = series.names.map((name, layer) => {
     const values = series.layers[layer];
@@ -48,7 +51,7 @@ export function areaPaths(
     for (let column = 0; column < drawn.length; column++) {
       const sum = (sums[column] ?? 0) + (values?.[drawn[column] ?? 0] ?? 0);
       sums[column] = sum;
-      const y = tenths(height - sum * scale);
+      const y = roundToTenth(height - sum * scale);
       // A run of equal heights is one line.
       if (y !== lastY) {
         if (column > 0) {
@@ -77,9 +80,9 @@ export function linePath(
     const y =
       value === null
         ? null
-        : tenths(height - (Math.min(value, most * 1.05) / most) * height);
+        : roundToTenth(height - (Math.min(value, most * 1.05) / most) * height);
     if (y !== lastY) {
-      const x = tenths(request * step);
+      const x = roundToTenth(request * step);
       if (lastY !== null) {
         pieces.push(`H${x}`);
       }
@@ -95,13 +98,13 @@ export function linePath(
   return pieces.join('');
 }
 
-/** Returns a place to a tenth of a pixel. */
-function tenths(value: number): number {
+/** Rounds to a tenth of a pixel. */
+export function roundToTenth(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
 /** Returns round numbers for the lines behind a picture, at most five. */
-export function ticks(most: number): number[] {
+export function axisTicks(most: number): number[] {
   const rough = most / 4;
   const power = 10 ** Math.floor(Math.log10(Math.max(rough, 1e-9)));
   const step =

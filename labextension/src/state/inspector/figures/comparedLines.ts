@@ -1,4 +1,5 @@
 /** The lines of two sessions in one picture: over their requests, or over time. */
+import { roundToTenth } from './areaPaths';
 import type { ComparedSession } from '../../../protocol/generated';
 
 export type ComparedAxis = 'requests' | 'time';
@@ -44,19 +45,15 @@ export function comparedLine(
 ): IComparedLine {
   const pieces: string[] = [];
   let end: [number, number] | null = null;
-  places.forEach((place, request) => {
+  places.forEach((index, request) => {
     const value = values[request] ?? null;
-    if (place !== null && value !== null) {
+    if (index !== null && value !== null) {
       end = [
-        tenths((place / Math.max(longest, 1e-9)) * width),
-        tenths(height - (value / most) * height)
+        roundToTenth((index / Math.max(longest, 1e-9)) * width),
+        roundToTenth(height - (value / most) * height)
       ];
       pieces.push(`${pieces.length === 0 ? 'M' : 'L'}${end.join(' ')}`);
     }
   });
   return { path: pieces.join(''), end };
-}
-
-function tenths(value: number): number {
-  return Math.round(value * 10) / 10;
 }

@@ -35,13 +35,13 @@ export interface IDifference {
   readonly estimated: {
     /** Tokens that came from it. */
     readonly read: number;
-    /** Whether the cache was lost as in the recording. */
+    /** Whether the estimate loses the cache because the recording did. */
     readonly isTaken: boolean;
   } | null;
 }
 
 /** Returns the difference of two requests of one track; `to` is the later one. */
-export function difference(
+export function requestDifference(
   states: ItemStates,
   from: number,
   to: number
@@ -66,23 +66,23 @@ export function difference(
   let block = -1;
   let blockTokens = 0;
   const total = order.length > 0 ? order.length : view.items.id.length;
-  for (let place = 0; place < total; place++) {
-    const item = order.length > 0 ? (order[place] ?? 0) : place;
+  for (let index = 0; index < total; index++) {
+    const item = order.length > 0 ? (order[index] ?? 0) : index;
     if (item >= count) {
       if (order.length > 0) {
         continue;
       }
       break;
     }
-    const oldTransition = states.transition(item, from);
-    const newTransition = states.transition(item, to);
+    const oldTransition = states.transitionAt(item, from);
+    const newTransition = states.transitionAt(item, to);
     const isInOlder = isIn(states, item, from, oldTransition);
     const isInNewer = isIn(states, item, to, newTransition);
     if (!isInOlder && !isInNewer) {
       continue;
     }
-    const before = isInOlder ? states.tokens(item, from) * older.factor : 0;
-    const since = isInNewer ? states.tokens(item, to) * newer.factor : 0;
+    const before = isInOlder ? states.tokensAt(item, from) * older.factor : 0;
+    const since = isInNewer ? states.tokensAt(item, to) * newer.factor : 0;
     const changed = { item, before, since };
     const isSame =
       isInOlder &&
@@ -146,7 +146,7 @@ function isIn(
   request: number,
   transition: number
 ): boolean {
-  if (!states.exists(item, request)) {
+  if (!states.existsAt(item, request)) {
     return false;
   }
   if (transition < 0) {

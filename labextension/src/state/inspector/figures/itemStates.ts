@@ -37,21 +37,21 @@ export class ItemStates {
     for (const itemIndex of item) {
       this._starts[itemIndex + 1] = (this._starts[itemIndex + 1] ?? 0) + 1;
     }
-    for (let place = 0; place < count; place++) {
-      this._starts[place + 1] =
-        (this._starts[place + 1] ?? 0) + (this._starts[place] ?? 0);
+    for (let index = 0; index < count; index++) {
+      this._starts[index + 1] =
+        (this._starts[index + 1] ?? 0) + (this._starts[index] ?? 0);
     }
     const next = this._starts.slice(0, count);
     this._order = new Int32Array(item.length);
     item.forEach((itemIndex, transition) => {
-      const place = next[itemIndex] ?? 0;
-      this._order[place] = transition;
-      next[itemIndex] = place + 1;
+      const index = next[itemIndex] ?? 0;
+      this._order[index] = transition;
+      next[itemIndex] = index + 1;
     });
   }
 
   /** Returns the transition that holds for an item at a request; -1 while it is whole. */
-  transition(item: number, request: number): number {
+  transitionAt(item: number, request: number): number {
     const { request: at, state } = this.track.transitions;
     let low = this._starts[item] ?? 0;
     let high = this._starts[item + 1] ?? low;
@@ -80,27 +80,27 @@ export class ItemStates {
   }
 
   /** Returns whether the item existed when the request was sent. */
-  exists(item: number, request: number): boolean {
+  existsAt(item: number, request: number): boolean {
     return item < (this.view.requests.items[request] ?? 0);
   }
 
   /** Returns an item's state at a request; null where it did not exist yet. */
-  state(item: number, request: number): ItemState | null {
-    if (!this.exists(item, request)) {
+  stateAt(item: number, request: number): ItemState | null {
+    if (!this.existsAt(item, request)) {
       return null;
     }
-    const transition = this.transition(item, request);
+    const transition = this.transitionAt(item, request);
     return transition < 0
       ? 'whole'
       : (this.track.transitions.state[transition] ?? 'whole');
   }
 
   /** Returns the tokens that a request shows of an item, by the ruler's estimator. */
-  tokens(item: number, request: number): number {
-    if (!this.exists(item, request)) {
+  tokensAt(item: number, request: number): number {
+    if (!this.existsAt(item, request)) {
       return 0;
     }
-    const transition = this.transition(item, request);
+    const transition = this.transitionAt(item, request);
     return transition < 0
       ? (this.view.items.tokens[item] ?? 0)
       : (this.track.transitions.tokens[transition] ?? 0);

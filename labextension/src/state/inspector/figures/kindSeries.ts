@@ -59,8 +59,8 @@ export function kindSeries(
   );
   const layer = (name: string, of: (request: number) => number) => {
     const series = new Float64Array(requests);
-    const place = reusable?.series.names.indexOf(name) ?? -1;
-    const old = reusable?.series.layers[place]?.subarray(0, first);
+    const index = reusable?.series.names.indexOf(name) ?? -1;
+    const old = reusable?.series.layers[index]?.subarray(0, first);
     if (old !== undefined) {
       series.set(old);
     }
@@ -110,11 +110,11 @@ function countedFrom(
   const sums = Array.from({ length: kinds + 1 }, (_, layer) => {
     const series = new Float64Array(requests);
     // A kind that came since has no sums yet; the place of cleared items is the last.
-    const place = layer === kinds ? reusable.length - 1 : layer;
+    const index = layer === kinds ? reusable.length - 1 : layer;
     const old =
       layer < kinds && layer >= reusable.length - 1
         ? undefined
-        : reusable[place];
+        : reusable[index];
     if (old !== undefined) {
       series.set(old.subarray(0, first));
     }
@@ -134,12 +134,12 @@ function countedFrom(
     let layer = kind;
     let shown = items.tokens[item] ?? 0;
     add(layer, entered, shown);
-    for (const place of states.transitionsOf(item)) {
+    for (const index of states.transitionsOf(item)) {
       // A decision that was made before an item was sent first holds from there on.
-      const request = Math.max(at[place] ?? 0, entered);
-      const now = state[place] ?? 'whole';
+      const request = Math.max(at[index] ?? 0, entered);
+      const now = state[index] ?? 'whole';
       const next =
-        now === 'whole' ? (items.tokens[item] ?? 0) : (tokens[place] ?? 0);
+        now === 'whole' ? (items.tokens[item] ?? 0) : (tokens[index] ?? 0);
       const nextLayer =
         now === 'whole' || now === 'truncated'
           ? kind
@@ -175,11 +175,11 @@ function changedSince(states: ItemStates, first: number): Iterable<number> {
     }
   }
   const { item: of, request: at } = states.track.transitions;
-  for (let place = of.length - 1; place >= 0; place--) {
-    if ((at[place] ?? 0) < first) {
+  for (let index = of.length - 1; index >= 0; index--) {
+    if ((at[index] ?? 0) < first) {
       break;
     }
-    changed.add(of[place] ?? 0);
+    changed.add(of[index] ?? 0);
   }
   return changed;
 }
@@ -215,8 +215,8 @@ function firstDifference(left: ItemStates, right: ItemStates): number {
     [after.item, after.request, after.state, after.tokens]
   );
   for (const { request } of [before, after]) {
-    for (let place = moves; place < request.length; place++) {
-      first = Math.min(first, request[place] ?? 0);
+    for (let index = moves; index < request.length; index++) {
+      first = Math.min(first, request[index] ?? 0);
     }
   }
   return first;
@@ -228,8 +228,8 @@ function commonLength(
   right: readonly (readonly unknown[])[]
 ): number {
   let most = Infinity;
-  left.forEach((list, place) => {
-    const other = right[place] ?? [];
+  left.forEach((list, index) => {
+    const other = right[index] ?? [];
     const end = Math.min(list.length, other.length, most);
     let at = list === other ? end : 0;
     while (at < end && list[at] === other[at]) {

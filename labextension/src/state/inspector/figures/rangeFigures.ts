@@ -79,14 +79,14 @@ export function rangeFigures(
   const isRecorded = track === view.recorded;
   const within = <T>(values: readonly T[]) =>
     values.slice(range.first, range.last + 1);
-  const isReported = isRecorded && known(within(reported)).length > 0;
+  const isReported = isRecorded && knownValues(within(reported)).length > 0;
   // A cost may be recorded of a request whose tokens are not.
   const isSpent = (at: number) =>
     (cost[at] ?? null) !== null && !(listed[at] ?? false);
-  const requests = within(reported).map((_, place) => range.first + place);
+  const requests = within(reported).map((_, index) => range.first + index);
   const isPaid = isReported || (isRecorded && requests.some(isSpent));
-  const sent = known(within(isReported ? reported : track.total));
-  const spent = known(within(isPaid ? cost : track.cost));
+  const sent = knownValues(within(isReported ? reported : track.total));
+  const spent = knownValues(within(isPaid ? cost : track.cost));
   return {
     requests: requests.length,
     tokens: sum(sent),
@@ -104,7 +104,7 @@ export function rangeFigures(
   };
 }
 
-function known(values: readonly (number | null)[]): readonly number[] {
+function knownValues(values: readonly (number | null)[]): readonly number[] {
   return values.filter(value => value !== null);
 }
 

@@ -1,10 +1,10 @@
 /** The tokens that a reduced item saves in each request, and the cache loss that its reduction caused. */
-import { difference } from './difference';
+import { requestDifference } from './difference';
 import { isGone, type ItemStates } from './itemStates';
 import { writtenAnew } from './writtenAnew';
 
 export interface IReductionBalance {
-  /** Tokens that a request is smaller by, and how many requests up to the asked one were; scaled. */
+  /** Tokens saved in the asked request, scaled; and in how many requests up to it some were saved. */
   readonly saved: number;
   readonly requests: number;
   /** The request of the change, counted from 0, and how many items it reduced besides. */
@@ -28,9 +28,9 @@ export function reductionBalance(
 ): IReductionBalance | null {
   const { view, track } = states;
   const { request: at, state, tokens } = track.transitions;
-  const transition = states.transition(item, request);
+  const transition = states.transitionAt(item, request);
   const since = at[transition] ?? 0;
-  if (transition < 0 || !states.exists(item, request) || since < 1) {
+  if (transition < 0 || !states.existsAt(item, request) || since < 1) {
     return null;
   }
   // An item that a summary, a revert or a person removed saves nothing by itself: other text replaces it, or none should.
@@ -43,7 +43,7 @@ export function reductionBalance(
   if (saved < 1) {
     return null;
   }
-  const change = difference(states, since - 1, since);
+  const change = requestDifference(states, since - 1, since);
   const paid = writtenAnew(view, change);
   const { read, input } = view.price;
   const perToken = (read || input) / 1e6;

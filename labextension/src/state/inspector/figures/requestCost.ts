@@ -70,7 +70,7 @@ export function pricesOfRequest(
 }
 
 /** Returns the request that cost most; of equal ones the first. */
-export function dearest(view: TimelineView, track: TrackView): number {
+export function dearestRequest(view: TimelineView, track: TrackView): number {
   let best = 0;
   let most = -1;
   for (let request = 0; request < track.total.length; request++) {
@@ -83,7 +83,7 @@ export function dearest(view: TimelineView, track: TrackView): number {
   return best;
 }
 
-/** Returns the next request of some, in a direction; null where there is none. */
+/** Returns the nearest of the given requests before or after one; null where there is none. */
 export function nextOf(
   requests: readonly number[],
   from: number,

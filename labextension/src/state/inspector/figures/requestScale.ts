@@ -53,7 +53,7 @@ function countedScale(states: ItemStates, request: number): IRequestScale {
   const count = view.requests.items[request] ?? 0;
   let tokens = 0;
   for (let item = 0; item < count; item++) {
-    tokens += states.tokens(item, request);
+    tokens += states.tokensAt(item, request);
   }
   return requestScale(view.ruler, track.total[request], tokens);
 }

@@ -6,7 +6,7 @@ import { scaleAt } from './requestScale';
 export interface IWindowRow {
   readonly item: number;
   readonly kind: string;
-  /** Scaled. */
+  /** Tokens, scaled to the request's total. */
   readonly tokens: number;
   readonly state: ItemState;
   /** Requests since it entered. */
@@ -21,13 +21,13 @@ export function windowRows(states: ItemStates, request: number): IWindowRow[] {
   const { factor } = scaleAt(states, request);
   const rows: IWindowRow[] = [];
   const total = order.length > 0 ? order.length : count;
-  for (let place = 0; place < total; place++) {
-    const item = order.length > 0 ? (order[place] ?? 0) : place;
-    const state = states.state(item, request);
+  for (let index = 0; index < total; index++) {
+    const item = order.length > 0 ? (order[index] ?? 0) : index;
+    const state = states.stateAt(item, request);
     if (state === null) {
       continue;
     }
-    const tokens = states.tokens(item, request) * factor;
+    const tokens = states.tokensAt(item, request) * factor;
     if (isGone(state) && tokens === 0) {
       continue;
     }

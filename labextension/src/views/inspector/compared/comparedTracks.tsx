@@ -1,7 +1,7 @@
 /** The context and the cost of two sessions as lines, over their requests or over time. */
 import { useMemo, useRef, useState } from 'react';
 import type { SessionComparison } from '../../../protocol/generated';
-import { ticks } from '../../../state/inspector/figures/areaPaths';
+import { axisTicks } from '../../../state/inspector/figures/areaPaths';
 import {
   axisPlaces,
   comparedLine,
@@ -10,7 +10,11 @@ import {
   type ComparedAxis
 } from '../../../state/inspector/figures/comparedLines';
 import { ESTIMATED, money } from '../../../state/inspector/labels';
-import { count, short, wholeSeconds } from '../../../state/text/numberFormat';
+import {
+  count,
+  shortCount,
+  wholeDurationText
+} from '../../../state/text/numberFormat';
 import { useHost } from '../../host';
 import { useElementWidth } from '../controls/elementWidth';
 import { COMPARED_SIDES, ComparedSideName } from './comparedSide';
@@ -87,7 +91,7 @@ export function ComparedTracks({
         axis={axis}
         height={CONTEXT_PX}
         values={{ first: first.tokens, second: second.tokens }}
-        tickText={short}
+        tickText={shortCount}
         valueText={(value, side) => tokens(value, comparison[side].is_estimate)}
       />
       {unit !== '' && (
@@ -102,7 +106,9 @@ export function ComparedTracks({
           height={COST_PX}
           values={sums}
           tickText={value =>
-            unit === 'USD' ? String(Number(value.toPrecision(3))) : short(value)
+            unit === 'USD'
+              ? String(Number(value.toPrecision(3)))
+              : shortCount(value)
           }
           valueText={(value, side) =>
             money(value, unit, !comparison[side].cost_is_estimate)
@@ -140,19 +146,19 @@ function ComparedPicture(props: IComparedPictureProps) {
     1.06 * Math.max(largest([...values.first, ...values.second]), 1e-9);
   const summary = COMPARED_SIDES.map(side => {
     const known = values[side].filter(value => value !== null);
-    const said = [known[0], known.at(-1), largest(known)].map(value =>
+    const valueTexts = [known[0], known.at(-1), largest(known)].map(value =>
       props.valueText(value ?? 0, side)
     );
     return side === 'first'
-      ? words.__('The first: from %1 to %2, at most %3.', ...said)
-      : words.__('The second: from %1 to %2, at most %3.', ...said);
+      ? words.__('The first: from %1 to %2, at most %3.', ...valueTexts)
+      : words.__('The second: from %1 to %2, at most %3.', ...valueTexts);
   }).join(' ');
   return (
     <figure className="plm-CostChart">
       <figcaption className="plm-Muted">{name}</figcaption>
       <div className="plm-Track-body">
         <div className="plm-Track-scale" aria-hidden="true">
-          {ticks(most).map(tick => (
+          {axisTicks(most).map(tick => (
             <span key={tick} style={{ top: height - (tick / most) * height }}>
               {props.tickText(tick)}
             </span>
@@ -167,7 +173,7 @@ function ComparedPicture(props: IComparedPictureProps) {
             role="img"
             aria-label={`${name}. ${summary}`}
           >
-            {ticks(most).map(tick => (
+            {axisTicks(most).map(tick => (
               <line
                 key={tick}
                 className="plm-Track-grid"
@@ -178,7 +184,7 @@ function ComparedPicture(props: IComparedPictureProps) {
             ))}
             {COMPARED_SIDES.map(side => {
               const parting = comparison[side].parting?.request ?? null;
-              const place =
+              const x0 =
                 parting === null ? null : (places[side][parting] ?? null);
               const line = comparedLine(
                 places[side],
@@ -189,10 +195,10 @@ function ComparedPicture(props: IComparedPictureProps) {
                 height
               );
               const x =
-                place === null ? 0 : (place / Math.max(longest, 1e-9)) * width;
+                x0 === null ? 0 : (x0 / Math.max(longest, 1e-9)) * width;
               return (
                 <g key={side}>
-                  {place !== null && (
+                  {x0 !== null && (
                     <line
                       className="plm-Compared-mark"
                       data-side={side}
@@ -228,9 +234,11 @@ function ComparedPicture(props: IComparedPictureProps) {
         </div>
       </div>
       <div className="plm-CostChart-scale" aria-hidden="true">
-        <span>{axis === 'time' ? wholeSeconds(0) : words.__('request 1')}</span>
         <span>
-          {axis === 'time' ? wholeSeconds(longest) : count(longest + 1)}
+          {axis === 'time' ? wholeDurationText(0) : words.__('request 1')}
+        </span>
+        <span>
+          {axis === 'time' ? wholeDurationText(longest) : count(longest + 1)}
         </span>
       </div>
     </figure>

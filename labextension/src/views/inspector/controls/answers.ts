@@ -3,12 +3,12 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import type { ViewAnswer, ViewQuery } from '../../../protocol/generated';
 import type { IInspectorSource } from '../../../state/inspector/source';
 
-/** Between the last change and the question. */
+/** The pause between the last change and the question. */
 const PAUSE_MS = 120;
-/** A session that grows is asked about again when it rested so long, and at the latest after the second. */
+/** A growing session is asked about again once it has not changed for REST_MS, at the latest after the next constant. */
 const REST_MS = 500;
 const MAX_REST_MS = 3000;
-/** An answer is late after so long; a source says a little earlier that it waits. */
+/** An answer that takes longer is late; a source says a little earlier that it waits. */
 export const LATE_MS = 1600;
 
 export interface IAnswerState {

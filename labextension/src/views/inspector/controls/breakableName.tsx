@@ -8,9 +8,9 @@ const PARTS = /(?<=[/.])|(?<=_)(?=[^/._]{3})/;
 export function BreakableName({ name }: { name: string }) {
   return (
     <bdi className="plm-Inspector-breakable">
-      {name.split(PARTS).map((part, place) => (
-        <Fragment key={place}>
-          {place > 0 && <wbr />}
+      {name.split(PARTS).map((part, index) => (
+        <Fragment key={index}>
+          {index > 0 && <wbr />}
           {part}
         </Fragment>
       ))}

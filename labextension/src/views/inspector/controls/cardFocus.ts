@@ -8,7 +8,7 @@
 export class CardFocus {
   private _card: HTMLElement | null = null;
   private _origin: HTMLElement | null = null;
-  /** From where a card is to be entered that is not drawn yet. */
+  /** Where the focus was when it was to go to a card that is not drawn yet. */
   private _waitingOrigin: HTMLElement | null = null;
 
   /** Notes the card, while it is drawn, and enters it where that was asked for before. */
@@ -19,13 +19,13 @@ export class CardFocus {
       this._waitingOrigin = null;
       // Whoever has gone on meanwhile stays where they are.
       if (document.activeElement === origin) {
-        this.enter(origin);
+        this.moveIntoCard(origin);
       }
     }
   }
 
-  /** Moves the focus into the card, now or when it is drawn; whether there is one now. */
-  enter(origin: HTMLElement): boolean {
+  /** Moves the focus into the card, now or when it is drawn; returns whether a card is drawn now. */
+  moveIntoCard(origin: HTMLElement): boolean {
     if (this._card === null) {
       this._waitingOrigin = origin;
       return false;
@@ -37,8 +37,8 @@ export class CardFocus {
     return true;
   }
 
-  /** Moves the focus back; whether there was a way. */
-  leave(): boolean {
+  /** Moves the focus back to where it came from; returns whether that was possible. */
+  moveBack(): boolean {
     const origin = this._origin;
     this._origin = null;
     if (origin === null || !origin.isConnected) {

@@ -4,10 +4,12 @@ import { useLayoutEffect, useState, type RefObject } from 'react';
 const UNKNOWN_PX = 800;
 
 /** Returns the width in CSS pixels. */
-export function useElementWidth(place: RefObject<HTMLElement | null>): number {
+export function useElementWidth(
+  elementRef: RefObject<HTMLElement | null>
+): number {
   const [width, setWidth] = useState(UNKNOWN_PX);
   useLayoutEffect(() => {
-    const element = place.current;
+    const element = elementRef.current;
     if (element === null || typeof ResizeObserver === 'undefined') {
       return;
     }
@@ -20,6 +22,6 @@ export function useElementWidth(place: RefObject<HTMLElement | null>): number {
     return () => {
       observer.disconnect();
     };
-  }, [place]);
+  }, [elementRef]);
   return width;
 }

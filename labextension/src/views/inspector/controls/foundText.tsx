@@ -9,8 +9,8 @@ interface ITextPiece {
 export function FoundText({ text, find }: { text: string; find: string }) {
   return (
     <>
-      {pieces(text, find).map((piece, place) =>
-        piece.isFound ? <mark key={place}>{piece.text}</mark> : piece.text
+      {piecesOf(text, find).map((piece, index) =>
+        piece.isFound ? <mark key={index}>{piece.text}</mark> : piece.text
       )}
     </>
   );
@@ -18,10 +18,10 @@ export function FoundText({ text, find }: { text: string; find: string }) {
 
 /** Returns the number of matches in a text. */
 export function timesFound(text: string, find: string): number {
-  return pieces(text, find).filter(piece => piece.isFound).length;
+  return piecesOf(text, find).filter(piece => piece.isFound).length;
 }
 
-function pieces(text: string, find: string): readonly ITextPiece[] {
+function piecesOf(text: string, find: string): readonly ITextPiece[] {
   if (find === '') {
     return [{ text, isFound: false }];
   }

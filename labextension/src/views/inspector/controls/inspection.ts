@@ -54,7 +54,7 @@ export interface IInspectedSession {
   readonly card: CardFocus;
   /** The session beside it; null where it is inspected alone. */
   readonly compared: IComparedView | null;
-  /** What is not shown until it is revealed, nor told by another part. */
+  /** The parts that are hidden until they are revealed; no other part tells what they hold. */
   readonly hidden: ReadonlySet<InspectorPartName>;
 }
 

@@ -6,9 +6,9 @@ import { useEffect, type RefObject } from 'react';
  * focus; the browser then begins at the top of the page. The nearest element around it that can have the focus
  * has it instead.
  */
-export function useKeptFocus(place: RefObject<HTMLElement | null>): void {
+export function useKeptFocus(elementRef: RefObject<HTMLElement | null>): void {
   useEffect(() => {
-    const root = place.current;
+    const root = elementRef.current;
     if (root === null) {
       return;
     }
@@ -61,7 +61,7 @@ export function useKeptFocus(place: RefObject<HTMLElement | null>): void {
       root.removeEventListener('focusout', leave);
       observer.disconnect();
     };
-  }, [place]);
+  }, [elementRef]);
 }
 
 /** Returns an element and those around it, up to a root. */

@@ -5,7 +5,7 @@ import {
   sortedPlaces,
   type RowOrder
 } from '../../../state/inspector/rowOrder';
-import { count as whole } from '../../../state/text/numberFormat';
+import { count as countText } from '../../../state/text/numberFormat';
 import { useHost } from '../../host';
 import { StepButton } from './stepButton';
 
@@ -19,7 +19,7 @@ export interface ITableColumn {
   /** The head is only for screen readers, and for narrow places, where each value has it. */
   readonly isHeadHidden?: boolean;
   /** What rows are sorted by, the largest first; null where a row has none. Without it the head is no button. */
-  readonly valueAt?: (place: number) => number | null;
+  readonly valueAt?: (index: number) => number | null;
   /** The rows come in the order of this column, the smallest first. */
   readonly isRowOrder?: boolean;
 }
@@ -31,8 +31,8 @@ interface IPagedRowsProps {
   /** How many rows there are. */
   count: number;
   /** The cells of a row; the first is its head. */
-  row: (place: number) => readonly ReactNode[];
-  /** The row whose page is shown, first and whenever it is another. */
+  row: (index: number) => readonly ReactNode[];
+  /** The row whose page is shown at first, and again whenever this names another row. */
   around?: number;
 }
 
@@ -86,9 +86,9 @@ export function PagedRows(props: IPagedRowsProps) {
   };
   const range = words.__(
     '%1 to %2 of %3',
-    whole(first + 1),
-    whole(last),
-    whole(count)
+    countText(first + 1),
+    countText(last),
+    countText(count)
   );
   return (
     <div className="plm-Inspector-table">
@@ -218,11 +218,11 @@ function Row({
   return (
     <tr>
       <th scope="row">{head}</th>
-      {others.map((cell, place) => (
+      {others.map((cell, index) => (
         <td
-          key={place}
-          data-number={columns[place + 1]?.isNumber ?? false}
-          data-head={columns[place + 1]?.head}
+          key={index}
+          data-number={columns[index + 1]?.isNumber ?? false}
+          data-head={columns[index + 1]?.head}
         >
           {cell}
         </td>

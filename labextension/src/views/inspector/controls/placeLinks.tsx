@@ -1,5 +1,6 @@
 /** Buttons in a sentence or a table that move the cursor. */
 import { itemLabel, splitName } from '../../../state/inspector/labels';
+import { itemName } from '../../../state/inspector/rowNames';
 import { useHost } from '../../host';
 import { useInspectedSession, useInspection } from './inspection';
 import { STOP } from './listFocus';
@@ -47,7 +48,7 @@ export function RequestLink({
 }
 
 /**
- * Chooses an item; its name is cut by the style, a path in its middle.
+ * Chooses an item; its name is as in the grid, and cut by the style, a path in its middle.
  *
  * A mouse stays where it is, so that one item after the other can be chosen; keys go on to the item's card.
  */
@@ -61,7 +62,7 @@ export function ItemLink({
 }) {
   const { view, go, card, item: chosen } = useInspection();
   const label = itemLabel(view, item);
-  const [head, tail] = splitName(label);
+  const [head, tail] = splitName(itemName(view, item));
   return (
     <button
       type="button"
@@ -73,7 +74,7 @@ export function ItemLink({
       onClick={event => {
         go({ item });
         if (event.detail === 0) {
-          card.enter(event.currentTarget);
+          card.moveIntoCard(event.currentTarget);
         }
       }}
     >

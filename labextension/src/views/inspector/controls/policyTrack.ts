@@ -26,7 +26,7 @@ export interface IPolicyTrack {
 export class ShownTracks {
   private _newest: IShownTrack | null = null;
 
-  of(
+  shownTrackOf(
     view: TimelineView,
     track: TrackView,
     policy: string,
@@ -54,7 +54,7 @@ function viewUpTo(view: TimelineView, count: number): TimelineView {
       };
 }
 
-/** Returns the track of a policy, with numbers behind its name; '' has none. */
+/** Returns the track of a policy, with numbers behind its name; the name '' stands for no policy. */
 export function usePolicyTrack(
   source: IInspectorSource,
   view: TimelineView | null,
@@ -90,7 +90,7 @@ export function usePolicyTrack(
       return null;
     }
     const parsed = parsePolicy(policy, policyNames(view));
-    return tracks.of(
+    return tracks.shownTrackOf(
       viewUpTo(view, track.total.length),
       track,
       parsed.name,

@@ -16,7 +16,7 @@ export function RequestField({ request, onRequest }: IRequestFieldProps) {
   const { view } = useInspectedSession();
   const [typed, setTyped] = useState<string | null>(null);
   const total = view.requests.id.length;
-  const end = () => {
+  const leaveField = () => {
     setTyped(null);
   };
   return (
@@ -34,10 +34,10 @@ export function RequestField({ request, onRequest }: IRequestFieldProps) {
             onRequest(at);
           }
         }}
-        onBlur={end}
+        onBlur={leaveField}
         onKeyDown={event => {
           if (event.key === 'Enter') {
-            end();
+            leaveField();
           }
         }}
       />

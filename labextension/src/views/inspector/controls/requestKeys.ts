@@ -1,6 +1,6 @@
 /** Keys that move along the requests. */
 
-const PAGE = 10;
+const PAGE_REQUESTS = 10;
 
 interface IPressed {
   readonly key: string;
@@ -27,9 +27,9 @@ export function requestStep(
     case 'ArrowUp':
       return clamp(request + 1);
     case 'PageDown':
-      return clamp(request - PAGE);
+      return clamp(request - PAGE_REQUESTS);
     case 'PageUp':
-      return clamp(request + PAGE);
+      return clamp(request + PAGE_REQUESTS);
     case 'Home':
       return 0;
     case 'End':

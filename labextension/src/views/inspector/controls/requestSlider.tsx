@@ -25,7 +25,7 @@ interface IRequestSliderProps {
   total: number;
   /** The width of the picture, in CSS pixels. */
   width: number;
-  place: RefObject<HTMLDivElement>;
+  elementRef: RefObject<HTMLDivElement>;
   /** Returns the text beside the pointer about the request under it. */
   hint: (request: number) => string;
   /** The picture. */
@@ -49,7 +49,7 @@ interface IHeldPointer {
  * drag, Shift with a click or with the keys of the cursor choose a range, which Escape lets go.
  */
 export function RequestSlider(props: IRequestSliderProps) {
-  const { name, value, total, width, place, hint, children } = props;
+  const { name, value, total, width, elementRef, hint, children } = props;
   const { request: chosen, go, brushed, chooseRange } = useInspection();
   const [hovered, setHovered] = useState<number | null>(null);
   const held = useRef<IHeldPointer | null>(null);
@@ -123,7 +123,7 @@ export function RequestSlider(props: IRequestSliderProps) {
   return (
     <div
       className="plm-Track-plot"
-      ref={place}
+      ref={elementRef}
       role="slider"
       tabIndex={0}
       aria-label={name}
@@ -168,7 +168,7 @@ interface IRequestMarkProps {
   width: number;
 }
 
-function middle({ request, total, width }: IRequestMarkProps): number {
+function middleX({ request, total, width }: IRequestMarkProps): number {
   return ((request + 0.5) * width) / Math.max(total, 1);
 }
 
@@ -179,7 +179,7 @@ function RequestMark({
   return (
     <span
       className={className}
-      style={{ transform: `translateX(${middle(place).toFixed(1)}px)` }}
+      style={{ transform: `translateX(${middleX(place).toFixed(1)}px)` }}
     />
   );
 }
@@ -216,7 +216,7 @@ function RangeMark({
 
 /** Draws the text beside the pointer; a screen reader reads the slider's value instead. */
 function PointerHint({ text, ...place }: IRequestMarkProps & { text: string }) {
-  const x = middle(place);
+  const x = middleX(place);
   const isLeft = x > place.width / 2;
   return (
     <span aria-hidden="true">

@@ -1,7 +1,10 @@
 /** The chart of the session's cost up to each request, as recorded and under the policy. */
 import { useMemo, useRef } from 'react';
-import { count as whole, short } from '../../../state/text/numberFormat';
-import { linePath, ticks } from '../../../state/inspector/figures/areaPaths';
+import { count as whole, shortCount } from '../../../state/text/numberFormat';
+import {
+  linePath,
+  axisTicks
+} from '../../../state/inspector/figures/areaPaths';
 import {
   costSeries,
   recordedCosts
@@ -17,7 +20,7 @@ import { useElementWidth } from '../controls/elementWidth';
 import { useInspection } from '../controls/inspection';
 import { RequestSlider } from '../controls/requestSlider';
 
-const HEIGHT = 220;
+const HEIGHT_PX = 220;
 
 interface ICostLine {
   readonly kind: 'fact' | 'recorded' | 'what-if';
@@ -76,8 +79,8 @@ export function CostChart() {
       (largest, { sums }) => Math.max(largest, sums.at(-1) ?? 0),
       1e-9
     );
-  const shape = { width, height: HEIGHT, most };
-  const y = (value: number) => HEIGHT - (value / most) * HEIGHT;
+  const shape = { width, height: HEIGHT_PX, most };
+  const y = (value: number) => HEIGHT_PX - (value / most) * HEIGHT_PX;
   const spentText = (line: ICostLine, at: number, before = 0) =>
     money(spentUpTo(line, at) - before, unit, line.kind === 'fact' && isFact);
   const hintAt = (at: number) =>
@@ -99,11 +102,11 @@ export function CostChart() {
       </figcaption>
       <div className="plm-Track-body">
         <div className="plm-Track-scale" aria-hidden="true">
-          {ticks(most).map(tick => (
+          {axisTicks(most).map(tick => (
             <span key={tick} style={{ top: y(tick) }}>
               {unit === 'USD'
                 ? String(Number(tick.toPrecision(3)))
-                : short(tick)}
+                : shortCount(tick)}
             </span>
           ))}
         </div>
@@ -112,17 +115,17 @@ export function CostChart() {
           value={hintAt(request)}
           total={count}
           width={width}
-          place={plot}
+          elementRef={plot}
           hint={hintAt}
         >
           <svg
             className="plm-Track-picture"
-            viewBox={`0 0 ${width} ${HEIGHT}`}
+            viewBox={`0 0 ${width} ${HEIGHT_PX}`}
             preserveAspectRatio="none"
-            height={HEIGHT}
+            height={HEIGHT_PX}
             aria-hidden="true"
           >
-            {ticks(most).map(tick => (
+            {axisTicks(most).map(tick => (
               <line
                 key={tick}
                 className="plm-Track-grid"
@@ -142,8 +145,8 @@ export function CostChart() {
             <line
               className="plm-Track-axis"
               x2={width}
-              y1={HEIGHT}
-              y2={HEIGHT}
+              y1={HEIGHT_PX}
+              y2={HEIGHT_PX}
             />
           </svg>
         </RequestSlider>

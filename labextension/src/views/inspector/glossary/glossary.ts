@@ -1,4 +1,4 @@
-/** The words of the inspector, one for each thing, and what each means. */
+/** The terms of the inspector, and what each means. */
 import type { IWords } from '../../host';
 
 /** The terms, in the order in which they are explained. */
@@ -30,7 +30,7 @@ export interface IGlossaryEntry {
 }
 
 /** Returns every term with its meaning, in their order. */
-export function glossary(words: IWords): readonly IGlossaryEntry[] {
+export function glossaryEntries(words: IWords): readonly IGlossaryEntry[] {
   const texts: Record<Term, readonly [string, string]> = {
     request: [
       words.__('request'),

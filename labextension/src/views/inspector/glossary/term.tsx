@@ -3,7 +3,7 @@ import { useEffect, useRef, useState, type ReactNode } from 'react';
 import { createPortal } from 'react-dom';
 import { ModalDialog } from '../../controls/modalDialog';
 import { useHost } from '../../host';
-import { glossary, type Term } from './glossary';
+import { glossaryEntries, type Term } from './glossary';
 
 interface ITermProps {
   /** The word whose meaning is shown first; null shows the glossary from its beginning. */
@@ -22,7 +22,9 @@ export function TermButton({
   const { words } = useHost();
   const button = useRef<HTMLButtonElement>(null);
   const [root, setRoot] = useState<Element | null>(null);
-  const meaning = glossary(words).find(entry => entry.term === term)?.meaning;
+  const meaning = glossaryEntries(words).find(
+    entry => entry.term === term
+  )?.meaning;
   return (
     <>
       <button
@@ -71,7 +73,7 @@ function GlossaryDialog({ term, onClose }: IGlossaryDialogProps) {
       onClose={onClose}
     >
       <dl className="plm-Glossary-terms" tabIndex={0}>
-        {glossary(words).map(entry => (
+        {glossaryEntries(words).map(entry => (
           <div key={entry.term} data-chosen={entry.term === term || undefined}>
             <dt ref={entry.term === term ? chosen : undefined}>{entry.name}</dt>
             <dd>{entry.meaning}</dd>

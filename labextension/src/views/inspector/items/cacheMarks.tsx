@@ -27,7 +27,7 @@ export function CacheMarkSentence() {
           : words.__('%1 cache marks', marks.length)}
       </TermButton>{' '}
       {words.__('in request %1, after:', request + 1)}{' '}
-      {marks.map((mark, place) => (
+      {marks.map((mark, index) => (
         <Fragment key={mark.number}>
           {mark.item === null ? (
             <bdi>{oneLine(mark.place)}</bdi>
@@ -36,7 +36,7 @@ export function CacheMarkSentence() {
           )}
           {mark.lifetime !== '' &&
             ` ${words.__('for %1', oneLine(mark.lifetime))}`}
-          {place < marks.length - 1 ? ', ' : '.'}
+          {index < marks.length - 1 ? ', ' : '.'}
         </Fragment>
       ))}
     </p>

@@ -17,7 +17,7 @@ import { FoldedRest } from '../controls/foldedRest';
 import { useInspection } from '../controls/inspection';
 
 /** The definitions that are listed before the rest is unfolded. */
-const LISTED = 8;
+const LISTED_DEFINITIONS = 8;
 
 /** Draws the definitions of an item, the largest first, each with its tokens and how often it was called. */
 export function DefinitionList({ item }: { item: number }) {
@@ -68,36 +68,38 @@ export function DefinitionList({ item }: { item: number }) {
         </p>
       )}
       <ul className="plm-Difference-rows">
-        {rows.slice(0, isUnfolded ? rows.length : LISTED).map(row => {
-          const definition = definitionOfRow(view, row);
-          return (
-            <li key={row}>
-              <button
-                type="button"
-                className="plm-Link plm-Inspector-link plm-Inspector-name"
-                onClick={() => {
-                  go(placeOfRow(view, row));
-                }}
-              >
-                <bdi>{definition.name}</bdi>
-              </button>
-              <span className="plm-Muted">
-                {[
-                  words.__('%1 tokens', count(definition.tokens * factor)),
-                  callWords(callsOf(view, definition.name), words),
-                  changeWords(view.definitions.change[row - MAX_ITEMS], words)
-                ]
-                  .filter(Boolean)
-                  .join(', ')}
-              </span>
-            </li>
-          );
-        })}
+        {rows
+          .slice(0, isUnfolded ? rows.length : LISTED_DEFINITIONS)
+          .map(row => {
+            const definition = definitionOfRow(view, row);
+            return (
+              <li key={row}>
+                <button
+                  type="button"
+                  className="plm-Link plm-Inspector-link plm-Inspector-name"
+                  onClick={() => {
+                    go(placeOfRow(view, row));
+                  }}
+                >
+                  <bdi>{definition.name}</bdi>
+                </button>
+                <span className="plm-Muted">
+                  {[
+                    words.__('%1 tokens', count(definition.tokens * factor)),
+                    callWords(callsOf(view, definition.name), words),
+                    changeWords(view.definitions.change[row - MAX_ITEMS], words)
+                  ]
+                    .filter(Boolean)
+                    .join(', ')}
+                </span>
+              </li>
+            );
+          })}
       </ul>
-      {rows.length > LISTED && (
+      {rows.length > LISTED_DEFINITIONS && (
         <FoldedRest
           isUnfolded={isUnfolded}
-          more={words.__('and %1 more', rows.length - LISTED)}
+          more={words.__('and %1 more', rows.length - LISTED_DEFINITIONS)}
           onFold={setUnfolded}
         />
       )}
@@ -132,8 +134,8 @@ export function DefinitionSentence({
           count(tokens * factor),
           percent(tokens / all)
         )}{' '}
-        {sentence(callWords(callsOf(view, name), words))}{' '}
-        {sentence(
+        {asSentence(callWords(callsOf(view, name), words))}{' '}
+        {asSentence(
           changeWords(view.definitions.change[first + definition], words)
         )}
       </p>
@@ -152,7 +154,7 @@ export function DefinitionSentence({
   );
 }
 
-function sentence(text: string): string {
+function asSentence(text: string): string {
   return text === '' ? '' : `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 

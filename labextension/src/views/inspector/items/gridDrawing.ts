@@ -33,7 +33,7 @@ export const FOLD_PX = 28;
 const INDENT_PX = 36;
 /** Letters of a call's name beside which its subagent's figures are written. */
 const MIN_CALL_LETTERS = 8;
-/** Between the figures of a row and its squares. */
+/** The space between the figures of a row and its squares. */
 const RIGHT_PX = 8;
 /** Letters of a definition's name beside which its tokens are written. */
 const MIN_NAME_LETTERS = 12;
@@ -49,9 +49,9 @@ const NARROW_PX = 11;
 export interface IGridShape {
   readonly width: number;
   readonly height: number;
-  /** Of the names at the left. */
+  /** The width of the names at the left, in CSS pixels. */
   readonly names: number;
-  /** Of a column. */
+  /** The width of a column, in CSS pixels. */
   readonly column: number;
   /** The requests that have columns. */
   readonly range: IRequestRange;
@@ -96,11 +96,11 @@ export function drawGrid(
   context.setTransform(scale, 0, 0, scale, 0, 0);
   context.clearRect(0, 0, shape.width, shape.height);
   const brush = new GridBrush(context, palette, shape, content);
-  brush.cells();
-  brush.names();
-  brush.heads();
-  brush.cursor();
-  brush.marks();
+  brush.paintCells();
+  brush.paintNames();
+  brush.paintHeads();
+  brush.paintCursor();
+  brush.paintMarks();
 }
 
 /** Returns the row that a cache mark stands below: of a definition where it is there, else of its item; -1 for none. */
@@ -130,7 +130,7 @@ export function requestsInColumn(column: number): number {
   return Math.max(Math.ceil(1 / column), 1);
 }
 
-/** How little a state leaves of an item. */
+/** How much of an item a state takes away, as a rank. */
 const LOSS: Readonly<Record<ItemState, number>> = {
   whole: 0,
   truncated: 1,
@@ -151,7 +151,7 @@ function worstState(
 ): ItemState | null {
   let worst: ItemState | null = null;
   for (let request = from; request < from + requests; request++) {
-    const state = states.state(item, request);
+    const state = states.stateAt(item, request);
     if (state !== null && (worst === null || LOSS[state] > LOSS[worst])) {
       worst = state;
     }
@@ -172,7 +172,7 @@ function alphaOf(
     case 'reverted':
       return 0.35;
     case 'summarised':
-      return states.tokens(item, request) > 0 ? 1 : 0.4;
+      return states.tokensAt(item, request) > 0 ? 1 : 0.4;
     default:
       return 1;
   }
@@ -210,7 +210,7 @@ class GridBrush {
     );
   }
 
-  cells(): void {
+  paintCells(): void {
     const { rows, tracks } = this._content;
     const { range, column: width } = this._shape;
     const step = requestsInColumn(width);
@@ -220,15 +220,15 @@ class GridBrush {
       const item = itemOfRow(this._content.states.view, rows[row] ?? 0);
       tracks.forEach((states, part) => {
         let from = first;
-        const worst = (at: number) =>
+        const worstStateFrom = (at: number) =>
           worstState(states, item, at, Math.min(step, range.last + 1 - at));
-        let state = worst(from);
+        let state = worstStateFrom(from);
         for (let column = from + step; ; column += step) {
           const isLast = column >= this._lastColumn;
-          const next = isLast ? null : worst(column);
+          const next = isLast ? null : worstStateFrom(column);
           if (next !== state || isLast) {
             const to = Math.min(column, range.last + 1);
-            this._run({ row, item, states, part }, state, from, to);
+            this._paintRun({ row, item, states, part }, state, from, to);
             from = column;
             state = next;
           }
@@ -240,12 +240,12 @@ class GridBrush {
     }
   }
 
-  names(): void {
+  paintNames(): void {
     const { names, height } = this._shape;
     const { rows, states, chosenRow } = this._content;
     const { view } = states;
     const context = this._context;
-    context.fillStyle = this._colour('page');
+    context.fillStyle = this._colourOf('page');
     context.fillRect(0, 0, names, height);
     context.font = `12px ${this._palette.mono}`;
     context.textBaseline = 'middle';
@@ -256,9 +256,9 @@ class GridBrush {
       const rowNumber = rows[row] ?? 0;
       const item = itemOfRow(view, rowNumber);
       const y = this._y(row) + ROW_PX / 2;
-      const text = this._colour(rowNumber === chosenRow ? 'accent' : 'text');
+      const text = this._colourOf(rowNumber === chosenRow ? 'accent' : 'text');
       if (rowNumber < MAX_ITEMS) {
-        context.fillStyle = this._colour(this._kind(item));
+        context.fillStyle = this._colourOf(this._kindOf(item));
         context.fillRect(2, y - 5, 8, 10);
         context.fillStyle = text;
         const subagents = subagentsOf(view, item);
@@ -279,7 +279,7 @@ class GridBrush {
         this._definitionName(rowNumber, y, letter);
       }
     }
-    context.fillStyle = this._colour('line');
+    context.fillStyle = this._colourOf('line');
     context.fillRect(names - 2, HEAD_PX, 1, height);
   }
 
@@ -343,12 +343,12 @@ class GridBrush {
     context.textAlign = 'left';
   }
 
-  heads(): void {
+  paintHeads(): void {
     const { names, width, column } = this._shape;
     const context = this._context;
-    context.fillStyle = this._colour('page');
+    context.fillStyle = this._colourOf('page');
     context.fillRect(0, 0, width, HEAD_PX);
-    context.fillStyle = this._colour('text');
+    context.fillStyle = this._colourOf('text');
     context.font = `11px ${this._palette.font}`;
     context.textAlign = 'center';
     const step =
@@ -369,7 +369,7 @@ class GridBrush {
     context.globalAlpha = 1;
   }
 
-  cursor(): void {
+  paintCursor(): void {
     const { names, height, column, range } = this._shape;
     const { rows, request, chosenRow } = this._content;
     const isShown = isInRange(range, request);
@@ -379,7 +379,7 @@ class GridBrush {
     context.beginPath();
     context.rect(names - 2, 0, this._shape.width, height);
     context.clip();
-    context.strokeStyle = this._colour('accent');
+    context.strokeStyle = this._colourOf('accent');
     context.lineWidth = 1.5;
     const bottom = Math.min(this._y(rows.length), height - 1);
     const width = Math.max(column, MIN_CURSOR_PX);
@@ -389,19 +389,19 @@ class GridBrush {
     const row = chosenRow === null ? -1 : rows.indexOf(chosenRow);
     if (isShown && row >= this._firstRow && row < this._lastRow) {
       context.lineWidth = 2.5;
-      context.strokeStyle = this._colour('text');
+      context.strokeStyle = this._colourOf('text');
       context.strokeRect(x - 1.5, this._y(row) - 0.5, width + 2, ROW_PX);
     }
     context.restore();
     if (row >= this._firstRow && row < this._lastRow) {
-      context.strokeStyle = this._colour('accent');
+      context.strokeStyle = this._colourOf('accent');
       context.lineWidth = 1;
       context.strokeRect(0.5, this._y(row) + 0.5, names - 4, ROW_PX - 1);
     }
   }
 
   /** Paints the cache marks into the cursor's column: a line below the row, and an arrow to it from the left. */
-  marks(): void {
+  paintMarks(): void {
     const { names, column, range, height } = this._shape;
     const { rows, states, request, marks } = this._content;
     if (!isInRange(range, request)) {
@@ -418,9 +418,9 @@ class GridBrush {
       const row = rows.indexOf(rowOfMark(states.view, rows, mark));
       if (row >= this._firstRow && row < this._lastRow) {
         const y = this._y(row) + ROW_PX;
-        context.fillStyle = this._colour('page');
+        context.fillStyle = this._colourOf('page');
         context.fillRect(x - 6, y - 3.5, width + 11, 5);
-        context.fillStyle = this._colour('text');
+        context.fillStyle = this._colourOf('text');
         context.fillRect(x - 2, y - 2, width + 5, 2);
         context.beginPath();
         context.moveTo(x - 7, y - 6);
@@ -433,7 +433,7 @@ class GridBrush {
   }
 
   /** Paints cells of one state beside each other. */
-  private _run(
+  private _paintRun(
     { row, item, states, part }: ISquares,
     state: ItemState | null,
     from: number,
@@ -448,7 +448,7 @@ class GridBrush {
     const y = this._y(row) + 1.5 + part * height;
     const isThin = state === 'out' || state === 'reverted';
     const isGap = column > 4 && !isThin;
-    context.fillStyle = this._fill(item, state);
+    context.fillStyle = this._fillOf(item, state);
     context.globalAlpha = alphaOf(states, item, state, from);
     if (isThin) {
       context.fillRect(
@@ -467,30 +467,30 @@ class GridBrush {
     context.globalAlpha = 1;
   }
 
-  private _fill(item: number, state: ItemState): CanvasPattern | string {
+  private _fillOf(item: number, state: ItemState): CanvasPattern | string {
     switch (state) {
       case 'cleared':
       case 'masked':
       case 'offloaded':
         return this._palette.hatch;
       case 'summarised':
-        return this._colour('summary');
+        return this._colourOf('summary');
       case 'out':
       case 'reverted':
-        return this._colour('text');
+        return this._colourOf('text');
       case 'whole':
       case 'truncated':
-        return this._colour(this._kind(item));
+        return this._colourOf(this._kindOf(item));
     }
   }
 
-  private _kind(item: number): string {
+  private _kindOf(item: number): string {
     const { view } = this._content.states;
     return view.kinds[view.items.kind[item] ?? 0] ?? '';
   }
 
-  private _colour(name: string): string {
-    return this._palette.colour(name);
+  private _colourOf(name: string): string {
+    return this._palette.colourOf(name);
   }
 
   private _x(request: number): number {

@@ -15,7 +15,7 @@ export const GridLegend = memo(function GridLegend({
   const { view, recorded, whatIf } = useInspectedSession();
   const kinds = useMemo(() => {
     const usedKinds = new Set(view.items.kind);
-    return view.kinds.filter((_, place) => usedKinds.has(place)).reverse();
+    return view.kinds.filter((_, index) => usedKinds.has(index)).reverse();
   }, [view]);
   const states = useMemo(
     () =>

@@ -17,11 +17,11 @@ export class GridPalette {
     this._style = getComputedStyle(canvas);
     this.mono = this._style.getPropertyValue('--plm-mono') || 'monospace';
     this.font = this._style.fontFamily || 'sans-serif';
-    this.hatch = hatchPattern(this.colour(PLACEHOLDER));
+    this.hatch = hatchPattern(this.colourOf(PLACEHOLDER));
   }
 
   /** Returns the colour of a kind, or of a name such as `text`. */
-  colour(name: string): string {
+  colourOf(name: string): string {
     let cached = this._colours.get(name);
     if (cached === undefined) {
       cached =

@@ -8,7 +8,7 @@ import {
 } from '../../../state/inspector/definitionRows';
 import { itemLabel } from '../../../state/inspector/labels';
 import type { EditAction } from '../../../state/inspector/source';
-import { stateWords, usesOf, why } from '../../../state/inspector/why';
+import { stateWords, usesOf, whyText } from '../../../state/inspector/why';
 import { Disclosure } from '../../controls/disclosure';
 import { useHost } from '../../host';
 import { useAnswer, useText } from '../controls/answers';
@@ -33,7 +33,7 @@ export const ChosenItemCard = memo(function ChosenItemCard() {
         className="plm-Button plm-Button-small plm-ItemSheet-close"
         aria-label={words.__('Close the card of the item')}
         onClick={() => {
-          card.leave();
+          card.moveBack();
           go({ item: null });
         }}
       >
@@ -58,7 +58,7 @@ export const ItemCard = memo(function ItemCard({ item }: { item: number }) {
       }}
       tabIndex={-1}
       onKeyDown={event => {
-        if (event.key === 'Escape' && card.leave()) {
+        if (event.key === 'Escape' && card.moveBack()) {
           event.preventDefault();
         }
       }}
@@ -86,7 +86,7 @@ function ChosenItem({ item }: { item: number }) {
         <bdi>{name}</bdi>
       </h4>
       <p className="plm-ItemCard-why">
-        <bdi>{why(states, item, request)}</bdi>
+        <bdi>{whyText(states, item, request)}</bdi>
       </p>
       {definition === null ? (
         <DefinitionList item={item} />
@@ -183,8 +183,8 @@ function Uses({ item, uses }: { item: number; uses: readonly number[] }) {
 function NextState({ item }: { item: number }) {
   const { words } = useHost();
   const { view, shown, recorded } = useInspection();
-  const place = view.coming.item.indexOf(item);
-  const state = view.coming.state[place];
+  const index = view.coming.item.indexOf(item);
+  const state = view.coming.state[index];
   return state === undefined || shown !== recorded ? null : (
     <p className="plm-Muted">
       {words.__('The next request shows it %1.', stateWords(state))}

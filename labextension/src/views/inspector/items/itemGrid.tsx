@@ -93,7 +93,14 @@ export const ItemGrid = memo(function ItemGrid({
     () => itemRows(shown.states, filter, chosenRange, unfolded),
     [shown.states, filter, chosenRange, unfolded]
   );
-  const opensSubagents = inspection.source.lacksSubagents !== true;
+  const { source } = inspection;
+  const opensSubagents = useMemo(
+    () =>
+      view.subagents.every(
+        ({ session }) => source.ofSubagent?.(session) !== null
+      ),
+    [source, view]
+  );
   const marks = useCacheMarks();
   const chosenRow = item === null ? null : rowOf(view, item, definition);
   const range = useMemo(
@@ -245,7 +252,7 @@ export const ItemGrid = memo(function ItemGrid({
   };
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
     if (event.key === 'Enter' && item !== null) {
-      if (card.enter(event.currentTarget)) {
+      if (card.moveIntoCard(event.currentTarget)) {
         event.preventDefault();
       }
       return;
@@ -283,7 +290,7 @@ export const ItemGrid = memo(function ItemGrid({
   // Another cell is another element: of words that change in one, a screen reader says nothing.
   const cell = `${idPrefix}-${chosenRow ?? 'none'}-${request}`;
   const stateOf = ({ states }: IShownTrack) => {
-    const state = item === null ? null : states.state(item, request);
+    const state = item === null ? null : states.stateAt(item, request);
     return state === null ? words.__('not yet there') : stateWords(state);
   };
   const place =
@@ -425,7 +432,10 @@ function useUnfoldedItems(
   const fold = (row: number) => {
     const folded = itemOfRow(view, row);
     const [subagent] = subagentsOf(view, folded);
-    if (subagent !== undefined && source.lacksSubagents !== true) {
+    if (
+      subagent !== undefined &&
+      source.ofSubagent?.(subagent.session) !== null
+    ) {
       go(subagentPlace(subagent.session));
       return true;
     }

@@ -11,14 +11,14 @@ const MAX_NAMES_PX = 300;
 const NAMES_SHARE = 0.4;
 const NARROW_NAMES_SHARE = 0.6;
 const MAX_NAMES_SHARE = 0.8;
-/** A column of this width is wide enough: what is left is for names. */
+/** A column need not be wider; the names get the rest. */
 const WIDE_COLUMN_PX = 16;
-/** Beside the last column. */
+/** The space beside the last column. */
 export const MARGIN_PX = 8;
 const KEY_PX = 16;
 
 /** The width that a person chose, for as long as the page is there. */
-const CHOSEN: { width: number | null } = { width: null };
+const chosenByUser: { width: number | null } = { width: null };
 
 /** The width of the names, and how to choose it. */
 export interface INameColumn {
@@ -31,7 +31,7 @@ export interface INameColumn {
 
 /** Returns the width of the names in a grid; `width` of the grid in CSS pixels, `requests` that have columns in it. */
 export function useNameColumn(width: number, requests: number): INameColumn {
-  const [chosen, setChosen] = useState(CHOSEN.width);
+  const [chosen, setChosen] = useState(chosenByUser.width);
   const min = Math.min(MIN_NAMES_PX, width);
   const max = Math.max(Math.round(width * MAX_NAMES_SHARE), min);
   return {
@@ -39,8 +39,9 @@ export function useNameColumn(width: number, requests: number): INameColumn {
     min,
     max,
     choose: to => {
-      CHOSEN.width = to === null ? null : Math.min(Math.max(to, min), max);
-      setChosen(CHOSEN.width);
+      chosenByUser.width =
+        to === null ? null : Math.min(Math.max(to, min), max);
+      setChosen(chosenByUser.width);
     }
   };
 }

@@ -14,7 +14,7 @@ import { ItemLink } from '../controls/placeLinks';
 import { kindWords } from '../timeline/kinds';
 
 /** The number of largest items whose share is shown, where there are more. */
-const LARGEST = 10;
+const MAX_SHARES = 10;
 
 /** Draws the bar by kind and the items, largest first or as they are sent. */
 export function WindowTable() {
@@ -35,13 +35,13 @@ export function WindowTable() {
       {
         head: words.__('tokens'),
         isNumber: true,
-        valueAt: (place: number) => sorted[place]?.tokens ?? null
+        valueAt: (index: number) => sorted[index]?.tokens ?? null
       },
       { head: words.__('share'), isNumber: true },
       {
         head: words.__('age'),
         isNumber: true,
-        valueAt: (place: number) => sorted[place]?.age ?? null
+        valueAt: (index: number) => sorted[index]?.age ?? null
       },
       { head: words.__('kind') },
       { head: words.__('state') }
@@ -52,7 +52,7 @@ export function WindowTable() {
   const windowTokens = Math.max(total[request] ?? 0, 1);
   const share = percent(
     largestFirst(rows)
-      .slice(0, LARGEST)
+      .slice(0, MAX_SHARES)
       .reduce((sum, row) => sum + row.tokens, 0) / windowTokens
   );
   return (
@@ -80,7 +80,7 @@ export function WindowTable() {
               count(rows.length),
               count(windowTokens)
             ) +
-            (rows.length > LARGEST
+            (rows.length > MAX_SHARES
               ? words.__('; %1 of it is in the ten largest.', share)
               : '.') +
             ` ${words.__('An age is counted in requests.')}`}
@@ -99,8 +99,8 @@ export function WindowTable() {
         caption={words.__('Items in the window')}
         columns={columns}
         count={sorted.length}
-        row={place => {
-          const windowRow = sorted[place];
+        row={index => {
+          const windowRow = sorted[index];
           return windowRow === undefined
             ? []
             : [

@@ -1,7 +1,7 @@
 /** One note: its place, verdict and tag, its text, and who wrote it. */
 import { useState } from 'react';
 import type { NoteView } from '../../../protocol/generated';
-import { visible } from '../../../state/text/visibleText';
+import { visibleText } from '../../../state/text/visibleText';
 import { useHost, type IWords } from '../../host';
 import { RequestLink } from '../controls/placeLinks';
 import { NoteForm, verdictWords } from './noteForm';
@@ -43,12 +43,12 @@ export function NoteEntry({ view }: { view: NoteView }) {
           </span>
         )}{' '}
         {note.tag !== '' && (
-          <bdi className="plm-Note-tag">{visible(note.tag)}</bdi>
+          <bdi className="plm-Note-tag">{visibleText(note.tag)}</bdi>
         )}
       </p>
       {note.text !== '' && (
         <p className="plm-Note-text" dir="auto">
-          {visible(note.text)}
+          {visibleText(note.text)}
         </p>
       )}
       <p className="plm-Note-foot plm-Muted">
@@ -90,7 +90,7 @@ export function NoteEntry({ view }: { view: NoteView }) {
 
 /** Returns who wrote a note and when, and who changed it last. */
 function authorWords({ note }: NoteView, words: IWords): string {
-  const author = visible(note.author) || words.__('unnamed');
+  const author = visibleText(note.author) || words.__('unnamed');
   const written = `${author}, ${dayOf(note.time)}`;
   if (note.changed === undefined) {
     return written;
@@ -101,7 +101,7 @@ function authorWords({ note }: NoteView, words: IWords): string {
     : words.__(
         '%1, changed by %2 %3',
         written,
-        visible(note.changed_by) || words.__('unnamed'),
+        visibleText(note.changed_by) || words.__('unnamed'),
         changed
       );
 }

@@ -23,7 +23,7 @@ interface IChangedItemsProps {
   to: number;
 }
 
-/** Draws a row for each, the first ones at first. */
+/** Draws a row for each changed item; a button unfolds those after the first few. */
 export function ChangedItems(props: IChangedItemsProps) {
   const { sign, name, changes, from, to } = props;
   const { words } = useHost();
@@ -52,7 +52,7 @@ export function ChangedItems(props: IChangedItemsProps) {
               {isRewritten
                 ? words.__(
                     '%1 · %2 → %3',
-                    stateWords(shown.states.state(item, to) ?? 'whole'),
+                    stateWords(shown.states.stateAt(item, to) ?? 'whole'),
                     count(before),
                     count(since)
                   )
@@ -102,7 +102,7 @@ function ShownText({ item, request }: { item: number; request: number }) {
     );
   }
   const name = words.__('Request %1 shows', request + 1);
-  const isWhole = (shown.states.state(item, request) ?? 'whole') === 'whole';
+  const isWhole = (shown.states.stateAt(item, request) ?? 'whole') === 'whole';
   const shownText = text.shown ?? (isWhole ? text.text : '');
   return (
     <>

@@ -100,8 +100,8 @@ function CompactionDetails({ number }: { number: number }) {
   return (
     <>
       <p>
-        {compaction.sentences.map((sentence, place) => (
-          <bdi key={place}>{sentence} </bdi>
+        {compaction.sentences.map((sentence, index) => (
+          <bdi key={index}>{sentence} </bdi>
         ))}
         {compaction.request < view.requests.id.length && (
           <RequestLink
@@ -133,11 +133,11 @@ function Before({ compaction }: { compaction: CompactionText }) {
       </h4>
       <SideBar share={1} />
       <ul className="plm-Difference-rows plm-Compactions-items">
-        {items.slice(0, MAX_ITEMS).map((item, place) => (
+        {items.slice(0, MAX_ITEMS).map((item, index) => (
           <li key={item}>
             <ItemLink item={item} />
             <span className="plm-Muted plm-Inspector-number">
-              {words.__('~%1 tokens', count(tokens[place] ?? 0))}
+              {words.__('~%1 tokens', count(tokens[index] ?? 0))}
             </span>
           </li>
         ))}

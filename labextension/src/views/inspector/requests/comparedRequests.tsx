@@ -22,7 +22,7 @@ export function useComparedRequests(): IComparedRequests {
   const { words } = useHost();
   const { request, against, go } = useInspection();
   const [waiting, setWaiting] = useState<number | null>(null);
-  // A row that was ticked stays in sight until the cursor is elsewhere than where the tick left or led it.
+  // The row ticked last stays in sight until the cursor moves on from where the tick put it.
   const [touched, setTouched] = useState<ITouchedRow | null>(null);
   if (touched !== null && !touched.cursors.includes(request)) {
     setTouched(null);
@@ -41,7 +41,7 @@ export function useComparedRequests(): IComparedRequests {
       ? []
       : [waiting];
   const [first = 0, second = 0] = ticked;
-  const tick = (row: number) => {
+  const toggle = (row: number) => {
     const others = ticked.filter(other => other !== row);
     const isTicked = others.length < ticked.length;
     // A third takes the place of the earlier one.
@@ -70,7 +70,7 @@ export function useComparedRequests(): IComparedRequests {
       : waiting === null
         ? words.__('Tick two requests to compare them.')
         : words.__('Tick another to compare it with request %1.', waiting + 1),
-    tick
+    tick: toggle
   };
 }
 

@@ -2,7 +2,7 @@
 import { memo, useMemo } from 'react';
 import { count } from '../../../state/text/numberFormat';
 import {
-  difference,
+  requestDifference,
   type IDifference
 } from '../../../state/inspector/figures/difference';
 import {
@@ -28,7 +28,7 @@ export const DifferenceView = memo(function DifferenceView() {
   const { view, shown, recorded, request, against, go } = useInspection();
   const from = Math.max(against ?? request - 1, 0);
   const change = useMemo(
-    () => difference(shown.states, from, request),
+    () => requestDifference(shown.states, from, request),
     [shown.states, from, request]
   );
   const isSameRequest = from === request;
@@ -150,7 +150,7 @@ function FirstDifference({ change }: { change: IDifference }) {
   const paid = writtenAnew(view, change);
   const { anew, cost, why, isBreak, isTaken, isFact } = paid;
   const price = foreignPrice(view, change.to);
-  const place =
+  const firstPlace =
     change.firstChanged === null ? null : (
       <>
         {' '}
@@ -172,7 +172,7 @@ function FirstDifference({ change }: { change: IDifference }) {
     return (
       <p>
         {unbrokenWords(change, paid, words)}
-        {place}
+        {firstPlace}
       </p>
     );
   }
@@ -198,7 +198,7 @@ function FirstDifference({ change }: { change: IDifference }) {
         <bdi> {words.__('That is by the price of %1.', price)}</bdi>
       )}
       {why !== '' && <bdi> {words.__('The cause: %1.', why)}</bdi>}
-      {place}
+      {firstPlace}
     </p>
   );
 }

@@ -45,7 +45,7 @@ export function LostNames({ compaction }: { compaction: CompactionText }) {
           { head: words.__('needed later'), isNumber: true }
         ]}
         count={compaction.kinds.length}
-        row={place => kindCells(compaction, place)}
+        row={index => kindCells(compaction, index)}
       />
       {total > 0 && (
         <>
@@ -73,7 +73,7 @@ export function LostNames({ compaction }: { compaction: CompactionText }) {
                 { head: words.__('uses later'), isNumber: true }
               ]}
               count={shown.length}
-              row={place => nameCells(shown[place])}
+              row={index => nameCells(shown[index])}
             />
           )}
           {unlisted > 0 && (
@@ -90,8 +90,8 @@ export function LostNames({ compaction }: { compaction: CompactionText }) {
   );
 }
 
-function kindCells({ kinds }: CompactionText, place: number) {
-  const row = kinds[place];
+function kindCells({ kinds }: CompactionText, index: number) {
+  const row = kinds[index];
   return row === undefined
     ? []
     : [
@@ -124,9 +124,9 @@ function NeededAt({ requests }: { requests: readonly number[] }) {
   }
   return (
     <>
-      {requests.slice(0, MAX_REQUESTS).map((request, place) => (
+      {requests.slice(0, MAX_REQUESTS).map((request, index) => (
         <span key={request}>
-          {place > 0 && ', '}
+          {index > 0 && ', '}
           <RequestLink request={request} />
         </span>
       ))}

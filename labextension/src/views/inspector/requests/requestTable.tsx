@@ -1,7 +1,7 @@
 /** Every request with what was reported of it: the table beside the timeline. */
 import { useMemo, type ReactNode } from 'react';
 import type { NoteView, TimelineView } from '../../../protocol/generated';
-import { count, seconds } from '../../../state/text/numberFormat';
+import { count, durationText } from '../../../state/text/numberFormat';
 import { money, usdDigits } from '../../../state/inspector/labels';
 import { wholeRange } from '../../../state/inspector/figures/rangeFigures';
 import { useHost, type IWords } from '../../host';
@@ -9,7 +9,7 @@ import { BreakableName } from '../controls/breakableName';
 import { useInspection, type IShownTrack } from '../controls/inspection';
 import { PagedRows, type ITableColumn } from '../controls/pagedRows';
 import { RequestLink } from '../controls/placeLinks';
-import { glossary } from '../glossary/glossary';
+import { glossaryEntries } from '../glossary/glossary';
 import { useReaderNotes } from '../notes/readerNotes';
 import {
   marksByRequest,
@@ -22,11 +22,11 @@ import { CompareBox, useComparedRequests } from './comparedRequests';
 const NOT_KNOWN = '–';
 
 interface INumberColumn extends IRequestColumn {
-  readonly valueAt: (place: number) => number | null;
+  readonly valueAt: (request: number) => number | null;
 }
 
 interface IRequestColumn extends ITableColumn {
-  readonly cell: (place: number) => ReactNode;
+  readonly cell: (request: number) => ReactNode;
 }
 
 /** Draws the page of the table that holds the cursor; two rows that are ticked are compared. */
@@ -96,7 +96,7 @@ export function RequestTable() {
 }
 
 const REQUEST_COLUMN = {
-  valueAt: (place: number) => place,
+  valueAt: (request: number) => request,
   isRowOrder: true
 } as const;
 
@@ -114,56 +114,59 @@ function numberColumns(
     0
   );
   const meanings = new Map(
-    glossary(words).map(({ term, meaning }) => [term, meaning])
+    glossaryEntries(words).map(({ term, meaning }) => [term, meaning])
   );
   const losses = new Map(
     isRecorded ? view.breaks.map(({ request, loss }) => [request, loss]) : []
   );
-  const secondsOf = (place: number) => {
-    const [started, ended] = [requests.started[place], requests.ended[place]];
+  const secondsOf = (request: number) => {
+    const [started, ended] = [
+      requests.started[request],
+      requests.ended[request]
+    ];
     return typeof started === 'number' && typeof ended === 'number'
       ? Math.max(ended - started, 0) / 1000
       : null;
   };
   const column = (
     head: string,
-    valueAt: (place: number) => number | null,
-    text: (value: number, place: number) => string = count
+    valueAt: (request: number) => number | null,
+    text: (value: number, request: number) => string = count
   ): INumberColumn => ({
     head,
     isNumber: true,
     valueAt,
-    cell: place => {
-      const value = valueAt(place);
-      return value === null ? NOT_KNOWN : text(value, place);
+    cell: request => {
+      const value = valueAt(request);
+      return value === null ? NOT_KNOWN : text(value, request);
     }
   });
   return [
     column(
       words.__('cost'),
-      place =>
-        (isRecorded ? requests.cost[place] : track.cost[place]) ??
+      request =>
+        (isRecorded ? requests.cost[request] : track.cost[request]) ??
         (isRecorded ? null : 0),
-      (value, place) =>
+      (value, request) =>
         money(
           value,
           view.price.unit,
-          isRecorded && !(requests.listed[place] ?? false),
+          isRecorded && !(requests.listed[request] ?? false),
           digits
         )
     ),
-    column(words.__('reported'), place =>
-      isRecorded ? (requests.reported[place] ?? null) : null
+    column(words.__('reported'), request =>
+      isRecorded ? (requests.reported[request] ?? null) : null
     ),
     {
       ...(isRecorded
         ? column(
             words.__('read from cache'),
-            place => requests.read[place] ?? null
+            request => requests.read[request] ?? null
           )
         : column(
             words.__('read from cache'),
-            place => track.read[place] ?? 0,
+            request => track.read[request] ?? 0,
             value => `~${count(value)}`
           )),
       meaning: meanings.get('read from cache')
@@ -173,21 +176,21 @@ function numberColumns(
           {
             ...column(
               words.__('written anew'),
-              place => losses.get(place) ?? null
+              request => losses.get(request) ?? null
             ),
             meaning: meanings.get('written anew')
           }
         ]
       : []),
-    column(words.__('counted'), place => track.total[place] ?? 0),
-    column(words.__('answer'), place => requests.output[place] ?? null),
-    ...(requests.id.some((_, place) => secondsOf(place) !== null)
-      ? [column(words.__('time'), secondsOf, seconds)]
+    column(words.__('counted'), request => track.total[request] ?? 0),
+    column(words.__('answer'), request => requests.output[request] ?? null),
+    ...(requests.id.some((_, request) => secondsOf(request) !== null)
+      ? [column(words.__('time'), secondsOf, durationText)]
       : [])
   ];
 }
 
-/** Returns the columns of words that say more than the same in each row. */
+/** Returns the columns of words, without those that would say the same in each row. */
 function wordColumns(
   view: TimelineView,
   { track }: IShownTrack,
@@ -206,7 +209,7 @@ function wordColumns(
       ? [
           {
             head: words.__('state'),
-            cell: (place: number) => requests.status[place] ?? ''
+            cell: (request: number) => requests.status[request] ?? ''
           }
         ]
       : []),
@@ -214,8 +217,8 @@ function wordColumns(
       ? [
           {
             head: words.__('marks'),
-            cell: (place: number) =>
-              (marksAt.get(place) ?? [])
+            cell: (request: number) =>
+              (marksAt.get(request) ?? [])
                 .map(value => markWords(value, words))
                 .join(', ')
           }
@@ -225,10 +228,10 @@ function wordColumns(
       ? [
           {
             head: words.__('model'),
-            cell: (place: number) => (
+            cell: (request: number) => (
               <BreakableName
                 key="model"
-                name={view.models[requests.model[place] ?? -1] ?? ''}
+                name={view.models[requests.model[request] ?? -1] ?? ''}
               />
             )
           }

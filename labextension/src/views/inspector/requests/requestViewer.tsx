@@ -101,9 +101,9 @@ export function RequestViewer() {
             tabIndex={0}
             {...links.list}
           >
-            {text.blocks.map((block, place) => (
+            {text.blocks.map((block, index) => (
               <RequestBlock
-                key={first + place}
+                key={first + index}
                 block={block}
                 searched={searched}
                 tabIndex={links.tabIndex(linkedBlocks.indexOf(block))}

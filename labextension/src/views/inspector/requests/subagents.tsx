@@ -22,7 +22,8 @@ export function Subagents() {
       <ul className="plm-Difference-rows">
         {view.subagents.map(subagent => (
           <li key={subagent.session}>
-            {openLink === null && source.lacksSubagents === true ? (
+            {openLink === null &&
+            source.ofSubagent?.(subagent.session) === null ? (
               <bdi>{oneLine(subagent.title)}</bdi>
             ) : (
               <button

@@ -11,7 +11,7 @@ import { useInspection } from '../controls/inspection';
 import { ItemLink } from '../controls/placeLinks';
 import { StepButton } from '../controls/stepButton';
 
-/** Longer than between two letters that are typed. */
+/** Longer than the pause between two typed letters: then the search begins. */
 const PAUSE_MS = 300;
 /** Changes of one item that its sentence names. */
 const MAX_CHANGES = 4;
@@ -29,7 +29,7 @@ export function TextSearch() {
   );
   const found = answer?.search ?? null;
   const rows = found?.items ?? [];
-  const place = rows.findIndex(row => row.item === item);
+  const index = rows.findIndex(row => row.item === item);
   // The cursor follows as soon as there is time; a key that is pressed again goes on from where the one before led.
   const led = useRef(item);
   useEffect(() => {
@@ -51,7 +51,7 @@ export function TextSearch() {
       step(event.shiftKey ? -1 : 1);
     }
   };
-  const row = rows[place];
+  const row = rows[index];
   return (
     <section
       role="group"
@@ -78,7 +78,7 @@ export function TextSearch() {
         <>
           <div className="plm-Inspector-pages">
             <StepButton
-              isAtEnd={place <= 0}
+              isAtEnd={index <= 0}
               onStep={() => {
                 step(-1);
               }}
@@ -86,7 +86,7 @@ export function TextSearch() {
               {words.__('Found before')}
             </StepButton>
             <StepButton
-              isAtEnd={place + 1 >= rows.length}
+              isAtEnd={index + 1 >= rows.length}
               onStep={() => {
                 step(1);
               }}
@@ -96,7 +96,7 @@ export function TextSearch() {
             <span className="plm-Muted" role="status">
               {isWaiting
                 ? (source.waits ?? words.__('Reading…'))
-                : answer?.error || foundWords(found, place, words)}
+                : answer?.error || foundWords(found, index, words)}
             </span>
           </div>
           {row !== undefined && (
@@ -119,7 +119,7 @@ export function TextSearch() {
 /** Returns how many items hold the text, and which of them is shown. */
 function foundWords(
   found: SearchedTexts | null,
-  place: number,
+  index: number,
   words: IWords
 ): string {
   if (found === null) {
@@ -129,7 +129,7 @@ function foundWords(
   const holding =
     total === 0
       ? words.__('No text holds it.')
-      : place < 0
+      : index < 0
         ? words._n(
             '%1 item holds it.',
             '%1 items hold it.',
@@ -138,13 +138,13 @@ function foundWords(
           )
         : words.__(
             'Item %1 of %2, %3 in it.',
-            count(place + 1),
+            count(index + 1),
             count(total),
             words._n(
               '%1 place',
               '%1 places',
-              items[place]?.count ?? 0,
-              count(items[place]?.count ?? 0)
+              items[index]?.count ?? 0,
+              count(items[index]?.count ?? 0)
             )
           );
   const left =
@@ -162,7 +162,7 @@ function stayWords(states: ItemStates, item: number, words: IWords): string {
     return words.__('is in no request yet.');
   }
   const pieces = [words.__('came with request %1', count(entered + 1))];
-  const first = states.state(item, entered) ?? 'whole';
+  const first = states.stateAt(item, entered) ?? 'whole';
   if (first !== 'whole') {
     pieces.push(words.__('%1 from the beginning', stateWords(first)));
   }
@@ -171,7 +171,7 @@ function stayWords(states: ItemStates, item: number, words: IWords): string {
     pieces.push(
       words.__(
         '%1 since request %2',
-        stateWords(states.state(item, at) ?? 'out'),
+        stateWords(states.stateAt(item, at) ?? 'out'),
         count(at + 1)
       )
     );

@@ -14,7 +14,7 @@ export interface ICostWords {
   readonly sentences: readonly string[];
 }
 
-/** Returns the words about a request. */
+/** Returns the size and the cost of a request in words, and why it cost so much. */
 export function costWords(
   requestCost: IRequestCost,
   {

@@ -1,13 +1,13 @@
 /** The announcement for screen readers after the cursor was moved. */
 import { useEffect, useRef, useState } from 'react';
 import { requestCost } from '../../../state/inspector/figures/requestCost';
-import { why } from '../../../state/inspector/why';
+import { whyText } from '../../../state/inspector/why';
 import { useHost, type IWords } from '../../host';
 import { costText, costWords } from './costWords';
 import { rangeName, rangeRest } from './rangeWords';
 import { useInspection, type IInspection } from '../controls/inspection';
 
-/** Longer than between two presses of a key: of the requests on the way nothing is said. */
+/** Longer than the pause between two presses of a key, so that the requests passed on the way are not read aloud. */
 const REST_MS = 600;
 
 /**
@@ -19,7 +19,7 @@ export function CursorNews() {
   const inspection = useInspection();
   const { view, request, item, brushed } = inspection;
   const [announced, setAnnounced] = useState('');
-  const place = useRef<HTMLSpanElement>(null);
+  const elementRef = useRef<HTMLSpanElement>(null);
   const newest = useRef(inspection);
   const lastSeen = useRef({ view, request, item, brushed });
   /** The range was chosen or changed since a sentence was last read. */
@@ -34,7 +34,7 @@ export function CursorNews() {
     const isBrushed = before.brushed !== brushed;
     const isMoved =
       isBrushed || before.request !== request || before.item !== item;
-    const views = place.current?.closest('.plm-Inspector');
+    const views = elementRef.current?.closest('.plm-Inspector');
     if (
       !isMoved ||
       before.view !== view ||
@@ -50,7 +50,7 @@ export function CursorNews() {
       setAnnounced(
         isRangeNews.current
           ? rangeNews(newest.current, words)
-          : sentence(newest.current, words)
+          : cursorText(newest.current, words)
       );
       isRangeNews.current = false;
     }, REST_MS);
@@ -62,7 +62,11 @@ export function CursorNews() {
     []
   );
   return (
-    <span className="plm-Hidden plm-Inspector-news" role="status" ref={place}>
+    <span
+      className="plm-Hidden plm-Inspector-news"
+      role="status"
+      ref={elementRef}
+    >
       {announced}
     </span>
   );
@@ -75,12 +79,12 @@ function rangeNews(inspection: IInspection, words: IWords): string {
         rangeRest(inspection, inspection.brushed, words);
 }
 
-function sentence(
+function cursorText(
   { view, shown, request, item, hidden }: IInspection,
   words: IWords
 ): string {
   if (item !== null) {
-    return why(shown.states, item, request);
+    return whyText(shown.states, item, request);
   }
   if (hidden.has('sentence')) {
     return words.__('Request %1', request + 1);

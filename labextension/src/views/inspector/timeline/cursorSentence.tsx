@@ -4,7 +4,7 @@ import { count } from '../../../state/text/numberFormat';
 import { oneLine } from '../../../state/text/oneLine';
 import { priceSource } from '../../../state/inspector/labels';
 import {
-  dearest,
+  dearestRequest,
   nextOf,
   pricesOfRequest,
   requestCost
@@ -26,8 +26,8 @@ export const CursorSentence = memo(function CursorSentence() {
   const source = priceSource(view);
   const cost = requestCost(view, shown.track, request);
   const texts = costWords(cost, view.price, words);
-  const dearestRequest = useMemo(
-    () => dearest(view, shown.track),
+  const dearest = useMemo(
+    () => dearestRequest(view, shown.track),
     [view, shown.track]
   );
   const breaks = useMemo(
@@ -56,7 +56,7 @@ export const CursorSentence = memo(function CursorSentence() {
       </label>
       <p className="plm-CursorSentence-words">
         <strong>{texts.amount}</strong> <Cause texts={texts} />
-        {request === dearestRequest && total > 1 && (
+        {request === dearest && total > 1 && (
           <>
             {' '}
             <strong>{words.__('No request cost more.')}</strong>
@@ -73,9 +73,9 @@ export const CursorSentence = memo(function CursorSentence() {
       </p>
       <div className="plm-Inspector-buttons">
         <StepButton
-          isAtEnd={request === dearestRequest}
+          isAtEnd={request === dearest}
           onStep={() => {
-            move(dearestRequest);
+            move(dearest);
           }}
         >
           {words.__('Dearest request')}
@@ -117,8 +117,8 @@ function Cause({ texts }: { texts: ICostWords }) {
           </span>{' '}
         </>
       )}
-      {texts.sentences.map((sentence, place) => (
-        <bdi key={place}>{sentence} </bdi>
+      {texts.sentences.map((sentence, index) => (
+        <bdi key={index}>{sentence} </bdi>
       ))}
     </>
   );

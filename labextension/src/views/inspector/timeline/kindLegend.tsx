@@ -1,6 +1,6 @@
 /** The legend of the kinds, with the tokens of each at the cursor. */
 import { useId } from 'react';
-import { count, short } from '../../../state/text/numberFormat';
+import { count, shortCount } from '../../../state/text/numberFormat';
 import { percent } from '../../../state/inspector/labels';
 import { useHost } from '../../host';
 import { useInspection } from '../controls/inspection';
@@ -35,7 +35,7 @@ export function KindLegend() {
               >
                 {words.__(
                   '%1 · %2',
-                  short(tokens),
+                  shortCount(tokens),
                   percent(tokens / windowTokens)
                 )}
               </span>

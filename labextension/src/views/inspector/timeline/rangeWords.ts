@@ -55,7 +55,7 @@ export function rangeRest(
     : `: ${rangeSums(session, range, words)}.`;
 }
 
-/** Returns of how many requests a sum is. */
+/** Returns over how many of the range's requests a sum goes, where not over all. */
 function shareWords(known: number, requests: number, words: IWords): string {
   return known < requests
     ? words.__('in %1 of %2 requests', count(known), count(requests))

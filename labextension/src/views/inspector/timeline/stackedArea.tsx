@@ -1,11 +1,11 @@
 /** The window by kind over all requests, as a picture that does not depend on the cursor. */
 import { memo } from 'react';
-import { short } from '../../../state/text/numberFormat';
+import { shortCount } from '../../../state/text/numberFormat';
 import type { IKindSeries } from '../../../state/inspector/figures/kindSeries';
 import {
   areaPaths,
   linePath,
-  ticks
+  axisTicks
 } from '../../../state/inspector/figures/areaPaths';
 import { KindPatterns, patternFill } from './kinds';
 import {
@@ -38,7 +38,7 @@ export interface ITrackLines {
 
 const MARKS_PX = 12;
 
-/** Returns the lines of a track of so many requests in a picture. */
+/** Returns the SVG paths of reported tokens, limit and reserve over the first `count` requests of a track. */
 export function trackLines(
   requests: Readonly<
     Record<'reported' | 'window' | 'reserve', readonly (number | null)[]>
@@ -85,7 +85,7 @@ export const StackedArea = memo(function StackedArea(props: IStackedAreaProps) {
       aria-hidden="true"
     >
       <KindPatterns idPrefix={idPrefix} />
-      {ticks(most).map(tick => (
+      {axisTicks(most).map(tick => (
         <line
           key={tick}
           className="plm-Track-grid"
@@ -122,7 +122,7 @@ export const StackedArea = memo(function StackedArea(props: IStackedAreaProps) {
           data-kind={kind}
           d={markPath(
             isDense && kind === 'fired' ? 'line' : kind,
-            // Whole at both ends, too.
+            // A mark at either end of the picture is drawn whole.
             Math.min(
               Math.max(x(request + 0.5) + place * MARK_PX, MARK_PX / 2),
               width - MARK_PX / 2
@@ -157,9 +157,9 @@ export function TrackScale({ most, height }: { most: number; height: number }) {
   const plot = height - MARKS_PX;
   return (
     <div className="plm-Track-scale" aria-hidden="true">
-      {ticks(most).map(tick => (
+      {axisTicks(most).map(tick => (
         <span key={tick} style={{ top: plot - (tick / most) * plot }}>
-          {short(tick)}
+          {shortCount(tick)}
         </span>
       ))}
     </div>

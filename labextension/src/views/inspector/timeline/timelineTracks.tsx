@@ -1,7 +1,7 @@
 /** The recorded track and the one of a policy, one above the other, under one cursor. */
 import { memo, useId, useMemo, useRef } from 'react';
 import type { TimelineView, PolicyFigures } from '../../../protocol/generated';
-import { count, short } from '../../../state/text/numberFormat';
+import { count, shortCount } from '../../../state/text/numberFormat';
 import {
   DOUBTFUL,
   ESTIMATED,
@@ -61,8 +61,8 @@ export const TimelineTracks = memo(function TimelineTracks({
 });
 
 /**
- * Draws how well the recording itself is reproduced, on which every estimate rests; `isExplained` adds the details, of
- * which a doubt is never left out: its line is cut where the place ends.
+ * Draws how well the recording itself is reproduced, on which every estimate rests; `isExplained` adds the details. A doubt
+ * is always drawn, cut to one line where nothing is explained.
  */
 function ProofSentences({
   view,
@@ -194,7 +194,7 @@ function Track({
           value={hintAt(request)}
           total={total}
           width={width}
-          place={plot}
+          elementRef={plot}
           hint={hintAt}
         >
           <StackedArea
@@ -238,32 +238,32 @@ function headline(
   words: IWords
 ): string {
   const { facts, figures } = shown.track;
-  const hintAt = isRecorded ? (facts ?? figures) : figures;
-  if ((hintAt ?? null) === null || hintAt === undefined) {
+  const summary = isRecorded ? (facts ?? figures) : figures;
+  if ((summary ?? null) === null || summary === undefined) {
     return '';
   }
   const isFact = isRecorded && (facts ?? null) !== null;
-  const about = isFact ? '' : ESTIMATED;
+  const estimateMark = isFact ? '' : ESTIMATED;
   const cost = money(
-    costWithRefetching(hintAt),
+    costWithRefetching(summary),
     view.price.unit,
-    isFact && hintAt.cost_is_fact
+    isFact && summary.cost_is_fact
   );
   // Without reported usage it is only known where a request begins otherwise than the one before.
   const breaks = isFact
     ? words._n(
         '%1 cache break',
         '%1 cache breaks',
-        hintAt.breaks,
-        hintAt.breaks
+        summary.breaks,
+        summary.breaks
       )
     : words._n(
         '%1 changed beginning',
         '%1 changed beginnings',
-        hintAt.breaks,
-        hintAt.breaks
+        summary.breaks,
+        summary.breaks
       );
-  const input = `${about}${short(hintAt.input)}`;
+  const input = `${estimateMark}${shortCount(summary.input)}`;
   const { reported } = view.requests;
   const reportedCount = reported.filter(value => value !== null).length;
   return [
@@ -276,7 +276,7 @@ function headline(
           reported.length
         )
       : words.__('%1 tokens in', input),
-    words.__('peak %1', short(hintAt.peak)),
+    words.__('peak %1', shortCount(summary.peak)),
     ...(hidden.has('breaks') ? [] : [breaks]),
     ...(isRecorded && !hidden.has('cost') ? [cost] : [])
   ].join(' · ');
@@ -305,8 +305,8 @@ function savingWords(
 }
 
 /** Returns the cost of a track with its summaries and with fetching lost content again. */
-function costWithRefetching(hintAt: PolicyFigures): number {
-  return hintAt.cost + (hintAt.summaries ?? 0) + (hintAt.refetching ?? 0);
+function costWithRefetching(figures: PolicyFigures): number {
+  return figures.cost + (figures.summaries ?? 0) + (figures.refetching ?? 0);
 }
 
 function sentence(

@@ -123,11 +123,11 @@ describe('the rows of a range', () => {
     const rows = [...itemRows(states, ALL_ITEMS, range)];
     const held = Array.from(itemRows(states, ALL_ITEMS)).filter(item =>
       [range.first, range.last].some(request => {
-        const state = states.state(item, request);
+        const state = states.stateAt(item, request);
         return (
           state !== null &&
           (!['out', 'reverted', 'summarised'].includes(state) ||
-            states.tokens(item, request) > 0)
+            states.tokensAt(item, request) > 0)
         );
       })
     );

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { TimelineView } from '../../../../src/protocol/generated';
 import {
-  dearest,
+  dearestRequest,
   nextOf,
   requestCost
 } from '../../../../src/state/inspector/figures/requestCost';
@@ -77,7 +77,7 @@ describe('the cost of a request', () => {
 });
 
 it('finds the dearest request', () => {
-  expect(dearest(view, view.recorded)).toBe(415);
+  expect(dearestRequest(view, view.recorded)).toBe(415);
 });
 
 it('goes from break to break, and ends at the last', () => {

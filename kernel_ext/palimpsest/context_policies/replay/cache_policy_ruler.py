@@ -1,4 +1,4 @@
-"""Apply a cache policy to the reads and writes of a request."""
+"""Change a request's ruler, which says what the provider's cache holds, to what a cache policy would give."""
 
 from palimpsest.context_policies.presets.cache_keeping import CacheKeeping, ProviderCache
 from palimpsest.context_policies.prompt_cache.ruler import RequestRuler
@@ -16,7 +16,7 @@ def with_cache_policy(policy: CacheKeeping, ruler: RequestRuler) -> RequestRuler
         ruler = ruler._replace(
             min_cached=policy.minimum,
             read_step=policy.block,
-            # Whether an answer would be kept that the recorded cache left out is not known of its thinking.
+            # An answer that the recorded cache did not hold is not added: with its thinking it may not be cached here either.
             cached_beyond=ruler.cached_beyond
             if policy.rules.keeps_answers
             else min(ruler.cached_beyond, 0),

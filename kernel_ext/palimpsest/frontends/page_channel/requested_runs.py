@@ -1,0 +1,162 @@
+"""Run cells that a page was asked to run: match its execute request, and await the end of the run.
+
+Border: a request counts once, only with the id that this kernel gave out, and only for the cell and the source that
+were asked for. The page sends it on the control channel, which a waiting cell does not block; whether the main thread is
+free may change meanwhile, so every such run goes the same way, as a job of the main thread.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from palimpsest.frontends.kernel.cell_run_job import CellRunJob, ControlStream, reply_aborted
+from palimpsest.frontends.kernel.jobs import Interrupted
+from palimpsest.frontends.kernel.main_thread import STUCK_SECONDS, MainThread
+from palimpsest.frontends.kernel.nested_numbers import NestedNumbers
+from palimpsest.frontends.user_cells.requested_cells import RUN_KEY
+from palimpsest.tools.tool import Abort, CellNotRun, NotebookReader
+from palimpsest.transcript.context_values.cell_changes import CellResult
+from palimpsest.transcript.context_values.cell_runs import CellRun, same_source
+from palimpsest.transcript.context_values.hidden_tag import has_hidden_tag
+from palimpsest.transcript.errors import Aborted, UserError
+
+BEGIN_SECONDS = 5.0
+"""Time in which a page's execute request must arrive once it has answered that it runs the cell."""
+ABORT_SECONDS = 0.1
+"""Interval at which a wait checks whether a stopped cell does not end."""
+MAX_ACCEPTED = 200
+"""Number of newest runs whose requests are remembered."""
+NOT_BEGUN = (
+    "The page began to run the cell, but its request did not reach the kernel within {seconds:.0f} seconds, so it did "
+    "not run. Ask the user to reload the page, or to run the cell."
+)
+NOT_RECORDED = "The cell ran, but its outputs were not recorded. Ask the user what it showed."
+STILL_RUNS = "The cell was told to stop and has not: it is inside compiled code that does not listen. It still runs."
+
+
+@dataclass(eq=False)
+class _Expected:
+    """A run that a page was asked for."""
+
+    session_id: str
+    cell: str
+    source: str
+    job: "Future[CellRunJob]" = field(default_factory=Future)
+
+
+class RequestedRuns:
+    """The runs of cells that pages were asked for: accepts their execute requests and awaits their ends."""
+
+    def __init__(self, main_thread: MainThread, reader: NotebookReader | None) -> None:
+        self._main_thread = main_thread
+        self._reader = reader
+        self._numbers = NestedNumbers(lambda: main_thread.running_cell_count())
+        self._expected: dict[str, _Expected] = {}
+        self._sessions: dict[str, str] = {}
+        """The session that asked for each accepted request, by the id of the page's message."""
+
+    def session_of(self, request_id: str) -> str:
+        """Return the session for which a page's message runs a cell; empty for a person's; from any thread."""
+        return self._sessions.get(request_id, "")
+
+    async def run(
+        self,
+        cell: str,
+        source: str,
+        ask_page: Callable[[Callable[[str], None]], Awaitable[CellResult]],
+        *,
+        session_id: str,
+        abort: Abort,
+    ) -> CellRun:
+        """Run a cell to its end and return its recorded run; on the engine.
+
+        ``ask_page`` asks the page, and is given a function for the request's id. Raises CellNotRun with the page's
+        result, Aborted where the run was withdrawn before it began, and UserError.
+        """
+        expected = _Expected(session_id, cell, source)
+        requests: list[str] = []
+
+        def expect(request: str) -> None:
+            requests.append(request)
+            self._expected[request] = expected
+
+        try:
+            result = await ask_page(expect)
+            if result.problem is not None:
+                raise CellNotRun(result)
+            job = await self._begun_job(expected, abort)
+        finally:
+            for request in requests:
+                self._expected.pop(request, None)
+        await self._end_of(job, abort)
+        run = self._reader.run_of_request(job.request_id) if self._reader is not None else None
+        if run is None:
+            raise UserError(NOT_RECORDED)
+        return run
+
+    def accept(self, identity: Any, request: dict[str, Any]) -> None:
+        """Post the run of a page's execute request, or reply that it was not run; on the control thread."""
+        kernel = self._main_thread.shell.kernel
+        key = (request.get("metadata") or {}).get(RUN_KEY)
+        expected = self._expected.pop(key, None) if isinstance(key, str) else None
+        if (
+            expected is None
+            or not _is_asked_for(request, expected)
+            or not expected.job.set_running_or_notify_cancel()
+        ):
+            reply_aborted(kernel, ControlStream(kernel), identity, request)
+            return
+        job = CellRunJob(expected.session_id, kernel, identity, request, self._numbers)
+        self._remember(job.request_id, expected.session_id)
+        try:
+            self._main_thread.post(job)
+        except UserError as error:
+            job.future.set_exception(error)
+        expected.job.set_result(job)
+
+    def _remember(self, request_id: str, session_id: str) -> None:
+        newest = [*self._sessions.items(), (request_id, session_id)][-MAX_ACCEPTED:]
+        self._sessions = dict(newest)
+
+    async def _begun_job(self, expected: _Expected, abort: Abort) -> CellRunJob:
+        deadline = time.monotonic() + BEGIN_SECONDS
+        waiting = asyncio.wrap_future(expected.job)
+        while not waiting.done():
+            await asyncio.wait([waiting], timeout=ABORT_SECONDS)
+            is_late = time.monotonic() > deadline
+            # A job that is being made has been accepted, and is awaited.
+            if not waiting.done() and (abort.is_set() or is_late) and expected.job.cancel():
+                raise UserError(NOT_BEGUN.format(seconds=BEGIN_SECONDS)) if is_late else Aborted
+        return waiting.result()
+
+    async def _end_of(self, job: CellRunJob, abort: Abort) -> None:
+        """Await the end of a run, which an abort withdraws or interrupts."""
+        unregister = abort.on_abort(lambda: self._main_thread.interrupt(job))
+        waiting = asyncio.ensure_future(asyncio.wrap_future(job.future))
+        stopped_at: float | None = None
+        try:
+            while not waiting.done():
+                await asyncio.wait([waiting], timeout=ABORT_SECONDS)
+                if abort.is_set():
+                    stopped_at = stopped_at or time.monotonic()
+                    if time.monotonic() - stopped_at > STUCK_SECONDS + ABORT_SECONDS:
+                        raise UserError(STILL_RUNS)
+            if waiting.cancelled() or isinstance(waiting.exception(), Interrupted):
+                raise Aborted
+            waiting.result()
+        finally:
+            unregister()
+            waiting.cancel()
+
+
+def _is_asked_for(request: dict[str, Any], expected: _Expected) -> bool:
+    """Return whether a request runs the cell and the source that the page was asked to run."""
+    metadata, content = request.get("metadata") or {}, request.get("content") or {}
+    return (
+        metadata.get("cellId") == expected.cell
+        and same_source(str(content.get("code")), expected.source)
+        and not has_hidden_tag(metadata)
+    )
