@@ -307,12 +307,13 @@ def running(
     ours: bool = True,
     lean: bool = False,
     forks: str | None = None,
+    python: str = sys.executable,
 ) -> Iterator[Lab]:
     """Run JupyterLab as ``make lab`` starts it, or Notebook 7, on a copy of the notebooks.
 
     Without ``ours`` our own extension is disabled, as in the extension manager. A ``lean`` server does
     without what takes time and plays no part in a test: ``LEFT_OUT`` and ``UNUSED``. With ``forks``, the
-    socket of ``forked_kernels.py``, its kernels are forked.
+    socket of ``forked_kernels.py``, its kernels are forked. ``python`` is that of the server; kernels have the tests' own.
     """
     folder = home / "work"
     copy_notebooks(folder / "notebooks")
@@ -344,7 +345,7 @@ def running(
         paths = [str(LEFT_OUT), *filter(None, [os.environ.get("PYTHONPATH")])]
         environment["PYTHONPATH"] = os.pathsep.join(paths)
     port, log = free_port(), home / "server.log"
-    command = [sys.executable, *kind.START, "--no-browser"]
+    command = [python, *kind.START, "--no-browser"]
     command += [f"--ServerApp.root_dir={folder}", f"--port={port}", "--ip=127.0.0.1"]
     command.append("--expose-app-in-browser")  # lets the tests choose a theme
     command.append("--KernelRestarter.time_to_dead=0.5")  # seconds, instead of three

@@ -4,6 +4,7 @@ import type { ICommandPalette } from '@jupyterlab/apputils';
 import type { ILauncher } from '@jupyterlab/launcher';
 import { NotebookActions, type INotebookTracker } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
+import { dropOrigins } from '../notebook/cells/cellOrigins';
 import {
   errorOf,
   errorPrompt,
@@ -26,7 +27,8 @@ export const COMMANDS = {
   insert: 'jupyter-palimpsest:insert-cell',
   quote: 'jupyter-palimpsest:quote-selection',
   fix: 'jupyter-palimpsest:fix-error',
-  explain: 'jupyter-palimpsest:explain-error'
+  explain: 'jupyter-palimpsest:explain-error',
+  dropOrigins: 'jupyter-palimpsest:drop-origins'
 } as const;
 
 /** The first line of a new cell for the agent. */
@@ -174,6 +176,19 @@ export function addCommands(
     caption: words.__('Ask the agent what went wrong; nothing is changed'),
     isEnabled: () => failedCell() !== null,
     execute: () => ask('Explain')
+  });
+  commands.addCommand(COMMANDS.dropOrigins, {
+    describedBy: NO_ARGUMENTS,
+    label: words.__('Remove the Agent’s Signs from All Cells'),
+    caption: words.__(
+      'Remove from the notebook which cells the agent wrote, such as before it is passed on; undo brings it back'
+    ),
+    execute: () => {
+      const panel = tracker?.currentWidget;
+      if (panel?.context.model.readOnly === false) {
+        dropOrigins(panel.context.model.sharedModel);
+      }
+    }
   });
   for (const command of Object.values(COMMANDS)) {
     if (command === COMMANDS.quote) {

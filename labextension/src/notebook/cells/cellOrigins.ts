@@ -1,6 +1,7 @@
 /** Where the source of a cell came from, in the cell's metadata. */
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { CellOrigin } from '../../protocol/generated';
+import { oneUndoStep } from './undoSteps';
 
 /** The key in a cell's metadata. */
 export const ORIGIN_KEY = 'palimpsest';
@@ -64,6 +65,17 @@ export function writeOrigin(
   }
 }
 
+/** Removes where the cells came from, such as before the notebook is passed on; one step of undo brings it back. */
+export function dropOrigins(notebook: SharedNotebook): void {
+  const endStep = oneUndoStep(notebook, []);
+  notebook.transact(() => {
+    for (const cell of notebook.cells) {
+      cell.deleteMetadata(ORIGIN_KEY);
+    }
+  });
+  endStep();
+}
+
 /** The notebooks that the agent changes at this moment. */
 const changing = new WeakSet<object>();
 
@@ -74,7 +86,7 @@ export function changeAsAgent(
 ): void {
   changing.add(notebook);
   try {
-    notebook.transact(change);
+    change();
   } finally {
     changing.delete(notebook);
   }

@@ -19,7 +19,7 @@ import {
   writeOrigin,
   type SharedCell
 } from './cellOrigins';
-import { beginUndoStep, undoAlsoInCell } from './undoSteps';
+import { oneUndoStep } from './undoSteps';
 import { isHiddenCell } from './errorPrompts';
 import { keepReader, readerWeight } from './keptReader';
 import {
@@ -79,7 +79,12 @@ function changeCells(
   return { results: withRemoved(results, changes, told) };
 }
 
-/** Brings the shared model into the planned state. */
+/**
+ * Brings the shared model into the planned state.
+ *
+ * Each cell that comes, goes or moves is a transaction of its own, since JupyterLab takes another cell for the active one
+ * where several do at once: in this page and in those of others, who would type in the wrong cell.
+ */
 function arrange(
   { context: { model } }: NotebookPanel,
   planned: readonly IPlannedCell[],
@@ -89,44 +94,55 @@ function arrange(
 ): void {
   const notebook = model.sharedModel;
   const before = [...notebook.cells];
-  const edited = planned.flatMap(({ before: index, isEdited, source }) => {
-    const cell = before[index ?? -1];
-    return isEdited && cell !== undefined && staying.has(index ?? -1)
-      ? [{ cell, source }]
+  const stays = ({ before: index }: IPlannedCell) =>
+    index !== null && staying.has(index);
+  const edited = planned.flatMap(cell => {
+    const shared = before[cell.before ?? -1];
+    return cell.isEdited && stays(cell) && shared !== undefined
+      ? [{ cell: shared, source: cell.source }]
       : [];
   });
-  const made = planned.map(cell =>
-    cell.before !== null && staying.has(cell.before)
-      ? null
-      : newCell(cell, before[cell.before ?? -1], origin, removed)
-  );
-  beginUndoStep(notebook);
-  const endInCells = undoAlsoInCell(
+  const kept = new Set(planned.map(({ id }) => id));
+  const endStep = oneUndoStep(
     notebook,
     edited.map(({ cell }) => cell)
   );
   changeAsAgent(notebook, () => {
-    for (const { cell, source } of edited) {
-      const { start, end, text } = shortestReplacement(
-        cell.getSource(),
-        source
-      );
-      cell.updateSource(start, end, text);
-      writeOrigin(cell, origin);
-    }
+    notebook.transact(() => {
+      for (const { cell, source } of edited) {
+        const { start, end, text } = shortestReplacement(
+          cell.getSource(),
+          source
+        );
+        cell.updateSource(start, end, text);
+        writeOrigin(cell, origin);
+      }
+    });
     for (let index = before.length - 1; index >= 0; index -= 1) {
-      if (!staying.has(index)) {
+      if (!kept.has(before[index]?.id ?? '')) {
         notebook.deleteCell(index);
       }
     }
-    made.forEach((cell, index) => {
-      if (cell !== null) {
-        notebook.insertCell(index, cell);
+    let place = 0;
+    for (const cell of planned) {
+      const index = notebook.cells.findIndex(({ id }) => id === cell.id);
+      const moved = notebook.cells[index];
+      if (stays(cell)) {
+        place = index + 1;
+        continue;
       }
-    });
+      const made = newCell(cell, moved, origin, removed);
+      notebook.transact(() => {
+        if (moved !== undefined) {
+          notebook.deleteCell(index);
+          place -= index < place ? 1 : 0;
+        }
+        notebook.insertCell(place, made);
+      });
+      place += 1;
+    }
   });
-  endInCells();
-  beginUndoStep(notebook);
+  endStep();
 }
 
 type NewCell = Parameters<

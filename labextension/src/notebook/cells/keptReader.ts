@@ -57,6 +57,10 @@ export function keepReader(
   const cursor =
     mode === 'edit' ? content.activeCell?.editor?.getSelections() : undefined;
   const hasCursor = content.activeCell?.editor?.hasFocus() === true;
+  if (isMade(content.activeCellIndex)) {
+    // In edit mode its neighbour would get the keyboard, and what is typed.
+    leaveEditMode(content);
+  }
   return () => {
     const present = new Map(
       (content.widgets as readonly KeptCell[]).map(cell => [
@@ -103,6 +107,24 @@ export function keepReader(
     }
     keepPlace();
   };
+}
+
+/** JupyterLab's notebook has it for its own use. */
+interface IModeSetter {
+  setMode?: (mode: 'command', options: { focus: boolean }) => void;
+}
+
+/** Leaves the edit mode; the keyboard stays in the editor where JupyterLab can do that. */
+function leaveEditMode(content: NotebookPanel['content']): void {
+  const setter = content as unknown as IModeSetter;
+  if (content.mode !== 'edit') {
+    return;
+  }
+  if (setter.setMode === undefined) {
+    content.mode = 'command';
+  } else {
+    setter.setMode('command', { focus: false });
+  }
 }
 
 /** Notes how a cell is shown; `restore` shows it so again, in another widget if it was made again. */

@@ -1,7 +1,7 @@
 /** Steps of a notebook's undo. */
-import type { SharedCell } from './cellOrigins';
-
 interface IUndoManager {
+  /** Milliseconds in which a change joins the step before it. */
+  captureTimeout?: number | undefined;
   stopCapturing?: () => void;
   addTrackedOrigin?: (origin: unknown) => void;
   removeTrackedOrigin?: (origin: unknown) => void;
@@ -13,30 +13,38 @@ export function beginUndoStep(shared: object): void {
 }
 
 /**
- * Lets also the cells' own undo take back a change of the whole notebook, each in itself, until the returned function is
- * called.
+ * Makes one step of the notebook's undo of all that follows until the returned function is called, apart from what a
+ * person does before and after; each of the cells can also undo its own part.
  *
  * By default the keys for undo work in the cell with the cursor, and a command of their own works on the notebook.
  */
-export function undoAlsoInCell(
+export function oneUndoStep(
   notebook: object,
-  cells: readonly SharedCell[]
+  cells: readonly object[]
 ): () => void {
-  const managers = cells
-    .map(undoManagerOf)
-    .filter(manager => manager !== undoManagerOf(notebook));
-  for (const manager of managers) {
+  const whole = undoManagerOf(notebook);
+  const own = cells.map(undoManagerOf).filter(manager => manager !== whole);
+  const timeout = whole?.captureTimeout;
+  whole?.stopCapturing?.();
+  if (whole !== null) {
+    whole.captureTimeout = Infinity; // also on a slow machine
+  }
+  for (const manager of own) {
     manager?.stopCapturing?.();
     manager?.addTrackedOrigin?.(notebook);
   }
   return () => {
-    for (const manager of managers) {
+    if (whole !== null) {
+      whole.captureTimeout = timeout;
+    }
+    whole?.stopCapturing?.();
+    for (const manager of own) {
       manager?.removeTrackedOrigin?.(notebook);
       manager?.stopCapturing?.();
     }
   };
 }
 
-function undoManagerOf(shared: object): IUndoManager | null | undefined {
-  return (shared as { undoManager?: IUndoManager | null }).undoManager;
+function undoManagerOf(shared: object): IUndoManager | null {
+  return (shared as { undoManager?: IUndoManager | null }).undoManager ?? null;
 }

@@ -7,6 +7,7 @@ import { applyUpdate, encodeStateAsUpdate } from 'yjs';
 import type { ActOnCells, CellsAnswer } from '../../../src/kernel/cellAnswers';
 import type { ILink } from '../../../src/kernel/kernelLink';
 import {
+  dropOrigins,
   dropRewrittenOrigins,
   originOf
 } from '../../../src/notebook/cells/cellOrigins';
@@ -302,6 +303,22 @@ describe('changes of cells', () => {
     expect(originOf(theirs.cell('b'))).toBeNull();
     theirs.cell('a').undo();
     expect(theirs.now()).toEqual(['# 10', '# 20']);
+  });
+
+  it('can be stripped of their origins, and one undo brings them back', () => {
+    const { make, cell, sharedModel } = opened(['1', '2']);
+    make([
+      change('edit', 'a', { old: '1', new: '10' }),
+      change('edit', 'b', { old: '2', new: '20' })
+    ]);
+
+    dropOrigins(sharedModel);
+    expect(JSON.stringify(sharedModel.toJSON())).not.toContain('palimpsest');
+    expect(cell('a').getMetadata('tags')).toEqual(['kept']);
+
+    sharedModel.undo();
+    expect(originOf(cell('a'))).toEqual(ORIGIN);
+    expect(originOf(cell('b'))).toEqual(ORIGIN);
   });
 
   it('take metadata of another form for none of theirs', () => {

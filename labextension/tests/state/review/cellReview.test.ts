@@ -22,7 +22,6 @@ export function change(more: Partial<MadeChange> = {}): MadeChange {
     by: '',
     reason: '',
     notebook: 'a.ipynb',
-    undone: false,
     ...more
   };
 }

@@ -38,8 +38,7 @@ function error(source?: string): NotebookPart {
     edits: [],
     kernel: '',
     through: 4,
-    hidden: 0,
-    reviews: []
+    hidden: 0
   };
 }
 

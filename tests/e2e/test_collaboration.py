@@ -1,0 +1,79 @@
+"""The agent changes cells of a notebook that two people edit together, with jupyter-collaboration."""
+
+import subprocess
+import venv
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from tests.e2e.changed_notebook import UNDO, ask_page, cells_of, open_changing
+from tests.e2e.jupyterlab import READY, Lab, open_notebook, photograph, running
+from tests.e2e.test_cell_changes import EDITS, HAS_CURSOR, sources
+
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
+
+
+@pytest.fixture(scope="module")
+def shared_lab(
+    program: str,  # noqa: ARG001  # asked first: without a browser no server is needed
+    tmp_path_factory: pytest.TempPathFactory,
+    front_end: Path,
+    forks: str | None,
+) -> Iterator[Lab]:
+    """A JupyterLab in which pages share their documents."""
+    home = tmp_path_factory.mktemp("shared")
+    venv.create(home / "env", with_pip=True)
+    python = str(home / "env" / "bin" / "python")
+    wanted = (f"jupyterlab=={version('jupyterlab')}", "jupyter-collaboration")
+    subprocess.run([python, "-m", "pip", "install", "--quiet", *wanted], check=True, cwd=home)
+    with running(home, front_end, forks=forks, python=python) as lab:
+        yield lab
+
+
+def test_a_change_reaches_both_people_and_disturbs_neither(
+    page: Page, browser: Browser, shared_lab: Lab
+) -> None:
+    open_changing(page, shared_lab, "shared", "a = 1", "b = 2", "c = 3")
+    with browser.new_context() as window:
+        other = window.new_page()
+        open_notebook(other, shared_lab, "shared.ipynb")
+        other.evaluate(READY)
+        assert sources(other) == ["a = 1", "b = 2", "c = 3"]
+        ids = [cell["id"] for cell in cells_of(page)]
+        page.evaluate(EDITS, 1)
+        other.evaluate(EDITS, 2)
+        other.wait_for_function(HAS_CURSOR)
+        other.keyboard.type("2")
+        page.wait_for_function(
+            "window.jupyterapp.shell.currentWidget.content.widgets[2].model.sharedModel.getSource() === 'b = 22'"
+        )
+
+        stale = ask_page(page, {"action": "edit", "cell": ids[2], "old": "b = 2", "new": "x"})
+        assert stale == [{"cell": ids[2], "problem": "changed", "source": "b = 22"}]
+        ask_page(
+            page,
+            {"action": "edit", "cell": ids[2], "old": "b = 22", "new": "b = 22\nmore"},
+            {"action": "insert", "cell": "new", "new": "first"},
+            {"action": "move", "cell": ids[3], "after": ids[0], "old": "c = 3"},
+        )
+        other.keyboard.type("2")
+        together = ["c = 3", "a = 1", "b = 222\nmore"]
+        for each in (page, other):
+            each.wait_for_function(
+                "window.jupyterapp.shell.currentWidget.content.widgets.at(-1).model.sharedModel.getSource()"
+                ".startsWith('b = 222')"
+            )
+            assert sources(each)[1:] == together
+            expect(each.locator(".plm-CellOrigin")).to_have_count(1)
+        photograph(other, "cell-changes-shared")
+        page.keyboard.type("!")
+        assert sources(page)[1:] == ["c = 3", "a = !1", "b = 222\nmore"]
+        page.keyboard.press("Backspace")
+        page.evaluate(UNDO)
+        for each in (page, other):
+            each.wait_for_function(
+                "window.jupyterapp.shell.currentWidget.content.widgets[1].model.sharedModel.getSource() === 'a = 1'"
+            )
+            assert sources(each) == ["a = 1", "b = 222", "c = 3"]
