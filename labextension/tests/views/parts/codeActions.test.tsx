@@ -38,7 +38,8 @@ function error(source?: string): NotebookPart {
     edits: [],
     kernel: '',
     through: 4,
-    hidden: 0
+    hidden: 0,
+    reviews: []
   };
 }
 
