@@ -22,6 +22,7 @@ export function change(more: Partial<MadeChange> = {}): MadeChange {
     by: '',
     reason: '',
     notebook: 'a.ipynb',
+    undone: false,
     ...more
   };
 }
