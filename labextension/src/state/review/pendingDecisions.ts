@@ -1,5 +1,5 @@
 /**
- * CellDecisions about single changes of a call that were not sent: a question is answered once, for all of its changes.
+ * Decisions about single changes of a call that were not sent: a question is answered once, for all of its changes.
  *
  * They are the page's, so that notebook and panel show the same.
  */
@@ -18,7 +18,9 @@ export interface ICellsReply {
 }
 
 /** Holds the decisions by the id of the question. */
-class PendingDecisions implements IReadable<ReadonlyMap<string, CellDecisions>> {
+class PendingDecisions implements IReadable<
+  ReadonlyMap<string, CellDecisions>
+> {
   private readonly _readers = new ReaderSet();
   private _value: ReadonlyMap<string, CellDecisions> = new Map();
 
