@@ -1,4 +1,4 @@
-"""Take the pictures of docs/notebook.md, docs/panel.md and docs/run-all.md: answers, an error, named cells.
+"""Take the pictures of docs/notebook.md, docs/panel.md, docs/run-all.md and docs/cells.md: answers, an error, cells.
 
 A real JupyterLab in a headless Chromium runs short notebooks; the rehearsal model answers, or a scripted one.
 """
@@ -24,6 +24,7 @@ from tests.e2e.jupyterlab import (
     running,
 )
 from tests.e2e.recorded_turns import TURNS, play
+from tests.e2e.test_cell_reviews import CHANGES, ask_changes, bars
 from tests.e2e.test_first_notebook import RUN_ALL, run_all
 from tests.e2e.test_fix_error import panel_of
 from tests.e2e.test_panel import COMMAND, composer
@@ -102,7 +103,20 @@ def turn_in_panel(page: Page, lab: Lab) -> Locator:
     return panel_of(page)
 
 
+def reviewed_cells(page: Page, lab: Lab) -> Locator:
+    """The cells that the agent asks to change, without those that load it and ask."""
+    ask_changes(page, lab, "review", *CHANGES)
+    page.evaluate("window.jupyterapp.shell.collapseRight()")
+    bars(page).nth(3).wait_for()
+    for index in (0, 1, 5):
+        page.locator(".jp-Notebook .jp-Cell").nth(index).evaluate(
+            "cell => cell.style.display = 'none'"
+        )
+    return page.locator(".jp-WindowedPanel-viewport").first
+
+
 PICTURES: dict[str, Callable[[Page, Lab], Locator]] = {
+    "cell-review": reviewed_cells,
     "mended-error": mended_error,
     "named-cells": named_cells,
     "recorded-answer": recorded_answer,

@@ -54,6 +54,14 @@ interface IDrawnPlace {
   source: SourceWidget | null;
 }
 
+/** A cell that is to run once its change was made. */
+interface IAcceptedRun {
+  call: string;
+  cell: string;
+  /** The source that it then has. */
+  source: string;
+}
+
 export class NotebookReview {
   private readonly _drawn = new Map<string, IDrawnPlace>();
   private readonly _voice = document.createElement('div');
@@ -63,7 +71,7 @@ export class NotebookReview {
   /** How often the reason of a rejection was asked for by key. */
   private readonly _rejections = new Map<string, number>();
   /** The cells that run when their change was made, with the source that they then have. */
-  private readonly _runs = new Map<string, { cell: string; source: string }>();
+  private readonly _runs = new Map<string, IAcceptedRun>();
   private _places: readonly IReviewPlace[] = [];
   /** The key of the review that was visited last. */
   private _current = '';
@@ -491,7 +499,8 @@ export class NotebookReview {
     const decided = isPart ? { ...verdict, source: own } : verdict;
     const source = decided.source ?? review.now;
     if (runs) {
-      this._runs.set(review.key, { cell: review.cell, source });
+      const call = review.changes.at(-1)?.call ?? '';
+      this._runs.set(review.key, { call, cell: review.cell, source });
     }
     this._problems.delete(review.key);
     const { reviews } = this;
@@ -522,9 +531,11 @@ export class NotebookReview {
   /** Runs the cells whose change was accepted and made. */
   private _runAccepted(changes: readonly IReviewedChange[]): void {
     const { content, sessionContext } = this._panel;
-    for (const [key, { cell: id, source }] of this._runs) {
-      const state = changes.find(reviewed => reviewed.key === key)?.change
-        .state;
+    for (const [key, { call, cell: id, source }] of this._runs) {
+      // The numbers of a call's changes differ before and after its question.
+      const state = changes.findLast(
+        reviewed => reviewed.call === call && reviewed.change.cell === id
+      )?.change.state;
       const cell = content.widgets.find(({ model }) => model.id === id);
       if (state === 'rejected') {
         this._runs.delete(key);

@@ -19,10 +19,10 @@ export function change(more: Partial<MadeChange> = {}): MadeChange {
     old: 'x = 1',
     new: 'x = 2',
     state: 'open',
-    undone: false,
     by: '',
     reason: '',
     notebook: 'a.ipynb',
+    undone: false,
     ...more
   };
 }
@@ -63,7 +63,8 @@ describe('the review of a session', () => {
     const changes = [
       change(),
       change({ cell: 'c2', state: 'accepted' }),
-      change({ cell: 'c3', state: 'rejected' })
+      change({ cell: 'c3', state: 'rejected' }),
+      change({ cell: 'c4', undone: true })
     ];
     const found = undecidedChanges(transcript([call('call_1', changes)]));
 

@@ -23,7 +23,6 @@ function error(source?: string): NotebookPart {
     type: 'notebook',
     about: 'error',
     text: '',
-    reviews: [],
     cells: [
       {
         serial: 4,
@@ -39,7 +38,8 @@ function error(source?: string): NotebookPart {
     edits: [],
     kernel: '',
     through: 4,
-    hidden: 0
+    hidden: 0,
+    reviews: []
   };
 }
 
