@@ -139,3 +139,28 @@ def test_a_prompt_of_the_panel_runs_a_cell_while_the_person_types(
     expect(panel).to_contain_text("All done.")
     assert (number(notebook, 1), number(notebook, 2)) == (2, 3)
     assert seen.errors == []
+
+
+def test_a_run_that_waits_for_the_person_s_cell_is_withdrawn_by_stop(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
+    notebook = begin(page, lab, "runs-withdrawn", "input('hold')", "never = 1", told=True)
+    panel = open_panel(page)
+    let_run(page, 2)
+    notebook.run(1, wait=False)
+    composer(panel).fill("Run it.")
+    composer(panel).press("Enter")
+    panel.get_by_role("button", name="Allow once").click()
+    prompt = notebook.cell(2).locator(".jp-InputPrompt")
+    expect(prompt).to_have_text("[*]:")
+
+    panel.get_by_role("button", name="Stop", exact=True).click()
+
+    expect(prompt).to_have_text(re.compile(r"^\[ \]:"))
+    answer = notebook.cell(1).locator("input.jp-Stdin-input")
+    answer.fill("go on")
+    answer.press("Enter")
+    notebook.ended()
+    expect(notebook.cell(1)).to_contain_text("'go on'")
+    assert run_silently(page, "_answer = str('never' in globals())") == "False"
+    assert seen.errors == []

@@ -413,6 +413,7 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_oldest_ipykernel_passes_the_tests_of_cells(old: Path) -> None:
     tests = [
         "tests/frontends/user_cells/test_user_cells.py",
+        "tests/frontends/page_channel/test_requested_runs.py",
         "tests/frontends/cell_turn/test_recorded_prompts.py",
     ]
     done = subprocess.run(

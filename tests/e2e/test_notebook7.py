@@ -19,6 +19,7 @@ from tests.e2e.jupyterlab import (
     wait_until_drawn,
 )
 from tests.e2e.running_notebook import begin
+from tests.e2e.test_cell_runs import AGENT, let_run, number
 from tests.e2e.test_first_notebook import CLEAR, requests
 from tests.e2e.test_inspector import unpacked
 from tests.e2e.test_inspector_cell import inspected_in, keys_stay_in_the_views_until_escape
@@ -292,6 +293,23 @@ def test_the_agent_changes_cells_and_one_undo_takes_all_back(
     photograph(page, "notebook7-cell-origins-narrow")
     page.evaluate(UNDO)
     assert cells_of(page) == before
+    assert ours(seen) == []
+
+
+@pytest.mark.soak  # with each commit tests/e2e/test_cell_runs.py runs cells in JupyterLab; this adds Notebook 7
+def test_the_agent_runs_a_cell_that_asks_while_its_own_cell_waits(
+    page: Page, classic: Notebook7, seen: PageErrors
+) -> None:
+    notebook = begin(page, classic, "runs", "print('Hello ' + input('Who? '))", AGENT, told=True)
+    let_run(page, 1)
+    notebook.run(2, wait=False)
+    answer = notebook.cell(1).locator("input.jp-Stdin-input")
+    answer.fill("Ada")
+    answer.press("Enter")
+    notebook.ended()
+    expect(notebook.cell(1)).to_contain_text("Hello Ada")
+    expect(notebook.cell(2)).to_contain_text("All done.")
+    assert [number(notebook, cell) for cell in (0, 2, 1)] == [1, 2, 3]
     assert ours(seen) == []
 
 

@@ -170,6 +170,7 @@ class Frontend:
             self.services,
             find,
             place.notebook,
+            place.cell_id,
             in_cell=True,
             adopt=self.channel.adopt,
             forget=self.channel.forget,

@@ -9,7 +9,6 @@ import {
   type CommandReply,
   type Done,
   type ImportProgressNotice,
-  type InsertCellsNotice,
   type ContextFill,
   type SessionStateNotice,
   type TypedAnswer
@@ -77,8 +76,6 @@ export interface ILink {
   ): Promise<IOutcome<T>>;
   /** Watches the kernel: it sends notices to this page until the returned function is called. */
   watch(): () => void;
-  /** Called when the kernel has this page insert cells; set by the notebook. */
-  onInsertCells?: ((notice: InsertCellsNotice) => void) | null;
   /** Lets the kernel ask what a notebook's cells hold, until the returned function is called. */
   tellCells(read: ReadCells): () => void;
   /** Lets the kernel change or run a notebook's cells, until the returned function is called. */
@@ -105,7 +102,6 @@ interface ILinkOptions {
  */
 export class KernelLink implements ILink {
   readonly store: KernelStore;
-  onInsertCells: ((notice: InsertCellsNotice) => void) | null = null;
   private readonly _client: string;
   private readonly _newId: () => string;
   private readonly _notebooks = new Set<ReadCells>();
@@ -145,10 +141,6 @@ export class KernelLink implements ILink {
         // Earlier notices must be in the store before the caller gets the outcome.
         this.store.flush();
         this._settle(notice.id, notice);
-      } else if (notice.kind === 'insert-cells') {
-        if (notice.client === this._client) {
-          this.onInsertCells?.(notice);
-        }
       } else if (notice.kind === 'import-progress') {
         this._progress.get(notice.id)?.(notice);
       } else if (notice.kind === 'ping') {

@@ -23,7 +23,6 @@ import { completeOutputs } from './savedOutputs/outputCompletion';
 import { labHost } from './rendering/labHost';
 import { addQuestionShortcuts } from './questionShortcuts';
 import { expectPrompts } from './expectedPrompts';
-import { insertRequestedCells } from './cells/insertedCells';
 import { reportRenames } from './notebookRename';
 import { announceRuns } from './runAnnouncements';
 import { segmentFactory } from './rendering/segmentRenderer';
@@ -107,7 +106,6 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
       reportRenames(panel, link),
       announceRuns(panel, link),
       expectPrompts(panel, link),
-      insertRequestedCells(panel, link),
       changeRequestedCells(panel, link),
       runRequestedCells(panel, link, NotebookActions.runCells),
       dropRewrittenOrigins(panel),

@@ -87,6 +87,7 @@ export type Command =
   | UsePolicy
   | Revert
   | ReviewCells
+  | ExplainCell
   | SetMode
   | ListApprovals
   | SetBudget
@@ -633,6 +634,61 @@ export interface CellChange {
     [k: string]: unknown;
   };
 }
+/** What the agent did to one cell, oldest first. */
+export interface CellHistory {
+  /** The cell's id, or the name that was asked for where no such cell is known. */
+  cell: string;
+  number?: number;
+  changes: WrittenCell[];
+}
+/** A change of a cell by the agent, with the turn that it belongs to. */
+export interface WrittenCell {
+  session: string;
+  /** The session's title. */
+  title: string;
+  /** Id of the answer's message. */
+  message: string;
+  call: string;
+  /** Number of the session's request that contained the call, from 1; None where it is unknown. */
+  request?: number;
+  /** The beginning of the turn's prompt. */
+  prompt: string;
+  /** Who answered the permission question: ``person``, ``--yes`` or a rule; empty where none was asked. */
+  approved_by: string;
+  change: MadeChange;
+}
+/** A change that is proposed or was made, with what a person said of it. */
+export interface MadeChange {
+  action: 'insert' | 'edit' | 'move' | 'delete';
+  cell: string;
+  kind: 'code' | 'markdown' | 'raw';
+  after?: string;
+  old?: string;
+  new?: string;
+  number?: number;
+  restored?: {
+    [k: string]: unknown;
+  };
+  /** The id of the cell behind which a moved or deleted cell stood before; None for the top. */
+  was_after?: string;
+  /** The deleted cell in the format of a notebook file. */
+  removed?: {
+    [k: string]: unknown;
+  };
+  /**
+   * ``proposed`` while the permission question is open; ``open``: made, and not looked at by a person, who may still
+   * accept it or reject it, upon which it is taken back in the notebook.
+   */
+  state: 'proposed' | 'open' | 'accepted' | 'rejected';
+  /** Who accepted or rejected it: ``person``, ``--yes``, or a rule; empty until then. */
+  by: string;
+  /** Why it was rejected, in the person's words. */
+  reason: string;
+  /** The notebook's path, as the page or the kernel names it. */
+  notebook: string;
+  /** Whether it was made, and is taken back in the notebook. */
+  undone: boolean;
+}
 /** The place in a session from which a cell's source came. */
 export interface CellOrigin {
   session: string;
@@ -670,38 +726,6 @@ export interface ReviewedChange {
   change: MadeChange;
   /** Why it could not be taken back, in a sentence; empty where there was none. */
   problem: string;
-}
-/** A change that is proposed or was made, with what a person said of it. */
-export interface MadeChange {
-  action: 'insert' | 'edit' | 'move' | 'delete';
-  cell: string;
-  kind: 'code' | 'markdown' | 'raw';
-  after?: string;
-  old?: string;
-  new?: string;
-  number?: number;
-  restored?: {
-    [k: string]: unknown;
-  };
-  /** The id of the cell behind which a moved or deleted cell stood before; None for the top. */
-  was_after?: string;
-  /** The deleted cell in the format of a notebook file. */
-  removed?: {
-    [k: string]: unknown;
-  };
-  /**
-   * ``proposed`` while the permission question is open; ``open``: made, and not looked at by a person, who may still
-   * accept it or reject it, upon which it is taken back in the notebook.
-   */
-  state: 'proposed' | 'open' | 'accepted' | 'rejected';
-  /** Who accepted or rejected it: ``person``, ``--yes``, or a rule; empty until then. */
-  by: string;
-  /** Why it was rejected, in the person's words. */
-  reason: string;
-  /** The notebook's path, as the page or the kernel names it. */
-  notebook: string;
-  /** Whether it was made, and is taken back in the notebook. */
-  undone: boolean;
 }
 /** Answer a ``change-cells`` or ``run-cell`` notice; with a problem in any result, nothing was done. */
 export interface CellsChanged {
@@ -1224,6 +1248,14 @@ export interface EventView {
   kind: 'prune' | 'compact' | 'compact failed' | 'undo' | 'fork' | 'model' | 'effort' | 'idle';
   cause: string;
 }
+/** Tell where a cell's code came from: the turns of the session that wrote or changed it. */
+export interface ExplainCell {
+  id: string;
+  type: 'why';
+  session?: string;
+  /** The cell's number or id; None means the cell that asks. */
+  cell?: string;
+}
 /** Write the session to a new file inside the project. */
 export interface Export {
   id: string;
@@ -1402,15 +1434,6 @@ export interface Problem {
   /** File and byte offset. */
   where: string;
   what: string;
-}
-/** Insert new code cells; nothing is run. */
-export interface InsertCellsNotice {
-  kind: 'insert-cells';
-  /** The page that inserts them, by the ``client`` of its watch; other pages ignore the notice. */
-  client: string;
-  sources: string[];
-  /** The id of the cell below which they are inserted; None for the active cell. */
-  below?: string;
 }
 /** Answer a question about a session, or about a recording in a file; writes nothing. */
 export interface Inspect {
@@ -2693,6 +2716,7 @@ export interface RevertPreview {
   part_id?: string;
   messages: RevertedMessage[];
   files: RevertedFile[];
+  cells: RevertedCell[];
   problem?: string;
   done: boolean;
 }
@@ -2708,6 +2732,14 @@ export interface RevertedFile {
   action: 'restore' | 'delete' | 'nothing' | 'conflict' | 'impossible';
   reason?: string;
   diff?: FileDiff;
+}
+/** The effect of a revert on one cell that the agent changed. */
+export interface RevertedCell {
+  message: string;
+  call: string;
+  index: number;
+  change: MadeChange;
+  problem: string;
 }
 /**
  * Accept changes of cells that were made without asking, or take them back; without decisions list those to look at.
@@ -3371,6 +3403,7 @@ export interface Answers {
   context: DrawnText;
   revert: RevertAnswer;
   'review-cells': CellReview;
+  why: CellHistory;
   approvals: ListedApprovals;
   choices: Choices;
   extensions: Extensions;

@@ -2,6 +2,7 @@
 
 import pytest
 from tests.harness.kernel import Kernel
+from tests.harness.notebook_page import NotebookPage
 
 from palimpsest.frontends.cell_turn.code_listings import python_listings
 
@@ -37,21 +38,21 @@ class TestInAKernel:
             {"source": "set_next_input", "text": "x = 1\n\ny = x + 1\n\ny", "replace": False}
         ]
 
-    def test_the_page_that_watched_last_inserts_a_cell_for_each(self, kernel: Kernel) -> None:
+    def test_the_page_that_shows_the_cell_inserts_a_cell_for_each(self, kernel: Kernel) -> None:
         kernel.script(f"says({ANSWER!r})", "says('No code.')")
         kernel.run("answer = %agent --new Write it.\nother = %agent Again.")
-        for client in ("first", "second"):
-            kernel.request(type="watch", client=client)
+        with NotebookPage(kernel, "b.ipynb") as elsewhere, NotebookPage(kernel) as page:
+            elsewhere.shows("z = 1")
+            page.shows(**{"cell-7": "answer.to_cells()", "last": "end"})
+            run = kernel.run("answer.to_cells(), other.to_cells()", cellId="cell-7")
 
-        run = kernel.run("answer.to_cells(), other.to_cells()", cellId="cell-7")
-        kernel.wait(lambda m: m["content"].get("kind") == "insert-cells")
-        (notice,) = kernel.notices("insert-cells")
-        for client in ("first", "second"):
-            kernel.request(type="unwatch", client=client)
-
-        assert notice["client"] == "second"
-        assert notice["sources"] == ["x = 1", "y = x + 1\n\ny"]
-        assert notice["below"] == "cell-7"
+            assert [cell["source"] for cell in page.cells] == [
+                "answer.to_cells()",
+                "x = 1",
+                "y = x + 1\n\ny",
+                "end",
+            ]
+            assert elsewhere.changed == []
         assert run.reply["content"]["payload"] == []
         assert "((" in run.markdown()
         assert ", ())" in run.markdown()

@@ -16,7 +16,7 @@ from palimpsest.frontends.operations.controls import (
     TrustSession,
 )
 from palimpsest.frontends.operations.extensions import ListExtensions
-from palimpsest.frontends.operations.reverts import Revert, ReviewCells
+from palimpsest.frontends.operations.reverts import ExplainCell, Revert, ReviewCells
 from palimpsest.frontends.operations.sessions import (
     Archive,
     Delete,
@@ -49,6 +49,10 @@ PIECE = "4udZJUxVtt"
         ("sessions a --archived --page 3", ListSessions(words="a", archived=True, number=3, limit=30)),
         (f"open {SESSION}", OpenSession(session=SESSION)),
         ("use ses_ffe5", OpenSession(session="ses_ffe5")),
+        ("why", ExplainCell()),
+        ("why 4", ExplainCell(cell="4")),
+        ("why cell [4]", ExplainCell(cell="4")),
+        ("why cell a1b2-c3", ExplainCell(cell="a1b2-c3")),
         ("review", ReviewCells()),
         ("review accept", ReviewCells(all="accept")),
         ("review accept 2", ReviewCells(all="accept", number=2)),
@@ -123,6 +127,8 @@ def test_a_line_is_read_as_an_operation(line: str, operation: Operation) -> None
         "open the file penguins.csv",
         "archive old files",
         "review my code",
+        "why is the plot of cell 4 empty",
+        "why cell 4 failed",
         "review reject the null hypothesis",
         "fork the repository into two",
         "children in the data frame",

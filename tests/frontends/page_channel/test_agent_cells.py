@@ -8,6 +8,7 @@ from typing import Any
 import nbformat
 import pytest
 from nbclient import NotebookClient
+from tests.frontends.page_channel.test_channel import record
 from tests.frontends.user_cells.test_live_cells import PATIENCE
 from tests.frontends.user_cells.test_user_cells import MODEL, sent
 from tests.harness.kernel import Kernel
@@ -206,3 +207,62 @@ def test_without_a_page_the_file_is_changed_where_the_setting_allows_it(
     else:
         assert 'set cells_without_page = "write"' in told
         assert len(saved.cells) == 2
+
+
+def test_a_cell_says_where_its_code_came_from(session: Kernel, server: FaultServer) -> None:
+    with NotebookPage(session) as page:
+        page.shows("x = 1")
+        change(session, server, {"action": "insert", "source": "y = 2"})
+        new = page.cells[-1]["id"]
+        session.run("y = 2", cellId=new)
+        number = session.value("get_ipython().execution_count - 1")
+        by_number = session.run(f"%agent why {number}").markdown()
+        by_itself = session.run("%agent why", cellId=new).markdown()
+        other = session.run("%agent why", cellId="cell-1").markdown()
+
+    assert "was written by the agent, in request 2 of session" in by_number
+    assert "in answer to 'go on'" in by_number
+    assert "It was allowed by --yes. Nobody has looked at it yet: %agent review." in by_number
+    assert by_itself.split("was written")[1] == by_number.split("was written")[1]
+    assert "was not written or changed by the agent in this session" in other
+
+
+def test_a_page_accepts_a_part_and_rejects_another_before_anything_is_changed(
+    session: Kernel, server: FaultServer
+) -> None:
+    inserted = [{"action": "insert", "source": source} for source in ("y = 1", "z = 1")]
+    server.script(calls("cells", changes=inserted), says("Done."))
+    with NotebookPage(session) as page:
+        page.shows("x = 1")
+        since = len(session.iopub)
+        running = session.send("%agent go on")
+        asked = record(session, "permission.asked", since)["ask"]
+        assert page.changed == []
+        decisions = [
+            {"index": 0, "accept": True, "source": "y = 2"},
+            {"index": 1, "accept": False, "reason": "no z"},
+        ]
+        session.request(type="reply", ask_id=asked["id"], answer="once", cells=decisions)
+        session.finish(running)
+
+        assert [cell["source"] for cell in page.cells] == ["x = 1", "y = 2"]
+    told = str(sent(server)["messages"][-1]["content"])
+    assert "holds now:\ny = 2" in told
+    assert "Reason: no z" in told
+
+
+def test_a_cell_is_written_and_run_in_one_call(session: Kernel, server: FaultServer) -> None:
+    with NotebookPage(session) as page:
+        page.shows("%agent --yes go on")
+        told = change(
+            session,
+            server,
+            {"action": "insert", "source": "total = 20 + 22\nprint('total', total)", "name": "sum"},
+            {"action": "run", "cell": "sum"},
+            cell="cell-1",
+        )
+        new = page.cells[-1]["id"]
+
+    assert f"[ran new cell {new} id={new} as [" in told
+    assert "[stdout]\ntotal 42" in told
+    assert session.value("total") == "42"

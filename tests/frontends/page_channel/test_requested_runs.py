@@ -157,6 +157,58 @@ def test_an_error_ends_the_inner_cell_alone(loaded: Kernel, page: NotebookPage) 
     assert "ZeroDivisionError" in told(loaded)["outputs"][1][1]
 
 
+def test_a_figure_of_the_inner_cell_is_its_own(loaded: Kernel, page: NotebookPage) -> None:
+    source = (
+        "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nlater = display(1, display_id=True)"
+    )
+    script_run(loaded, page, source)
+
+    outer_id = loaded.send("%matplotlib inline\n%agent run it\nprint('after')\nlater.update(2)")
+    inner, outer = page.finish_run(), loaded.finish(outer_id)
+
+    shown = [content["data"] for content in inner.of("display_data")]
+    assert ["image/png" in data for data in shown] == [False, True]
+    assert "image/png" not in str(outer.of("display_data"))
+    assert outer.stream() == "after\n"
+    assert outer.of("update_display_data")[-1]["data"]["text/plain"] == "2"
+    assert [[kind, image] for kind, _, image in told(loaded)["outputs"]] == [
+        ["display", False],
+        ["display", True],
+    ]
+
+
+def test_a_value_that_cannot_be_shown_fails_the_inner_cell_alone(
+    loaded: Kernel, page: NotebookPage
+) -> None:
+    source = "class Broken:\n    def __repr__(self): raise ValueError('no text')\nBroken()"
+    script_run(loaded, page, source)
+
+    outer_id = loaded.send("%%agent\nrun it")
+    inner, outer = page.finish_run(), loaded.finish(outer_id)
+
+    # Releases of ipykernel differ in whether this is an error of the cell.
+    assert inner.status == loaded.run(source).status
+    assert len(inner.of("error")) == 1
+    assert outer.status == "ok"
+    assert outer.of("error") == []
+
+
+def test_a_cell_marked_private_stays_the_user_s_next_one(
+    loaded: Kernel, page: NotebookPage
+) -> None:
+    script_run(loaded, page, "print('run by the agent')")
+
+    loaded.run("%agent private")
+    outer_id = loaded.send("%%agent\nrun it")
+    page.finish_run()
+    loaded.finish(outer_id)
+    loaded.run("secret = 'HUSHED'")
+
+    assert "run by the agent" in str(told(loaded)["outputs"])
+    runs = "harness.notebook_runs.recorded_runs().runs"
+    assert loaded.value(f"{runs}[-1].hidden") == "'private'"
+
+
 def test_a_cell_that_awaits_runs_in_an_awaiting_cell(loaded: Kernel, page: NotebookPage) -> None:
     script_run(
         loaded,
@@ -213,6 +265,7 @@ def test_stop_ends_the_inner_cell_and_the_turn(
     assert outer.status == "error"
     assert outer.reply["content"]["ename"] == "TurnStopped"
     assert loaded.run("1").status == "ok"
+    assert loaded.value("harness.notebook_runs.recorded_runs().runs[-2].status") == "'stopped'"
 
 
 @pytest.mark.parametrize("code", [BLOCKING, AWAITING])
@@ -228,6 +281,22 @@ def test_cancel_ends_the_running_cell_of_a_panel_turn(
 
     assert inner.reply["content"]["ename"] in ("KeyboardInterrupt", "CancelledError")
     assert loaded.run("1").status == "ok"
+
+
+def test_the_kernel_s_stop_ends_the_running_cell_and_the_panel_s_turn(
+    loaded: Kernel, page: NotebookPage
+) -> None:
+    script_run(loaded, page, BLOCKING)
+
+    before = len(loaded.iopub)
+    loaded.request(type="prompt", text="run it", client=page.name)
+    page.runner.wait(has_begun)
+    loaded.interrupt()
+    inner = page.finish_run()
+
+    assert inner.reply["content"]["ename"] == "KeyboardInterrupt"
+    loaded.wait(lambda m: m["content"].get("kind") == "outcome", since=before)
+    assert loaded.value("len(harness.model.requests)") == "1"
 
 
 def test_a_run_waits_for_the_user_s_cell_and_cancel_withdraws_it(
@@ -248,6 +317,31 @@ def test_a_run_waits_for_the_user_s_cell_and_cancel_withdraws_it(
     assert inner.status == "aborted"
     assert user.status == "ok"
     assert "not defined" in loaded.value("withdrawn")
+
+
+def test_a_cell_whose_prompt_waits_for_the_turn_lets_the_turn_s_run_take_place(
+    loaded: Kernel, page: NotebookPage
+) -> None:
+    gate = loaded.gate()
+    page.shows("print('inner')")
+    loaded.script(
+        "calls('run_cell', cell='cell-1', source=\"print('inner')\")",
+        "says('Seen.')",
+        "says('Second.')",
+    )
+
+    loaded.send(gate.awaiting)
+    gate.reached()
+    waiting = loaded.send("%%agent\nand then")
+    loaded.request(type="prompt", text="run it", client=page.name)
+    eventually(lambda: not page.runs.empty())
+    gate.open()
+    inner, outer = page.finish_run(), loaded.finish(waiting)
+
+    assert inner.stream() == "inner\n"
+    assert outer.stream() == ""
+    assert "Second." in outer.markdown()
+    assert number_of(inner) == number_of(outer) + 1
 
 
 def test_a_cell_that_changed_is_not_run_and_its_source_is_told(

@@ -12,7 +12,7 @@ from palimpsest.frontends.operation_base.operation import Form, Operation
 from palimpsest.frontends.operation_text.part_list import part_rows
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.records.part_lookup import LAST, SUMMARY
-from palimpsest.session.turn_setup.cell_call_facts import REQUEST_EVENTS, numbered_requests
+from palimpsest.session.records.request_numbers import REQUEST_EVENTS, numbered_requests
 from palimpsest.tools.permission_rules.modes import MODES
 
 CompletionValues = Callable[[str], Sequence[str]]

@@ -126,6 +126,8 @@ class OperationContext:
     find: "Callable[[str | None], Awaitable[KernelSession]]"
     """Opens a session by id; None means the current session."""
     notebook: str | None = None
+    cell: str | None = None
+    """The id of the cell that asks."""
     in_cell: bool = False
     """Whether the answer must hold the lines that a cell shows."""
     is_page: bool = False

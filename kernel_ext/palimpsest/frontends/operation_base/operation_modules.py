@@ -22,7 +22,7 @@ MODULES = (
     OperationModule("sessions", "sessions children open new title archive delete fork branches"),
     OperationModule("turns", "prompt queue steer cancel loop retry withdraw compact reply answer"),
     OperationModule("context", "context parts context-edit policy"),
-    OperationModule("reverts", "revert review-cells"),
+    OperationModule("reverts", "revert review-cells why"),
     OperationModule("controls", "mode approvals budget trust-session trust"),
     OperationModule("step_mode", "step release another-summary older-summary"),
     OperationModule("definitions", "definitions choices"),

@@ -1,8 +1,17 @@
 """Describe the changes of cells that wait for a review, and what became of those that were reviewed."""
 
+from collections.abc import Mapping
+
 from palimpsest.frontends.operation_text.command_output import OutputLines, TitledTable
 from palimpsest.render.content.phrases import counted_noun
-from palimpsest.transcript.context_values.cell_changes import CellReview, MadeChange, ReviewedChange
+from palimpsest.transcript.context_values.cell_changes import (
+    CellAction,
+    CellHistory,
+    CellReview,
+    MadeChange,
+    ReviewedChange,
+    WrittenCell,
+)
 
 NOTHING_OPEN = "No change of a cell waits to be looked at."
 HOW_TO_DECIDE = '%agent review accept [NUMBER] keeps them; %agent review reject [NUMBER] ["WHY"] takes them back in the notebook.'
@@ -48,3 +57,46 @@ def _first_line(change: MadeChange) -> str:
     source = change.new if change.new is not None else change.old or ""
     line = next((line.strip() for line in source.splitlines() if line.strip()), "(empty)")
     return line if len(line) <= MAX_LINE_CHARS else f"{line[: MAX_LINE_CHARS - 1]}…"
+
+
+_PAST: Mapping[CellAction, str] = {
+    "insert": "written",
+    "edit": "changed",
+    "move": "moved",
+    "delete": "deleted",
+}
+
+
+def cell_history_text(history: CellHistory) -> OutputLines:
+    """Return where a cell's code came from: what the agent did to it, newest first."""
+    label = f"Cell [{history.number}]" if history.number is not None else f"Cell {history.cell}"
+    if not history.changes:
+        return [
+            f"{label} was not written or changed by the agent in this session. %agent why NUMBER asks about another cell."
+        ]
+    return [_written_sentence(label, written) for written in reversed(history.changes)]
+
+
+def _written_sentence(label: str, written: WrittenCell) -> str:
+    change = written.change
+    request = f", in request {written.request}" if written.request is not None else ""
+    title = f" {written.title!r}" if written.title else ""
+    sentence = (
+        f"{label} was {_PAST[change.action]} by the agent{request} of session {written.session}{title}, in answer to "
+        f"{written.prompt!r}."
+    )
+    return f"{sentence} {_approval_sentence(written)}"
+
+
+def _approval_sentence(written: WrittenCell) -> str:
+    change = written.change
+    if change.undone:
+        reason = f" ({change.reason})" if change.reason else ""
+        return f"You took it back{reason}."
+    asked = {
+        "": "No question was asked, since a mode, a rule or an earlier answer allowed it.",
+        "person": "You allowed it.",
+    }.get(written.approved_by, f"It was allowed by {written.approved_by}.")
+    if change.state == "open":
+        return f"{asked} Nobody has looked at it yet: %agent review."
+    return asked if written.approved_by == "person" else f"{asked} You accepted it afterwards."

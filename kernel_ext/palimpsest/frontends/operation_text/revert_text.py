@@ -1,14 +1,20 @@
 """Describe a planned, done or undone revert and its file changes, as Markdown and as text."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from palimpsest.frontends.operation_text.command_output import CommandOutput
 from palimpsest.render.content.phrases import count, counted_noun
 from palimpsest.render.safety.escaping import code_block, code_span, escape_inline
 from palimpsest.session.engine import Snapshot
 from palimpsest.session.revert.plan import hidden_by_revert
+from palimpsest.transcript.context_values.cell_changes import CellAction
 from palimpsest.transcript.ids import short_id
-from palimpsest.transcript.session_record.reverts import FileDiff, RevertedFile, RevertPreview
+from palimpsest.transcript.session_record.reverts import (
+    FileDiff,
+    RevertedCell,
+    RevertedFile,
+    RevertPreview,
+)
 from palimpsest.transcript.session_record.sessions import standing_revert
 
 MAX_SHOWN_MESSAGES = 12
@@ -21,7 +27,13 @@ PLANNED_AND_DONE = {
     "impossible": ("can't be brought back", "couldn't be brought back"),
 }
 CHANGE_SIGNS = {"added": "A", "modified": "M", "deleted": "D"}
-KERNEL_STAYS = "Variables in the kernel and cells of the notebook stay as they are."
+KERNEL_STAYS = "Variables in the kernel stay as they are, and so do cells that you wrote."
+CELLS_DONE: Mapping[CellAction, tuple[str, str]] = {
+    "insert": ("would be brought back", "brought back"),
+    "edit": ("would get its former source", "got its former source"),
+    "move": ("would be moved back", "moved back"),
+    "delete": ("would be deleted", "deleted"),
+}
 
 
 def revert_text(preview: RevertPreview, *, is_undone: bool = False) -> CommandOutput:
@@ -50,6 +62,10 @@ def revert_text(preview: RevertPreview, *, is_undone: bool = False) -> CommandOu
         markdown.append(
             "\n".join(f"- {code_span(file.file)} {escape_inline(text)}" for file, text in rows)
         )
+    cells = [_cell_sentence(cell, is_done=preview.done) for cell in preview.cells]
+    if cells:
+        plain_lines += [f"  {line}" for line in cells]
+        markdown.append("\n".join(f"- {escape_inline(line)}" for line in cells))
     if preview.conflicts and not is_undone:
         hint = _overwrite_form(preview)
         plain_lines.append(hint)
@@ -89,6 +105,14 @@ def _closing_sentence(preview: RevertPreview, *, is_undone: bool) -> str:
             + KERNEL_STAYS
         )
     return f"Nothing was changed. {KERNEL_STAYS}"
+
+
+def _cell_sentence(cell: RevertedCell, *, is_done: bool) -> str:
+    if cell.problem:
+        return cell.problem
+    number = cell.change.number
+    label = f"cell [{number}]" if number is not None else f"cell {cell.change.cell}"
+    return f"{label} {CELLS_DONE[cell.change.action][is_done]}"
 
 
 def _file_sentence(file: RevertedFile, *, is_done: bool) -> str:

@@ -1,4 +1,4 @@
-"""Operations that take back what the agent did: revert a prompt with its files, undo that, and review changes of cells."""
+"""Operations that take back what the agent did: revert a prompt with its files, undo that, review changes of cells, tell their origin."""
 
 import re
 from collections.abc import Sequence
@@ -12,11 +12,19 @@ from palimpsest.frontends.operation_base.operation import (
     OperationContext,
     RestParser,
 )
-from palimpsest.frontends.operation_text.cell_review_text import cell_review_text
+from palimpsest.frontends.operation_text.cell_review_text import (
+    cell_history_text,
+    cell_review_text,
+)
 from palimpsest.frontends.operation_text.command_output import CommandOutput, OutputLines
 from palimpsest.frontends.operation_text.revert_text import cleaned_text, diff_text, revert_text
+from palimpsest.session.records.cell_history import HISTORY_EVENTS, cell_history, named_cell
 from palimpsest.session.revert.operations import Reverts
-from palimpsest.transcript.context_values.cell_changes import CellReview, ReviewedChange
+from palimpsest.transcript.context_values.cell_changes import (
+    CellHistory,
+    CellReview,
+    ReviewedChange,
+)
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.session_record.reverts import FileDiff, RevertPreview
 from palimpsest.transcript.values import CellDecision, Value
@@ -202,3 +210,42 @@ class ReviewCells(Operation):
 
     def output(self, answer: CellReview) -> OutputLines:
         return cell_review_text(answer, is_list=self.all is None and not self.decisions)
+
+
+def _parse_why(argument_text: str) -> dict[str, Any] | None:
+    """Parse ``[NUMBER|cell NUMBER|cell ID]``; None where the line is a prompt."""
+    match = re.fullmatch(r"(?:(?:cell\s+)?\[?(\d{1,9})\]?|cell\s+([\w.:-]{1,64}))?", argument_text)
+    return {"cell": match[1] or match[2]} if match is not None else None
+
+
+class ExplainCell(Operation):
+    """Tell where a cell's code came from: the turns of the session that wrote or changed it."""
+
+    type: Literal["why"] = "why"
+    session: str | None = None
+    cell: str | None = Field(default=None, max_length=200)
+    """The cell's number or id; None means the cell that asks."""
+    forms = (
+        Form(
+            "why",
+            "where a cell's code came from: %agent why in the cell, or %agent why NUMBER",
+            parse_rest=_parse_why,
+        ),
+    )
+
+    async def run(self, context: OperationContext) -> CellHistory:
+        name = self.cell or context.cell
+        if name is None:
+            raise UserError("Name the cell whose code is meant, by its number: %agent why 4.")
+        session = await context.existing_session(self.session)
+        reader = context.services.notebook_runs
+        runs = reader.recorded_runs().runs if reader is not None else ()
+        cell, number = named_cell(name, runs)
+        snapshot = session.snapshot()
+        if snapshot.session is None:
+            raise NotFound(context.no_session())
+        records = await context.run_blocking(session.records_after, 0, HISTORY_EVENTS)
+        return cell_history(cell, number, snapshot.session, snapshot.messages, records)
+
+    def output(self, answer: CellHistory) -> OutputLines:
+        return cell_history_text(answer)

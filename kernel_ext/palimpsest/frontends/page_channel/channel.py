@@ -8,6 +8,7 @@ on iopub is thread-safe), only while a page watches, and belong to no cell.
 import asyncio
 import threading
 import time
+import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
@@ -47,7 +48,6 @@ from palimpsest.frontends.protocol.connection import (
     CommandReply,
     CurrentNotice,
     Hello,
-    InsertCellsNotice,
     OutcomeNotice,
     PingNotice,
     Prepare,
@@ -62,6 +62,9 @@ from palimpsest.session.engine import EngineFuture
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.open_sessions.unattended_refusal import AWAY_SECONDS
+from palimpsest.tools.notebook.notebook_tool import PAGE_SECONDS
+from palimpsest.transcript.context_values.cell_changes import CellChange
+from palimpsest.transcript.context_values.page_cells import CellsWanted
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.events import Record
 
@@ -160,12 +163,28 @@ class Channel:
             self._send_to_pages(CurrentNotice(session=head_of(session)))
 
     def insert_cells(self, sources: Sequence[str], below: str | None) -> bool:
-        """Insert new cells through the page that watched last; returns False where none watches."""
-        client = self.page_watches.newest_client()
-        if client is None:
+        """Insert new cells below a cell, blocking, through the page that shows it; returns False where none does."""
+        if below is None:
             return False
-        self._send(InsertCellsNotice(client=client, sources=tuple(sources), below=below))
-        return True
+        return self._services.engine.submit(self._insert_cells(sources, below)).result()
+
+    async def _insert_cells(self, sources: Sequence[str], below: str) -> bool:
+        pages = await self.cells.page_notebooks(CellsWanted(below), PAGE_SECONDS) or ()
+        path = next(
+            (page.path for page in pages if any(cell.id == below for cell in page.cells)), None
+        )
+        if path is None:
+            return False
+        places = [below, *(uuid.uuid4().hex[:8] for _ in sources)]
+        changes = [
+            CellChange(action="insert", cell=cell, after=after, new=source)
+            for source, after, cell in zip(sources, places[:-1], places[1:], strict=True)
+        ]
+        try:
+            results = await self.cell_changes.change(path, changes, None)
+        except UserError:
+            return False
+        return all(result.problem is None for result in results)
 
     def forget(self, session_id: str) -> None:
         """Remove a session that was deleted; from any thread."""

@@ -24,7 +24,9 @@ OTHER_PAGES_SECONDS = 0.3
 class _CellsRequest:
     """A question to the pages, and their answers so far."""
 
-    def __init__(self, clients: frozenset[str]) -> None:
+    def __init__(self, clients: frozenset[str], *, is_partial: bool) -> None:
+        self.is_partial = is_partial
+        """Whether it is about one cell only."""
         self.waiting_clients = set(clients)
         self.pieces_by_client: dict[str, list[PageNotebook]] = {}
         self.complete_clients: list[str] = []
@@ -100,7 +102,7 @@ class PageCells:
         clients = self.clients(seconds)
         if not clients:
             return None
-        cells_request = _CellsRequest(clients)
+        cells_request = _CellsRequest(clients, is_partial=request.cell is not None)
         request_id = uuid.uuid4().hex
         self._requests[request_id] = cells_request
         try:
@@ -147,7 +149,11 @@ class PageCells:
             return
         cells_request.pieces_by_client.setdefault(command.client, []).extend(command.notebooks)
         if command.last:
-            self._shown_notebooks[command.client] = {
+            # An answer about one cell may leave out notebooks that have no such cell.
+            known = (
+                self._shown_notebooks.get(command.client, {}) if cells_request.is_partial else {}
+            )
+            self._shown_notebooks[command.client] = known | {
                 notebook.path: notebook.visible
                 for notebook in cells_request.pieces_by_client[command.client]
             }

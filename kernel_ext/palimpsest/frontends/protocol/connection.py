@@ -173,17 +173,6 @@ class CurrentNotice(Value):
     session: SessionHead
 
 
-class InsertCellsNotice(Value):
-    """Insert new code cells; nothing is run."""
-
-    kind: Literal["insert-cells"] = "insert-cells"
-    client: str
-    """The page that inserts them, by the ``client`` of its watch; other pages ignore the notice."""
-    sources: tuple[str, ...]
-    below: str | None = None
-    """The id of the cell below which they are inserted; None for the active cell."""
-
-
 class PingNotice(Value):
     """A question is open; a page that receives this sends ``Watch`` at once."""
 

@@ -5,6 +5,7 @@ the messages that the kernel sends to its front ends; it runs no user code and s
 A message names its request, so that later output of threads and widgets is assigned to its cell.
 """
 
+import asyncio
 import base64
 import binascii
 import threading
@@ -256,7 +257,8 @@ class CellRecorder:
                 result, "error_in_exec", None
             )
             status = "ok" if problem is None else "error"
-            if isinstance(problem, KeyboardInterrupt):
+            # ipykernel stops a cell that awaits by cancelling it.
+            if isinstance(problem, KeyboardInterrupt | asyncio.CancelledError):
                 status = "stopped"
             run.mark_changed(number=number, status=status)
 

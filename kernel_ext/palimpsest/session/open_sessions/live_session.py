@@ -54,19 +54,17 @@ from palimpsest.session.prompts.prompt_expansion import Expander
 from palimpsest.session.prompts.repeated_prompt import repeated_prompt
 from palimpsest.session.records.message_pages import message_page
 from palimpsest.session.records.recall_archive import SessionArchive
+from palimpsest.session.records.request_numbers import REQUEST_EVENTS, numbered_requests
 from palimpsest.session.revert.cell_reviews import CellReviews
 from palimpsest.session.revert.operations import live_reverts
+from palimpsest.session.revert.session_cells import SessionCells
 from palimpsest.session.runs.left_running_calls import LeftRunningCalls
 from palimpsest.session.runs.runner import Runner
 from palimpsest.session.runs.title_writer import TitleWriter
 from palimpsest.session.runs.tool_gate import ToolGate
 from palimpsest.session.runs.turn_summaries import TurnSummaries
 from palimpsest.session.sharing.sharing_service import AutoShare
-from palimpsest.session.turn_setup.cell_call_facts import (
-    REQUEST_EVENTS,
-    mentioned_cells,
-    numbered_requests,
-)
+from palimpsest.session.turn_setup.mentioned_cells import mentioned_cells
 from palimpsest.session.turn_setup.prompt_resolver import PromptResolver
 from palimpsest.store.blobs.blob_storage import keep_attachment
 from palimpsest.store.log.journal import Journal
@@ -172,10 +170,11 @@ class LiveSession:
         )
         self._left_running = LeftRunningCalls(journal) if services.kernel.python else None
         self.title_writer = TitleWriter(services, self.log)
+        cells = SessionCells(services, lambda: self.id, self._notebook_file)
         self.reverts = live_reverts(
-            services, journal, self.log, lambda: self.runner.is_busy, self._own_notebook
+            services, journal, self.log, lambda: self.runner.is_busy, self._own_notebook, cells
         )
-        self.cell_reviews = CellReviews(services, self.log, self._notebook_file)
+        self.cell_reviews = CellReviews(self.log, cells)
         self.auto_share = AutoShare(services, journal, self.log, loop)
         self.turn_summaries = TurnSummaries(
             services, self.log, self.spending_limit.is_affordable, self.auto_share.refresh

@@ -5,20 +5,20 @@ where the cell is as the change left it; what a person said is journaled in the 
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from palimpsest.processor.session_log import SessionLog
-from palimpsest.session.interfaces.services import Services
-from palimpsest.tools.notebook.own_notebook import OwnNotebook, own_notebook
+from palimpsest.session.revert.session_cells import (
+    SessionCells,
+    problem_sentence,
+    secret_problem,
+)
 from palimpsest.tools.notebook.seen_sources import changes_of_call
-from palimpsest.tools.tool import NoPage
 from palimpsest.transcript.context_values.cell_changes import (
     CELLS_KEY,
     CellChange,
     CellOrigin,
-    CellResult,
     CellReview,
     MadeChange,
     ReviewedChange,
@@ -26,7 +26,6 @@ from palimpsest.transcript.context_values.cell_changes import (
 )
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.parts import ToolPart, ToolPending, ToolRunning
-from palimpsest.transcript.redaction.secret_patterns import REDACTED
 from palimpsest.transcript.session_record.events import PartUpdated
 from palimpsest.transcript.values import CellDecision
 
@@ -36,14 +35,6 @@ UNKNOWN_CHANGE = (
 )
 STILL_RUNS = "The call still works. Accept or reject its changes when it has ended."
 TAKEN_BACK_ALREADY = "It was rejected already."
-CHANGED_SINCE = "{label} was changed since, so it was not taken back. Undo the later change first, or edit the cell by hand."
-GONE = "{label} is not in the notebook any more, so nothing was taken back."
-LOCKED = "{label} is locked by its metadata, so it was not taken back. Unlock it, and reject again."
-KEPT_SECRET = "{label} held a key or password, which the session does not keep, so it was not taken back. Use the notebook's undo."
-NOT_OPEN = "No open page shows the notebook, so nothing was taken back. Open it in JupyterLab, and reject again."
-NO_KERNEL = (
-    "There is no notebook here, so nothing can be taken back. Open the session in its notebook."
-)
 
 
 @dataclass(slots=True)
@@ -56,11 +47,6 @@ class _Item:
     decision: CellDecision
     problem: str = ""
 
-    @property
-    def label(self) -> str:
-        number = self.change.number
-        return f"Cell [{number}]" if number is not None else f"Cell {self.change.cell}"
-
     def as_reviewed(self) -> ReviewedChange:
         return ReviewedChange(
             call=self.part.call_id, index=self.index, change=self.change, problem=self.problem
@@ -71,9 +57,8 @@ class _Item:
 class CellReviews:
     """The reviews of one session's changes of cells."""
 
-    _services: Services
     _log: SessionLog
-    _own_path: Callable[[], Path | None]
+    _cells: SessionCells
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def open_changes(self) -> CellReview:
@@ -123,35 +108,14 @@ class CellReviews:
                 raise NotFound(UNKNOWN_CALL.format(call=call))
         return items
 
-    async def _notebook(self) -> OwnNotebook:
-        reader = self._services.kernel.notebook
-        if reader is None or reader.changer is None:
-            raise UserError(NO_KERNEL)
-        try:
-            return await own_notebook(
-                reader,
-                reader.changer,
-                self._own_path(),
-                self._log.session_id,
-                self._services.root,
-                self._services.kernel.cells_without_page,
-            )
-        except NoPage:
-            raise UserError(NOT_OPEN) from None
-
     async def _take_back(self, items: Sequence[_Item]) -> None:
         """Take changes back in the notebook, as one step; those that cannot be get a problem, and the others go on."""
-        remaining = list(items)
-        notebook = await self._notebook() if remaining else None
-        while remaining and notebook is not None:
-            inverse = taken_back(item.change for item in remaining)
-            results = await notebook.change(inverse, None)
-            by_item = list(zip(reversed(remaining), results, strict=True))
-            if all(result.problem is None for _, result in by_item):
-                return
-            for item, result in by_item:
-                item.problem = _problem(item, result)
-            remaining = [item for item in remaining if not item.problem]
+        if not items:
+            return
+        inverse = taken_back(item.change for item in items)
+        results = await self._cells.make_possible(inverse)
+        for item, result in zip(reversed(items), results, strict=True):
+            item.problem = problem_sentence(item.change, result)
 
     async def _shorten(self, items: Sequence[_Item]) -> None:
         """Put the source that the person accepts into cells of which only a part is accepted."""
@@ -167,8 +131,8 @@ class CellReviews:
                 message=item.part.message_id,
                 call=item.part.call_id,
             )
-            [result] = await (await self._notebook()).change([edit], origin)
-            item.problem = _problem(item, result)
+            [result] = await self._cells.make_possible([edit], origin)
+            item.problem = problem_sentence(change, result)
             if not item.problem:
                 item.change = change.model_copy(update={"new": source})
 
@@ -196,21 +160,9 @@ def _checked_item(part: ToolPart, decision: CellDecision) -> _Item:
     item = _Item(part, decision.index, changes[decision.index], decision)
     if item.change.state == "rejected":
         item.problem = TAKEN_BACK_ALREADY
-    elif not decision.accept and REDACTED in f"{item.change.old}{item.change.new}":
-        item.problem = KEPT_SECRET.format(label=item.label)
+    elif not decision.accept:
+        item.problem = secret_problem(item.change)
     return item
-
-
-def _problem(item: _Item, result: CellResult) -> str:
-    match result.problem:
-        case None:
-            return ""
-        case "changed":
-            return CHANGED_SINCE.format(label=item.label)
-        case "locked" | "agent":
-            return LOCKED.format(label=item.label)
-        case _:
-            return GONE.format(label=item.label)
 
 
 def _settle(item: _Item) -> None:

@@ -25,6 +25,7 @@ from palimpsest.render.content.phrases import subject
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.prompts.repeated_prompt import prompt_at
 from palimpsest.session.records.part_lookup import find_part
+from palimpsest.session.revert.cells import CellReverts
 from palimpsest.session.revert.files import (
     changed_by,
     files_to_bring_back,
@@ -38,6 +39,7 @@ from palimpsest.session.revert.plan import (
     plan_revert,
     without_reverted,
 )
+from palimpsest.session.revert.session_cells import SessionCells
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.memory_store import MemoryStore
@@ -48,6 +50,7 @@ from palimpsest.transcript.parts import PatchPart, TextPart, ToolPart
 from palimpsest.transcript.session_record.events import MessageRemoved, PartRemoved, SessionUpdated
 from palimpsest.transcript.session_record.reverts import (
     FileDiff,
+    RevertedCell,
     RevertedFile,
     RevertedMessage,
     RevertPreview,
@@ -73,6 +76,7 @@ class LiveReverts:
     _is_busy: Callable[[], bool]
     files: ProjectFiles | None
     """Takes the snapshots of the session's steps; None where none are taken."""
+    _cells: CellReverts
     _why_not: str = SNAPSHOTS_OFF
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a revert processes files."""
@@ -89,7 +93,8 @@ class LiveReverts:
                         snapshots, wanted_files(snapshots, messages, plan, revert)
                     )
                 )
-            return self._describe_plan(messages, plan, files)
+            cells = await self._cells.preview(messages, _target_state(plan), revert)
+            return self._describe_plan(messages, plan, files, cells)
 
     async def revert(self, name: str = "", overwrite: Collection[str] = ()) -> RevertPreview:
         """Hide a message or part and all later ones, and restore files; ``overwrite`` names files with conflicts."""
@@ -99,6 +104,7 @@ class LiveReverts:
             files, snapshot_before, snapshot_after = await self._restore_files(
                 messages, plan, revert, overwrite
             )
+            cells, done_cells = await self._cells.revert(messages, _target_state(plan), revert)
             changed_paths = set(changed_by(files))
             if revert is not None:
                 changed_paths |= set(revert.files)
@@ -110,9 +116,10 @@ class LiveReverts:
                 files=tuple(sorted(changed_paths)),
                 diff=tuple(_diff_without_lines(file) for file in files if file.diff is not None),
                 kept=tuple(file.file for file in files if file.action == "conflict"),
+                cells=done_cells,
             )
             await self._journal_revert(revert_state, files)
-            return self._describe_plan(messages, plan, files, is_done=True)
+            return self._describe_plan(messages, plan, files, cells, is_done=True)
 
     async def unrevert(self, overwrite: Collection[str] = ()) -> RevertPreview:
         """Undo the revert that is in effect."""
@@ -129,9 +136,10 @@ class LiveReverts:
                         snapshots, files_to_bring_back(snapshots, revert), overwrite
                     )
                 )
+            cells = await self._cells.unrevert(revert.cells)
             await self._journal_revert(None, files)
             plan = RevertPlan(revert.message_id, revert.part_id, None, ())
-            return self._describe_plan(self._log.state.messages(), plan, files, is_done=True)
+            return self._describe_plan(self._log.state.messages(), plan, files, cells, is_done=True)
 
     async def cleanup(self) -> int:
         """Remove reverted messages and parts permanently; returns the number of messages removed."""
@@ -252,18 +260,18 @@ class LiveReverts:
         messages: Messages,
         plan: RevertPlan,
         files: tuple[RevertedFile, ...],
+        cells: tuple[RevertedCell, ...],
         *,
         is_done: bool = False,
     ) -> RevertPreview:
-        hidden_messages = hidden_by_revert(
-            messages, RevertState(message_id=plan.message_id, part_id=plan.part_id)
-        )
+        hidden_messages = hidden_by_revert(messages, _target_state(plan))
         by_id = {message.id: message for message in messages}
         return RevertPreview(
             message_id=plan.message_id,
             part_id=plan.part_id,
             messages=tuple(_excerpt(by_id[message]) for message in hidden_messages.messages),
             files=files,
+            cells=cells,
             problem=self.problem,
             done=is_done,
         )
@@ -284,6 +292,7 @@ def live_reverts(
     log: SessionLog,
     is_busy: Callable[[], bool],
     own_notebook: Callable[[], frozenset[str]],
+    cells: SessionCells,
 ) -> LiveReverts:
     """Return the revert operations of a session that this kernel writes."""
     snapshots = services.sessions.snapshots
@@ -295,6 +304,7 @@ def live_reverts(
         lambda: services.store.load(journal.session_id),
         is_busy,
         files,
+        CellReverts(cells, log.session_id),
         IN_MEMORY_ONLY if is_memory else SNAPSHOTS_OFF,
     )
 
@@ -331,6 +341,10 @@ def _patches(messages: Messages, session: SessionInfo | None, name: str) -> tupl
     elif name:
         messages = turn_of(messages, find_part(messages, name).message.id)
     return patches_of(messages)
+
+
+def _target_state(plan: RevertPlan) -> RevertState:
+    return RevertState(message_id=plan.message_id, part_id=plan.part_id)
 
 
 def _newest_prompt(messages: Messages) -> str:

@@ -107,6 +107,33 @@ class CellReview(Value):
     changes: tuple[ReviewedChange, ...] = ()
 
 
+class WrittenCell(Value):
+    """A change of a cell by the agent, with the turn that it belongs to."""
+
+    session: str
+    title: str = ""
+    """The session's title."""
+    message: str
+    """Id of the answer's message."""
+    call: str
+    request: int | None = None
+    """Number of the session's request that contained the call, from 1; None where it is unknown."""
+    prompt: str = ""
+    """The beginning of the turn's prompt."""
+    approved_by: str = ""
+    """Who answered the permission question: ``person``, ``--yes`` or a rule; empty where none was asked."""
+    change: MadeChange
+
+
+class CellHistory(Value):
+    """What the agent did to one cell, oldest first."""
+
+    cell: str
+    """The cell's id, or the name that was asked for where no such cell is known."""
+    number: int | None = None
+    changes: tuple[WrittenCell, ...] = ()
+
+
 def taken_back(changes: Iterable[MadeChange]) -> tuple[CellChange, ...]:
     """Return the changes that undo others, the newest first; each expects the source that the change left."""
     return tuple(_inverse(change) for change in reversed(tuple(changes)))

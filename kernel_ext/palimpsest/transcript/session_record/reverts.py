@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from palimpsest.transcript.context_values.cell_changes import MadeChange
 from palimpsest.transcript.values import Value
 
 ChangeStatus = Literal["added", "modified", "deleted"]
@@ -24,6 +25,20 @@ class FileDiff(Value):
     after: str | None = None
 
 
+class RevertedCell(Value):
+    """The effect of a revert on one cell that the agent changed."""
+
+    message: str
+    """Id of the answer's message, with the call that made the change."""
+    call: str
+    index: int
+    """Number of the change among those of the call, from 0."""
+    change: MadeChange
+    """What the revert does: the change that undoes the agent's."""
+    problem: str = ""
+    """Why the cell stays as it is, in a sentence; empty where it is changed."""
+
+
 class RevertState(Value):
     """Messages that are reverted and not yet removed: ``session.revert``."""
 
@@ -40,6 +55,8 @@ class RevertState(Value):
     """The revert's changes to the files, without the lines."""
     kept: tuple[str, ...] = ()
     """Files that were not reverted, since something other than the session changed them."""
+    cells: tuple[RevertedCell, ...] = ()
+    """What the revert did to cells, in the order in which it was done; ``unrevert`` does the opposite."""
 
 
 class RevertedMessage(Value):
@@ -69,6 +86,8 @@ class RevertPreview(Value):
     part_id: str | None = None
     messages: tuple[RevertedMessage, ...] = ()
     files: tuple[RevertedFile, ...] = ()
+    cells: tuple[RevertedCell, ...] = ()
+    """Cells of the notebook that the agent changed; an ``unrevert`` changes them to what they were."""
     problem: str | None = None
     """Why no file is changed at all; None where files can be changed."""
     done: bool = False

@@ -9,7 +9,6 @@ import type {
   ChangeCellsNotice,
   CurrentNotice,
   ImportProgressNotice,
-  InsertCellsNotice,
   PingNotice,
   Notice,
   OutcomeNotice,
@@ -61,7 +60,6 @@ export type KernelNotice =
   | OutcomeNotice
   | CurrentNotice
   | ImportProgressNotice
-  | InsertCellsNotice
   | CellsRequestNotice
   | ChangeCellsNotice
   | RunCellNotice
@@ -235,7 +233,6 @@ export class KernelStore implements IReadable<IKernelView> {
         break;
       case 'outcome':
       case 'import-progress':
-      case 'insert-cells':
       case 'cells':
       case 'change-cells':
       case 'run-cell':

@@ -1,5 +1,9 @@
 /** What a revert would do: the messages that it hides and the files that it changes. */
-import type { RevertedFile, RevertPreview } from '../../protocol/generated';
+import type {
+  RevertedCell,
+  RevertedFile,
+  RevertPreview
+} from '../../protocol/generated';
 import { FileChange } from '../parts/fileChanges';
 import { useHost, type IWords } from '../host';
 
@@ -89,13 +93,32 @@ export function Preview({
           </ul>
         </>
       )}
+      {preview.cells.length > 0 && (
+        <>
+          <p>
+            {words._n(
+              '%1 cell:',
+              '%1 cells:',
+              preview.cells.length,
+              preview.cells.length
+            )}
+          </p>
+          <ul className="plm-Revert-messages">
+            {preview.cells.map(cell => (
+              <li key={`${cell.call}:${cell.index}`}>
+                {cellOutcomeText(cell, words)}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
       <p className="plm-Muted">
         {isFinal
           ? words.__(
-              'Variables in the kernel and cells of the notebook stay as they are. What is reverted is removed when the prompt is sent.'
+              'Variables in the kernel stay as they are, and so do cells that you wrote. What is reverted is removed when the prompt is sent.'
             )
           : words.__(
-              'Variables in the kernel and cells of the notebook stay as they are. You can undo this until your next prompt.'
+              'Variables in the kernel stay as they are, and so do cells that you wrote. You can undo this until your next prompt.'
             )}
       </p>
     </>
@@ -110,6 +133,23 @@ export function changedFiles({ files }: RevertPreview): RevertedFile[] {
 /** Returns how many later turns a revert takes along. */
 export function laterTurns({ messages }: RevertPreview): number {
   return Math.max(0, messages.filter(({ role }) => role === 'user').length - 1);
+}
+
+function cellOutcomeText({ change, problem }: RevertedCell, words: IWords) {
+  if (problem !== '') {
+    return problem;
+  }
+  const cell = change.number === undefined ? change.cell : `[${change.number}]`;
+  switch (change.action) {
+    case 'insert':
+      return words.__('Cell %1 is brought back', cell);
+    case 'edit':
+      return words.__('Cell %1 gets its former source', cell);
+    case 'move':
+      return words.__('Cell %1 is moved back', cell);
+    case 'delete':
+      return words.__('Cell %1 is deleted', cell);
+  }
 }
 
 function outcomeText({ action, reason }: RevertedFile, words: IWords): string {

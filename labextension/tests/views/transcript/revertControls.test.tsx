@@ -52,6 +52,7 @@ const PREVIEW: RevertPreview = {
       reason: 'changed since the agent left it'
     }
   ],
+  cells: [],
   done: false
 };
 

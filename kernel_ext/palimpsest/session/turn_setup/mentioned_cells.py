@@ -1,16 +1,11 @@
-"""What a call that changes cells must know of its session: which cells the prompt names, and the number of its request.
+"""Tell which cells the present prompt names, for a call that would change them.
 
-Border: pure; messages and records in, values out.
+Border: pure; messages in, names out.
 """
-
-from collections.abc import Iterable
 
 from palimpsest.session.prompts.prompt_syntax import notebook_mentions
 from palimpsest.transcript.messages import Messages, UserMessage
 from palimpsest.transcript.parts import TextPart
-from palimpsest.transcript.session_record.events import Record, StepRequested
-
-REQUEST_EVENTS = frozenset({"step.requested"})
 
 
 def mentioned_cells(messages: Messages) -> frozenset[str]:
@@ -32,16 +27,3 @@ def mentioned_cells(messages: Messages) -> frozenset[str]:
         if not info.joins:
             break
     return frozenset(numbers)
-
-
-def numbered_requests(records: Iterable[Record]) -> list[str]:
-    """Return the ids of the messages that answer the session's requests, oldest first; the first has number 1."""
-    return list(
-        dict.fromkeys(
-            record.event.request.message_id
-            for record in records
-            if isinstance(record.event, StepRequested)
-            and record.event.request.purpose == "step"
-            and record.event.request.message_id is not None
-        )
-    )

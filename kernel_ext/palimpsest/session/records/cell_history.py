@@ -1,0 +1,98 @@
+"""Tell what the agent did to one cell: by which calls, in answer to which prompts, and who allowed it.
+
+Border: pure; a session's messages and records in, values out.
+"""
+
+from collections.abc import Iterable
+
+from palimpsest.session.records.request_numbers import REQUEST_EVENTS, numbered_requests
+from palimpsest.tools.notebook.seen_sources import changes_of_call
+from palimpsest.transcript.context_values.cell_changes import CellHistory, WrittenCell
+from palimpsest.transcript.context_values.cell_runs import CellRun
+from palimpsest.transcript.messages import Message, Messages, UserMessage
+from palimpsest.transcript.parts import TextPart, ToolPart
+from palimpsest.transcript.session_record.events import (
+    PermissionAsked,
+    PermissionReplied,
+    Record,
+)
+from palimpsest.transcript.session_record.sessions import SessionInfo
+
+HISTORY_EVENTS = REQUEST_EVENTS | {"permission.asked", "permission.replied"}
+"""The types of the records that a history is made of."""
+MAX_PROMPT_CHARS = 120
+
+
+def named_cell(name: str, runs: Iterable[CellRun]) -> tuple[str, int | None]:
+    """Return the id and the number of the cell that ran last with a number, or of that id."""
+    newest = next(
+        (
+            run
+            for run in reversed(tuple(runs))
+            if run.cell_id and name in (str(run.number), run.cell_id)
+        ),
+        None,
+    )
+    return (name, None) if newest is None else (str(newest.cell_id), newest.number)
+
+
+def cell_history(
+    cell: str,
+    number: int | None,
+    session: SessionInfo,
+    messages: Messages,
+    records: Iterable[Record],
+) -> CellHistory:
+    """Return what the calls of a session did to a cell, without what was rejected before it was made."""
+    records = tuple(records)
+    answers = numbered_requests(records)
+    requests = {message_id: place for place, message_id in enumerate(answers, 1)}
+    replies = _repliers(records)
+    changes: list[WrittenCell] = []
+    prompt = ""
+    for message in messages:
+        if isinstance(message.info, UserMessage):
+            if not message.info.by_engine:
+                prompt = _prompt_text(message) or prompt
+            continue
+        for part in message.parts:
+            if not isinstance(part, ToolPart):
+                continue
+            changes += [
+                WrittenCell(
+                    session=session.id,
+                    title=session.title,
+                    message=message.id,
+                    call=part.call_id,
+                    request=requests.get(message.id),
+                    prompt=prompt,
+                    approved_by=replies.get(part.call_id, ""),
+                    change=change,
+                )
+                for change in changes_of_call(part)
+                if change.cell == cell and (change.state != "rejected" or change.undone)
+            ]
+    return CellHistory(cell=cell, number=number, changes=tuple(changes))
+
+
+def _repliers(records: Iterable[Record]) -> dict[str, str]:
+    """Return who answered the newest question of each call, by the call's id."""
+    calls: dict[str, str] = {}
+    repliers: dict[str, str] = {}
+    for record in records:
+        match record.event:
+            case PermissionAsked(ask=ask) if ask.call_id is not None:
+                calls[ask.id] = ask.call_id
+            case PermissionReplied(ask_id=ask_id, reply=reply) if ask_id in calls:
+                repliers[calls[ask_id]] = reply.by
+            case _:
+                pass
+    return repliers
+
+
+def _prompt_text(message: Message) -> str:
+    text = " ".join(
+        part.text for part in message.parts if isinstance(part, TextPart) and not part.synthetic
+    )
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_PROMPT_CHARS else f"{line[: MAX_PROMPT_CHARS - 1]}…"
