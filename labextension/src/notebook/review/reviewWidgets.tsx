@@ -67,6 +67,9 @@ export class ChangeBarWidget extends Widget {
   }
 }
 
+/** For how many frames the end of a source is followed. */
+const FRAMES = 60;
+
 /** A difference in the place of a cell's editor, or the source of a ghost. */
 export class SourceWidget extends Widget {
   private _editor: ISourceEditor | null = null;
@@ -98,9 +101,14 @@ export class SourceWidget extends Widget {
     return this._isEndSeen;
   }
 
-  /** Scrolls to the end of the source. */
-  showEnd(): void {
+  /** Scrolls to the end of the source, which moves while lines that come into view are measured. */
+  showEnd(frames = FRAMES): void {
     this.node.lastElementChild?.scrollIntoView({ block: 'nearest' });
+    if (!this._isEndSeen && !this.isDisposed && frames > 0) {
+      requestAnimationFrame(() => {
+        this.showEnd(frames - 1);
+      });
+    }
   }
 
   /** Shows a source, unless it is shown already. */

@@ -141,13 +141,18 @@ export function undecidedChanges({
 }: Pick<ITranscript, 'asks' | 'entries'>): readonly IReviewedChange[] {
   return entries.flatMap(({ message }) =>
     changesOfMessage(message).flatMap(reviewed =>
-      reviewed.change.state === 'open'
+      isToBeLookedAt(reviewed.change)
         ? [reviewed]
         : reviewed.change.state === 'proposed'
           ? withQuestion(reviewed, asks)
           : []
     )
   );
+}
+
+/** Returns whether a change stands in the notebook and nobody looked at it: a revert takes changes back, too. */
+export function isToBeLookedAt({ state, undone }: MadeChange): boolean {
+  return state === 'open' && !undone;
 }
 
 /** A proposal without its question was just answered, or its turn was stopped. */

@@ -1,7 +1,10 @@
 /** The changes of cells in a turn, or in a question: a row each, with the buttons that decide it. */
 import { useMemo, useRef, useState } from 'react';
 import type { Ask } from '../../protocol/generated';
-import type { IReviewedChange } from '../../state/review/cellReview';
+import {
+  isToBeLookedAt,
+  type IReviewedChange
+} from '../../state/review/cellReview';
 import { actionWord, cellName } from '../../state/review/changeWords';
 import { lineCounts } from '../../state/text/lineDiff';
 import { visibleText } from '../../state/text/visibleText';
@@ -102,8 +105,8 @@ export function ChangeList({
   );
 }
 
-function isUndecided({ ask, change: { state } }: IReviewedChange): boolean {
-  return state === 'open' || ask !== undefined;
+function isUndecided({ ask, change }: IReviewedChange): boolean {
+  return isToBeLookedAt(change) || ask !== undefined;
 }
 
 function focusRow(
@@ -298,6 +301,6 @@ function stateWords(
     case 'proposed':
       return words.__('not made');
     case 'open':
-      return '';
+      return words.__('taken back');
   }
 }

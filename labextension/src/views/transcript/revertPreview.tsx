@@ -139,8 +139,7 @@ function cellOutcomeText({ change, problem }: RevertedCell, words: IWords) {
   if (problem !== '') {
     return problem;
   }
-  const cell =
-    change.number === undefined ? change.cell : `[${change.number}]`;
+  const cell = change.number === undefined ? change.cell : `[${change.number}]`;
   switch (change.action) {
     case 'insert':
       return words.__('Cell %1 is brought back', cell);

@@ -63,7 +63,8 @@ describe('the review of a session', () => {
     const changes = [
       change(),
       change({ cell: 'c2', state: 'accepted' }),
-      change({ cell: 'c3', state: 'rejected' })
+      change({ cell: 'c3', state: 'rejected' }),
+      change({ cell: 'c4', undone: true })
     ];
     const found = undecidedChanges(transcript([call('call_1', changes)]));
 
