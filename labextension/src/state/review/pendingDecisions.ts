@@ -1,5 +1,5 @@
 /**
- * DecisionsByIndex about single changes of a call that were not sent: a question is answered once, for all of its changes.
+ * Decisions about single changes of a call that were not sent: a question is answered once, for all of its changes.
  *
  * They are the page's, so that notebook and panel show the same.
  */
