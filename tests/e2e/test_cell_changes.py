@@ -1,6 +1,7 @@
 """The agent's changes to cells of an open notebook: made by the page, all or none, and the reader goes on."""
 
 import re
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -263,13 +264,16 @@ def test_a_cell_of_the_agent_leads_to_its_turn_and_its_request(
     assert seen.errors == []
 
 
-def cpu_seconds(page: Page) -> float:
-    """Return the seconds that the page's main thread has worked."""
+def work_clock(page: Page) -> Callable[[], float]:
+    """Return a clock of the CPU seconds that the page's main thread has worked."""
     client = page.context.new_cdp_session(page)
     client.send("Performance.enable")
-    metrics = client.send("Performance.getMetrics")["metrics"]
-    client.detach()
-    return next(float(each["value"]) for each in metrics if each["name"] == "TaskDuration")
+
+    def work_seconds() -> float:
+        metrics = client.send("Performance.getMetrics")["metrics"]
+        return next(float(each["value"]) for each in metrics if each["name"] == "ThreadTime")
+
+    return work_seconds
 
 
 def test_a_hundred_cells_change_in_one_step_and_in_little_time(
@@ -278,7 +282,8 @@ def test_a_hundred_cells_change_in_one_step_and_in_little_time(
     open_changing(page, lab, "hundred", *(f"value_{n} = {n}\n{LINES}" for n in range(100)))
     cells = cells_of(page)
     wait_until_drawn(page)
-    before = cpu_seconds(page)
+    work_seconds = work_clock(page)
+    before = work_seconds()
     ask_page(
         page,
         *(
@@ -292,19 +297,11 @@ def test_a_hundred_cells_change_in_one_step_and_in_little_time(
         ),
     )
     wait_until_drawn(page)
-    spent = cpu_seconds(page) - before
-    assert spent / 100 < 0.1
+    spent = work_seconds() - before
+    assert spent < 2
     assert all("third_line" in source for source in sources(page))
     page.evaluate(UNDO)
     assert cells_of(page) == cells
-
-    before = cpu_seconds(page)
-    ask_page(
-        page,
-        {"action": "edit", "cell": cells[50]["id"], "old": cells[50]["source"], "new": "one"},
-    )
-    wait_until_drawn(page)
-    assert cpu_seconds(page) - before < 0.1
     assert seen.errors == []
 
 

@@ -1,8 +1,8 @@
 """A process that takes a session's lease repeatedly.
 
 Usage: ``python -m tests.store.takeover_kernel PROJECT SESSION KERNEL SECONDS SEED``. It takes the session
-from its holder, writes for a moment, and repeats. It prints what was acknowledged: the message, and the
-session that holds it.
+from its holder, writes for a moment, and repeats. It begins with the first line that it reads, and prints that it
+waits for it, then what was acknowledged: the message, and the session that holds it.
 """
 
 import random
@@ -22,6 +22,8 @@ from palimpsest.transcript.errors import UserError
 
 def main() -> None:
     """Take the lease and write until the time is over."""
+    say({"waits": True})
+    sys.stdin.readline()
     project, session_id, kernel_id = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
     until, rng = time.monotonic() + float(sys.argv[4]), random.Random(sys.argv[5])
     number = 0

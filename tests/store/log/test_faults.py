@@ -222,6 +222,7 @@ def test_kernels_that_rob_each_other_lose_nothing(tmp_path: Path) -> None:
     robbers = [
         subprocess.Popen(
             [*command, f"kernel-{name}", str(ROB_SECONDS), name],
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": paths},
@@ -229,6 +230,13 @@ def test_kernels_that_rob_each_other_lose_nothing(tmp_path: Path) -> None:
         )
         for name in "abc"
     ]
+    for robber in robbers:
+        assert robber.stdout is not None
+        robber.stdout.readline()
+    for robber in robbers:
+        assert robber.stdin is not None
+        robber.stdin.write("\n")
+        robber.stdin.flush()
     kept: dict[str, list[str]] = {}
     for robber in robbers:
         for line in robber.communicate(timeout=ROB_SECONDS + 60)[0].splitlines():

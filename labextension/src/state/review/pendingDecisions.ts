@@ -7,9 +7,9 @@ import type { CellDecision } from '../../protocol/generated';
 import { ReaderSet } from '../store/readerSet';
 import type { IReadable } from '../store/kernelStore';
 
-type DecisionsByIndex = ReadonlyMap<number, CellDecision>;
+type CellDecisions = ReadonlyMap<number, CellDecision>;
 
-const NONE: DecisionsByIndex = new Map();
+const NONE: CellDecisions = new Map();
 
 /** How a question is answered. */
 export interface ICellsReply {
@@ -19,22 +19,21 @@ export interface ICellsReply {
 
 /** Holds the decisions by the id of the question. */
 class PendingDecisions implements IReadable<
-  ReadonlyMap<string, DecisionsByIndex>
+  ReadonlyMap<string, CellDecisions>
 > {
   private readonly _readers = new ReaderSet();
-  private _value: ReadonlyMap<string, DecisionsByIndex> = new Map();
+  private _value: ReadonlyMap<string, CellDecisions> = new Map();
 
   readonly subscribe = this._readers.subscribe;
 
-  readonly getSnapshot = (): ReadonlyMap<string, DecisionsByIndex> =>
-    this._value;
+  readonly getSnapshot = (): ReadonlyMap<string, CellDecisions> => this._value;
 
   /** Returns the decisions about the changes of a question, by their number. */
-  of(ask: string): DecisionsByIndex {
+  of(ask: string): CellDecisions {
     return this._value.get(ask) ?? NONE;
   }
 
-  decide(ask: string, decisions: readonly CellDecision[]): DecisionsByIndex {
+  decide(ask: string, decisions: readonly CellDecision[]): CellDecisions {
     const decided = new Map(this.of(ask));
     decisions.forEach(decision => {
       decided.set(decision.index, decision);
@@ -54,7 +53,7 @@ class PendingDecisions implements IReadable<
     this._update(ask, NONE);
   }
 
-  private _update(ask: string, decisions: DecisionsByIndex): void {
+  private _update(ask: string, decisions: CellDecisions): void {
     const value = new Map(this._value);
     if (decisions.size === 0) {
       value.delete(ask);
@@ -72,7 +71,7 @@ export const pendingDecisions = new PendingDecisions();
 /** Returns the reply to a question about so many changes; null while some are undecided. */
 export function replyOf(
   count: number,
-  decisions: DecisionsByIndex
+  decisions: CellDecisions
 ): ICellsReply | null {
   const decided = [...decisions.values()].sort(
     (left, right) => left.index - right.index
