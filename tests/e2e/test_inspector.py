@@ -35,6 +35,8 @@ ANSWERS = (
     " calls('list', path='.'), says('Two.'), says('Three.'), says('Four.')"
 )
 INSPECT = "args => void window.jupyterapp.commands.execute('palimpsest:inspect', args)"
+ICON = "window.jupyterapp.shell.currentWidget.title.icon.name"
+"""The icon of the tab in front."""
 OPEN_FILE = "path => void window.jupyterapp.commands.execute('docmanager:open', { path })"
 
 
@@ -114,6 +116,7 @@ def test_a_recorded_file_opens_by_double_click(
     page.evaluate(OPEN_FILE, path)
     views = inspected(page)
     photograph(page, f"inspector-{Path(name).stem}")
+    assert page.evaluate(ICON) == "jupyter-palimpsest:inspector"
     moves_by_keyboard(views)
     if name == "pi.jsonl":
         explains_a_dear_request(views)

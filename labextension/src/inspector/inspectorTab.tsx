@@ -15,8 +15,6 @@ interface IInspectorTabProps {
   model: InspectorModel;
   /** Name of the notebook or file. */
   name: string;
-  /** Opens a link to another session. */
-  openLink: (link: string) => void;
   /** Asks which session to compare it with; null where the question was dismissed. */
   chooseBeside: (target: IInspectorArguments) => Promise<IBesideTarget | null>;
 }
@@ -25,7 +23,6 @@ interface IInspectorTabProps {
 export function InspectorTab({
   model,
   name,
-  openLink,
   chooseBeside
 }: IInspectorTabProps) {
   const { words } = useHost();
@@ -94,7 +91,6 @@ export function InspectorTab({
           source={shownSource}
           place={place}
           onPlace={model.setPlace}
-          openLink={openLink}
           comparing={{
             choose: chooseOther,
             ...(compared === null ? {} : { end: showAlone })

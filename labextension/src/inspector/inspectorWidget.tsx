@@ -23,8 +23,6 @@ export interface IInspectorSurroundings {
   registry: IRenderMimeRegistry;
   words: TranslationBundle;
   languages: IEditorLanguageRegistry | null;
-  /** Opens a link to another session. */
-  openLink: (link: string) => void;
   /** Asks which session to compare an inspected one with; null where the question was dismissed. */
   chooseBeside: (target: IInspectorArguments) => Promise<IBesideTarget | null>;
 }
@@ -44,8 +42,7 @@ export class InspectorWidget extends Widget {
     readonly layoutName = ''
   ) {
     super();
-    const { registry, words, languages, openLink, chooseBeside } =
-      _surroundings;
+    const { registry, words, languages, chooseBeside } = _surroundings;
     InspectorWidget._count += 1;
     this.id = `jupyter-palimpsest-inspector-${InspectorWidget._count}`;
     this.addClass('plm-InspectorWidget');
@@ -58,12 +55,7 @@ export class InspectorWidget extends Widget {
     this._root = createRoot(this.node);
     this._root.render(
       <HostProvider value={labHost(registry, slots, words, languages)}>
-        <InspectorTab
-          model={model}
-          name={_name}
-          openLink={openLink}
-          chooseBeside={chooseBeside}
-        />
+        <InspectorTab model={model} name={_name} chooseBeside={chooseBeside} />
       </HostProvider>
     );
     this._unsubscribe = model.subscribe(this._updateTitle);

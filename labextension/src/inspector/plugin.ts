@@ -20,7 +20,7 @@ import { InspectionChoice } from './inspectionChoice';
 import type { InspectorArea, InspectorTabs } from './inspectorTabs';
 import { followLinks } from './links';
 import { addRecordings } from './recordingFactory';
-import { readLink, type IInspectorArguments } from './targets';
+import type { IInspectorArguments } from './targets';
 
 export const inspector: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-palimpsest:inspector',
@@ -59,13 +59,7 @@ export const inspector: JupyterFrontEndPlugin<void> = {
       registry,
       words,
       languages,
-      chooseBeside: (target: IInspectorArguments) => choice.askBeside(target),
-      openLink: (link: string) => {
-        const target = readLink(link);
-        if (target !== null) {
-          open(target);
-        }
-      }
+      chooseBeside: (target: IInspectorArguments) => choice.askBeside(target)
     };
     const tracker = new WidgetTracker<InspectorArea>({
       namespace: 'jupyter-palimpsest-inspector'

@@ -82,6 +82,7 @@ export class RecordingDocument extends DocumentWidget<StackedPanel> {
     inspector: Promise<InspectorWidget>
   ) {
     super({ content: new StackedPanel(), context });
+    this.title.icon = inspectorIcon;
     void inspector.then(widget => {
       if (this.isDisposed) {
         widget.dispose();

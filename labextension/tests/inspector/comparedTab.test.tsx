@@ -93,7 +93,6 @@ async function drawTab(target: IInspectorArguments, kernel: RecordedKernel) {
       <InspectorTab
         model={model}
         name="first.jsonl"
-        openLink={nothing}
         chooseBeside={chooseBeside}
       />
     </HostProvider>

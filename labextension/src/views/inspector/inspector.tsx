@@ -77,7 +77,6 @@ interface IInspectorProps {
   isSteppedByPage?: boolean;
   /** The prices by which the source counts without a choice, where it was opened with some. */
   openedPrice?: string;
-  openLink?: (link: string) => void;
   /** Whether all views are shown below each other, for paper. */
   isPrinted?: boolean;
   /** A sentence about the place, such as that a link leads to another session. */
@@ -192,7 +191,7 @@ interface ISessionProps extends IInspectedViewProps {
 }
 
 function Session(props: ISessionProps) {
-  const { source, view, error, openLink, shownPlace, leaveSubagent } = props;
+  const { source, view, error, shownPlace, leaveSubagent } = props;
   const { place } = shownPlace;
   const { isPrinted = false, remark = '', compared = null } = props;
   const { isSteppedByPage = false, openedPrice = '' } = props;
@@ -241,7 +240,6 @@ function Session(props: ISessionProps) {
       range,
       chooseRange,
       go,
-      openLink: openLink ?? null,
       leaveSubagent,
       card,
       compared,
@@ -257,7 +255,6 @@ function Session(props: ISessionProps) {
       range,
       chooseRange,
       go,
-      openLink,
       leaveSubagent,
       card,
       compared,

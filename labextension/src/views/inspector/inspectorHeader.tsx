@@ -11,6 +11,12 @@ import type {
 } from '../../state/inspector/source';
 import { useHost } from '../host';
 import { useInspection } from './controls/inspection';
+import {
+  STOP,
+  TOOLBAR_KEYS,
+  useListFocus,
+  type IListFocus
+} from './controls/listFocus';
 import { requestStep } from './controls/requestKeys';
 import { StepButton } from './controls/stepButton';
 import { useReaderNotes } from './notes/readerNotes';
@@ -102,6 +108,18 @@ export function InspectorHeader({
           beside: compared.besideName,
           ...(compared.side === 'second' ? { side: compared.side } : {})
         });
+  const tools = [
+    ...(steps === null ? [] : ['back', 'forward']),
+    ...(copy === undefined ? [] : ['copy']),
+    ...(comparing === null ? [] : ['compare']),
+    ...(comparing?.end === undefined ? [] : ['end']),
+    'keys'
+  ];
+  const toolbar = useListFocus(tools.length, TOOLBAR_KEYS);
+  const stop = (tool: string) => ({
+    tabIndex: toolbar.tabIndex(tools.indexOf(tool)),
+    ...STOP
+  });
   return (
     <div
       className="plm-Inspector-header"
@@ -161,61 +179,72 @@ export function InspectorHeader({
           ))}
         </div>
       )}
-      {steps !== null && <StepButtons steps={steps} />}
-      <span className="plm-Inspector-place">
-        {words.__('%1 of %2', count(request + 1), count(total))}
-      </span>
-      {copy !== undefined && (
-        <button
-          type="button"
-          className="plm-Link plm-Inspector-link"
-          title={link}
-          onClick={() => {
-            void copy(link).then(
-              () => {
-                setCopied(words.__('copied'));
-              },
-              () => {
-                setCopied(link);
-              }
-            );
-          }}
-        >
-          {words.__('Copy link')}
-        </button>
-      )}
-      {comparing !== null && (
+      <div
+        className="plm-Inspector-tools"
+        role="toolbar"
+        aria-label={words.__('Place and link')}
+        {...toolbar.list}
+      >
+        {steps !== null && <StepButtons steps={steps} toolbar={toolbar} />}
+        <span className="plm-Inspector-place">
+          {words.__('%1 of %2', count(request + 1), count(total))}
+        </span>
+        {copy !== undefined && (
+          <button
+            type="button"
+            className="plm-Link plm-Inspector-link"
+            title={link}
+            {...stop('copy')}
+            onClick={() => {
+              void copy(link).then(
+                () => {
+                  setCopied(words.__('copied'));
+                },
+                () => {
+                  setCopied(link);
+                }
+              );
+            }}
+          >
+            {words.__('Copy link')}
+          </button>
+        )}
+        {comparing !== null && (
+          <button
+            type="button"
+            className="plm-Link plm-Inspector-link"
+            aria-haspopup="dialog"
+            title={words.__(
+              'Show another session beside this one: where they part, and what each cost'
+            )}
+            {...stop('compare')}
+            onClick={comparing.choose}
+          >
+            {words.__('Compare with…')}
+          </button>
+        )}
+        {comparing?.end !== undefined && (
+          <button
+            type="button"
+            className="plm-Link plm-Inspector-link"
+            title={words.__('Show the first session alone again')}
+            {...stop('end')}
+            onClick={comparing.end}
+          >
+            {words.__('End comparison')}
+          </button>
+        )}
         <button
           type="button"
           className="plm-Link plm-Inspector-link"
           aria-haspopup="dialog"
-          title={words.__(
-            'Show another session beside this one: where they part, and what each cost'
-          )}
-          onClick={comparing.choose}
+          title={words.__('The keys of the inspector (?)')}
+          {...stop('keys')}
+          onClick={showKeys}
         >
-          {words.__('Compare with…')}
+          {words.__('Keys')}
         </button>
-      )}
-      {comparing?.end !== undefined && (
-        <button
-          type="button"
-          className="plm-Link plm-Inspector-link"
-          title={words.__('Show the first session alone again')}
-          onClick={comparing.end}
-        >
-          {words.__('End comparison')}
-        </button>
-      )}
-      <button
-        type="button"
-        className="plm-Link plm-Inspector-link"
-        aria-haspopup="dialog"
-        title={words.__('The keys of the inspector (?)')}
-        onClick={showKeys}
-      >
-        {words.__('Keys')}
-      </button>
+      </div>
       <span role="status" className="plm-Muted">
         {copied}
       </span>
@@ -228,7 +257,13 @@ export function InspectorHeader({
 }
 
 /** Draws the buttons for the place before and the one after. */
-function StepButtons({ steps }: { steps: IWaysBackAndForward }) {
+function StepButtons({
+  steps,
+  toolbar
+}: {
+  steps: IWaysBackAndForward;
+  toolbar: IListFocus;
+}) {
   const { words } = useHost();
   const { back, forward } = steps;
   return (
@@ -242,6 +277,7 @@ function StepButtons({ steps }: { steps: IWaysBackAndForward }) {
         onStep={() => back?.()}
         label={words.__('Back')}
         title={words.__('Back to the place before (Alt ←)')}
+        tabIndex={toolbar.tabIndex(0)}
       >
         <span aria-hidden="true">←</span>
       </StepButton>
@@ -250,6 +286,7 @@ function StepButtons({ steps }: { steps: IWaysBackAndForward }) {
         onStep={() => forward?.()}
         label={words.__('Forward')}
         title={words.__('Forward again (Alt →)')}
+        tabIndex={toolbar.tabIndex(1)}
       >
         <span aria-hidden="true">→</span>
       </StepButton>

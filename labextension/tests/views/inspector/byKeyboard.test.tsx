@@ -52,6 +52,31 @@ describe('a list of blocks', () => {
   });
 });
 
+describe('the buttons of the head', () => {
+  it('are one stop of the Tab key, and arrows move along them', async () => {
+    await draw(sourceOf('claude_code'), { request: 2 });
+    const toolbar = screen.getByRole('toolbar', { name: 'Place and link' });
+    const buttons = within(toolbar).getAllByRole('button');
+    const stops = () => buttons.filter(element => element.tabIndex === 0);
+    const key = (name: string) => {
+      fireEvent.keyDown(document.activeElement as Element, { key: name });
+    };
+    expect(stops()).toEqual([buttons[0]]);
+
+    buttons[0]?.focus();
+    key('ArrowRight');
+    expect(document.activeElement).toBe(buttons[1]);
+    key('End');
+    key('ArrowRight');
+    expect(document.activeElement?.textContent).toBe('Keys');
+    expect(stops()).toEqual([buttons.at(-1)]);
+    key('ArrowLeft');
+    expect(document.activeElement).toBe(buttons.at(-2));
+    key('Home');
+    expect(stops()).toEqual([buttons[0]]);
+  });
+});
+
 describe('the focus', () => {
   it('stays on a button that has led as far as it leads', async () => {
     await draw(sourceOf('claude_code'), { request: 0 });

@@ -37,19 +37,17 @@ export async function draw(
   place: Partial<IInspectorPlace> = {}
 ) {
   const onPlace = vi.fn<(place: IInspectorPlace) => void>();
-  const openLink = vi.fn<(link: string) => void>();
   const drawn = render(
     <HostProvider value={HOST}>
       <Inspector
         source={source}
         place={{ request: null, item: null, ...place }}
         onPlace={onPlace}
-        openLink={openLink}
       />
     </HostProvider>
   );
   await settle();
-  return { ...drawn, onPlace, openLink };
+  return { ...drawn, onPlace };
 }
 
 /** Lets pauses pass, and answers come. */

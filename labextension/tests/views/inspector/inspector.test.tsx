@@ -875,7 +875,7 @@ describe('sentences', () => {
         cost_is_fact: false
       }
     ];
-    const { openLink } = await draw(
+    const { onPlace } = await draw(
       sampleSource({ ...view, subagents }, tracks),
       {
         tab: 'requests'
@@ -887,7 +887,7 @@ describe('sentences', () => {
     ).toBeTruthy();
     fireEvent.click(screen.getByRole('button', { name: 'Explore' }));
 
-    expect(openLink).toHaveBeenCalledWith('palimpsest:ses_b');
+    expect(onPlace.mock.lastCall?.[0]).toMatchObject({ subagent: 'ses_b' });
   });
 });
 

@@ -48,7 +48,6 @@ export interface IInspectedSession {
   ) => void;
   /** Changes the place; by default it is a choice, which is a step to go back from. */
   readonly go: (place: Partial<IInspectorPlace>, way?: MoveWay) => void;
-  readonly openLink: ((link: string) => void) | null;
   /** Leads from a subagent back to where it was opened; null where no subagent is shown. */
   readonly leaveSubagent: (() => void) | null;
   readonly card: CardFocus;

@@ -1,4 +1,4 @@
-/** A long list is one stop of the Tab key; arrows, Home and End move in it. */
+/** A long list, or a toolbar, is one stop of the Tab key; arrows, Home and End move in it. */
 import { useState, type FocusEvent, type KeyboardEvent } from 'react';
 
 /** The mark of an element of the list that takes the focus. */
@@ -15,8 +15,24 @@ export interface IListFocus {
   };
 }
 
+/** The keys that lead to the stop before and to the next one. */
+interface IListKeys {
+  readonly before: string;
+  readonly next: string;
+}
+
+const LIST_KEYS: IListKeys = { before: 'ArrowUp', next: 'ArrowDown' };
+/** The keys of stops that stand beside each other. */
+export const TOOLBAR_KEYS: IListKeys = {
+  before: 'ArrowLeft',
+  next: 'ArrowRight'
+};
+
 /** Lets the Tab key reach one of so many stops: the one that had the focus last. */
-export function useListFocus(stops: number): IListFocus {
+export function useListFocus(
+  stops: number,
+  keys: IListKeys = LIST_KEYS
+): IListFocus {
   const [last, setLast] = useState(0);
   const active = Math.min(last, Math.max(stops - 1, 0));
   return {
@@ -34,7 +50,7 @@ export function useListFocus(stops: number): IListFocus {
         const next =
           current < 0
             ? undefined
-            : stopElements[placeFor(event, current, stopElements)];
+            : stopElements[placeFor(event, current, stopElements, keys)];
         if (next !== undefined) {
           event.preventDefault();
           next.focus();
@@ -51,15 +67,16 @@ function stopsOf(list: HTMLElement): HTMLElement[] {
 function placeFor(
   { key, altKey, ctrlKey, metaKey, shiftKey }: KeyboardEvent,
   current: number,
-  stopElements: readonly HTMLElement[]
+  stopElements: readonly HTMLElement[],
+  keys: IListKeys
 ): number {
   if (altKey || ctrlKey || metaKey || shiftKey) {
     return -1;
   }
   switch (key) {
-    case 'ArrowDown':
+    case keys.next:
       return current + 1;
-    case 'ArrowUp':
+    case keys.before:
       return current - 1;
     case 'Home':
       return 0;

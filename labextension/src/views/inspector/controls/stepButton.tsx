@@ -1,5 +1,6 @@
 /** A button for the next or previous place, which stays focusable at the end. */
 import type { ReactNode } from 'react';
+import { STOP } from './listFocus';
 
 interface IStepButtonProps {
   /** Whether there is no further place in this direction. */
@@ -7,6 +8,8 @@ interface IStepButtonProps {
   onStep: () => void;
   label?: string;
   title?: string;
+  /** Where it stands in a toolbar, which is one stop of the Tab key. */
+  tabIndex?: 0 | -1;
   children: ReactNode;
 }
 
@@ -15,7 +18,7 @@ interface IStepButtonProps {
  * browser takes the focus from a button that is disabled, and who pressed it by a key would be lost.
  */
 export function StepButton(props: IStepButtonProps) {
-  const { isAtEnd, onStep, label, title, children } = props;
+  const { isAtEnd, onStep, label, title, tabIndex, children } = props;
   return (
     <button
       type="button"
@@ -23,6 +26,7 @@ export function StepButton(props: IStepButtonProps) {
       aria-label={label}
       title={title}
       aria-disabled={isAtEnd}
+      {...(tabIndex === undefined ? {} : { tabIndex, ...STOP })}
       onClick={() => {
         if (!isAtEnd) {
           onStep();

@@ -154,28 +154,29 @@ function Uses({ item, uses }: { item: number; uses: readonly number[] }) {
   );
   const others = uses.length - listed.length;
   return (
-    <p className="plm-Inspector-links">
+    <div className="plm-Inspector-links plm-ItemCard-uses">
       {words.__('Answers that used a name in it:')}{' '}
-      {listed.map(useRequest => {
-        const used = namesAt.get(useRequest);
-        const more = (used?.total ?? 0) - (used?.names.length ?? 0);
-        return (
-          <span key={useRequest}>
-            <RequestLink request={useRequest} text={String(useRequest + 1)} />
-            {used !== undefined && (
-              <>
-                {' '}
-                <bdi className="plm-Muted">
-                  {oneLine(used.names.join(', '))}
-                </bdi>
-                {more > 0 && ` ${words.__('and %1 more', more)}`}
-              </>
-            )}{' '}
-          </span>
-        );
-      })}
+      <ul>
+        {listed.map(useRequest => {
+          const used = namesAt.get(useRequest);
+          const more = (used?.total ?? 0) - (used?.names.length ?? 0);
+          return (
+            <li key={useRequest}>
+              <RequestLink request={useRequest} text={String(useRequest + 1)} />
+              {used !== undefined && (
+                <span>
+                  <bdi className="plm-Muted">
+                    {oneLine(used.names.join(', '))}
+                  </bdi>
+                  {more > 0 && ` ${words.__('and %1 more', more)}`}
+                </span>
+              )}
+            </li>
+          );
+        })}
+      </ul>
       {others > 0 && words.__('and %1 more', others)}
-    </p>
+    </div>
   );
 }
 

@@ -5,7 +5,6 @@ import { count, durationText } from '../../../state/text/numberFormat';
 import { money, usdDigits } from '../../../state/inspector/labels';
 import { wholeRange } from '../../../state/inspector/figures/rangeFigures';
 import { useHost, type IWords } from '../../host';
-import { BreakableName } from '../controls/breakableName';
 import { useInspection, type IShownTrack } from '../controls/inspection';
 import { PagedRows, type ITableColumn } from '../controls/pagedRows';
 import { RequestLink } from '../controls/placeLinks';
@@ -229,10 +228,9 @@ function wordColumns(
           {
             head: words.__('model'),
             cell: (request: number) => (
-              <BreakableName
-                key="model"
-                name={view.models[requests.model[request] ?? -1] ?? ''}
-              />
+              <bdi key="model" className="plm-Inspector-model">
+                {view.models[requests.model[request] ?? -1] ?? ''}
+              </bdi>
             )
           }
         ]

@@ -2,9 +2,7 @@
 import { count } from '../../../state/text/numberFormat';
 import { oneLine } from '../../../state/text/oneLine';
 import { money } from '../../../state/inspector/labels';
-import { linkTo } from '../../../state/inspector/placeLink';
 import { subagentPlace } from '../../../state/inspector/subagents';
-import { NOWHERE } from '../../../state/inspector/source';
 import { useHost } from '../../host';
 import { useInspectedSession } from '../controls/inspection';
 import { RequestLink } from '../controls/placeLinks';
@@ -12,7 +10,7 @@ import { RequestLink } from '../controls/placeLinks';
 /** Draws a row for each, with the way into it; nothing where there are none. */
 export function Subagents() {
   const { words } = useHost();
-  const { view, openLink, source, go } = useInspectedSession();
+  const { view, source, go } = useInspectedSession();
   if (view.subagents.length === 0) {
     return null;
   }
@@ -22,19 +20,14 @@ export function Subagents() {
       <ul className="plm-Difference-rows">
         {view.subagents.map(subagent => (
           <li key={subagent.session}>
-            {openLink === null &&
-            source.ofSubagent?.(subagent.session) === null ? (
+            {source.ofSubagent?.(subagent.session) === null ? (
               <bdi>{oneLine(subagent.title)}</bdi>
             ) : (
               <button
                 type="button"
                 className="plm-Link plm-Inspector-link plm-Inspector-name"
                 onClick={() => {
-                  if (openLink === null) {
-                    go(subagentPlace(subagent.session));
-                  } else {
-                    openLink(linkTo(subagent.session, NOWHERE));
-                  }
+                  go(subagentPlace(subagent.session));
                 }}
               >
                 <bdi>{oneLine(subagent.title)}</bdi>
