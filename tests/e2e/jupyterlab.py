@@ -427,11 +427,19 @@ def seen_for_a_while(page: Page) -> None:
     page.evaluate(LATER)
 
 
+COMMAND_MODE = """() =>
+  window.jupyterapp.shell.currentWidget.content.mode === 'command'
+  && document.activeElement?.closest('.jp-Notebook')
+  && !document.activeElement.closest('.cm-editor')
+"""
+
+
 def into_command_mode(page: Page) -> None:
     """Focus the notebook, as after running a cell, and leave the editor."""
     page.evaluate("window.jupyterapp.shell.currentWidget.content.activate()")
     page.wait_for_function("document.activeElement?.closest('.jp-Notebook')")
     page.keyboard.press("Escape")
+    page.wait_for_function(COMMAND_MODE)
 
 
 def choose_theme(page: Page, theme: str) -> None:
