@@ -2,6 +2,7 @@
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -17,7 +18,7 @@ TOTALS = "import math\nx = 1\nprint(f'{x}', obj.x, call(x=x))  # x"
 
 @pytest.fixture
 def harness(tmp_path: Path) -> RehearsalHarness:
-    cells = [
+    cells: list[dict[str, Any]] = [
         {"id": "title", "kind": "markdown", "source": "# Penguins"},
         {"id": "load", "source": "import pandas as pd", "number": 1},
         {"id": "totals", "source": TOTALS, "number": 3},
@@ -106,7 +107,7 @@ def test_without_a_page_the_tool_s_reason_is_given_with_the_cell(harness: Rehear
     harness.cell_calls.notebook.is_open = False
     answer = harness.ask("Write a cell that shows the first rows of penguins")
 
-    assert "The notebook is as it was: No open page shows" in answer.text
+    assert "The notebook is as it was: No open page shows your notebook" in answer.text
     assert answer.text.endswith("```python\npenguins.head(5)\n```")
 
 

@@ -146,5 +146,6 @@ def _changed(runner: PlanRunner, change: dict[str, str], done: str, notes: list[
 
 
 def _first_sentence(result: ToolResult) -> str:
-    first_line = result.text.strip().partition("\n")[0]
+    """Return the first sentence of a tool's text, which is written for a model, in words for the user."""
+    first_line = result.text.strip().partition("\n")[0].replace("the user's", "your")
     return first_line.partition(". ")[0].rstrip(".")[:300] + "."
