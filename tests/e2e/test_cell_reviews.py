@@ -16,7 +16,7 @@ from tests.e2e.jupyterlab import (
 )
 from tests.e2e.recorded_turns import script
 from tests.e2e.running_notebook import Notebook, begin
-from tests.e2e.test_panel import AXE, RUN, VIOLATIONS, book
+from tests.e2e.test_panel import AXE, RUN, VIOLATIONS, book, open_panel, send
 
 from palimpsest.model.script import calls, says
 from palimpsest.testing import FaultServer
@@ -173,6 +173,32 @@ def test_what_was_made_is_looked_at_later_and_taken_back(
     expect(panel.locator(".plm-Changes-row", has_text="Deleted")).to_contain_text(
         "rejected: I need it"
     )
+    assert seen.errors == []
+
+
+def test_the_built_in_model_writes_a_cell_and_changes_one_for_a_prompt_in_the_panel(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
+    frame = "import pandas as pd\nx = 3\nbirds = pd.DataFrame({'mass': range(x)})"
+    open_notebook(page, lab, book(lab, "asked.ipynb", "%load_ext palimpsest", frame))
+    page.evaluate(READY)
+    for number in range(2):
+        page.evaluate(RUN, number)
+    panel = open_panel(page)
+
+    send(panel, "Write a cell that shows the first rows of birds")
+    expect(bar(page, "insert this cell")).to_be_visible()
+    assert len(page.evaluate(SOURCES)) == 2
+    press(page, "insert this cell", "Accept and run")
+    expect(panel).to_contain_text("I wrote the cell.")
+    assert page.evaluate(SOURCES)[2] == "birds.head(5)"
+    expect(page.locator(".jp-CodeCell").nth(2).locator("table")).to_be_visible()
+
+    send(panel, "rename x to count in cell 2")
+    press(page, "change this cell", "Accept")
+    expect(panel).to_contain_text("x is count in cell 2 now.")
+    assert page.evaluate(SOURCES)[1] == frame.replace("x", "count")
+    expect(bars(page)).to_have_count(0)
     assert seen.errors == []
 
 

@@ -150,9 +150,9 @@ class CellCalls:
         self.messages.append(self.builder.user(text, origin=origin))
         self.tools.extra["mentioned_cells"] = lambda: frozenset(mentions)
 
-    async def read(self, cell: str | None = None) -> ToolOutcome:
+    async def read(self, cell: str | None = None, *, outputs: bool = True) -> ToolOutcome:
         """Let the model read the notebook, or one cell."""
-        given = {"cell": cell} if cell else {}
+        given = ({"cell": cell} if cell else {}) | ({} if outputs else {"outputs": False})
         return await self._call("notebook", **given)
 
     async def change(self, *changes: dict[str, Any]) -> ToolOutcome:

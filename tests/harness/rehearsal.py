@@ -11,10 +11,12 @@ import io
 import json
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from tests.harness.open_notebook import CellCalls
 
 from palimpsest.frontends.variables.variable_types import kind_of, shape_of
 from palimpsest.frontends.variables.variables import describe_variable as describe_variable
@@ -113,11 +115,13 @@ class RehearsalHarness:
         *,
         tools: Sequence[str] | None = None,
         refuse: Sequence[str] = (),
+        cell_calls: CellCalls | None = None,
         **variables: Any,
     ) -> None:
         self.folder = folder
         self.refuse = refuse
         self.extra: dict[str, Any] = {}
+        self.cell_calls = cell_calls
         self.namespace: dict[str, Any] = {"__builtins__": __builtins__, **variables}
         self.messages: list[dict[str, Any]] = [{"role": "system", "content": "You are an agent."}]
         self.registry = Registry(builtin_tools())
@@ -155,9 +159,9 @@ class RehearsalHarness:
         arguments = self.registry.validate(tool, given)
         if isinstance(arguments, str):
             return arguments
-        return asyncio.run(self._run(tool, arguments))
+        return asyncio.run(self._run(tool, arguments, given))
 
-    async def _run(self, tool: Any, arguments: Any) -> str:
+    async def _run(self, tool: Any, arguments: Any, given: dict[str, Any]) -> str:
         kernel = FakeKernel(self.namespace)
 
         async def ask(permission: str, _patterns: Sequence[str], **_: Any) -> None:
@@ -181,10 +185,20 @@ class RehearsalHarness:
         )
         try:
             with contextlib.chdir(self.folder):
-                outcome = await tool.run(arguments, context)
+                outcome = await (
+                    self._about_cells(tool.name, given) or tool.run(arguments, context)
+                )
         except PalimpsestError as error:
             return str(error)
         return str(outcome.output)
+
+    def _about_cells(self, name: str, given: dict[str, Any]) -> Awaitable[Any] | None:
+        """Return the call of a tool about the open notebook, if one is open."""
+        if self.cell_calls is None or name not in ("notebook", "cells"):
+            return None
+        if name == "notebook":
+            return self.cell_calls.read(**given)
+        return self.cell_calls.change(*given["changes"])
 
 
 def as_message(answer: RehearsalReply, at: int) -> dict[str, Any]:

@@ -79,6 +79,8 @@ def test_runs_and_says_what_is_true(ran: tuple[nbformat.NotebookNode, int], fold
     assert '["body_mass_g"]' in shown(notebook, "fix")
     assert "allowed once" in shown(notebook, "write")
     assert "Biscoe" in (folder / "data" / "notes.md").read_text(encoding="utf-8")
+    assert "The notebook is as it was: No open page shows your notebook" in shown(notebook, "cell")
+    assert 'penguins.groupby("island")["body_mass_g"].mean()' in shown(notebook, "cell")
     assert "rehearsal/rehearsal" in shown(notebook, "status")
     assert "messages as in the request before" in shown(notebook, "records")
 
@@ -107,7 +109,7 @@ def test_leaves_a_session_that_reads_as_a_page(folder: Path) -> None:
     page, errors = demo.session_page(folder)
 
     assert errors == []
-    assert page.count('<section class="prompt" id="prompt-') == 6
+    assert page.count('<section class="prompt" id="prompt-') == 7
     assert 'src="data:image/png;base64,' in page
 
 

@@ -15,7 +15,9 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from tests.harness.open_notebook import CellCalls, OpenNotebook
 from tests.harness.rehearsal import RehearsalHarness
+from tests.harness.tools import ToolHarness
 from tests.sample_size import thinned
 
 from palimpsest.rehearsal.extractive_summary import without_notice
@@ -47,7 +49,11 @@ def answered(asked: list[Entry], folder: Path) -> list[Entry]:
     shutil.copytree(NOTEBOOKS, folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
     (folder / "README.md").write_text("# Penguins\n\nMeasured near Palmer Station.\n")
     penguins = pd.read_csv(folder / "data" / "penguins.csv")
-    harness = RehearsalHarness(folder, penguins=penguins, limit=42, levels=[1, 2])
+    cells = [{"id": "sum", "source": "x = sum(levels)\nprint(x)", "number": 3}]
+    calls_of_cells = CellCalls(ToolHarness(folder), OpenNotebook(cells))
+    harness = RehearsalHarness(
+        folder, cell_calls=calls_of_cells, penguins=penguins, limit=42, levels=[1, 2]
+    )
     found = []
     for entry in asked:
         if "@heavy" in entry["prompt"]:

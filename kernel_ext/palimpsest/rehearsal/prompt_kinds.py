@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from palimpsest.rehearsal.cell_questions import cell_request, insert_plan, rename_plan
 from palimpsest.rehearsal.code_questions import (
     python_code,
     python_plan,
@@ -62,7 +63,7 @@ class PromptKind:
 
 def prompt_kind(prompt: ParsedPrompt) -> PromptKind:
     """Return which rule a prompt fires."""
-    if name := error_request(prompt) or _talk_kind(prompt):
+    if name := error_request(prompt) or _talk_kind(prompt) or cell_request(prompt):
         return PromptKind(name)
     file_kind = file_request(prompt)
     if file_kind != "write" and (command := shell_command(prompt)):
@@ -104,6 +105,8 @@ PLANS: dict[str, Callable[[PlanRunner, PromptKind], Plan]] = {
     "read": lambda runner, _: read_plan(runner),
     "search": lambda runner, _: search_plan(runner),
     "write": lambda runner, _: write_plan(runner),
+    "insert": lambda runner, _: insert_plan(runner),
+    "rename": lambda runner, _: rename_plan(runner),
     "fix": lambda runner, _: error_plan(runner, corrects=True),
     "explain": lambda runner, _: error_plan(runner, corrects=False),
     "variables": lambda runner, _: variables_plan(runner),

@@ -40,7 +40,18 @@ from palimpsest.transcript.values import ToolSpec
 
 ANSWER_TOOL = "StructuredOutput"
 """The tool whose input is a structured answer."""
-TOOLS = ("python", "variables", "read", "write", "list", "glob", "grep", "bash")
+TOOLS = (
+    "python",
+    "variables",
+    "read",
+    "write",
+    "list",
+    "glob",
+    "grep",
+    "bash",
+    "notebook",
+    "cells",
+)
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,7 @@ SPOKEN = {
             "- variables: list them, or show one\n"
             "- files: list, find, read, search, create\n"
             "- code: run Python that you give, calculate, run a shell command\n"
+            "- cells: write one with your code, or with code for your data; rename a variable in one\n"
             "- errors: `%agent fix` and `%agent explain`, for a wrong column or a missing import\n\n"
             "For example:\n\n{examples}"
         ),

@@ -43,6 +43,14 @@ def frame_plan(
     if request.op == "columns":
         return _columns(found_data)
     runner.require_tool("python", "to compute this")
+    spec, notes = yield from query_steps(runner, request, found_data)
+    return (yield from compute_plan(runner, spec, notes))
+
+
+def query_steps(
+    runner: PlanRunner, request: DataRequest, found_data: FoundTable
+) -> Steps[tuple[QuerySpec, list[str]]]:
+    """Return the query for a prompt about a table, with notes about the words of the prompt."""
     table = found_data.table
     linked_prompt = yield from _link(runner, table)
     spec = make_query_spec(request, linked_prompt, table)
@@ -65,7 +73,7 @@ def frame_plan(
         *_rival_notes(linked_prompt, spec),
         _ignored_words_note(unused_words, spec),
     ]
-    return (yield from compute_plan(runner, spec, [note for note in notes if note]))
+    return spec, [note for note in notes if note]
 
 
 def _link(runner: PlanRunner, table: Table) -> Steps[LinkedPrompt]:
