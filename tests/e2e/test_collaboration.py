@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.e2e.changed_notebook import UNDO, ask_page, cells_of, open_changing
 from tests.e2e.jupyterlab import READY, Lab, open_notebook, photograph, running
 from tests.e2e.test_cell_changes import EDITS, HAS_CURSOR, sources
+from tests.e2e.test_cell_reviews import CELLS, CHANGES, ask_changes, bar, bars, own_sources, press
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
 
@@ -77,3 +78,30 @@ def test_a_change_reaches_both_people_and_disturbs_neither(
                 "window.jupyterapp.shell.currentWidget.content.widgets[1].model.sharedModel.getSource() === 'a = 1'"
             )
             assert sources(each) == ["a = 1", "b = 222", "c = 3"]
+
+
+def test_two_people_see_the_same_review_and_either_decides(
+    page: Page, browser: Browser, shared_lab: Lab
+) -> None:
+    ask_changes(page, shared_lab, "reviewed", *CHANGES, yes=True)
+    with browser.new_context() as window:
+        other = window.new_page()
+        open_notebook(other, shared_lab, "reviewed.ipynb")
+        other.evaluate(READY)
+        for each in (page, other):
+            expect(bars(each)).to_have_count(4)
+            expect(each.get_by_text("The cell was changed since.")).to_have_count(0)
+        photograph(other, "cell-review-shared")
+
+        press(other, "changed this cell", "Reject…")
+        other.keyboard.type("the sum, please")
+        other.keyboard.press("Enter")
+        press(page, "deleted this cell", "Reject…")
+        page.keyboard.press("Enter")
+        for each in (page, other):
+            expect(bars(each)).to_have_count(2)
+            assert CELLS[0] in own_sources(each)
+            assert CELLS[1] in own_sources(each)
+        press(page, "inserted this cell", "Accept")
+        expect(bar(other, "moved this cell")).to_be_visible()
+        expect(bars(other)).to_have_count(1)

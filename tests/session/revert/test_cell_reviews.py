@@ -122,6 +122,20 @@ async def test_a_cell_that_was_changed_since_is_not_taken_back_and_the_others_ar
     assert reviewed.notebook.shown == [("plot", "mine()"), ("end", "done()")]
 
 
+async def test_a_cell_whose_change_was_undone_is_said_to_be_as_before(tmp_path: Path) -> None:
+    reviewed = Reviewed(tmp_path, EDITS[:1])
+    session = await reviewed.begin()
+    call = session.open_cell_changes().changes[0].call
+    reviewed.notebook.cell("plot")["source"] = "df.plot()"
+
+    answer = await session.review_cells({call: [CellDecision(index=0, accept=False)]})
+
+    (edit,) = answer.changes
+    assert edit.problem.startswith("Cell [2] is as it was before the change, so nothing was taken")
+    assert edit.change.state == "open"
+    assert reviewed.notebook.cell("plot")["source"] == "df.plot()"
+
+
 async def test_a_part_of_a_change_is_accepted(tmp_path: Path) -> None:
     reviewed = Reviewed(tmp_path, EDITS[:1])
     session = await reviewed.begin()

@@ -21,6 +21,10 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.redaction.secret_patterns import REDACTED
 
 CHANGED_SINCE = "{label} was changed since, so it was not taken back. Undo the later change first, or edit the cell by hand."
+UNDONE = (
+    "{label} is as it was before the change, so nothing was taken back. If another page shows the change, reload the notebook "
+    "in the pages that do not."
+)
 GONE = "{label} is not in the notebook any more, so nothing was taken back."
 LOCKED = "{label} is locked by its metadata, so it was not taken back. Unlock it, and try again."
 KEPT_SECRET = "{label} held a key or password, which the session does not keep, so it was not taken back. Use the notebook's undo."
@@ -109,6 +113,8 @@ def problem_sentence(change: MadeChange, result: CellResult) -> str:
     match result.problem:
         case None:
             return ""
+        case "changed" if change.action == "edit" and result.source == change.old:
+            return UNDONE.format(label=_label(change))
         case "changed":
             return CHANGED_SINCE.format(label=_label(change))
         case "locked" | "agent":

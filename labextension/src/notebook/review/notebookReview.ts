@@ -12,6 +12,7 @@ import type { ILink } from '../../kernel/kernelLink';
 import {
   changesOfMessage,
   reviewsByCell,
+  sameReviews,
   undecidedChanges,
   type ICellReview,
   type IReviewedChange
@@ -22,6 +23,7 @@ import {
   reviewPlaces,
   type IReviewPlace
 } from '../../state/review/reviewPlaces';
+import type { ITranscript } from '../../state/store/transcript';
 import type {
   IChangeVerdict,
   ICellReviewActions
@@ -72,6 +74,9 @@ export class NotebookReview {
   private readonly _rejections = new Map<string, number>();
   /** The cells that run when their change was made, with the source that they then have. */
   private readonly _runs = new Map<string, IAcceptedRun>();
+  /** The transcript that was looked at last, and the reviews in it. */
+  private _transcript: ITranscript | undefined;
+  private _reviewed: readonly ICellReview[] = [];
   private _places: readonly IReviewPlace[] = [];
   /** The key of the review that was visited last. */
   private _current = '';
@@ -281,10 +286,17 @@ export class NotebookReview {
     const { content } = this._panel;
     const { current, sessions } = this._link.store.getSnapshot();
     const transcript = sessions.get(current ?? '')?.transcript;
-    const undecided =
-      transcript === undefined ? [] : undecidedChanges(transcript);
+    if (transcript !== this._transcript) {
+      this._transcript = transcript;
+      this._reviewed = sameReviews(
+        transcript === undefined
+          ? []
+          : reviewsByCell(undecidedChanges(transcript)),
+        this._reviewed
+      );
+    }
     this._places = reviewPlaces(
-      reviewsByCell(undecided),
+      this._reviewed,
       content.widgets.map(({ model }) => model.id)
     );
     const wanted = new Map<string, { place: IReviewPlace; cell: Cell }>();
@@ -415,8 +427,14 @@ export class NotebookReview {
   private _note(review: ICellReview, cell: Cell | null): string {
     const { words } = this._host;
     const expected = review.state === 'proposed' ? review.before : review.now;
-    if (cell === null || cell.model.sharedModel.getSource() === expected) {
+    const source = cell?.model.sharedModel.getSource() ?? expected;
+    if (source === expected) {
       return '';
+    }
+    if (review.state === 'open' && source === review.before) {
+      return words.__(
+        'Here the cell is as it was before: the change was undone, or another page made it. Then reload the notebook here.'
+      );
     }
     return review.state === 'proposed'
       ? words.__(

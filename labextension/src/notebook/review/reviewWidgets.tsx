@@ -18,6 +18,7 @@ import type { IShownSource, ISourceEditor } from './sourceEditor';
 /** A bar above a cell, or in a ghost. */
 export class ChangeBarWidget extends Widget {
   private readonly _root: Root;
+  private _drawn: readonly unknown[] = [];
   private _leaveKeys: () => void = () => undefined;
 
   constructor(private readonly _host: IHost) {
@@ -26,12 +27,20 @@ export class ChangeBarWidget extends Widget {
     this._root = createRoot(this.node);
   }
 
-  /** Draws the bar at once, so that it can get the focus. */
+  /** Draws the bar at once, so that it can get the focus; not again where review and state are as they were. */
   draw(
     review: ICellReview,
     state: IChangeBarState,
     actions: IChangeBarActions
   ): void {
+    const drawn: readonly unknown[] = [
+      review,
+      ...(Object.values(state) as unknown[])
+    ];
+    if (drawn.every((value, index) => value === this._drawn[index])) {
+      return;
+    }
+    this._drawn = drawn;
     this._draw(<ChangeBar review={review} state={state} actions={actions} />);
   }
 

@@ -58,10 +58,21 @@ const KINDS: readonly unknown[] = ['code', 'markdown', 'raw'];
 /** Returns the changes of cells in a call's metadata; what is none is left out, since a saved answer is anybody's text. */
 export function madeChanges({ state }: ToolPart): readonly MadeChange[] {
   const found = 'metadata' in state ? state.metadata.cells : undefined;
-  return Array.isArray(found) && found.every(isMadeChange)
-    ? found.map(change => ({ ...DEFAULTS, ...change }))
-    : NONE;
+  if (!Array.isArray(found)) {
+    return NONE;
+  }
+  let made = MADE.get(found);
+  if (made === undefined) {
+    made = found.every(isMadeChange)
+      ? found.map(change => ({ ...DEFAULTS, ...change }))
+      : NONE;
+    MADE.set(found, made);
+  }
+  return made;
 }
+
+/** The changes in metadata that were looked at, so that the same change stays the same object. */
+const MADE = new WeakMap<object, readonly MadeChange[]>();
 
 const NONE: readonly MadeChange[] = [];
 
@@ -222,4 +233,33 @@ function reviewOfCell(changes: readonly IReviewedChange[]): ICellReview {
       ? {}
       : { wasAfter: moved.was_after ?? null })
   };
+}
+
+/** Returns reviews, with the object of before for each that is about the same: what was drawn of it then still holds. */
+export function sameReviews(
+  reviews: readonly ICellReview[],
+  before: readonly ICellReview[]
+): readonly ICellReview[] {
+  const known = new Map(before.map(review => [review.key, review]));
+  return reviews.map(review => {
+    const old = known.get(review.key);
+    return old !== undefined && isSame(old.changes, review.changes)
+      ? old
+      : review;
+  });
+}
+
+function isSame(
+  before: readonly IReviewedChange[],
+  now: readonly IReviewedChange[]
+): boolean {
+  return (
+    before.length === now.length &&
+    now.every(
+      ({ ask, change, count }, index) =>
+        before[index]?.change === change &&
+        before[index].ask === ask &&
+        before[index].count === count
+    )
+  );
 }

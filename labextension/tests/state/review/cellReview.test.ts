@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Ask, MadeChange, Message } from '../../../src/protocol/generated';
 import {
   reviewsByCell,
+  sameReviews,
   undecidedChanges
 } from '../../../src/state/review/cellReview';
 import { cellName, reviewTitle } from '../../../src/state/review/changeWords';
@@ -211,6 +212,37 @@ describe('the places of a review', () => {
 
   it('are none where the person took the cell away', () => {
     expect(placed(change({ cell: 'gone' }))).toEqual([]);
+  });
+});
+
+describe('reviews that are looked at again', () => {
+  it('stay the same objects where nothing about them changed', () => {
+    const message = call('call_1', [change(), change({ cell: 'c2' })]);
+    const later = call('call_2', [change({ cell: 'c2', new: 'x = 3' })]);
+    const before = reviewsByCell(undecidedChanges(transcript([message])));
+    // A message that grows is another object with the same metadata.
+    const grown = { ...message, parts: [...message.parts] };
+
+    const now = sameReviews(
+      reviewsByCell(undecidedChanges(transcript([grown, later]))),
+      before
+    );
+
+    expect(now[0]).toBe(before[0]);
+    expect(now[1]?.now).toBe('x = 3');
+  });
+
+  it('are others once a question is asked about them', () => {
+    const message = call('call_1', [change({ state: 'proposed' })]);
+    const reviews = (id: string) =>
+      reviewsByCell(
+        undecidedChanges(transcript([message], [{ ...ask('call_1'), id }]))
+      );
+    const before = reviews('per_1');
+
+    const [now] = sameReviews(reviews('per_2'), before);
+
+    expect(now?.changes[0]?.ask?.id).toBe('per_2');
   });
 });
 
