@@ -427,19 +427,22 @@ def seen_for_a_while(page: Page) -> None:
     page.evaluate(LATER)
 
 
-COMMAND_MODE = """() =>
-  window.jupyterapp.shell.currentWidget.content.mode === 'command'
-  && document.activeElement?.closest('.jp-Notebook')
-  && !document.activeElement.closest('.cm-editor')
-"""
+COMMAND_MODE = """() => {
+  const { content } = window.jupyterapp.shell.currentWidget;
+  const focus = document.activeElement;
+  if (focus?.closest('.jp-Notebook') && !focus.closest('.cm-editor')) {
+    return true;
+  }
+  content.mode = 'command';
+  content.activate();
+  return false;
+}"""
 
 
 def into_command_mode(page: Page) -> None:
     """Focus the notebook, as after running a cell, and leave the editor."""
-    page.evaluate("window.jupyterapp.shell.currentWidget.content.activate()")
-    page.wait_for_function("document.activeElement?.closest('.jp-Notebook')")
-    page.keyboard.press("Escape")
-    page.wait_for_function(COMMAND_MODE)
+    # Asked in intervals: a page that draws nothing has no frames, between which it would be asked otherwise.
+    page.wait_for_function(COMMAND_MODE, polling=50)
 
 
 def choose_theme(page: Page, theme: str) -> None:

@@ -37,6 +37,14 @@ def test_an_unknown_table_is_told_with_the_known_ones(tmp_path: Path) -> None:
         lesson(1, "ann", tmp_path).table("runs")
 
 
+def test_sessions_are_known_by_their_names(tmp_path: Path) -> None:
+    sessions = lesson(6, "ann", tmp_path).sessions
+
+    assert [*sessions] == [*sessions.keys()]
+    assert len(sessions) == len(sessions.values()) > 1
+    assert "late" in sessions and "later" not in sessions
+
+
 def test_without_pandas_it_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

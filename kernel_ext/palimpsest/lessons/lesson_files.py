@@ -5,7 +5,7 @@ import csv
 import lzma
 import shutil
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -30,8 +30,8 @@ Opener = Callable[[Path, str], SessionReview]
 """A function that opens a session of a recording by its id, or the first one without an id."""
 
 
-class OpenedSessions:
-    """The recorded sessions and the tables of a lesson, opened at their first use."""
+class OpenedSessions(Mapping[str, SessionReview]):
+    """The recorded sessions of a lesson by their names, and its tables; each is opened at its first use."""
 
     def __init__(self, plan: LessonPlan, opener: Opener) -> None:
         self._plan = plan
@@ -53,6 +53,15 @@ class OpenedSessions:
             file, _, session = self._plan.recordings[name].partition(SESSION_MARK)
             self._opened[name] = self._opener(recording_path(file), session)
         return self._opened[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._plan.recordings
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._plan.recordings)
+
+    def __len__(self) -> int:
+        return len(self._plan.recordings)
 
     def table(self, name: str) -> ReportTable:
         """Return a table of the lesson by its name; raises NotFound with all names."""

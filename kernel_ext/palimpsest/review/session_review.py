@@ -708,5 +708,6 @@ def _sweep_arguments(
         number, number_values = next(iter(numbers.items()))
         return policy, number, tuple(number_values)
     raise UserError(
-        "A sweep takes one number of one policy: sweep('opencode.prune.protect', [10_000, 20_000])."
+        "A sweep takes one number of one policy: sweep('opencode.prune', protect=[10_000, 20_000]). Write another "
+        "number with the policy: sweep('opencode.prune minimum=5_000', protect=[10_000, 20_000])."
     )

@@ -63,6 +63,9 @@ def test_what_a_policy_changes_is_an_estimate_with_the_first_place_that_differs(
     assert {change.state for change in found.of("went")} == {"summarised"}
     assert found.written_anew_cost == pytest.approx(found.written_anew * 3.45 / 1e6)
     assert all(sentence.startswith("Estimate: ") for sentence in found.sentences)
+    by_units = pi_review().difference(acted, acted + 1, "pi.compact window=64000", price="units")
+    assert any(", ~" in sentence and "units" in sentence for sentence in by_units.sentences)
+    assert not any("~~" in sentence for sentence in by_units.sentences)
     assert found.json()["facts"]["prompt"] is None
 
 

@@ -73,8 +73,8 @@ def _wrong_kinds(value: object, expected: object) -> str:
     if missing:
         return f"The kind {missing[0]!r} lacks. Each block of session.request(n).blocks has a kind."
     total = sum(number for number in value.values() if isinstance(number, int | float))
-    if abs(total - 100) > 1:
-        return f"Your shares come to {total:,.0f}; in per cent of all blocks they come to 100."
+    if abs(total - 100) > 0.05:
+        return f"Your shares come to {total:,.4g}; in per cent of all blocks they come to 100."
     return "The shares come to 100 but differ. Is it the request with the most input tokens, and are these its tokens?"
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from palimpsest.context_policies.prompt_cache.ruler import PriceProfile
+from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, amount_with_unit
 from palimpsest.context_policies.replay.simulation import Simulation
 from palimpsest.render.reports.table import (
     ColumnSpec,
@@ -106,10 +106,11 @@ class RequestDifference(ShownAsTable):
                 f"Request {second_number} begins with all of request {first_number}: ~{self.prefix_tokens:,.0f} tokens stay "
                 f"as they are, and ~{more:,.0f} come behind them."
             )
+        cost = amount_with_unit(self.written_anew_cost, self.price.unit, "estimate")
         return (
             f"Request {second_number} differs from request {first_number} from item {self.first_differing + 1} on: "
             f"~{self.prefix_tokens:,.0f} tokens stay as they are, and ~{self.written_anew:,.0f} of the "
-            f"others are written anew, ~{self.price.amount_text(self.written_anew_cost)}."
+            f"others are written anew, {cost}."
         )
 
     @property
