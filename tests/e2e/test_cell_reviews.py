@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
+from tests.e2e.changed_notebook import run_silently
 from tests.e2e.jupyterlab import (
     READY,
     SAMPLED_THEMES,
@@ -57,6 +58,7 @@ def ask_changes(
     answers = script(calls("notebook"), calls("cells", changes=list(changes)), says("Done."))
     prompt = f"%%agent{' -y' if yes else ''}\nTidy it."
     notebook = begin(page, lab, name, answers, *cells, prompt, told=True)
+    run_silently(page, "harness.wait_for_page()\n_answer = ''")
     for number in range(1, len(cells) + 2):
         notebook.run(number)
     page.evaluate(COMMAND, "open-panel")
