@@ -42,7 +42,8 @@ def test_sessions_are_known_by_their_names(tmp_path: Path) -> None:
 
     assert [*sessions] == [*sessions.keys()]
     assert len(sessions) == len(sessions.values()) > 1
-    assert "late" in sessions and "later" not in sessions
+    assert "late" in sessions
+    assert "later" not in sessions
 
 
 def test_without_pandas_it_says_what_to_install(

@@ -6,9 +6,9 @@ from palimpsest.frontends.operation_text.command_output import OutputLines, Titl
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.transcript.context_values.cell_changes import (
     CellAction,
+    CellChange,
     CellHistory,
     CellReview,
-    MadeChange,
     ReviewedChange,
     WrittenCell,
 )
@@ -50,10 +50,11 @@ def _open_changes(review: CellReview) -> OutputLines:
 def _row(reviewed: ReviewedChange) -> tuple[str, str, str, str]:
     change = reviewed.change
     cell = f"[{change.number}]" if change.number is not None else change.cell
-    return change.action, cell, change.notebook, _first_line(change)
+    return change.action, cell, change.notebook, first_source_line(change)
 
 
-def _first_line(change: MadeChange) -> str:
+def first_source_line(change: CellChange) -> str:
+    """Return the first line that the cell holds after a change, or held before; shortened."""
     source = change.new if change.new is not None else change.old or ""
     line = next((line.strip() for line in source.splitlines() if line.strip()), "(empty)")
     return line if len(line) <= MAX_LINE_CHARS else f"{line[: MAX_LINE_CHARS - 1]}…"

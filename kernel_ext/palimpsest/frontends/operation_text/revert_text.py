@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from palimpsest.frontends.operation_text.cell_review_text import first_source_line
 from palimpsest.frontends.operation_text.command_output import CommandOutput
 from palimpsest.render.content.phrases import count, counted_noun
 from palimpsest.render.safety.escaping import code_block, code_span, escape_inline
@@ -111,7 +112,7 @@ def _cell_sentence(cell: RevertedCell, *, is_done: bool) -> str:
     if cell.problem:
         return cell.problem
     number = cell.change.number
-    label = f"cell [{number}]" if number is not None else f"cell {cell.change.cell}"
+    label = f"cell [{number}]" if number is not None else f"cell {first_source_line(cell.change)!r}"
     return f"{label} {CELLS_DONE[cell.change.action][is_done]}"
 
 

@@ -4,6 +4,7 @@ import type {
   RevertedFile,
   RevertPreview
 } from '../../protocol/generated';
+import { cellName } from '../../state/review/changeWords';
 import { FileChange } from '../parts/fileChanges';
 import { useHost, type IWords } from '../host';
 
@@ -139,16 +140,16 @@ function cellOutcomeText({ change, problem }: RevertedCell, words: IWords) {
   if (problem !== '') {
     return problem;
   }
-  const cell = change.number === undefined ? change.cell : `[${change.number}]`;
+  const cell = cellName(change, words);
   switch (change.action) {
     case 'insert':
-      return words.__('Cell %1 is brought back', cell);
+      return words.__('Brought back: %1', cell);
     case 'edit':
-      return words.__('Cell %1 gets its former source', cell);
+      return words.__('Former source: %1', cell);
     case 'move':
-      return words.__('Cell %1 is moved back', cell);
+      return words.__('Moved back: %1', cell);
     case 'delete':
-      return words.__('Cell %1 is deleted', cell);
+      return words.__('Deleted: %1', cell);
   }
 }
 

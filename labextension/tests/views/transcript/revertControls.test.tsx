@@ -153,6 +153,32 @@ describe('Revert to here', () => {
     ).toBeTruthy();
   });
 
+  it('names cells by their number, or by what they hold', async () => {
+    const cell = { message: 'a2', call: 'c', index: 0, problem: '' };
+    const change = {
+      cell: '376cc89c',
+      kind: 'code',
+      state: 'open',
+      undone: false,
+      by: '',
+      reason: '',
+      notebook: 'a.ipynb'
+    } as const;
+    const cells = [
+      { ...cell, change: { ...change, action: 'delete', old: 'x = 1' } },
+      { ...cell, index: 1, change: { ...change, action: 'edit', number: 3 } }
+    ] as const;
+    const preview = { ...PREVIEW, cells: [...cells] };
+    draw(<RevertButton target="u2" />, kernel({ revert: preview }));
+    await act(async () => {
+      fireEvent.click(screen.getByRole('button', { name: 'Revert to here…' }));
+      await Promise.resolve();
+    });
+
+    expect(screen.getByText('Deleted: x = 1')).toBeTruthy();
+    expect(screen.getByText('Former source: cell 3')).toBeTruthy();
+  });
+
   it('overwrites only what was ticked', async () => {
     const revert = kernel();
     draw(<RevertButton target="u2" />, revert);
