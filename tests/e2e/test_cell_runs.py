@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.changed_notebook import cells_of, run_silently
 from tests.e2e.jupyterlab import Lab, PageErrors, photograph
 from tests.e2e.running_notebook import Notebook, begin
-from tests.e2e.test_panel import composer, open_panel
+from tests.e2e.test_panel import composer, open_panel, send
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -124,8 +124,7 @@ def test_a_prompt_of_the_panel_runs_a_cell_while_the_person_types(
     notebook = begin(page, lab, "runs-panel", DRAWS, ASKS, told=True)
     panel = open_panel(page)
     let_run(page, 1, 2)
-    composer(panel).fill("Run them.")
-    composer(panel).press("Enter")
+    send(panel, "Run them.")
     panel.get_by_role("button", name="Show the end").click()
     panel.get_by_role("button", name="Allow once").click()
     composer(panel).press_sequentially("wri")
@@ -148,8 +147,9 @@ def test_a_run_that_waits_for_the_person_s_cell_is_withdrawn_by_stop(
     panel = open_panel(page)
     let_run(page, 2)
     notebook.run(1, wait=False)
-    composer(panel).fill("Run it.")
-    composer(panel).press("Enter")
+    # The field takes the keyboard when it appears.
+    expect(notebook.cell(1).locator("input.jp-Stdin-input")).to_be_focused()
+    send(panel, "Run it.")
     panel.get_by_role("button", name="Allow once").click()
     prompt = notebook.cell(2).locator(".jp-InputPrompt")
     expect(prompt).to_have_text("[*]:")
