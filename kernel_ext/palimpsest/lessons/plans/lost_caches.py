@@ -178,8 +178,9 @@ def _wrong_rates(value: object, expected: object) -> str:
             "'none' differs. It counts the requests that come after no pause, no change and no prompt, and that have a "
             "request before them."
         )
+    unit = " The column 'started' is in milliseconds." if key == "pause" else ""
     return (
-        f"{key!r} differs. Are the requests without reported usage left out, and the first of the others, which comes "
+        f"{key!r} differs.{unit} Are the requests without reported usage left out, and the first of the others, which comes "
         "after nothing? And are they divided by the requests after that sign, not by all?"
     )
 
