@@ -103,12 +103,16 @@ def test_a_cell_that_a_person_changes_while_it_asks_is_left_to_them(
 ) -> None:
     notebook = ask_changes(page, lab, "typed", EDIT, INSERTION, cells=("x = 1\nprint(x)",))
     page.evaluate(TYPE, [2, "x = 7"])
-    expect(bar(page, "change this cell")).to_contain_text("changed since the agent read it")
-    press(page, "change this cell", "Accept")
+    typed = bar(page, "change this cell")
+    expect(typed).to_contain_text("changed since the agent read it")
+    # Accepted, it would fail the call, and with it what else was accepted.
+    expect(typed.get_by_role("button", name="Accept")).to_have_count(0)
+    press(page, "change this cell", "Reject…")
+    typed.get_by_role("textbox").press("Enter")
     press(page, "insert this cell", "Accept")
     notebook.ended()
     expect(bars(page)).to_have_count(0)
-    assert own_sources(page) == ["x = 7"]
+    assert own_sources(page) == ["x = 7", "print('new')"]
     assert seen.errors == []
 
 

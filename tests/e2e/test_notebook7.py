@@ -19,6 +19,7 @@ from tests.e2e.jupyterlab import (
     wait_until_drawn,
 )
 from tests.e2e.running_notebook import begin
+from tests.e2e.test_cell_reviews import CELLS, CHANGES, ask_changes, bar, bars, own_sources, press
 from tests.e2e.test_cell_runs import AGENT, let_run, number
 from tests.e2e.test_first_notebook import CLEAR, requests
 from tests.e2e.test_inspector import unpacked
@@ -293,6 +294,28 @@ def test_the_agent_changes_cells_and_one_undo_takes_all_back(
     photograph(page, "notebook7-cell-origins-narrow")
     page.evaluate(UNDO)
     assert cells_of(page) == before
+    assert ours(seen) == []
+
+
+@pytest.mark.soak  # with each commit tests/e2e/test_cell_reviews.py decides in JupyterLab; this adds Notebook 7
+def test_changes_of_cells_are_decided_in_their_cells(
+    page: Page, classic: Notebook7, seen: PageErrors
+) -> None:
+    notebook = ask_changes(page, classic, "notebook7-reviewed", *CHANGES)
+    before = own_sources(page)
+    expect(bars(page)).to_have_count(4)
+    photograph(page, "notebook7-review")
+    assert own_sources(page) == before
+    for words in ("change this cell", "insert this cell", "move this cell"):
+        press(page, words, "Accept")
+    press(page, "delete this cell", "Reject…")
+    bar(page, "delete this cell").get_by_role("textbox").press("Enter")
+    notebook.ended()
+    expect(bars(page)).to_have_count(0)
+    assert own_sources(page) == [
+        CELLS[0].replace("sum(rows)", "sum(rows) / len(rows)"),
+        *(CELLS[2], "import math\n\nmath.sqrt(total)", CELLS[1]),
+    ]
     assert ours(seen) == []
 
 

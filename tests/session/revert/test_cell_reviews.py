@@ -150,6 +150,31 @@ async def test_a_part_of_a_change_is_accepted(tmp_path: Path) -> None:
     assert reviewed.notebook.cell("plot")["source"] == "df.hist(bins=3)"
 
 
+async def test_what_was_taken_back_is_kept_where_the_page_falls_silent_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reviewed = Reviewed(tmp_path, EDITS[:2])
+    session = await reviewed.begin()
+    call = session.open_cell_changes().changes[0].call
+    change = reviewed.notebook.change
+
+    async def silent_for_edits(notebook: str, changes: Any, *more: Any) -> Any:
+        if changes[0].action == "edit":
+            raise UserError("The page did not answer.")
+        return await change(notebook, changes, *more)
+
+    monkeypatch.setattr(reviewed.notebook, "change", silent_for_edits)
+    decisions = [
+        CellDecision(index=0, accept=True, source="df.hist(bins=3)"),
+        CellDecision(index=1, accept=False),
+    ]
+    answer = await session.review_cells({call: decisions})
+
+    assert [one.problem for one in answer.changes] == ["The page did not answer.", ""]
+    assert states(answer.changes) == ["open", "rejected"]
+    assert [one.index for one in session.open_cell_changes().changes] == [0]
+
+
 async def test_the_next_prompt_tells_what_was_taken_back_and_why_once(tmp_path: Path) -> None:
     reviewed = Reviewed(tmp_path, EDITS[:2])
     session = await reviewed.begin()

@@ -1,12 +1,16 @@
 """The cells tool makes the approved changes in the user's notebook, of cells that are as the model saw them."""
 
+from pathlib import Path
+
 import pytest
 from tests.harness.open_notebook import CellCalls
 
+from palimpsest.tools.notebook.own_notebook import own_notebook
 from palimpsest.transcript.context_values.cell_changes import CELLS_KEY, CellOrigin
-from palimpsest.transcript.context_values.cell_runs import RecordedOutput
+from palimpsest.transcript.context_values.cell_runs import CellRun, RecordedOutput
 from palimpsest.transcript.context_values.page_cells import PageCell, PageNotebook
 from palimpsest.transcript.errors import PermissionDenied, UserError
+from palimpsest.transcript.parts import NotebookPart, NotedCell
 from palimpsest.transcript.redaction.secret_patterns import REDACTED
 from palimpsest.transcript.values import CellDecision, Reply
 
@@ -316,6 +320,46 @@ async def test_a_cell_of_another_notebook_is_never_changed(calls: CellCalls) -> 
     for name in ("9", "there"):
         told = await calls.refusal(edit(name, source="y"))
         assert "belongs to other.ipynb. You may change cells of a.ipynb only." in told
+
+
+async def test_of_two_notebooks_with_one_name_the_one_in_the_right_folder_is_the_own(
+    calls: CellCalls,
+) -> None:
+    calls.notebook.others = [
+        PageNotebook(path="sub/a.ipynb"),
+        PageNotebook(path="deep/sub/a.ipynb"),
+    ]
+    file = Path("/work/deep/sub/a.ipynb")
+
+    own = await own_notebook(calls.notebook, calls.notebook, file, "ses_1", Path("/work"))
+
+    assert own.path == "deep/sub/a.ipynb"
+
+
+@pytest.mark.parametrize("shown", ["whole", "part"])
+async def test_a_cell_of_which_a_note_showed_a_part_is_shown_before_it_is_changed(
+    calls: CellCalls, shown: str
+) -> None:
+    source = calls.notebook.cell("load")["source"]
+    calls.notebook.runs = [CellRun(1, 1, source, "load", 1)]
+    calls.prompt("Go.")
+    prompt = calls.messages[-1]
+    note = NotebookPart(
+        id="prt_note",
+        session_id=prompt.info.session_id,
+        message_id=prompt.info.id,
+        text=f"<source>\n{source if shown == 'whole' else source[:10]}\n</source>",
+        cells=(NotedCell(serial=1, number=1, cell_id="load"),),
+        kernel=calls.notebook.kernel,
+    )
+    calls.messages[-1] = prompt.model_copy(update={"parts": (*prompt.parts, note)})
+
+    if shown == "part":
+        told = await calls.refusal(edit(1, source="df = 1"))
+        assert f"cell [1] id=load, of which you have seen only a part:\n{source}" in told
+    await calls.change(edit(1, source="df = 1"))
+
+    assert calls.notebook.cell("load")["source"] == "df = 1"
 
 
 async def test_without_a_page_the_model_is_told_to_ask_for_one(calls: CellCalls) -> None:

@@ -207,6 +207,8 @@ async def test_the_form_of_the_file_is_kept(
         ("{not json", "a.ipynb cannot be read as a notebook"),
         ('{"cells": {}, "nbformat": 4}', "a.ipynb cannot be read as a notebook"),
         ('{"cells": [1], "nbformat": 4}', "a.ipynb cannot be read as a notebook"),
+        # Such as JSON in another encoding, which would be written in this one.
+        ("\x00{\x00}", "a.ipynb cannot be read as a notebook"),
         ('{"cells": [{"cell_type": "raw"}], "nbformat": 4}', "a.ipynb is of an older notebook"),
         ('{"cells": [], "nbformat": 3}', "a.ipynb is of an older notebook format"),
     ],

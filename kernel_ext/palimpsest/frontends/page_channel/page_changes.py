@@ -25,7 +25,9 @@ from palimpsest.transcript.context_values.cell_runs import CellRun
 from palimpsest.transcript.errors import UserError
 
 ANSWER_SECONDS = 5.0
-"""Time that a page has to change cells; one that does more than draw answers within a tenth of it."""
+"""Time that a page has to run or change a cell; one that does more than draw answers within a tenth of it."""
+MORE_SECONDS = 0.1
+"""Time that a page has besides for each further cell that it changes."""
 NO_PAGE = "No open page shows {notebook}. Ask the user to open it in JupyterLab."
 SILENT_PAGE = (
     "The page that shows {notebook} did not answer within {seconds:.0f} seconds, so whether its cells changed is not "
@@ -70,6 +72,7 @@ class PageChanges:
                 changes=tuple(changes),
                 origin=origin,
             ),
+            ANSWER_SECONDS + MORE_SECONDS * len(changes),
         )
         if len(answer.results) != len(changes):
             raise UserError(
@@ -120,6 +123,7 @@ class PageChanges:
         notebook: str,
         session_id: str | None,
         notice: Callable[[str, str], ChangeCellsNotice | RunCellNotice],
+        seconds: float = ANSWER_SECONDS,
     ) -> CellsChanged:
         client = self._cells.best_client(notebook, session_id)
         if client is None:
@@ -129,9 +133,9 @@ class PageChanges:
         self._answers[request] = answer_future
         try:
             self._send(notice(request, client))
-            answer: CellsChanged = await asyncio.wait_for(answer_future, ANSWER_SECONDS)
+            answer: CellsChanged = await asyncio.wait_for(answer_future, seconds)
         except TimeoutError:
-            raise UserError(SILENT_PAGE.format(notebook=notebook, seconds=ANSWER_SECONDS)) from None
+            raise UserError(SILENT_PAGE.format(notebook=notebook, seconds=seconds)) from None
         finally:
             del self._answers[request]
         if answer.refusal is not None:

@@ -131,7 +131,12 @@ class CellReviews:
                 message=item.part.message_id,
                 call=item.part.call_id,
             )
-            [result] = await self._cells.make_possible([edit], origin)
+            try:
+                [result] = await self._cells.make_possible([edit], origin)
+            except UserError as error:
+                # What was taken back before stays so, and is journaled.
+                item.problem = str(error)
+                continue
             item.problem = problem_sentence(change, result)
             if not item.problem:
                 item.change = change.model_copy(update={"new": source})

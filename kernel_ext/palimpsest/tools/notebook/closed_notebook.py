@@ -100,7 +100,7 @@ class ClosedNotebook:
 
     def _document(self) -> dict[str, Any]:
         try:
-            document: Any = json.loads(self._data)
+            document: Any = json.loads(self._data.decode("utf-8-sig"))
         except (ValueError, RecursionError):
             document = None
         cells = document.get("cells") if isinstance(document, dict) else None

@@ -93,6 +93,8 @@ async def own_notebook(
     """
     pages = await reader.page(CellsWanted(), PAGE_SECONDS) or ()
     own = [page for page in pages if is_own_notebook(page.path, own_path)]
+    # Of two with one name, the one whose folders agree, too.
+    own.sort(key=lambda page: len(page.path), reverse=True)
     if not own and own_path is None and len(pages) == 1:
         own = list(pages)
     if not own:

@@ -264,7 +264,7 @@ class ChangePlanner:
         self._labels.setdefault(cell.id, cell.label)
         if needs_seen and cell.id not in self._inserted and cell.id not in self._changed_ids():
             seen = self.seen.get(cell.id)
-            if seen is None or seen.mark != source_hash(cell.source):
+            if seen is None or not seen.shows(cell.source):
                 self._unseen[cell.id] = replace(cell)
         return cell
 
@@ -395,6 +395,10 @@ class ChangePlanner:
             seen_text = seen.text() if seen is not None else None
             if seen is None:
                 sections.append(f"{cell.full_label}, which you have not read:\n{cell.source}")
+            elif seen.mark == source_hash(cell.source):
+                sections.append(
+                    f"{cell.full_label}, of which you have seen only a part:\n{cell.source}"
+                )
             elif seen_text is None:
                 sections.append(
                     f"{cell.full_label} is another than you saw. It holds now:\n{cell.source}"

@@ -5,13 +5,14 @@ refusals of changes. A cell whose source is another one now is not changed, sinc
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from palimpsest.transcript.context_values.cell_changes import CELLS_KEY, MadeChange
 from palimpsest.transcript.context_values.cell_runs import NotebookRuns
 from palimpsest.transcript.context_values.cell_sources import SEEN_KEY, source_hash
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import NotebookPart, ToolCompleted, ToolPart
+from palimpsest.transcript.redaction.secret_patterns import scrub
 
 NOTEBOOK_TOOL, CELLS_TOOL = "notebook", "cells"
 MAX_PARAGRAPHS = 200
@@ -27,14 +28,21 @@ class SeenSource:
     """Its hash, as of ``source_hash``."""
     source: str | None = None
     """The source, where it was kept apart."""
-    output: str = ""
-    """The output of the notebook tool that shows the source, among other text."""
+    shown_in: str = ""
+    """The note or the output that shows the source among other text; empty where it was shown by itself."""
+
+    def shows(self, source: str) -> bool:
+        """Return whether this is the source, and was shown whole, but for keys: notes and outputs cut long ones."""
+        forms = (source, scrub(source)) if self.shown_in else ()
+        return self.mark == source_hash(source) and (
+            not forms or any(form.strip("\n") in self.shown_in for form in forms)
+        )
 
     def text(self) -> str | None:
         """Return the source, or None where only its hash is known."""
         if self.source is not None:
             return self.source
-        texts = _possible_sources(self.output)
+        texts = _possible_sources(self.shown_in)
         return next((text for text in texts if source_hash(text) == self.mark), None)
 
 
@@ -70,11 +78,11 @@ def _add_note(
     for cell in part.cells:
         source = sources_by_serial.get(cell.serial)
         if cell.cell_id and source is not None:
-            seen[cell.cell_id] = SeenSource(source_hash(source), source)
+            seen[cell.cell_id] = SeenSource(source_hash(source), source, part.text)
     for edit in part.edits:
         source = sources_by_serial.get(edit.serial)
         if edit.state == "edited":
-            seen[edit.cell_id] = SeenSource(edit.mark)
+            seen[edit.cell_id] = SeenSource(edit.mark, shown_in=part.text)
         elif edit.state == "as it ran" and source is not None:
             seen[edit.cell_id] = SeenSource(source_hash(source), source)
 
@@ -85,7 +93,10 @@ def _add_call(seen: dict[str, SeenSource], part: ToolPart) -> None:
     for cell_id, mark in shown.items() if isinstance(shown, dict) else ():
         before = seen.get(cell_id)
         if before is None or before.mark != mark:
-            seen[str(cell_id)] = SeenSource(str(mark), output=output)
+            seen[str(cell_id)] = SeenSource(str(mark), shown_in=output)
+        elif before.shown_in:
+            shown_in = f"{before.shown_in}\n\n{output}" if output else ""
+            seen[str(cell_id)] = replace(before, shown_in=shown_in)
     for change in changes_of_call(part):
         kept = change.old if change.state == "rejected" else change.new
         if change.state in ("open", "accepted", "rejected") and kept is not None:

@@ -179,7 +179,9 @@ export class NotebookReview {
   acceptAll(): void {
     const { words } = this._host;
     const { reviews } = this;
-    const seen = reviews.filter(review => this._isSeen(review));
+    const seen = reviews.filter(
+      review => this._isSeen(review) && this._canBeMade(review)
+    );
     const unseen = reviews.find(review => !seen.includes(review));
     const done = words._n(
       '%1 change accepted.',
@@ -219,8 +221,28 @@ export class NotebookReview {
     );
   }
 
+  /** Returns whether a proposed change finds its cell as it was; accepted, another one would fail its whole call. */
+  private _canBeMade({ before, cell: id, isInserted, state }: ICellReview) {
+    const cell = this._panel.content.widgets.find(
+      ({ model }) => model.id === id
+    );
+    return (
+      state === 'open' ||
+      isInserted ||
+      cell?.model.sharedModel.getSource() === before
+    );
+  }
+
+  private get _cannotBeMade(): string {
+    return this._host.words.__(
+      'The cell was changed since the agent read it, so this cannot be made: reject it.'
+    );
+  }
+
   private _accept(review: ICellReview, runs = false): void {
-    if (this._isSeen(review)) {
+    if (!this._canBeMade(review)) {
+      this._announce(this._cannotBeMade);
+    } else if (this._isSeen(review)) {
       this._decide(review, { accept: true }, runs);
     } else {
       this._drawn.get(review.key)?.source?.showEnd();
@@ -419,6 +441,7 @@ export class NotebookReview {
       problem: this._problems.get(review.key) ?? '',
       note: this._note(review, cell),
       isSeen: this._isSeen(review),
+      canBeMade: this._canBeMade(review),
       rejections: this._rejections.get(review.key) ?? 0
     };
   }
@@ -437,9 +460,7 @@ export class NotebookReview {
       );
     }
     return review.state === 'proposed'
-      ? words.__(
-          'The cell was changed since the agent read it, so this cannot be made: reject it.'
-        )
+      ? this._cannotBeMade
       : words.__(
           'The cell was changed since. This shows what the agent made; it can no longer be taken back.'
         );

@@ -40,13 +40,32 @@ export function showsAll(diff: string): boolean {
   return diff.includes('\n@@');
 }
 
-/** Groups consecutive diff lines of one kind, so that a long diff needs few elements. */
+/** The numbers of lines before and after in the line that begins a hunk; a missing one is 1. */
+const HUNK = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/;
+const UNKNOWN_HUNK = ['', 'Infinity', 'Infinity'];
+
+/**
+ * Groups consecutive diff lines of one kind, so that a long diff needs few elements. What stands behind the last line of
+ * a hunk names the next file: a changed line may begin in the same way.
+ */
 export function groupLines(text: string): IStretch[] {
   const result: IStretch[] = [];
   let inHead = true;
+  let removed = 0;
+  let added = 0;
   for (const line of text.replace(/\n$/, '').split('\n')) {
-    inHead = inHead && !line.startsWith('@@');
-    const change = inHead ? 'file' : changeOf(line);
+    const isHunk = line.startsWith('@@');
+    if (isHunk) {
+      const [, before = '1', after = '1'] = HUNK.exec(line) ?? UNKNOWN_HUNK;
+      [inHead, removed, added] = [false, Number(before), Number(after)];
+    }
+    const isMark = line.startsWith('\\');
+    const change = inHead && !isMark ? 'file' : changeOf(line);
+    if (!isHunk && !isMark && !inHead) {
+      removed -= change === 'added' ? 0 : 1;
+      added -= change === 'removed' ? 0 : 1;
+      inHead = removed <= 0 && added <= 0;
+    }
     const last = result.at(-1);
     if (last?.change === change) {
       last.text += `\n${line}`;

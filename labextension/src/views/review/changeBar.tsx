@@ -20,6 +20,8 @@ export interface IChangeBarState {
   note: string;
   /** Whether it was on the screen to its end, and can be accepted. */
   isSeen: boolean;
+  /** Whether its cell is as the change expects it. */
+  canBeMade: boolean;
   /** How often the reason of a rejection was asked for by key. */
   rejections: number;
 }
@@ -48,7 +50,8 @@ export function ChangeBar({
   actions: IChangeBarActions;
 }) {
   const { words } = useHost();
-  const { count, isEditing, isSeen, note, place, problem, rejections } = state;
+  const { canBeMade, count, isEditing, isSeen, note } = state;
+  const { place, problem, rejections } = state;
   const pending = usePendingDecision(review.changes.at(-1));
   const [rejecting, setRejecting] = useState(false);
   const known = useRef(rejections);
@@ -93,16 +96,18 @@ export function ChangeBar({
             </>
           ) : (
             <>
-              <BarButton
-                isMain
-                onClick={actions.accept}
-                label={
-                  isSeen
-                    ? words.__('Accept')
-                    : words.__('Show the end to accept')
-                }
-              />
-              {isSeen && actions.acceptAndRun !== undefined && (
+              {canBeMade && (
+                <BarButton
+                  isMain
+                  onClick={actions.accept}
+                  label={
+                    isSeen
+                      ? words.__('Accept')
+                      : words.__('Show the end to accept')
+                  }
+                />
+              )}
+              {canBeMade && isSeen && actions.acceptAndRun !== undefined && (
                 <BarButton
                   onClick={actions.acceptAndRun}
                   label={words.__('Accept and run')}

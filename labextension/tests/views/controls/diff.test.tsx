@@ -63,6 +63,24 @@ describe('a difference', () => {
     ]);
   });
 
+  it('tells the head of a second file from lines that look like one', () => {
+    const first = '--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n--- a/y\n+++ b/y\n+z\n';
+
+    expect(
+      groupLines(
+        `${first}--- a/w\n+++ b/w, moved\n--- a/y\n+++ b/y\n@@ -0,0 +1 @@\n+y\n`
+      )
+    ).toEqual([
+      { change: 'file', text: '--- a/x\n+++ b/x' },
+      { change: 'place', text: '@@ -1 +1,2 @@' },
+      { change: 'removed', text: '--- a/y' },
+      { change: 'added', text: '+++ b/y\n+z' },
+      { change: 'file', text: '--- a/w\n+++ b/w, moved\n--- a/y\n+++ b/y' },
+      { change: 'place', text: '@@ -0,0 +1 @@' },
+      { change: 'added', text: '+y' }
+    ]);
+  });
+
   it('keeps every character but the last line end', () => {
     const said = groupLines(DIFF).map(({ text }) => text);
 
