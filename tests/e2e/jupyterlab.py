@@ -116,6 +116,11 @@ RECORD = """where => {
   });
 }"""
 
+# The transcript may draw a question before the notebook notices it, which begins its time.
+QUESTION_NOTICED = """() =>
+  'plm-question' in window.jupyterapp.shell.currentWidget.title.dataset
+"""
+
 LATER = """() => {
   const now = performance.now.bind(performance);
   performance.now = () => now() + 600;
@@ -424,6 +429,7 @@ def recorded(page: Page) -> list[str]:
 
 def seen_for_a_while(page: Page) -> None:
     """Make the page treat a question as visible for long enough to be answered by a key."""
+    page.wait_for_function(QUESTION_NOTICED, polling=50)
     page.evaluate(LATER)
 
 
