@@ -93,12 +93,6 @@ class PageWatches:
             if key[0] != client or session not in (None, key[1])
         }
 
-    def newest_client(self) -> str | None:
-        """Return the page that watches now and renewed its watch last; None where none does."""
-        now = self._clock()
-        active = [(until, client) for (client, _), until in self._watch_ends.items() if until > now]
-        return max(active)[1] if active else None
-
     def is_watched(self, session_id: str | None = None) -> bool:
         """Return whether a page watches the session now, or any session when None."""
         now = self._clock()

@@ -321,11 +321,6 @@ class SecretStream:
         """Number of characters of ``_held_text`` that were released."""
 
     @property
-    def holds_text(self) -> bool:
-        """Whether any text is held back."""
-        return self._released_chars < len(self._held_text)
-
-    @property
     def half_surrogate(self) -> str:
         """The first half of a surrogate pair, where nothing else is held back."""
         unfinished = self._held_text[self._released_chars :]
