@@ -2,6 +2,8 @@
 
 import asyncio
 import functools
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -327,7 +329,7 @@ async def _finish(
         error = ContentFilterError()
     elif calls_to_run:
         await files.before_tools()
-        await _run(tools, setup, processor, calls_to_run)
+        await _run(tools, setup, processor, files, calls_to_run)
         write_notices(requests, processor.message)
         if setup.wants_structured:
             keep_structured_answer(processor, calls_to_run)
@@ -371,30 +373,38 @@ def _is_content(part: Part) -> bool:
 
 
 async def _run(
-    tools: RunTools, setup: StepSetup, processor: StreamProcessor, calls: list[ToolCalled]
+    tools: RunTools,
+    setup: StepSetup,
+    processor: StreamProcessor,
+    files: StepFiles,
+    calls: list[ToolCalled],
 ) -> None:
     message = processor.message
 
-    user_wait = processor.user_wait
+    @asynccontextmanager
+    async def waiting(call_id: str) -> AsyncIterator[None]:
+        async with files.waiting_call(call_id):
+            with processor.user_wait.count_waiting(call_id):
+                yield
 
     def asker(call: ToolCalled) -> AskFunction:
         ask = tools.ask(message.id, call.id, call.tool)
 
         async def with_measured_wait(*words: Any, **more: Any) -> Reply | None:
-            with user_wait.count_waiting(call.id):
+            async with waiting(call.id):
                 return await ask(*words, **more)
 
         return with_measured_wait
 
     async def guard(call: ToolCalled) -> None:
-        with user_wait.count_waiting(""):
-            await tools.guard_call(message.id, call)
+        async with files.waiting_call(call.id):
+            with processor.user_wait.count_waiting(""):
+                await tools.guard_call(message.id, call)
 
     def context(call: ToolCalled) -> ToolContext:
+        files.begin_call(call.id)
         interview = tools.extra_values.get("interview")
-        with_measured_wait = (
-            {"interview": TimedInterview(interview, user_wait, call.id)} if interview else {}
-        )
+        with_measured_wait = {"interview": TimedInterview(interview, waiting)} if interview else {}
         return tools.context(
             message.id,
             call.id,
@@ -408,4 +418,5 @@ async def _run(
 
     results = run_calls(calls, setup.offer, context, processor.tool_began, guard)
     async for result in results:
+        files.end_call(result.id)
         processor.handle(result)

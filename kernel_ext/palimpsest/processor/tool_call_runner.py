@@ -7,7 +7,7 @@ How long the calls waited for the user is counted apart from the time that they 
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -255,16 +255,17 @@ class UserWaitTime:
 class TimedInterview:
     """Wraps an interview, and counts the time until the answers as waiting for the user."""
 
-    def __init__(self, interview: Interview, user_wait: UserWaitTime, call_id: str) -> None:
+    def __init__(
+        self, interview: Interview, waiting: Callable[[str], AbstractAsyncContextManager[None]]
+    ) -> None:
         self._interview = interview
-        self._user_wait = user_wait
-        self._call_id = call_id
+        self._waiting = waiting
 
     async def ask(
         self, questions: tuple[Question, ...], *, message_id: str, call_id: str, abort: Abort
     ) -> Answers:
         """Ask, and wait for the answers."""
-        with self._user_wait.count_waiting(self._call_id):
+        async with self._waiting(call_id):
             return await self._interview.ask(
                 questions, message_id=message_id, call_id=call_id, abort=abort
             )

@@ -29,6 +29,7 @@ from palimpsest.transcript.parts import (
 )
 from palimpsest.transcript.session_record.events import SessionDiff
 from palimpsest.transcript.session_record.sessions import standing_revert
+from palimpsest.transcript.values import Reply
 
 
 def make_harness(
@@ -559,3 +560,45 @@ async def test_a_file_of_which_no_snapshot_is_kept_is_named_when_its_change_stay
     assert done.files == looked.files
     assert (project / "out/b.txt").read_text() == "new\n"
     assert not (project / "d.txt").exists()
+
+
+async def test_what_a_person_saved_while_no_tool_ran_is_not_the_agents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("palimpsest.loop.step_snapshots.IDLE_SECONDS", 0.0)
+    (tmp_path / "mine.ipynb").write_text("one")
+    taken = []
+    take_snapshot = Snapshots.take_snapshot
+
+    def counted(self: Snapshots, *words: Any) -> str:
+        taken.append(take_snapshot(self, *words))
+        if len(taken) == 1:
+            (tmp_path / "notes.txt").write_text("saved while the model wrote")
+        return taken[-1]
+
+    monkeypatch.setattr(Snapshots, "take_snapshot", counted)
+    command = "echo one > made.txt; echo of the agent > both.txt"
+    made = make_harness(tmp_path, calls("bash", command=command), says("Done."))
+    session = await made.session()
+    turn = asyncio.create_task(ask(session, "Go."))
+    await until(lambda: session.snapshot().asks)
+    await until(lambda: len(taken) == 3)  # before the step, before its tools, while they wait
+
+    (tmp_path / "mine.ipynb").write_text("two")
+    (tmp_path / "both.txt").write_text("of the person")
+    session.reply(session.snapshot().asks[0].id, Reply(answer="once"))
+    await turn
+
+    patch = next(
+        part
+        for message in session.snapshot().messages
+        for part in message.parts
+        if isinstance(part, PatchPart)
+    )
+    assert patch.files == ("both.txt", "made.txt")
+    await session.reverts.revert()
+    assert files(tmp_path) == {
+        "both.txt": "of the person",
+        "mine.ipynb": "two",
+        "notes.txt": "saved while the model wrote",
+    }
