@@ -1,7 +1,5 @@
 """Subagents over real HTTP: received requests are rebuilt from the logs of parent and child."""
 
-import asyncio
-import importlib
 from pathlib import Path
 
 import pytest
@@ -19,6 +17,7 @@ from palimpsest.transcript.parts import ToolCompleted, ToolPart
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("litellm")
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_a_task_and_its_parent_send_what_their_logs_say(
     provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -27,8 +26,6 @@ async def test_a_task_and_its_parent_send_what_their_logs_say(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test")
     (tmp_path / "a.txt").write_text("one\ntwo\n")
     write(tmp_path / ".agents/skills/count/SKILL.md", "---\ndescription: Counts\n---\nUse read.")
-    # The first import takes longer than an answer may, on a machine under load.
-    await asyncio.to_thread(importlib.import_module, "litellm")
     with FaultServer(check=problems) as server:
         server.script(
             calls("task", description="Count", prompt="Count a.txt", agent="explore"),
