@@ -16,8 +16,9 @@ from palimpsest.tools.calls.limited_diff import limited_diff
 from palimpsest.tools.notebook.cell_decisions import DecidedChanges, decided_changes
 from palimpsest.tools.notebook.change_text import (
     change_line,
-    change_title,
     changes_difference,
+    outcome_title,
+    question_title,
 )
 from palimpsest.tools.notebook.notebook_tool import output_images, output_section
 from palimpsest.tools.notebook.own_notebook import OwnNotebook, own_notebook
@@ -90,7 +91,7 @@ class CellsTool:
             context.extra_values.get("cells_without_page", "refuse"),
         )
         plan = _plan(arguments.changes, notebook, context, reader)
-        title = change_title(notebook.path, plan.changes, plan.runs)
+        title = question_title(notebook.path, plan.changes, plan.runs)
         diff = changes_difference(notebook.path, plan.changes, plan.runs, plan.labels)
         diff = context.scrubber()(diff)
         context.metadata(title, {CELLS_KEY: _as_metadata(plan.changes)})
@@ -99,9 +100,10 @@ class CellsTool:
         )
         made = await _make_changes(context, notebook, decided)
         metadata: dict[str, Any] = {CELLS_KEY: _as_metadata(decided.in_order(made))}
-        context.metadata(title, metadata)
+        remaining_runs = _runs_after(plan.runs, made, decided.rejected)
+        context.metadata(outcome_title(notebook.path, made, len(remaining_runs)), metadata)
         changed_text = _changed_text(notebook.path, made, decided, plan)
-        runs = await _run_cells(context, notebook, _runs_after(plan.runs, made, decided.rejected))
+        runs = await _run_cells(context, notebook, remaining_runs)
         output = "\n\n".join(filter(None, (changed_text, *runs.sections)))
         if plan.changes:
             metadata["diff"] = limited_diff(diff)
@@ -109,6 +111,7 @@ class CellsTool:
             metadata["failed"] = True
         if runs.seen:
             metadata[SEEN_KEY] = dict(runs.seen)
+        title = outcome_title(notebook.path, made, runs.count)
         return ToolOutcome(title, context.scrubber()(output), metadata, runs.images)
 
 
@@ -292,6 +295,8 @@ def _runs_after(
 class _RunOutcome:
     """What came out of the cells that were run."""
 
+    count: int = 0
+    """Number of cells that ran."""
     sections: tuple[str, ...] = ()
     images: tuple[Attachment, ...] = ()
     has_failed: bool = False
@@ -306,6 +311,7 @@ async def _run_cells(
     sections: list[str] = []
     images: list[Attachment] = []
     seen: dict[str, str] = {}
+    count = 0
     for index, run in enumerate(runs):
         try:
             recorded = await notebook.run(run.cell, run.source, context.abort)
@@ -319,6 +325,7 @@ async def _run_cells(
                 seen[run.cell] = source_hash(source)
             has_failed = True
         else:
+            count += 1
             sections.append(_run_text(run, recorded))
             images += output_images(recorded)
             has_failed = recorded.status != "ok"
@@ -326,8 +333,8 @@ async def _run_cells(
             rest = [later.label for later in runs[index + 1 :]]
             if rest:
                 sections.append(f"Not run, since a cell before failed: {', '.join(rest)}.")
-            return _RunOutcome(tuple(sections), tuple(images), has_failed=True, seen=seen)
-    return _RunOutcome(tuple(sections), tuple(images))
+            return _RunOutcome(count, tuple(sections), tuple(images), has_failed=True, seen=seen)
+    return _RunOutcome(count, tuple(sections), tuple(images))
 
 
 def _run_text(run: PlannedRun, recorded: CellRun) -> str:

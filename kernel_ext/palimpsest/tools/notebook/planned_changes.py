@@ -304,6 +304,7 @@ class ChangePlanner:
             return self._inserted[-1]
         ids = [cell.id for cell in self.cells]
         if self.prompt_cell in ids:
+            self._labels.setdefault(self.prompt_cell, "the prompt")
             return self.prompt_cell
         return ids[-1] if ids else None
 

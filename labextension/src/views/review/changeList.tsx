@@ -17,7 +17,7 @@ import { useEndsSeen } from '../dom/endSeen';
 import { LineNumbers } from '../controls/lineNumbers';
 import { RejectionForm } from '../controls/rejectionForm';
 import { useHost, type IWords } from '../host';
-import { usePendingDecision } from './pendingDecision';
+import { usePendingDecision, useWithoutDecision } from './pendingDecision';
 
 /** Draws the list where changes can be decided; elsewhere the calls' own differences are enough. */
 export function ChangeList({
@@ -43,7 +43,7 @@ export function ChangeList({
       }),
     [changes, asks]
   );
-  const undecided = asked.filter(isUndecided);
+  const undecided = useWithoutDecision(asked.filter(isUndecided));
   // What is only proposed is accepted by those who could read it: the question's own buttons say so.
   const canAccept = isSeen || undecided.every(({ ask }) => ask === undefined);
   if (actions === null || changes.length === 0) {
@@ -71,8 +71,8 @@ export function ChangeList({
       <div className="plm-Changes-head">
         <span>
           {words._n(
-            '%1 change of a cell',
-            '%1 changes of cells',
+            '%1 change in the notebook',
+            '%1 changes in the notebook',
             changes.length,
             changes.length
           )}
@@ -194,7 +194,7 @@ function ChangeRow({
   const pending = usePendingDecision(reviewed);
   const [rejecting, setRejecting] = useState(false);
   const name = cellName(change, words);
-  const action = actionWord(change.action, words);
+  const action = actionWord(change, words);
   const counts = useMemo(
     () =>
       change.action === 'move'

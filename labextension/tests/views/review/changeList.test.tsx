@@ -127,6 +127,44 @@ describe('a list of changes', () => {
     pendingDecisions.forget('per_1');
   });
 
+  it('accepts all but those that were decided already', () => {
+    pendingDecisions.decide('per_1', [
+      { index: 0, accept: false, reason: 'no' }
+    ]);
+    const { actions, changes } = draw(
+      ['c1', 'c2', 'c3'].map(cell => edit({ state: 'proposed', cell })),
+      [ASK]
+    );
+    fireEvent.click(button('Accept all'));
+
+    expect(actions.decide.mock.calls[0]?.[0].map(({ index }) => index)).toEqual(
+      [1, 2]
+    );
+    expect(changes).toHaveLength(3);
+    pendingDecisions.forget('per_1');
+  });
+
+  it('says of a proposal what is to be done, and of a change what was done', () => {
+    draw(
+      [
+        {
+          action: 'delete' as const,
+          new: undefined,
+          number: 3,
+          state: 'proposed' as const
+        },
+        { action: 'delete' as const, new: undefined, number: 3 }
+      ].map(edit),
+      [ASK]
+    );
+
+    expect(
+      screen
+        .getAllByTitle('Show it in the notebook')
+        .map(row => row.textContent)
+    ).toEqual(['Delete cell 3', 'Deleted cell 3']);
+  });
+
   it('is not drawn where nobody can decide', () => {
     const part = build.ran('cells', {}, 'Done.');
     const { container } = render(
