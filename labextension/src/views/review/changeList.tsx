@@ -22,11 +22,14 @@ import { usePendingDecision, useWithoutDecision } from './pendingDecision';
 /** Draws the list where changes can be decided; elsewhere the calls' own differences are enough. */
 export function ChangeList({
   changes,
-  asks
+  asks,
+  isReverted = false
 }: {
   changes: readonly IReviewedChange[];
   /** The open questions. */
   asks: readonly Ask[];
+  /** Whether the turn is reverted, so that nothing is left to decide. */
+  isReverted?: boolean;
 }) {
   const { words } = useHost();
   const actions = useCellReviewActions();
@@ -43,7 +46,9 @@ export function ChangeList({
       }),
     [changes, asks]
   );
-  const undecided = useWithoutDecision(asked.filter(isUndecided));
+  const undecided = useWithoutDecision(
+    isReverted ? [] : asked.filter(isUndecided)
+  );
   // What is only proposed is accepted by those who could read it: the question's own buttons say so.
   const canAccept = isSeen || undecided.every(({ ask }) => ask === undefined);
   if (actions === null || changes.length === 0) {
@@ -92,6 +97,7 @@ export function ChangeList({
             reviewed={reviewed}
             actions={actions}
             canAccept={canAccept}
+            isReverted={isReverted}
             decide={decide}
           />
         ))}
@@ -181,12 +187,14 @@ function ChangeRow({
   reviewed,
   actions,
   canAccept,
+  isReverted,
   decide
 }: {
   reviewed: IReviewedChange;
   actions: ICellReviewActions;
   /** Whether what is proposed was on the screen to its end. */
   canAccept: boolean;
+  isReverted: boolean;
   decide: Decide;
 }) {
   const { words } = useHost();
@@ -202,7 +210,7 @@ function ChangeRow({
         : lineCounts(change.old ?? '', change.new ?? ''),
     [change]
   );
-  const isOpen = isUndecided(reviewed) && pending === undefined;
+  const isOpen = !isReverted && isUndecided(reviewed) && pending === undefined;
   return (
     <li
       className="plm-Changes-row"
@@ -260,7 +268,11 @@ function ChangeRow({
         </span>
       ) : (
         <span className="plm-Changes-state">
-          <bdi>{visibleText(stateWords(reviewed, pending, words))}</bdi>
+          <bdi>
+            {isReverted
+              ? words.__('reverted')
+              : visibleText(stateWords(reviewed, pending, words))}
+          </bdi>
           {pending !== undefined && (
             <button
               type="button"

@@ -30,7 +30,11 @@ const edit = (more: Partial<MadeChange>): Partial<MadeChange> => ({
   ...more
 });
 
-function draw(cells: Partial<MadeChange>[], asks: Ask[] = []) {
+function draw(
+  cells: Partial<MadeChange>[],
+  asks: Ask[] = [],
+  isReverted = false
+) {
   const actions = cellReviews();
   const part = build.ran('cells', {}, 'Done.');
   const changes = changesOfCall(
@@ -45,7 +49,7 @@ function draw(cells: Partial<MadeChange>[], asks: Ask[] = []) {
     <HostProvider value={HOST}>
       <CellReviewActionsProvider value={actions}>
         <div className="plm-Tool-card">
-          <ChangeList changes={changes} asks={asks} />
+          <ChangeList changes={changes} asks={asks} isReverted={isReverted} />
         </div>
       </CellReviewActionsProvider>
     </HostProvider>
@@ -163,6 +167,13 @@ describe('a list of changes', () => {
         .getAllByTitle('Show it in the notebook')
         .map(row => row.textContent)
     ).toEqual(['Delete cell 3', 'Deleted cell 3']);
+  });
+
+  it('offers nothing in a reverted turn', () => {
+    draw([edit({}), edit({ cell: 'c2' })], [], true);
+
+    expect(screen.queryByRole('button', { name: /Accept|Reject/ })).toBeNull();
+    expect(screen.getAllByText('reverted')).toHaveLength(2);
   });
 
   it('is not drawn where nobody can decide', () => {
