@@ -367,6 +367,15 @@ async def test_a_cell_of_which_a_note_showed_a_part_is_shown_before_it_is_change
     assert calls.notebook.cell("load")["source"] == "df = 1"
 
 
+async def test_a_source_that_is_too_long_is_refused_before_a_page_is_asked(
+    calls: CellCalls,
+) -> None:
+    calls.notebook.is_open = False
+    told = await calls.refusal(insert("x" * 200_001))
+
+    assert told.startswith("The source has 200,001 characters, and a cell takes 200,000.")
+
+
 async def test_without_a_page_the_model_is_told_to_ask_for_one(calls: CellCalls) -> None:
     calls.notebook.is_open = False
 

@@ -29,6 +29,7 @@ from palimpsest.tools.notebook.planned_changes import (
     PlannedRun,
     RequestedChange,
     UnseenCells,
+    check_source_lengths,
 )
 from palimpsest.tools.notebook.seen_sources import seen_sources
 from palimpsest.tools.permission_rules.ipython_shell import shell_commands
@@ -79,6 +80,7 @@ class CellsTool:
         reader = context.notebook
         if reader is None or reader.changer is None:
             raise UserError("There is no notebook here. Give the user the cells in your answer.")
+        check_source_lengths(arguments.changes)
         # Refusals show sources, so whoever may not read cells may not change them either.
         await context.ask("notebook", ["*"], title="Read the cells of the notebook")
         file = context.extra_values.get("notebook_file")
