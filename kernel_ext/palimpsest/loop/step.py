@@ -2,8 +2,9 @@
 
 import asyncio
 import functools
+from collections.abc import Awaitable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from palimpsest.context.budget.request_tokens import (
     block_tokens,
@@ -56,6 +57,8 @@ NO_ANSWER_ERROR = (
     "The model ended its answer without a word. Send the prompt again, or choose another model "
     "with --model."
 )
+
+Answer = TypeVar("Answer")
 
 SILENT_TRUNCATION = (
     "{model} reports {tokens:,} tokens of prompt, and its window holds {window:,}: it left out a part of the "
@@ -327,7 +330,7 @@ async def _finish(
         error = ContentFilterError()
     elif calls_to_run:
         await files.before_tools()
-        await _run(tools, setup, processor, calls_to_run)
+        await _run(tools, setup, processor, files, calls_to_run)
         write_notices(requests, processor.message)
         if setup.wants_structured:
             keep_structured_answer(processor, calls_to_run)
@@ -371,29 +374,47 @@ def _is_content(part: Part) -> bool:
 
 
 async def _run(
-    tools: RunTools, setup: StepSetup, processor: StreamProcessor, calls: list[ToolCalled]
+    tools: RunTools,
+    setup: StepSetup,
+    processor: StreamProcessor,
+    files: StepFiles,
+    calls: list[ToolCalled],
 ) -> None:
     message = processor.message
+    # Only calls of these may work while another one waits for its question's answer.
+    concurrent_ids = {
+        call.id for call in calls if getattr(setup.offer.resolve(call.tool), "concurrent", False)
+    }
 
     user_wait = processor.user_wait
+
+    async def while_waiting(call_id: str, answer: Awaitable[Answer]) -> Answer:
+        is_alone = concurrent_ids <= {call_id}
+        return await (files.leave_out_wait(answer) if is_alone else answer)
 
     def asker(call: ToolCalled) -> AskFunction:
         ask = tools.ask(message.id, call.id, call.tool)
 
         async def with_measured_wait(*words: Any, **more: Any) -> Reply | None:
             with user_wait.count_waiting(call.id):
-                return await ask(*words, **more)
+                return await while_waiting(call.id, ask(*words, **more))
 
         return with_measured_wait
 
     async def guard(call: ToolCalled) -> None:
         with user_wait.count_waiting(""):
-            await tools.guard_call(message.id, call)
+            await while_waiting(call.id, tools.guard_call(message.id, call))
 
     def context(call: ToolCalled) -> ToolContext:
         interview = tools.extra_values.get("interview")
         with_measured_wait = (
-            {"interview": TimedInterview(interview, user_wait, call.id)} if interview else {}
+            {
+                "interview": TimedInterview(
+                    interview, user_wait, call.id, functools.partial(while_waiting, call.id)
+                )
+            }
+            if interview
+            else {}
         )
         return tools.context(
             message.id,
@@ -408,4 +429,5 @@ async def _run(
 
     results = run_calls(calls, setup.offer, context, processor.tool_began, guard)
     async for result in results:
+        concurrent_ids.discard(result.id)
         processor.handle(result)

@@ -5,8 +5,8 @@ Threads do all of it. Where no snapshot can be taken, a sentence reports it, and
 """
 
 import asyncio
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Awaitable, Iterable
+from typing import Any, TypeVar
 
 from palimpsest.context.visible_messages import begins_turn, newest_turn
 from palimpsest.loop.run_inputs.run_context import ProjectFiles
@@ -25,8 +25,12 @@ TURN_PATCH_CHARS = 60_000
 MAX_DIFFS = 200
 MAX_SESSION_FILES = 1_000
 """Maximum files in ``session.diff``, which is written again after each turn that changed files."""
+ANSWER_SECONDS = 0.2
+"""What is answered faster was answered by a rule or a program; a person's answer takes longer."""
 SUMMARY_SECONDS = 2.0
 """Time that the end of a turn waits for its diffs, which otherwise are written later."""
+
+T = TypeVar("T")
 
 
 async def take_snapshot(files: ProjectFiles) -> str | None:
@@ -62,6 +66,39 @@ class StepFiles:
         if self._before_task is not None:
             self._record_snapshot(await self._before_task)
             self._has_run_tools = True
+
+    async def leave_out_wait(self, answer: Awaitable[T]) -> T:
+        """Return a person's answer; what changes in files until then is the person's work, not the step's.
+
+        To be called only while no other tool of the step works.
+        """
+        answer_task = asyncio.ensure_future(answer)
+        try:
+            await asyncio.wait({answer_task}, timeout=ANSWER_SECONDS)
+            if answer_task.done() or not await self._record_interval():
+                return await answer_task
+            try:
+                return await answer_task
+            finally:
+                self.start_snapshot()
+                if self._before_task is not None:
+                    await asyncio.wait({self._before_task})
+        finally:
+            answer_task.cancel()
+
+    async def _record_interval(self) -> bool:
+        """Record what the step changed so far; False where there are no snapshots."""
+        if self._files is None or self._before_task is None or not self._has_run_tools:
+            return False
+        snapshot_before = await self._before_task
+        snapshot_after = await take_snapshot(self._files) if snapshot_before is not None else None
+        if snapshot_before is None or snapshot_after is None:
+            return False
+        changed = await asyncio.to_thread(
+            _changed_paths, self._files.snapshots, snapshot_before, snapshot_after
+        )
+        self._processor.files_changed(snapshot_before, snapshot_after, changed)
+        return True
 
     async def record_changes(self) -> None:
         """Record the step's changes; a second call does nothing."""

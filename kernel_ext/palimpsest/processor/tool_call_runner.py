@@ -255,16 +255,25 @@ class UserWaitTime:
 class TimedInterview:
     """Wraps an interview, and counts the time until the answers as waiting for the user."""
 
-    def __init__(self, interview: Interview, user_wait: UserWaitTime, call_id: str) -> None:
+    def __init__(
+        self,
+        interview: Interview,
+        user_wait: UserWaitTime,
+        call_id: str,
+        around: Callable[[Awaitable[Answers]], Awaitable[Answers]],
+    ) -> None:
         self._interview = interview
         self._user_wait = user_wait
         self._call_id = call_id
+        self._around = around
+        """Awaits the answers, and does what is to be done while the user is waited for."""
 
     async def ask(
         self, questions: tuple[Question, ...], *, message_id: str, call_id: str, abort: Abort
     ) -> Answers:
         """Ask, and wait for the answers."""
         with self._user_wait.count_waiting(self._call_id):
-            return await self._interview.ask(
+            answers = self._interview.ask(
                 questions, message_id=message_id, call_id=call_id, abort=abort
             )
+            return await self._around(answers)
