@@ -260,6 +260,8 @@ async def test_a_rejected_edit_leaves_a_move_of_the_same_cell(calls: CellCalls) 
 
     assert calls.notebook.shown[0] == ("plot", "df.plot()")
     assert outcome.title == "a.ipynb: 1 moved"
+    assert "+++ b/a.ipynb cell [2], moved at the top" in outcome.metadata["diff"]
+    assert "new" not in outcome.metadata["diff"]
 
 
 async def test_a_refused_call_keeps_what_it_would_have_done_as_rejected(calls: CellCalls) -> None:

@@ -107,8 +107,9 @@ class CellsTool:
         changed_text = _changed_text(notebook.path, made, decided, plan)
         runs = await _run_cells(context, notebook, remaining_runs)
         output = "\n\n".join(filter(None, (changed_text, *runs.sections)))
-        if plan.changes:
-            metadata["diff"] = limited_diff(diff)
+        if made:
+            diff = changes_difference(notebook.path, made, remaining_runs, plan.labels)
+            metadata["diff"] = limited_diff(context.scrubber()(diff))
         if runs.has_failed:
             metadata["failed"] = True
         if runs.seen:
