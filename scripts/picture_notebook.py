@@ -24,7 +24,7 @@ from tests.e2e.jupyterlab import (
     running,
 )
 from tests.e2e.recorded_turns import TURNS, play
-from tests.e2e.test_cell_reviews import CHANGES, ask_changes, bars
+from tests.e2e.test_cell_reviews import CHANGES, ask_changes, bars, press
 from tests.e2e.test_first_notebook import RUN_ALL, run_all
 from tests.e2e.test_fix_error import panel_of
 from tests.e2e.test_panel import COMMAND, composer
@@ -103,19 +103,40 @@ def turn_in_panel(page: Page, lab: Lab) -> Locator:
     return panel_of(page)
 
 
+def hide_cells(page: Page, *indices: int) -> None:
+    """Leave cells out of a picture."""
+    for index in indices:
+        page.locator(".jp-Notebook .jp-Cell").nth(index).evaluate(
+            "cell => cell.style.display = 'none'"
+        )
+
+
 def reviewed_cells(page: Page, lab: Lab) -> Locator:
     """The cells that the agent asks to change, without those that load it and ask."""
     ask_changes(page, lab, "review", *CHANGES)
     page.evaluate("window.jupyterapp.shell.collapseRight()")
     bars(page).nth(3).wait_for()
-    for index in (0, 1, 5):
-        page.locator(".jp-Notebook .jp-Cell").nth(index).evaluate(
-            "cell => cell.style.display = 'none'"
-        )
+    hide_cells(page, 0, 1, 5)
+    return page.locator(".jp-WindowedPanel-viewport").first
+
+
+def origin_sign(page: Page, lab: Lab) -> Locator:
+    """A cell that the agent wrote, with the sign beside it and what the sign says."""
+    opened(page, lab, "origin", LOAD, DATA, "%%agent\nWrite a cell that counts penguins by species")
+    page.evaluate(f"void {RUN_ALL}")
+    press(page, "insert this cell", "Accept and run")
+    written = page.locator(".jp-Cell", has=page.locator(".plm-CellOrigin"))
+    written.locator(".jp-OutputArea-output").wait_for()
+    hide_cells(page, 0, 1)
+    # Found with the keyboard, it says the same as under the pointer.
+    page.keyboard.press("Shift")
+    written.get_by_role("button", name="Written by the agent").focus()
+    page.locator(".jp-Cell p", has_text="I wrote the cell.").wait_for()
     return page.locator(".jp-WindowedPanel-viewport").first
 
 
 PICTURES: dict[str, Callable[[Page, Lab], Locator]] = {
+    "cell-origin": origin_sign,
     "cell-review": reviewed_cells,
     "mended-error": mended_error,
     "named-cells": named_cells,

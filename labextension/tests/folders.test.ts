@@ -31,7 +31,7 @@ const FOLDERS: Record<string, readonly string[]> = {
   'state/session': STATE.slice(0, 2),
   'state/text': [],
   'state/lines': ['protocol', 'state/text'],
-  'state/review': ['protocol', 'state/store', 'state/text'],
+  'state/review': ['protocol', 'state/store', 'state/session', 'state/text'],
   'state/display': STATE.slice(0, 5),
   'state/inspector/figures': ['protocol'],
   'state/inspector': ['protocol', 'state/text', 'state/inspector/figures'],

@@ -228,7 +228,7 @@ def test_a_cell_of_the_agent_leads_to_its_turn_and_its_request(
     expect(notebook.cell(3).locator(".plm-CellOrigin")).to_have_count(0)
     sign.hover()
     words = "Written by the agent in the turn “Write two cells.”, request 1. Approved by you."
-    expect(sign).to_have_attribute("title", words)
+    assert words in sign.evaluate("sign => getComputedStyle(sign, '::after').content")
     expect(sign).to_have_accessible_name(words)
     for theme in THEMES:
         choose_theme(page, theme)

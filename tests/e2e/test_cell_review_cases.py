@@ -238,3 +238,38 @@ def test_a_hundred_changes_are_reviewed_and_typing_stays_quick(
     panel.get_by_role("button", name="Accept all").click()
     expect(bars(page)).to_have_count(0)
     assert seen.errors == []
+
+
+def test_a_person_deletes_a_cell_meanwhile_and_the_question_ends_with_the_others(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
+    notebook = ask_changes(page, lab, "gone", *CHANGES)
+    page.evaluate("window.jupyterapp.shell.collapseRight()")
+    edit = page.locator(".jp-Cell", has=bar(page, "change this cell"))
+    edit.locator(".jp-InputPrompt").click()
+    press(page, "change this cell", "Edit the cell itself")
+    expect(bar(page, "change this cell").get_by_role("button", name="Accept")).to_have_count(0)
+    press(page, "change this cell", "Show the change")
+    expect(edit.locator(".plm-CellDiff .cm-changedText").first).to_be_visible()
+    prompt, difference = (
+        edit.locator(name).bounding_box() for name in (".jp-InputPrompt", ".jp-InputArea > .plm-CellDiff")
+    )
+    assert prompt is not None
+    assert difference is not None
+    assert prompt["x"] < difference["x"]
+
+    page.locator(".jp-Cell", has=bar(page, "delete this cell")).locator(".jp-InputPrompt").click()
+    page.keyboard.press("d")
+    page.keyboard.press("d")
+    expect(bars(page)).to_have_count(3)
+    press(page, "change this cell", "Accept")
+    press(page, "move this cell", "Accept")
+    press(page, "insert this cell", "Accept and run")
+    notebook.ended()
+
+    expect(bars(page)).to_have_count(0)
+    assert own_sources(page) == [AVERAGED, "old = 1", "import math\n\nmath.sqrt(total)"]
+    # The sketch lay in the frame of the cell above it.
+    active = "window.jupyterapp.shell.currentWidget.content.activeCell.model.sharedModel.getSource()"
+    page.wait_for_function(f"{active}.startsWith('import math')")
+    assert seen.errors == []

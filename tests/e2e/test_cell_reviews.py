@@ -221,7 +221,7 @@ def test_a_part_of_a_change_is_kept_and_the_editor_is_never_locked(
     press(page, "changed this cell", "Edit the cell itself")
     expect(difference).to_have_count(0)
     expect(page.locator(".jp-Cell .cm-content", has_text="line_1 = 100").first).to_be_visible()
-    press(page, "changed this cell", "Edit the cell itself")
+    press(page, "changed this cell", "Show the change")
     difference.get_by_role("button", name="Keep").first.click()
     difference.get_by_role("button", name="Drop").click()
 

@@ -47,6 +47,7 @@ palimpsest.current_session().prompt("What is 17 * 23?", yes=True)
 
 ELSEWHERE = {
     "api.md": "below, as one script",
+    "cells.md": "in tests/tools/notebook/test_shared_notebook.py",
     "inspector.md": "in tests/frontends/inspector/test_inspector_page.py, in a kernel that shows widgets",
 }
 """Pages whose Python runs in another test."""

@@ -43,6 +43,8 @@ def sources(harness: RehearsalHarness) -> list[str]:
         ("Write a cell that shows @levels", 5, "levels"),
         ("insert a cell below: 6 * 7", 5, "6 * 7"),
         ("insert a cell with `len(penguins)` in it", 5, "len(penguins)"),
+        ('insert a cell with cities = {"Rome": 2.8, "Oslo": 0.7}', 5, 'cities = {"Rome": 2.8, "Oslo": 0.7}'),
+        ("please add a cell that shows levels", 5, "levels"),
         ("Insert a cell below cell 1:\n```python\na = 1\nb = 2\n```", 2, "a = 1\nb = 2"),
         ("Create a Markdown cell at the top: # Start here", 0, "# Start here"),
     ],
@@ -78,6 +80,16 @@ def test_a_variable_is_renamed_where_it_is_one_and_only_there(harness: Rehearsal
         ("rename x to y in cell 9", "could not read cell 9"),
         ("write a cell", "What shall stand in the cell?"),
         ("write a cell that plays music", "What shall stand in the cell?"),
+        (
+            "write a cell which imports pandas and makes a small list of cities",
+            "What shall stand in the cell?",
+        ),
+        (
+            "Put the imports into one cell at the top, and give each plot a title.",
+            "more than I understand of cells",
+        ),
+        ("delete cell 9", "could not read cell 9"),
+        ("replace 'y' with 'z' in cell 3", "stands 0 times in cell 3"),
         ("insert a cell above cell 3: 1", "at the top"),
     ],
 )
@@ -90,6 +102,33 @@ def test_what_would_be_a_guess_is_not_changed(
     assert why in answer.text
     assert "cells" not in answer.tools
     assert sources(harness) == before
+
+
+def test_a_text_is_replaced_in_a_cell(harness: RehearsalHarness) -> None:
+    answer = harness.ask("Change `x = 1` to `x = 10` in cell 3")
+
+    assert sources(harness)[2] == TOTALS.replace("x = 1", "x = 10")
+    assert answer.text.endswith("Cell 3 is changed. I have not run it.")
+
+
+def test_a_cell_is_moved_and_deleted(harness: RehearsalHarness) -> None:
+    before = sources(harness)
+    harness.ask("move cell 3 to the top")
+    assert sources(harness) == [before[2], *before[:2], *before[3:]]
+    harness.ask("Move cell 3 below cell 1")
+    assert sources(harness) == before
+    answer = harness.ask("please delete cell 4")
+
+    assert sources(harness) == [*before[:3], before[4]]
+    assert answer.text.endswith("Cell 4 is deleted.")
+
+
+def test_a_cell_is_run_in_its_place(harness: RehearsalHarness) -> None:
+    answer = harness.ask("run cell 1")
+
+    assert harness.cell_calls is not None
+    assert len(harness.cell_calls.notebook.runs) == 1
+    assert answer.text == "I ran cell 1. What came of it stands below the cell."
 
 
 def test_a_rejected_cell_is_told_as_rejected(harness: RehearsalHarness) -> None:

@@ -49,7 +49,10 @@ def answered(asked: list[Entry], folder: Path) -> list[Entry]:
     shutil.copytree(NOTEBOOKS, folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
     (folder / "README.md").write_text("# Penguins\n\nMeasured near Palmer Station.\n")
     penguins = pd.read_csv(folder / "data" / "penguins.csv")
-    cells = [{"id": "sum", "source": "x = sum(levels)\nprint(x)", "number": 3}]
+    cells = [
+        {"id": "load", "source": "import pandas", "number": 2},
+        {"id": "sum", "source": "x = sum(levels)\nprint(x)", "number": 3},
+    ]
     calls_of_cells = CellCalls(ToolHarness(folder), OpenNotebook(cells))
     harness = RehearsalHarness(
         folder, cell_calls=calls_of_cells, penguins=penguins, limit=42, levels=[1, 2]

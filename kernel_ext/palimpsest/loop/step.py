@@ -2,10 +2,9 @@
 
 import asyncio
 import functools
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from palimpsest.context.budget.request_tokens import (
     block_tokens,
@@ -58,6 +57,8 @@ NO_ANSWER_ERROR = (
     "The model ended its answer without a word. Send the prompt again, or choose another model "
     "with --model."
 )
+
+Answer = TypeVar("Answer")
 
 SILENT_TRUNCATION = (
     "{model} reports {tokens:,} tokens of prompt, and its window holds {window:,}: it left out a part of the "
@@ -380,31 +381,41 @@ async def _run(
     calls: list[ToolCalled],
 ) -> None:
     message = processor.message
+    # Only calls of these may work while another one waits for its question's answer.
+    concurrent_ids = {
+        call.id for call in calls if getattr(setup.offer.resolve(call.tool), "concurrent", False)
+    }
 
-    @asynccontextmanager
-    async def waiting(call_id: str) -> AsyncIterator[None]:
-        async with files.waiting_call(call_id):
-            with processor.user_wait.count_waiting(call_id):
-                yield
+    user_wait = processor.user_wait
+
+    async def while_waiting(call_id: str, answer: Awaitable[Answer]) -> Answer:
+        is_alone = concurrent_ids <= {call_id}
+        return await (files.leave_out_wait(answer) if is_alone else answer)
 
     def asker(call: ToolCalled) -> AskFunction:
         ask = tools.ask(message.id, call.id, call.tool)
 
         async def with_measured_wait(*words: Any, **more: Any) -> Reply | None:
-            async with waiting(call.id):
-                return await ask(*words, **more)
+            with user_wait.count_waiting(call.id):
+                return await while_waiting(call.id, ask(*words, **more))
 
         return with_measured_wait
 
     async def guard(call: ToolCalled) -> None:
-        async with files.waiting_call(call.id):
-            with processor.user_wait.count_waiting(""):
-                await tools.guard_call(message.id, call)
+        with user_wait.count_waiting(""):
+            await while_waiting(call.id, tools.guard_call(message.id, call))
 
     def context(call: ToolCalled) -> ToolContext:
-        files.begin_call(call.id)
         interview = tools.extra_values.get("interview")
-        with_measured_wait = {"interview": TimedInterview(interview, waiting)} if interview else {}
+        with_measured_wait = (
+            {
+                "interview": TimedInterview(
+                    interview, user_wait, call.id, functools.partial(while_waiting, call.id)
+                )
+            }
+            if interview
+            else {}
+        )
         return tools.context(
             message.id,
             call.id,
@@ -418,5 +429,5 @@ async def _run(
 
     results = run_calls(calls, setup.offer, context, processor.tool_began, guard)
     async for result in results:
-        files.end_call(result.id)
+        concurrent_ids.discard(result.id)
         processor.handle(result)

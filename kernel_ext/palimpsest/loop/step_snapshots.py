@@ -1,15 +1,12 @@
 """Take snapshots of the files before and after each step, and record the changes of step and turn.
 
-The first snapshot is taken while the model writes, and only a tool waits for it; the last one only where tools ran.
-What changed on disk while the model wrote, or while every running tool waited for the user, is not the step's change:
-people and JupyterLab save files meanwhile. Threads do all of it. Where no snapshot can be taken, a sentence reports it,
-and the turn continues.
+The first snapshot is taken while the model writes, and only a tool waits for it; the second one only where tools ran.
+Threads do all of it. Where no snapshot can be taken, a sentence reports it, and the turn continues.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
-from typing import Any
+from collections.abc import Awaitable, Iterable
+from typing import Any, TypeVar
 
 from palimpsest.context.visible_messages import begins_turn, newest_turn
 from palimpsest.loop.run_inputs.run_context import ProjectFiles
@@ -28,10 +25,12 @@ TURN_PATCH_CHARS = 60_000
 MAX_DIFFS = 200
 MAX_SESSION_FILES = 1_000
 """Maximum files in ``session.diff``, which is written again after each turn that changed files."""
-IDLE_SECONDS = 0.5
-"""A shorter time in which no tool runs counts as the tools' time: it is not worth a snapshot."""
+ANSWER_SECONDS = 0.2
+"""What is answered faster was answered by a rule or a program; a person's answer takes longer. Nobody saves a file so fast either."""
 SUMMARY_SECONDS = 2.0
 """Time that the end of a turn waits for its diffs, which otherwise are written later."""
+
+T = TypeVar("T")
 
 
 async def take_snapshot(files: ProjectFiles) -> str | None:
@@ -57,16 +56,6 @@ class StepFiles:
         self._before_task: asyncio.Task[str | None] | None = None
         self._started_at = 0.0
         self._has_run_tools = False
-        self._running_calls: set[str] = set()
-        self._waiting_calls: set[str] = set()
-        self._idle_task: asyncio.Task[str | None] | None = None
-        """Takes the snapshot at the beginning of a time in which every running tool waits for the user."""
-        self._tools_run_since: str | None = None
-        """The newest snapshot behind which tools ran."""
-        self._before_changes: str | None = None
-        """The newest snapshot before the first change by a tool."""
-        self._changed_by_tools: set[str] = set()
-        """Paths that changed before ``_tools_run_since`` while tools ran."""
 
     def start_snapshot(self) -> None:
         """Start the snapshot before the step, without waiting for it."""
@@ -76,66 +65,48 @@ class StepFiles:
             self._before_task = loop.create_task(take_snapshot(self._files))
 
     async def before_tools(self) -> None:
-        """Wait until the snapshot before the step is stored, and begin to count changes as those of tools."""
-        if self._files is None or self._before_task is None:
-            return
-        snapshot_before = self._tools_run_since = await self._before_task
-        if asyncio.get_running_loop().time() - self._started_at >= IDLE_SECONDS:
-            self._tools_run_since = await take_snapshot(self._files) or snapshot_before
-        self._before_changes = self._tools_run_since
-        self._record_snapshot(snapshot_before)
-        self._has_run_tools = True
+        """Wait until the snapshot before the step is stored; what changed while the model wrote is not the step's."""
+        if self._before_task is not None:
+            snapshot_before = await self._before_task
+            self._record_snapshot(snapshot_before)
+            self._has_run_tools = True
+            seconds = asyncio.get_running_loop().time() - self._started_at
+            if snapshot_before is not None and seconds >= ANSWER_SECONDS:
+                self.start_snapshot()
+                await asyncio.wait({self._before_task})
 
-    def begin_call(self, call_id: str) -> None:
-        """Count a tool call as running."""
-        self._running_calls.add(call_id)
-        self._cancel_idle_snapshot()
+    async def leave_out_wait(self, answer: Awaitable[T]) -> T:
+        """Return a person's answer; what changes in files until then is the person's work, not the step's.
 
-    def end_call(self, call_id: str) -> None:
-        """Count a tool call as ended."""
-        self._running_calls.discard(call_id)
-        self._start_idle_snapshot()
-
-    @asynccontextmanager
-    async def waiting_call(self, call_id: str) -> AsyncIterator[None]:
-        """Count a running tool call as waiting for the user, during the ``async with`` block."""
-        self._waiting_calls.add(call_id)
-        self._start_idle_snapshot()
+        To be called only while no other tool of the step works.
+        """
+        answer_task = asyncio.ensure_future(answer)
         try:
-            yield
+            await asyncio.wait({answer_task}, timeout=ANSWER_SECONDS)
+            if answer_task.done() or not await self._record_interval():
+                return await answer_task
+            try:
+                return await answer_task
+            finally:
+                self.start_snapshot()
+                if self._before_task is not None:
+                    await asyncio.wait({self._before_task})
         finally:
-            await self._end_idle_time()
-            self._waiting_calls.discard(call_id)
+            answer_task.cancel()
 
-    def _start_idle_snapshot(self) -> None:
-        """If every running tool waits for the user, take a snapshot unless one continues soon."""
-        if self._files is None or self._tools_run_since is None or self._idle_task is not None:
-            return
-        if self._waiting_calls and self._waiting_calls >= self._running_calls:
-            self._idle_task = asyncio.get_running_loop().create_task(_later_snapshot(self._files))
-
-    def _cancel_idle_snapshot(self) -> None:
-        if self._idle_task is not None:
-            self._idle_task.cancel()
-            self._idle_task = None
-
-    async def _end_idle_time(self) -> None:
-        """Leave what changed since the idle time's snapshot out of the changes by tools."""
-        if self._files is None or self._tools_run_since is None:
-            return
-        if self._idle_task is None or not self._idle_task.done():
-            self._cancel_idle_snapshot()
-            return
-        idle_since = self._idle_task.result()
-        self._idle_task = None
-        tools_run_since = await take_snapshot(self._files) if idle_since is not None else None
-        if idle_since is not None and tools_run_since is not None:
-            self._changed_by_tools.update(
-                await self._changed_paths(self._tools_run_since, idle_since)
-            )
-            self._tools_run_since = tools_run_since
-            if not self._changed_by_tools:
-                self._before_changes = tools_run_since
+    async def _record_interval(self) -> bool:
+        """Record what the step changed so far; False where there are no snapshots."""
+        if self._files is None or self._before_task is None or not self._has_run_tools:
+            return False
+        snapshot_before = await self._before_task
+        snapshot_after = await take_snapshot(self._files) if snapshot_before is not None else None
+        if snapshot_before is None or snapshot_after is None:
+            return False
+        changed = await asyncio.to_thread(
+            _changed_paths, self._files.snapshots, snapshot_before, snapshot_after
+        )
+        self._processor.files_changed(snapshot_before, snapshot_after, changed)
+        return True
 
     async def record_changes(self) -> None:
         """Record the step's changes; a second call does nothing."""
@@ -147,25 +118,13 @@ class StepFiles:
             self._record_snapshot(snapshot_before)
             self._processor.files_changed(snapshot_before, snapshot_before, ())
             return
-        before = self._before_changes or snapshot_before
-        snapshot_after = await take_snapshot(self._files) if before is not None else None
+        snapshot_after = await take_snapshot(self._files) if snapshot_before is not None else None
         changed: tuple[str, ...] = ()
-        if before is not None and snapshot_after is not None:
-            changed = await self._changed_paths(before, snapshot_after)
-            if self._tools_run_since is not None and self._tools_run_since != before:
-                by_tools = self._changed_by_tools.union(
-                    await self._changed_paths(self._tools_run_since, snapshot_after)
-                )
-                changed = tuple(path for path in changed if path in by_tools)
-        self._processor.files_changed(before, snapshot_after, changed)
-
-    async def _changed_paths(self, older: str, newer: str) -> tuple[str, ...]:
-        """Return the paths that differ between two snapshots; none where one is no longer kept."""
-        assert self._files is not None
-        try:
-            return await asyncio.to_thread(self._files.snapshots.changed_paths, older, newer)
-        except NotFound:
-            return ()
+        if snapshot_before is not None and snapshot_after is not None:
+            changed = await asyncio.to_thread(
+                _changed_paths, self._files.snapshots, snapshot_before, snapshot_after
+            )
+        self._processor.files_changed(snapshot_before, snapshot_after, changed)
 
     def _record_snapshot(self, snapshot_before: str | None) -> None:
         """Record the snapshot before the step, and, once a turn, with its prompt."""
@@ -178,15 +137,18 @@ class StepFiles:
             self._log.append(PartUpdated(part=part))
 
     def cancel(self) -> None:
-        """Cancel the snapshots, because the kernel ends."""
-        self._cancel_idle_snapshot()
+        """Cancel the snapshot, because the kernel ends."""
         if self._before_task is not None:
             self._before_task.cancel()
 
 
-async def _later_snapshot(files: ProjectFiles) -> str | None:
-    await asyncio.sleep(IDLE_SECONDS)
-    return await take_snapshot(files)
+def _changed_paths(
+    snapshots: Snapshots, snapshot_before: str, snapshot_after: str
+) -> tuple[str, ...]:
+    try:
+        return snapshots.changed_paths(snapshot_before, snapshot_after)
+    except NotFound:
+        return ()
 
 
 async def write_turn_changes(log: SessionLog, files: ProjectFiles | None) -> None:

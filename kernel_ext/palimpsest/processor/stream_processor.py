@@ -104,7 +104,7 @@ class StreamProcessor:
         self._step_began = log.clock()
         self._step_start: StepStartPart | None = None
         self._snapshot_after: str | None = None
-        self._patch: PatchPart | None = None
+        self._patches: list[PatchPart] = []
         self._handlers: dict[type, Callable[[Any], None]] = {
             StepStarted: self._step_started,
             TextStarted: self._text_started,
@@ -346,21 +346,23 @@ class StreamProcessor:
     def files_changed(
         self, snapshot_before: str | None, snapshot_after: str | None, files: tuple[str, ...]
     ) -> None:
-        """Record the snapshot after the step, and which files it changed."""
+        """Record the snapshot after the step or before a wait in it, and which files changed since the one before."""
         self._snapshot_after = snapshot_after
         if snapshot_before is not None and snapshot_after is not None and files:
             first_files, more_count = files[:MAX_FILES], len(files) - MAX_FILES
-            self._patch = PatchPart(
-                **self._log.new_part(self.message),
-                hash=snapshot_before,
-                after=snapshot_after,
-                files=first_files,
-                more=more_count if more_count > 0 else None,
+            self._patches.append(
+                PatchPart(
+                    **self._log.new_part(self.message),
+                    hash=snapshot_before,
+                    after=snapshot_after,
+                    files=first_files,
+                    more=more_count if more_count > 0 else None,
+                )
             )
 
-    def _journal_patch(self) -> None:
-        patch, self._patch = self._patch, None
-        if patch is not None:
+    def _journal_patches(self) -> None:
+        patches, self._patches = self._patches, []
+        for patch in patches:
             self._journal_part(patch)
 
     def finish_step(self, event: StepFinished) -> None:
@@ -394,7 +396,7 @@ class StreamProcessor:
             ),
             sync=True,
         )
-        self._journal_patch()
+        self._journal_patches()
 
     # Endings
 
@@ -417,7 +419,7 @@ class StreamProcessor:
         """Close all open parts and the message; an error is recorded in the message, and its text stays."""
         self._close_texts()
         self._close_tools()
-        self._journal_patch()
+        self._journal_patches()
         update: dict[str, Any] = {
             "time": self.message.time.model_copy(update={"completed": self._log.clock()})
         }

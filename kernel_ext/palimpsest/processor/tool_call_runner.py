@@ -7,7 +7,7 @@ How long the calls waited for the user is counted apart from the time that they 
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -256,16 +256,24 @@ class TimedInterview:
     """Wraps an interview, and counts the time until the answers as waiting for the user."""
 
     def __init__(
-        self, interview: Interview, waiting: Callable[[str], AbstractAsyncContextManager[None]]
+        self,
+        interview: Interview,
+        user_wait: UserWaitTime,
+        call_id: str,
+        around: Callable[[Awaitable[Answers]], Awaitable[Answers]],
     ) -> None:
         self._interview = interview
-        self._waiting = waiting
+        self._user_wait = user_wait
+        self._call_id = call_id
+        self._around = around
+        """Awaits the answers, and does what is to be done while the user is waited for."""
 
     async def ask(
         self, questions: tuple[Question, ...], *, message_id: str, call_id: str, abort: Abort
     ) -> Answers:
         """Ask, and wait for the answers."""
-        async with self._waiting(call_id):
-            return await self._interview.ask(
+        with self._user_wait.count_waiting(self._call_id):
+            answers = self._interview.ask(
                 questions, message_id=message_id, call_id=call_id, abort=abort
             )
+            return await self._around(answers)

@@ -1,4 +1,4 @@
-"""Answer prompts that want a cell written, or a variable renamed in one."""
+"""Answer prompts that want a cell written, changed, moved, deleted or run."""
 
 import ast
 import re
@@ -6,9 +6,10 @@ from dataclasses import replace
 from keyword import iskeyword
 
 from palimpsest.rehearsal.frame_questions.data_request import mentions_data, read_data_request
+from palimpsest.rehearsal.frame_questions.entity_linking import link_variables
 from palimpsest.rehearsal.frame_questions.frame_plan import query_steps
 from palimpsest.rehearsal.frame_questions.plot_code import write_code
-from palimpsest.rehearsal.frame_questions.table_search import find_data
+from palimpsest.rehearsal.frame_questions.table_search import find_data, list_variables
 from palimpsest.rehearsal.parsing.cell_source import CellSource, is_python_cell
 from palimpsest.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.rehearsal.parsing.tables import Variable
@@ -21,6 +22,37 @@ _INSERT = re.compile(
 _RENAME = re.compile(
     r"(?i)\brename [`'\"@]?(\w+)[`'\"]? (?:to|into|as) [`'\"]?(\w+)[`'\"]? in @?cell \[?([\w-]+)"
 )
+_REPLACE = re.compile(
+    r"(?i)\b(?:replace|change) (?P<quote>[`'\"])(.+?)(?P=quote) (?:with|by|to|into) (?P<other>[`'\"])(.*?)(?P=other) in @?cell \[?([\w-]+)"
+)
+_DELETE = re.compile(r"(?i)\b(?:delete|remove) @?cell \[?([\w-]+)")
+_MOVE = re.compile(
+    r"(?i)\bmove @?cell \[?([\w-]+)\]? (?:to the (?:very )?(top)\b|(?:to )?(?:below|behind|after|under) @?cell \[?([\w-]+))"
+)
+_RUN = re.compile(r"(?i)\b(?:run|execute) @?cell \[?([\w-]+)")
+_OTHER_WISH = re.compile(
+    r"(?i)\b(?:put|move|split|merge|join|tidy|clean|reorder|sort|format|rewrite|edit|change|improve|update|delete|remove|run)"
+    r"\b.*\bcells?\b"
+)
+_KINDS = {
+    "rename": _RENAME,
+    "replace": _REPLACE,
+    "insert": _INSERT,
+    "delete": _DELETE,
+    "move": _MOVE,
+    "runcell": _RUN,
+    "othercell": _OTHER_WISH,
+}
+_CODE_NODES = (
+    ast.Assign,
+    ast.AugAssign,
+    ast.Import,
+    ast.ImportFrom,
+    ast.Call,
+    ast.Subscript,
+    ast.FunctionDef,
+)
+"""What words of a sentence do not parse to."""
 _CONTENT = re.compile(r"(?is)(?P<colon>:)\s*(?=\S)|\b(?:that|which|to|with|for)\b")
 _BEHIND = re.compile(r"(?i)\b(?:below|behind|after|under) @?cell \[?([\w-]+)")
 _OTHER_PLACE = re.compile(
@@ -30,10 +62,8 @@ _SOURCE = re.compile(r"(?s)\n\n\[source[^\n]*\]\n(.*?)(?:\n\n\[source that ran\b
 
 
 def cell_request(prompt: ParsedPrompt) -> str:
-    """Return ``insert`` or ``rename`` for a prompt that wants a cell written or changed, else an empty text."""
-    if _RENAME.search(prompt.prose):
-        return "rename"
-    return "insert" if _INSERT.search(prompt.prose) else ""
+    """Return the rule for a prompt that wants a cell written, changed, moved, deleted or run; else an empty text."""
+    return next((kind for kind, wanted in _KINDS.items() if wanted.search(prompt.prose)), "")
 
 
 def insert_plan(runner: PlanRunner) -> Plan:
@@ -54,7 +84,8 @@ def insert_plan(runner: PlanRunner) -> Plan:
         source, notes = yield from _data_source(replace(runner, prompt=ParsedPrompt(wanted)))
     if not source:
         return PlanAnswer(
-            "What shall stand in the cell? For example: `insert a cell: 6 * 7`, or `write a cell that shows the first rows of df`"
+            "What shall stand in the cell? I write code that stands in your prompt, or code for your data. For example: "
+            "`insert a cell: 6 * 7`, or `write a cell that shows the first rows of df`"
         )
     change = {"action": "insert", "source": source}
     change |= {"kind": kind} if kind != "code" else {}
@@ -72,17 +103,20 @@ def _given_source(prompt: ParsedPrompt, wanted: str, kind: str, *, is_exact: boo
     code = next((text for text in prompt.backticked_texts if text in wanted), "")
     if kind != "code":
         return wanted if is_exact else code
-    text = wanted if is_exact and not code else code
-    tree = CellSource(text).tree
-    return text if tree and tree.body else ""
+    tree = CellSource(code or wanted).tree
+    is_code = bool(tree and any(isinstance(node, _CODE_NODES) for node in ast.walk(tree)))
+    return code or wanted if tree and tree.body and (is_exact or code or is_code) else ""
 
 
 def _data_source(runner: PlanRunner) -> Steps[tuple[str, list[str]]]:
     """Return code for the data that a prompt asks for, with notes; empty where its words name none."""
-    request = read_data_request(runner.prompt)
-    if not (request.op or runner.prompt.mentions or mentions_data(runner.prompt)):
+    request, prompt = read_data_request(runner.prompt), runner.prompt
+    variables = yield from list_variables(runner)
+    is_named = bool(prompt.mentions or link_variables(prompt.words, variables))
+    has_table = any(variable.is_table for variable in variables)
+    if not is_named and not (has_table and (request.op or mentions_data(prompt))):
         return "", []
-    found = yield from find_data(runner)
+    found = yield from find_data(runner, variables)
     if isinstance(found, Variable):
         return found.name, []
     if request.op == "columns":
@@ -95,16 +129,74 @@ def rename_plan(runner: PlanRunner) -> Plan:
     """Rename a variable in one cell, which is read first."""
     asked = _RENAME.search(runner.prompt.prose)
     old, new, cell = asked.groups() if asked else ("", "", "")
-    runner.require_tool("notebook", "to read the cell")
-    thought = f"Rule: rename in a cell. First I read cell {cell}, since only a cell that was seen may be changed."
-    result = yield runner.planned_call(thought, "notebook", cell=cell, outputs=False)
-    source = _SOURCE.search(result.text)
-    if source is None or result.is_cut:
-        return PlanAnswer(f"I could not read cell {cell} as a whole: {_first_sentence(result)}")
-    renamed = _renamed(source[1], old, new)
+    renamed = _renamed((yield from _cell_source(runner, "rename in", cell)), old, new)
     change = {"action": "edit", "cell": cell, "source": renamed}
     text = f"{inline_code(old)} is {inline_code(new)} in cell {cell} now. Other cells are as they were, and I ran nothing."
     return (yield from _changed(runner, change, text, []))
+
+
+def replace_plan(runner: PlanRunner) -> Plan:
+    """Replace a text that occurs once in a cell, which is read first."""
+    asked = _REPLACE.search(runner.prompt.prose)
+    _, old, _, new, cell = asked.groups() if asked else ("",) * 5
+    source = yield from _cell_source(runner, "replace in", cell)
+    if (places := source.count(old)) != 1:
+        raise PlanEnded(
+            f"{inline_code(old)} stands {places} times in cell {cell}, so I changed nothing."
+        )
+    change = {"action": "edit", "cell": cell, "source": source.replace(old, new)}
+    return (yield from _changed(runner, change, f"Cell {cell} is changed. I have not run it.", []))
+
+
+def delete_plan(runner: PlanRunner) -> Plan:
+    """Delete a cell, which is read first."""
+    asked = _DELETE.search(runner.prompt.prose)
+    cell = asked[1] if asked else ""
+    yield from _cell_source(runner, "delete", cell)
+    change = {"action": "delete", "cell": cell}
+    return (yield from _changed(runner, change, f"Cell {cell} is deleted.", []))
+
+
+def move_plan(runner: PlanRunner) -> Plan:
+    """Move a cell to the top, or below another one."""
+    asked = _MOVE.search(runner.prompt.prose)
+    cell, top, behind = asked.groups() if asked else ("", "", "")
+    change = {"action": "move", "cell": cell, "after": "top" if top else behind}
+    return (yield from _changed(runner, change, f"Cell {cell} is moved.", []))
+
+
+def run_plan(runner: PlanRunner) -> Plan:
+    """Run a cell where it stands, which is read first."""
+    asked = _RUN.search(runner.prompt.prose)
+    cell = asked[1] if asked else ""
+    yield from _cell_source(runner, "run", cell)
+    runner.require_tool("cells", "to run the cell")
+    thought = "Rule: run a cell. Its output appears below it."
+    result = yield runner.planned_call(thought, "cells", changes=[{"action": "run", "cell": cell}])
+    if not result.text.startswith("[ran "):
+        return PlanAnswer(f"I did not run it: {_first_sentence(result)}")
+    return PlanAnswer(f"I ran cell {cell}. What came of it stands below the cell.")
+
+
+def other_cell_plan() -> Plan:
+    """Say which changes of cells are understood."""
+    yield from ()
+    return PlanAnswer(
+        "That is more than I understand of cells. I write one, and change, move, delete or run one that you name: "
+        "`insert a cell: 6 * 7`, `rename x to total in cell 3`, ``replace `a` with `b` in cell 3``, "
+        "`move cell 3 to the top`, `delete cell 3`, `run cell 3`. For more, choose a model: `%agent models` lists them."
+    )
+
+
+def _cell_source(runner: PlanRunner, what: str, cell: str) -> Steps[str]:
+    """Read a cell and return its source; raise ``PlanEnded`` where it cannot be read as a whole."""
+    runner.require_tool("notebook", "to read the cell")
+    thought = f"Rule: {what} a cell. First I read cell {cell}, since only a cell that was seen may be changed."
+    result = yield runner.planned_call(thought, "notebook", cell=cell, outputs=False)
+    source = _SOURCE.search(result.text)
+    if source is None or result.is_cut:
+        raise PlanEnded(f"I could not read cell {cell} as a whole: {_first_sentence(result)}")
+    return source[1]
 
 
 def _renamed(source: str, old: str, new: str) -> str:
@@ -139,8 +231,10 @@ def _changed(runner: PlanRunner, change: dict[str, str], done: str, notes: list[
     if result.text.startswith("Not made"):
         return PlanAnswer("You rejected it, so the notebook is as it was.", "It was rejected.")
     language = "markdown" if change.get("kind") == "markdown" else "python"
+    source = change.get("source")
+    would_be = f"\n\nThe cell would be:\n\n{code_block(source, language)}" if source else ""
     return PlanAnswer(
-        f"The notebook is as it was: {_first_sentence(result)}\n\nThe cell would be:\n\n{code_block(change['source'], language)}",
+        f"The notebook is as it was: {_first_sentence(result)}{would_be}",
         "The tool changed nothing, and I try no other way.",
     )
 

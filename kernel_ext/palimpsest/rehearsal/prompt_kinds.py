@@ -8,7 +8,16 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from palimpsest.rehearsal.cell_questions import cell_request, insert_plan, rename_plan
+from palimpsest.rehearsal.cell_questions import (
+    cell_request,
+    delete_plan,
+    insert_plan,
+    move_plan,
+    other_cell_plan,
+    rename_plan,
+    replace_plan,
+    run_plan,
+)
 from palimpsest.rehearsal.code_questions import (
     python_code,
     python_plan,
@@ -107,6 +116,11 @@ PLANS: dict[str, Callable[[PlanRunner, PromptKind], Plan]] = {
     "write": lambda runner, _: write_plan(runner),
     "insert": lambda runner, _: insert_plan(runner),
     "rename": lambda runner, _: rename_plan(runner),
+    "replace": lambda runner, _: replace_plan(runner),
+    "delete": lambda runner, _: delete_plan(runner),
+    "move": lambda runner, _: move_plan(runner),
+    "runcell": lambda runner, _: run_plan(runner),
+    "othercell": lambda *_: other_cell_plan(),
     "fix": lambda runner, _: error_plan(runner, corrects=True),
     "explain": lambda runner, _: error_plan(runner, corrects=False),
     "variables": lambda runner, _: variables_plan(runner),

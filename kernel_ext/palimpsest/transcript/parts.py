@@ -257,7 +257,7 @@ class PatchPart(PartBase):
 
     type: Literal["patch"] = "patch"
     hash: str
-    """The snapshot before the step's first change by a tool."""
+    """The snapshot before the tools' changes: of the step, or since the last answer of a person."""
     files: tuple[str, ...] = ()
     """Paths below the project's directory."""
     more: int | None = None

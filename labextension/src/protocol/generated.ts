@@ -1856,7 +1856,7 @@ export interface PatchPart {
   session_id: string;
   message_id: string;
   type: 'patch';
-  /** The snapshot before the step's first change by a tool. */
+  /** The snapshot before the tools' changes: of the step, or since the last answer of a person. */
   hash: string;
   /** Paths below the project's directory. */
   files: string[];

@@ -33,9 +33,12 @@ async def test_a_turn_s_changes_of_cells_are_taken_back_and_made_again(tmp_path:
     done = await session.reverts.revert()
     assert reviewed.notebook.shown == before
     assert outcome(done) == outcome(preview)
+    assert session.cell_reviews.open_changes().changes == ()
     undone = await session.reverts.unrevert()
     assert reviewed.notebook.shown == after
     assert [one.problem for one in undone.cells] == [""] * 4
+    assert len(session.cell_reviews.open_changes().changes) == 4
+    assert "cell [2] has the agent's source again" in revert_text(undone, is_undone=True).plain_text
     assert reviewed.notebook.origins[-1] is not None
     assert reviewed.notebook.origins[-1].session == session.id
 

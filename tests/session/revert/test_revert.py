@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from tests.harness.session import SessionHarness, ask, requested, until
 
+from palimpsest.loop import step_snapshots
+from palimpsest.loop.run_inputs.run_context import ProjectFiles
 from palimpsest.model.script import calls, says, stalls
 from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.session.open_sessions.live_session import LiveSession
@@ -565,7 +567,7 @@ async def test_a_file_of_which_no_snapshot_is_kept_is_named_when_its_change_stay
 async def test_what_a_person_saved_while_no_tool_ran_is_not_the_agents(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("palimpsest.loop.step_snapshots.IDLE_SECONDS", 0.0)
+    monkeypatch.setattr(step_snapshots, "ANSWER_SECONDS", 0)
     (tmp_path / "mine.ipynb").write_text("one")
     taken = []
     take_snapshot = Snapshots.take_snapshot
@@ -602,3 +604,47 @@ async def test_what_a_person_saved_while_no_tool_ran_is_not_the_agents(
         "mine.ipynb": "two",
         "notes.txt": "saved while the model wrote",
     }
+
+
+async def test_what_a_person_changes_while_a_question_waits_stays_theirs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[str | None] = []
+    take = step_snapshots.take_snapshot
+
+    async def counted(of_files: ProjectFiles) -> str | None:
+        taken.append(await take(of_files))
+        return taken[-1]
+
+    monkeypatch.setattr(step_snapshots, "take_snapshot", counted)
+    monkeypatch.setattr(step_snapshots, "ANSWER_SECONDS", 0)
+    for name in ("both.txt", "mine.txt"):
+        (tmp_path / name).write_text("one\n")
+    made = make_harness(
+        tmp_path,
+        writes("new.txt", "new\n").calls("write", path="both.txt", content="agent\n"),
+        says("Done."),
+    )
+    session = await made.session()
+    answering = asyncio.ensure_future(ask(session, "Write them."))
+    for number in (1, 2):
+        asked = (await until(lambda: session.snapshot().asks))[0]
+        # The snapshots before the step and its tools, at a question, at its answer, and at the next question.
+        await until(lambda expected=2 * number + 1: len(taken) == expected)
+        if number == 2:
+            (tmp_path / "mine.txt").write_text("two\n")
+        session.reply(asked.id, Reply(answer="once"))
+        await until(lambda old=asked.id: old not in {ask.id for ask in session.snapshot().asks})
+    await answering
+
+    [prompt] = [m for m in session.snapshot().messages if isinstance(m.info, UserMessage)]
+    assert prompt.info.summary is not None
+    assert [diff["file"] for diff in prompt.info.summary["diffs"]] == ["both.txt", "new.txt"]
+    done = await session.reverts.revert()
+    assert {file.file: file.action for file in done.files} == {
+        "both.txt": "restore",
+        "new.txt": "delete",
+    }
+    assert files(tmp_path) == {"both.txt": "one\n", "mine.txt": "two\n"}
+    await session.reverts.unrevert()
+    assert files(tmp_path) == {"both.txt": "agent\n", "mine.txt": "two\n", "new.txt": "new\n"}

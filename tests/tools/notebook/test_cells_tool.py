@@ -86,13 +86,13 @@ async def test_the_question_names_notebook_and_actions_and_shows_the_difference(
     assert asked.permission == "cells"
     assert asked.patterns == ("edit a.ipynb", "insert a.ipynb")
     assert asked.always == asked.patterns
-    assert asked.title == "a.ipynb: 1 inserted, 1 edited"
+    assert asked.title == "a.ipynb: 1 to insert, 1 to edit"
     new = calls.made[1].cell
     assert asked.diff == (
         "--- a/a.ipynb cell [1]\n+++ b/a.ipynb cell [1]\n@@ -1,2 +1,2 @@\n import pandas\n"
         "-df = pandas.read_csv('a.csv')\n+df = pandas.read_csv('b.csv')\n"
-        f"--- a/a.ipynb new cell {new} (code) behind cell [1]\n"
-        f"+++ b/a.ipynb new cell {new} (code) behind cell [1]\n@@ -0,0 +1 @@\n+x\n"
+        f"--- a/a.ipynb new cell {new} behind cell [1]\n"
+        f"+++ b/a.ipynb new cell {new} behind cell [1]\n@@ -0,0 +1 @@\n+x\n"
     )
     proposed = calls.tools.shown[0][CELLS_KEY]
     assert [change["state"] for change in proposed] == ["proposed", "proposed"]
@@ -123,6 +123,8 @@ async def test_an_inserted_cell_without_a_place_goes_below_the_prompt_or_to_the_
     await calls.change(insert("one"), insert("two"))
 
     assert calls.notebook.sources[place : place + 2] == ["one", "two"]
+    [asked] = calls.tools.user.asked
+    assert ("behind the prompt" in str(asked.diff)) == (prompt_cell is not None)
 
 
 async def test_edits_of_one_cell_become_one_change(calls: CellCalls) -> None:
@@ -252,9 +254,14 @@ async def test_all_changes_may_be_rejected_and_the_model_is_told_why(calls: Cell
 async def test_a_rejected_edit_leaves_a_move_of_the_same_cell(calls: CellCalls) -> None:
     await calls.read("2")
     calls.tools.user.reply = Reply(answer="once", cells=(CellDecision(index=0, accept=False),))
-    await calls.change(edit(2, source="new"), {"action": "move", "cell": "2", "after": "top"})
+    outcome = await calls.change(
+        edit(2, source="new"), {"action": "move", "cell": "2", "after": "top"}
+    )
 
     assert calls.notebook.shown[0] == ("plot", "df.plot()")
+    assert outcome.title == "a.ipynb: 1 moved"
+    assert "+++ b/a.ipynb cell [2], moved at the top" in outcome.metadata["diff"]
+    assert "new" not in outcome.metadata["diff"]
 
 
 async def test_a_refused_call_keeps_what_it_would_have_done_as_rejected(calls: CellCalls) -> None:
@@ -360,6 +367,15 @@ async def test_a_cell_of_which_a_note_showed_a_part_is_shown_before_it_is_change
     await calls.change(edit(1, source="df = 1"))
 
     assert calls.notebook.cell("load")["source"] == "df = 1"
+
+
+async def test_a_source_that_is_too_long_is_refused_before_a_page_is_asked(
+    calls: CellCalls,
+) -> None:
+    calls.notebook.is_open = False
+    told = await calls.refusal(insert("x" * 200_001))
+
+    assert told.startswith("The source has 200,001 characters, and a cell takes 200,000.")
 
 
 async def test_without_a_page_the_model_is_told_to_ask_for_one(calls: CellCalls) -> None:

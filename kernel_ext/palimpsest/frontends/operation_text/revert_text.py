@@ -35,6 +35,13 @@ CELLS_DONE: Mapping[CellAction, tuple[str, str]] = {
     "move": ("would be moved back", "moved back"),
     "delete": ("would be deleted", "deleted"),
 }
+CELLS_AGAIN: Mapping[CellAction, str] = {
+    "insert": "inserted again",
+    "edit": "has the agent's source again",
+    "move": "moved again",
+    "delete": "deleted again",
+}
+"""What an unrevert did to a cell."""
 
 
 def revert_text(preview: RevertPreview, *, is_undone: bool = False) -> CommandOutput:
@@ -63,7 +70,9 @@ def revert_text(preview: RevertPreview, *, is_undone: bool = False) -> CommandOu
         markdown.append(
             "\n".join(f"- {code_span(file.file)} {escape_inline(text)}" for file, text in rows)
         )
-    cells = [_cell_sentence(cell, is_done=preview.done) for cell in preview.cells]
+    cells = [
+        _cell_sentence(cell, is_done=preview.done, is_undone=is_undone) for cell in preview.cells
+    ]
     if cells:
         plain_lines += [f"  {line}" for line in cells]
         markdown.append("\n".join(f"- {escape_inline(line)}" for line in cells))
@@ -108,12 +117,13 @@ def _closing_sentence(preview: RevertPreview, *, is_undone: bool) -> str:
     return f"Nothing was changed. {KERNEL_STAYS}"
 
 
-def _cell_sentence(cell: RevertedCell, *, is_done: bool) -> str:
+def _cell_sentence(cell: RevertedCell, *, is_done: bool, is_undone: bool) -> str:
     if cell.problem:
         return cell.problem
     number = cell.change.number
     label = f"cell [{number}]" if number is not None else f"cell {first_source_line(cell.change)!r}"
-    return f"{label} {CELLS_DONE[cell.change.action][is_done]}"
+    action = cell.change.action
+    return f"{label} {CELLS_AGAIN[action] if is_undone else CELLS_DONE[action][is_done]}"
 
 
 def _file_sentence(file: RevertedFile, *, is_done: bool) -> str:

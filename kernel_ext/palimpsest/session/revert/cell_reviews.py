@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from palimpsest.processor.session_log import SessionLog
+from palimpsest.session.revert.plan import without_reverted
 from palimpsest.session.revert.session_cells import (
     SessionCells,
     problem_sentence,
@@ -27,6 +28,7 @@ from palimpsest.transcript.context_values.cell_changes import (
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.parts import ToolPart, ToolPending, ToolRunning
 from palimpsest.transcript.session_record.events import PartUpdated
+from palimpsest.transcript.session_record.sessions import standing_revert
 from palimpsest.transcript.values import CellDecision
 
 UNKNOWN_CALL = "There is no call {call!r} in this session that changed cells. %agent review lists those to look at."
@@ -92,7 +94,9 @@ class CellReviews:
     def _parts(self) -> list[ToolPart]:
         return [
             part
-            for message in self._log.state.messages()
+            for message in without_reverted(
+                self._log.state.messages(), standing_revert(self._log.state.session)
+            )
             for part in message.parts
             if isinstance(part, ToolPart) and changes_of_call(part)
         ]

@@ -303,9 +303,7 @@ def find_replacement(text: str, edit: Replacement, name: str, prefix: str) -> Ed
 def _not_found_text(text: str, old_text: str, name: str) -> str:
     closest = closest_line(text, old_text)
     if closest is None:
-        return (
-            f"old does not occur in {name}, nor anything like its first line. Read the file again."
-        )
+        return f"old does not occur in {name}, nor anything like its first line. Read it again."
     line, content = closest
     return f"old does not occur in {name}. Closest to its first line is line {line}: {content[:200]!r}. Read that part again."
 

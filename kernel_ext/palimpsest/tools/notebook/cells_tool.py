@@ -16,8 +16,9 @@ from palimpsest.tools.calls.limited_diff import limited_diff
 from palimpsest.tools.notebook.cell_decisions import DecidedChanges, decided_changes
 from palimpsest.tools.notebook.change_text import (
     change_line,
-    change_title,
     changes_difference,
+    outcome_title,
+    question_title,
 )
 from palimpsest.tools.notebook.notebook_tool import output_images, output_section
 from palimpsest.tools.notebook.own_notebook import OwnNotebook, own_notebook
@@ -28,6 +29,7 @@ from palimpsest.tools.notebook.planned_changes import (
     PlannedRun,
     RequestedChange,
     UnseenCells,
+    check_source_lengths,
 )
 from palimpsest.tools.notebook.seen_sources import seen_sources
 from palimpsest.tools.permission_rules.ipython_shell import shell_commands
@@ -78,6 +80,7 @@ class CellsTool:
         reader = context.notebook
         if reader is None or reader.changer is None:
             raise UserError("There is no notebook here. Give the user the cells in your answer.")
+        check_source_lengths(arguments.changes)
         # Refusals show sources, so whoever may not read cells may not change them either.
         await context.ask("notebook", ["*"], title="Read the cells of the notebook")
         file = context.extra_values.get("notebook_file")
@@ -90,7 +93,7 @@ class CellsTool:
             context.extra_values.get("cells_without_page", "refuse"),
         )
         plan = _plan(arguments.changes, notebook, context, reader)
-        title = change_title(notebook.path, plan.changes, plan.runs)
+        title = question_title(notebook.path, plan.changes, plan.runs)
         diff = changes_difference(notebook.path, plan.changes, plan.runs, plan.labels)
         diff = context.scrubber()(diff)
         context.metadata(title, {CELLS_KEY: _as_metadata(plan.changes)})
@@ -99,16 +102,19 @@ class CellsTool:
         )
         made = await _make_changes(context, notebook, decided)
         metadata: dict[str, Any] = {CELLS_KEY: _as_metadata(decided.in_order(made))}
-        context.metadata(title, metadata)
+        remaining_runs = _runs_after(plan.runs, made, decided.rejected)
+        context.metadata(outcome_title(notebook.path, made, len(remaining_runs)), metadata)
         changed_text = _changed_text(notebook.path, made, decided, plan)
-        runs = await _run_cells(context, notebook, _runs_after(plan.runs, made, decided.rejected))
+        runs = await _run_cells(context, notebook, remaining_runs)
         output = "\n\n".join(filter(None, (changed_text, *runs.sections)))
-        if plan.changes:
-            metadata["diff"] = limited_diff(diff)
+        if made:
+            diff = changes_difference(notebook.path, made, remaining_runs, plan.labels)
+            metadata["diff"] = limited_diff(context.scrubber()(diff))
         if runs.has_failed:
             metadata["failed"] = True
         if runs.seen:
             metadata[SEEN_KEY] = dict(runs.seen)
+        title = outcome_title(notebook.path, made, runs.count)
         return ToolOutcome(title, context.scrubber()(output), metadata, runs.images)
 
 
@@ -292,6 +298,8 @@ def _runs_after(
 class _RunOutcome:
     """What came out of the cells that were run."""
 
+    count: int = 0
+    """Number of cells that ran."""
     sections: tuple[str, ...] = ()
     images: tuple[Attachment, ...] = ()
     has_failed: bool = False
@@ -306,6 +314,7 @@ async def _run_cells(
     sections: list[str] = []
     images: list[Attachment] = []
     seen: dict[str, str] = {}
+    count = 0
     for index, run in enumerate(runs):
         try:
             recorded = await notebook.run(run.cell, run.source, context.abort)
@@ -319,6 +328,7 @@ async def _run_cells(
                 seen[run.cell] = source_hash(source)
             has_failed = True
         else:
+            count += 1
             sections.append(_run_text(run, recorded))
             images += output_images(recorded)
             has_failed = recorded.status != "ok"
@@ -326,8 +336,8 @@ async def _run_cells(
             rest = [later.label for later in runs[index + 1 :]]
             if rest:
                 sections.append(f"Not run, since a cell before failed: {', '.join(rest)}.")
-            return _RunOutcome(tuple(sections), tuple(images), has_failed=True, seen=seen)
-    return _RunOutcome(tuple(sections), tuple(images))
+            return _RunOutcome(count, tuple(sections), tuple(images), has_failed=True, seen=seen)
+    return _RunOutcome(count, tuple(sections), tuple(images))
 
 
 def _run_text(run: PlannedRun, recorded: CellRun) -> str:

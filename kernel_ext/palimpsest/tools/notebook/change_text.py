@@ -14,16 +14,25 @@ _PAST: Mapping[CellAction, str] = {
 }
 
 
-def counted_changes(changes: Sequence[CellChange]) -> str:
-    """Return how many cells are inserted, edited, moved and deleted, such as ``2 inserted, 1 edited``."""
-    counts = {action: sum(change.action == action for change in changes) for action in _PAST}
-    return ", ".join(f"{count} {_PAST[action]}" for action, count in counts.items() if count)
+def question_title(notebook: str, changes: Sequence[CellChange], runs: Sequence[PlannedRun]) -> str:
+    """Return what is asked for, such as ``a.ipynb: 2 to insert, 1 to run``."""
+    counts = {f"to {action}": count for action, count in _counted_actions(changes).items()}
+    return _title(notebook, {**counts, "to run": len(runs)})
 
 
-def change_title(notebook: str, changes: Sequence[CellChange], runs: Sequence[PlannedRun]) -> str:
-    """Return the title of a call: the notebook, and what is done in it."""
-    ran = f"{len(runs)} run" if runs else ""
-    return f"{notebook}: {', '.join(filter(None, (counted_changes(changes), ran)))}"
+def outcome_title(notebook: str, changes: Sequence[CellChange], run_count: int) -> str:
+    """Return what was done in a notebook, such as ``a.ipynb: 2 inserted, 1 run``."""
+    counts = {_PAST[action]: count for action, count in _counted_actions(changes).items()}
+    return _title(notebook, {**counts, "run": run_count})
+
+
+def _counted_actions(changes: Sequence[CellChange]) -> dict[CellAction, int]:
+    return {action: sum(change.action == action for change in changes) for action in _PAST}
+
+
+def _title(notebook: str, counts: Mapping[str, int]) -> str:
+    counted = [f"{count} {name}" for name, count in counts.items() if count]
+    return f"{notebook}: {', '.join(counted) or 'not changed'}"
 
 
 def changes_difference(
@@ -61,7 +70,8 @@ def _difference(name: str, change: CellChange, labels: Mapping[str, str]) -> str
     if change.action == "move":
         return f"--- a/{name}\n+++ b/{name}, moved {_place(change, labels)}\n"
     if change.action == "insert":
-        name = f"{name} ({change.kind}) {_place(change, labels)}"
+        kind = f" ({change.kind})" if change.kind != "code" else ""
+        name = f"{name}{kind} {_place(change, labels)}"
     elif change.action == "delete":
         name = f"{name}, deleted"
     text = unified_difference(_lines(change.old), _lines(change.new), name)

@@ -106,6 +106,24 @@ class UnseenCells(UserError):
         """Hashes of the shown sources, by cell id."""
 
 
+def check_source_lengths(requested: Sequence[RequestedChange]) -> None:
+    """Raise UserError where a source is longer than a cell takes.
+
+    It is known before the notebook is read: a page that just drew such a call may be too busy to answer.
+    """
+    for change in requested:
+        if len(change.source or "") > MAX_SOURCE_CHARS:
+            text = _too_long_text(change.source or "")
+            raise UserError(text[0].upper() + text[1:])
+
+
+def _too_long_text(source: str) -> str:
+    return (
+        f"the source has {len(source):,} characters, and a cell takes {MAX_SOURCE_CHARS:,}. Write it to a file, or "
+        "split it into several cells."
+    )
+
+
 @dataclass(slots=True)
 class ChangePlanner:
     """Tries changes on a copy of the notebook, and collects them."""
@@ -304,6 +322,7 @@ class ChangePlanner:
             return self._inserted[-1]
         ids = [cell.id for cell in self.cells]
         if self.prompt_cell in ids:
+            self._labels.setdefault(self.prompt_cell, "the prompt")
             return self.prompt_cell
         return ids[-1] if ids else None
 
@@ -334,10 +353,7 @@ class ChangePlanner:
     def _checked_source(self, source: str, old: str) -> str:
         source = source.replace("\r\n", "\n").replace("\r", "\n")
         if len(source) > MAX_SOURCE_CHARS:
-            raise self._error(
-                f"the source has {len(source):,} characters, and a cell takes {MAX_SOURCE_CHARS:,}. Write it to a file, or "
-                "split it into several cells."
-            )
+            raise self._error(_too_long_text(source))
         try:
             source.encode()
         except UnicodeEncodeError as error:

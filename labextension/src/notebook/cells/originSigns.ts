@@ -124,6 +124,7 @@ function addSign(
   });
   // Asked anew each time: the session may load later, and a person may review the change.
   const describe = () => {
+    node.classList.toggle('plm-mod-top', isNearTop(node));
     const sentence = originSentence(origin, cell.model.id, link, words);
     label(sign, sentence);
     label(
@@ -144,8 +145,21 @@ function addSign(
   };
 }
 
+/** Pixels above a sign that what it says takes. */
+const SENTENCE_HEIGHT = 64;
+
+/** Returns whether there is no place above a sign for what it says. */
+function isNearTop(node: HTMLElement): boolean {
+  const outer = node.closest('.jp-WindowedPanel-outer');
+  return (
+    outer !== null &&
+    node.getBoundingClientRect().top - outer.getBoundingClientRect().top <
+      SENTENCE_HEIGHT
+  );
+}
+
+/** Names a button; the style shows the name under the pointer and with the keyboard, which a title would not do. */
 function label(element: HTMLElement, text: string): void {
-  element.title = text;
   element.setAttribute('aria-label', text);
 }
 

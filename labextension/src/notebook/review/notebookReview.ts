@@ -80,6 +80,8 @@ export class NotebookReview {
   private _places: readonly IReviewPlace[] = [];
   /** The key of the review that was visited last. */
   private _current = '';
+  /** A cell that was accepted last, and in whose frame it was proposed. */
+  private _followed: { cell: string; frame: string } | null = null;
   private _timer: ReturnType<typeof setTimeout> | null = null;
   private readonly _disposers: (() => void)[];
 
@@ -178,7 +180,7 @@ export class NotebookReview {
   /** Accepts all reviews; a proposal that was not on the screen to its end is shown instead. */
   acceptAll(): void {
     const { words } = this._host;
-    const { reviews } = this;
+    const reviews = this.reviews.filter(review => !isDecided(review));
     const seen = reviews.filter(
       review => this._isSeen(review) && this._canBeMade(review)
     );
@@ -245,6 +247,9 @@ export class NotebookReview {
     } else if (this._isSeen(review)) {
       this._decide(review, { accept: true }, runs);
     } else {
+      if (this._editing.delete(review.key)) {
+        this._update();
+      }
       this._drawn.get(review.key)?.source?.showEnd();
       this._announce(
         this._host.words.__(
@@ -349,6 +354,50 @@ export class NotebookReview {
       this._runs.size === 0 ? [] : changesOfMessage(message)
     );
     this._runAccepted(changes ?? []);
+    this._followInserted();
+    this._rejectGone();
+  }
+
+  /** Makes an inserted cell the active one, in the place of the cell in whose frame it was proposed. */
+  private _followInserted(): void {
+    const { content } = this._panel;
+    const { _followed: followed } = this;
+    const index = content.widgets.findIndex(
+      ({ model }) => model.id === followed?.cell
+    );
+    if (followed !== null && index >= 0) {
+      this._followed = null;
+      if (content.activeCell?.model.id === followed.frame) {
+        content.deselectAll();
+        content.activeCellIndex = index;
+      }
+    }
+  }
+
+  /**
+   * Rejects proposals whose cell a person deleted, once all others of their question are decided: they have no bar, and
+   * the question would wait for them.
+   */
+  private _rejectGone(): void {
+    const shown = this._places.map(({ review }) => review);
+    const gone = this._reviewed.filter(
+      review =>
+        review.state === 'proposed' &&
+        !shown.includes(review) &&
+        !isDecided(review)
+    );
+    for (const { changes } of gone) {
+      const ask = changes.at(-1)?.ask?.id;
+      const others = shown.filter(
+        other => other.changes.at(-1)?.ask?.id === ask
+      );
+      if (others.length > 0 && others.every(isDecided)) {
+        void this._actions.decide(changes, {
+          accept: false,
+          reason: this._host.words.__('The cell is no longer in the notebook.')
+        });
+      }
+    }
   }
 
   private _draw(key: string, place: IReviewPlace, cell: Cell): void {
@@ -420,10 +469,7 @@ export class NotebookReview {
       source.addClass('plm-ChangeGhost-source');
       insertBehind(bar, source);
     } else {
-      (cell.inputArea?.layout as PanelLayout | undefined)?.insertWidget(
-        1,
-        source
-      );
+      insertBeforeEditor(cell, source);
     }
     return source;
   }
@@ -545,15 +591,16 @@ export class NotebookReview {
     const { reviews } = this;
     const at = reviews.indexOf(review);
     const others = [...reviews.slice(at + 1), ...reviews.slice(0, at)];
-    const next = others.find(
-      ({ changes: [first] }) =>
-        first !== undefined &&
-        !pendingDecisions.of(first.ask?.id ?? '').has(first.index)
-    );
+    const next = others.find(other => !isDecided(other));
     const done = verdict.accept ? words.__('Accepted.') : words.__('Rejected.');
     if (next === undefined) {
       this._announce(done);
       this._panel.content.node.focus();
+      const frame = this._drawn.get(review.key)?.cell.model.id;
+      this._followed =
+        verdict.accept && review.isInserted && frame !== undefined
+          ? { cell: review.cell, frame }
+          : null;
     } else {
       void this._visit(next, done);
     }
@@ -632,6 +679,14 @@ export class NotebookReview {
   }
 }
 
+/** Returns whether a person decided a proposal whose question waits for the others. */
+function isDecided({ changes: [first] }: ICellReview): boolean {
+  return (
+    first !== undefined &&
+    pendingDecisions.of(first.ask?.id ?? '').has(first.index)
+  );
+}
+
 function keyOf({ isMark, review }: IReviewPlace): string {
   return isMark ? `${review.key} mark` : review.key;
 }
@@ -691,6 +746,15 @@ function barIn(
       break;
   }
   return bar;
+}
+
+/** Puts a source before a cell's editor; the active cell's input also holds a toolbar, so places are not fixed. */
+function insertBeforeEditor({ inputArea }: Cell, source: Widget): void {
+  const layout = inputArea?.layout as PanelLayout | undefined;
+  const editor = layout?.widgets.findIndex(widget =>
+    widget.hasClass('jp-InputArea-editor')
+  );
+  layout?.insertWidget(editor ?? 0, source);
 }
 
 function insertBehind(bar: Widget, widget: Widget): void {

@@ -9,6 +9,7 @@ import type {
   Message,
   ToolPart
 } from '../../protocol/generated';
+import { withoutReverted } from '../session/reverts';
 import type { ITranscript } from '../store/transcript';
 
 /** One change of a tool call. */
@@ -145,12 +146,12 @@ export function changesOfCall(
   }));
 }
 
-/** Returns the changes of a session that a person has not decided, oldest first. */
-export function undecidedChanges({
-  asks,
-  entries
-}: Pick<ITranscript, 'asks' | 'entries'>): readonly IReviewedChange[] {
-  return entries.flatMap(({ message }) =>
+/** Returns the changes of a session that a person has neither decided nor reverted, oldest first. */
+export function undecidedChanges(
+  transcript: Pick<ITranscript, 'asks' | 'entries' | 'session'>
+): readonly IReviewedChange[] {
+  const { asks } = transcript;
+  return withoutReverted(transcript).flatMap(({ message }) =>
     changesOfMessage(message).flatMap(reviewed =>
       isToBeLookedAt(reviewed.change)
         ? [reviewed]
@@ -161,7 +162,7 @@ export function undecidedChanges({
   );
 }
 
-/** Returns whether a change stands in the notebook and nobody looked at it: a revert takes changes back, too. */
+/** Returns whether a change stands in the notebook and nobody looked at it. */
 export function isToBeLookedAt({ state, undone }: MadeChange): boolean {
   return state === 'open' && !undone;
 }

@@ -7,20 +7,21 @@ import type { ICellReview } from './cellReview';
 /** Characters of a source that name a cell without a number. */
 const NAME_CHARS = 40;
 
-/** Returns what happens to a cell, in one word for the row of a list. */
+/** Returns what is to happen or happened to a cell, in one word for the row of a list. */
 export function actionWord(
-  action: MadeChange['action'],
+  { action, state }: Pick<MadeChange, 'action' | 'state'>,
   words: ITranslations
 ): string {
+  const isMade = state === 'open' || state === 'accepted';
   switch (action) {
     case 'insert':
       return words.__('New');
     case 'edit':
-      return words.__('Changed');
+      return isMade ? words.__('Changed') : words.__('Change');
     case 'move':
-      return words.__('Moved');
+      return isMade ? words.__('Moved') : words.__('Move');
     case 'delete':
-      return words.__('Deleted');
+      return isMade ? words.__('Deleted') : words.__('Delete');
   }
 }
 

@@ -48,6 +48,29 @@ export function revertedMessages({
   };
 }
 
+/** Returns the entries without what is reverted. */
+export function withoutReverted(
+  transcript: Pick<ITranscript, 'entries' | 'session'>
+): ITranscript['entries'] {
+  const { entries } = transcript;
+  const reverted = revertedMessages(transcript);
+  if (reverted === null) {
+    return entries;
+  }
+  return entries
+    .filter(({ id }) => !reverted.messages.has(id))
+    .map(entry => {
+      const { message } = entry;
+      const first = message.parts.findIndex(({ id }) => id === reverted.part);
+      return entry.id !== reverted.message || first < 0
+        ? entry
+        : {
+            ...entry,
+            message: { ...message, parts: message.parts.slice(0, first) }
+          };
+    });
+}
+
 /** Returns how much of these messages is reverted. */
 export function revertedExtent(
   reverted: IRevertedMessages | null,

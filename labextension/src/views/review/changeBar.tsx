@@ -96,7 +96,7 @@ export function ChangeBar({
             </>
           ) : (
             <>
-              {canBeMade && (
+              {canBeMade && (isSeen || !isEditing) && (
                 <BarButton
                   isMain
                   onClick={actions.accept}
@@ -123,10 +123,10 @@ export function ChangeBar({
           )}
           {actions.toggleEditor !== undefined && (
             <BarButton
-              isPressed={isEditing}
+              isMain={isEditing && canBeMade && !isSeen}
               onClick={actions.toggleEditor}
-              label={words.__('Edit')}
-              name={words.__('Edit the cell itself')}
+              label={isEditing ? words.__('Show the change') : words.__('Edit')}
+              name={isEditing ? undefined : words.__('Edit the cell itself')}
             />
           )}
         </span>
@@ -160,14 +160,12 @@ function BarButton({
   label,
   name,
   isMain = false,
-  isPressed,
   onClick
 }: {
   label: string;
   /** Its accessible name, where the label is a sign. */
-  name?: string;
+  name?: string | undefined;
   isMain?: boolean;
-  isPressed?: boolean;
   onClick: () => void;
 }) {
   return (
@@ -177,7 +175,6 @@ function BarButton({
       data-main={isMain ? '' : undefined}
       aria-label={name}
       title={name}
-      aria-pressed={isPressed}
       onClick={onClick}
     >
       {label}

@@ -17,16 +17,19 @@ import { useEndsSeen } from '../dom/endSeen';
 import { LineNumbers } from '../controls/lineNumbers';
 import { RejectionForm } from '../controls/rejectionForm';
 import { useHost, type IWords } from '../host';
-import { usePendingDecision } from './pendingDecision';
+import { usePendingDecision, useWithoutDecision } from './pendingDecision';
 
 /** Draws the list where changes can be decided; elsewhere the calls' own differences are enough. */
 export function ChangeList({
   changes,
-  asks
+  asks,
+  isReverted = false
 }: {
   changes: readonly IReviewedChange[];
   /** The open questions. */
   asks: readonly Ask[];
+  /** Whether the turn is reverted, so that nothing is left to decide. */
+  isReverted?: boolean;
 }) {
   const { words } = useHost();
   const actions = useCellReviewActions();
@@ -43,7 +46,9 @@ export function ChangeList({
       }),
     [changes, asks]
   );
-  const undecided = asked.filter(isUndecided);
+  const undecided = useWithoutDecision(
+    isReverted ? [] : asked.filter(isUndecided)
+  );
   // What is only proposed is accepted by those who could read it: the question's own buttons say so.
   const canAccept = isSeen || undecided.every(({ ask }) => ask === undefined);
   if (actions === null || changes.length === 0) {
@@ -71,8 +76,8 @@ export function ChangeList({
       <div className="plm-Changes-head">
         <span>
           {words._n(
-            '%1 change of a cell',
-            '%1 changes of cells',
+            '%1 change in the notebook',
+            '%1 changes in the notebook',
             changes.length,
             changes.length
           )}
@@ -92,6 +97,7 @@ export function ChangeList({
             reviewed={reviewed}
             actions={actions}
             canAccept={canAccept}
+            isReverted={isReverted}
             decide={decide}
           />
         ))}
@@ -181,12 +187,14 @@ function ChangeRow({
   reviewed,
   actions,
   canAccept,
+  isReverted,
   decide
 }: {
   reviewed: IReviewedChange;
   actions: ICellReviewActions;
   /** Whether what is proposed was on the screen to its end. */
   canAccept: boolean;
+  isReverted: boolean;
   decide: Decide;
 }) {
   const { words } = useHost();
@@ -194,7 +202,7 @@ function ChangeRow({
   const pending = usePendingDecision(reviewed);
   const [rejecting, setRejecting] = useState(false);
   const name = cellName(change, words);
-  const action = actionWord(change.action, words);
+  const action = actionWord(change, words);
   const counts = useMemo(
     () =>
       change.action === 'move'
@@ -202,7 +210,7 @@ function ChangeRow({
         : lineCounts(change.old ?? '', change.new ?? ''),
     [change]
   );
-  const isOpen = isUndecided(reviewed) && pending === undefined;
+  const isOpen = !isReverted && isUndecided(reviewed) && pending === undefined;
   return (
     <li
       className="plm-Changes-row"
@@ -260,7 +268,11 @@ function ChangeRow({
         </span>
       ) : (
         <span className="plm-Changes-state">
-          <bdi>{visibleText(stateWords(reviewed, pending, words))}</bdi>
+          <bdi>
+            {isReverted
+              ? words.__('reverted')
+              : visibleText(stateWords(reviewed, pending, words))}
+          </bdi>
           {pending !== undefined && (
             <button
               type="button"

@@ -196,7 +196,11 @@ const DrawnSegment = memo(function DrawnSegment({
       {changes.length > 0 && !isCoveredByCall(changes, turn) && (
         <FileChanges changes={changes} />
       )}
-      <ChangeList changes={cellChanges} asks={segment.asks} />
+      <ChangeList
+        changes={cellChanges}
+        asks={segment.asks}
+        isReverted={extent === 'whole' || extent === 'removed'}
+      />
       {open && !live && status !== '' && (
         <div className="plm-Status">
           <Markdown text={status} />

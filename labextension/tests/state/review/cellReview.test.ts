@@ -1,6 +1,11 @@
 /** What waits for a person is taken from the parts of a session, and grouped by cell. */
 import { describe, expect, it } from 'vitest';
-import type { Ask, MadeChange, Message } from '../../../src/protocol/generated';
+import type {
+  Ask,
+  MadeChange,
+  Message,
+  SessionInfo
+} from '../../../src/protocol/generated';
 import {
   reviewsByCell,
   sameReviews,
@@ -79,6 +84,25 @@ describe('the review of a session', () => {
     expect(
       undecidedChanges(transcript([message], [ask('call_1')]))[0]?.ask?.id
     ).toBe('per_1');
+  });
+
+  it('leaves out what is reverted', () => {
+    const kept = call('call_1', [change()]);
+    const reverted = call('call_2', [change({ cell: 'c2' })]);
+    const { entries } = transcript([kept, reverted]);
+    const found = (message_id: string, part_id?: string) =>
+      undecidedChanges({
+        asks: [],
+        entries,
+        session: { revert: { message_id, part_id } } as unknown as SessionInfo
+      }).map(({ key }) => key);
+
+    expect(found(reverted.info.id)).toEqual(['call_1:0']);
+    expect(found(kept.info.id)).toEqual([]);
+    expect(found(reverted.info.id, reverted.parts[0]?.id)).toEqual([
+      'call_1:0'
+    ]);
+    expect(found('msg_unknown')).toEqual(['call_1:0', 'call_2:0']);
   });
 
   it('leaves out what is no change', () => {

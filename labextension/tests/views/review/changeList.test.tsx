@@ -30,7 +30,11 @@ const edit = (more: Partial<MadeChange>): Partial<MadeChange> => ({
   ...more
 });
 
-function draw(cells: Partial<MadeChange>[], asks: Ask[] = []) {
+function draw(
+  cells: Partial<MadeChange>[],
+  asks: Ask[] = [],
+  isReverted = false
+) {
   const actions = cellReviews();
   const part = build.ran('cells', {}, 'Done.');
   const changes = changesOfCall(
@@ -45,7 +49,7 @@ function draw(cells: Partial<MadeChange>[], asks: Ask[] = []) {
     <HostProvider value={HOST}>
       <CellReviewActionsProvider value={actions}>
         <div className="plm-Tool-card">
-          <ChangeList changes={changes} asks={asks} />
+          <ChangeList changes={changes} asks={asks} isReverted={isReverted} />
         </div>
       </CellReviewActionsProvider>
     </HostProvider>
@@ -125,6 +129,51 @@ describe('a list of changes', () => {
     expect(first?.textContent).toContain('accepted, waits for the others');
     expect(actions.takeBack.mock.calls[0]?.[0].index).toBe(0);
     pendingDecisions.forget('per_1');
+  });
+
+  it('accepts all but those that were decided already', () => {
+    pendingDecisions.decide('per_1', [
+      { index: 0, accept: false, reason: 'no' }
+    ]);
+    const { actions, changes } = draw(
+      ['c1', 'c2', 'c3'].map(cell => edit({ state: 'proposed', cell })),
+      [ASK]
+    );
+    fireEvent.click(button('Accept all'));
+
+    expect(actions.decide.mock.calls[0]?.[0].map(({ index }) => index)).toEqual(
+      [1, 2]
+    );
+    expect(changes).toHaveLength(3);
+    pendingDecisions.forget('per_1');
+  });
+
+  it('says of a proposal what is to be done, and of a change what was done', () => {
+    draw(
+      [
+        {
+          action: 'delete' as const,
+          new: undefined,
+          number: 3,
+          state: 'proposed' as const
+        },
+        { action: 'delete' as const, new: undefined, number: 3 }
+      ].map(edit),
+      [ASK]
+    );
+
+    expect(
+      screen
+        .getAllByTitle('Show it in the notebook')
+        .map(row => row.textContent)
+    ).toEqual(['Delete cell 3', 'Deleted cell 3']);
+  });
+
+  it('offers nothing in a reverted turn', () => {
+    draw([edit({}), edit({ cell: 'c2' })], [], true);
+
+    expect(screen.queryByRole('button', { name: /Accept|Reject/ })).toBeNull();
+    expect(screen.getAllByText('reverted')).toHaveLength(2);
   });
 
   it('is not drawn where nobody can decide', () => {
