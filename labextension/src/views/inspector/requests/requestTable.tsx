@@ -24,6 +24,10 @@ interface INumberColumn extends IRequestColumn {
   readonly valueAt: (request: number) => number | null;
 }
 
+interface IWordColumn extends IRequestColumn {
+  readonly foldedWords: (request: number) => string;
+}
+
 interface IRequestColumn extends ITableColumn {
   readonly cell: (request: number) => ReactNode;
 }
@@ -41,7 +45,10 @@ export function RequestTable() {
         ...column,
         valueAt: (row: number) => column.valueAt(first + row)
       })),
-      ...wordColumns(view, shown, isRecorded, words, notes)
+      ...wordColumns(view, shown, isRecorded, words, notes).map(column => ({
+        ...column,
+        foldedWords: (row: number) => column.foldedWords(first + row)
+      }))
     ],
     [view, shown, isRecorded, first, words, notes]
   );
@@ -196,32 +203,34 @@ function wordColumns(
   isRecorded: boolean,
   words: IWords,
   notes: readonly NoteView[]
-): IRequestColumn[] {
+): IWordColumn[] {
   const { requests } = view;
   const marksAt = marksByRequest(
     isRecorded
       ? recordedMarks(view, words, notes)
       : policyMarks(track.fired, track.taken, words)
   );
+  const marksOf = (request: number) =>
+    (marksAt.get(request) ?? [])
+      .map(value => markWords(value, words))
+      .join(', ');
+  const modelOf = (request: number) =>
+    view.models[requests.model[request] ?? -1] ?? '';
   return [
     ...(requests.status.some(value => value !== 'ok')
       ? [
           {
             head: words.__('state'),
-            cell: (request: number) => requests.status[request] ?? ''
+            cell: (request: number) => requests.status[request] ?? '',
+            foldedWords: (request: number) => {
+              const state = requests.status[request] ?? '';
+              return state === 'ok' ? '' : state;
+            }
           }
         ]
       : []),
     ...(marksAt.size > 0
-      ? [
-          {
-            head: words.__('marks'),
-            cell: (request: number) =>
-              (marksAt.get(request) ?? [])
-                .map(value => markWords(value, words))
-                .join(', ')
-          }
-        ]
+      ? [{ head: words.__('marks'), cell: marksOf, foldedWords: marksOf }]
       : []),
     ...(new Set(requests.model).size > 1
       ? [
@@ -229,9 +238,10 @@ function wordColumns(
             head: words.__('model'),
             cell: (request: number) => (
               <bdi key="model" className="plm-Inspector-model">
-                {view.models[requests.model[request] ?? -1] ?? ''}
+                {modelOf(request)}
               </bdi>
-            )
+            ),
+            foldedWords: modelOf
           }
         ]
       : [])
