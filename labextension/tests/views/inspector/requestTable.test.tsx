@@ -99,8 +99,14 @@ describe('a table that is wider than its box', () => {
     const place = rows().findIndex(([head]) => head === String(broken + 1));
     expect(rows()[place]).toHaveLength(heads.length);
     expect(rows()[place + 1]?.join('')).toMatch(/cache break/);
+    const { model } = view.requests;
+    const names = new Set(model.map(number => view.models[number]));
+    expect(names.size).toBeGreaterThan(1);
+    expect(
+      screen.getByText(/^Where no model is named, it is anthropic.claude/)
+    ).toBeTruthy();
     for (const cells of rows()) {
-      expect(cells.join('')).not.toBe('ok');
+      expect(cells.join('')).not.toMatch(/^(ok|anthropic.claude-sonnet-4-5)$/);
     }
   });
 

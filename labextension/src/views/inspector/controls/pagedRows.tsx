@@ -43,6 +43,8 @@ interface IPagedRowsProps {
   count: number;
   /** The cells of a row; the first is its head. */
   row: (index: number) => readonly ReactNode[];
+  /** A sentence below the table where columns are folded; '' for none. */
+  foldedRemark?: string;
   /** The row whose page is shown at first, and again whenever this names another row. */
   around?: number;
 }
@@ -50,6 +52,7 @@ interface IPagedRowsProps {
 /** Draws a table with buttons for the rows before and after; a head by which rows can be sorted is a button. */
 export function PagedRows(props: IPagedRowsProps) {
   const { caption, columns, count, row, around = 0 } = props;
+  const { foldedRemark = '' } = props;
   const { words } = useHost();
   const [sort, setSort] = useState<{ head: string; order: RowOrder } | null>(
     null
@@ -162,6 +165,11 @@ export function PagedRows(props: IPagedRowsProps) {
           </tbody>
         </table>
       </div>
+      {isFolded && foldedRemark !== '' && (
+        <p className="plm-Muted">
+          <bdi>{foldedRemark}</bdi>
+        </p>
+      )}
       {starts.length > 1 && (
         <div className="plm-Inspector-pages">
           <StepButton

@@ -2,6 +2,7 @@
 import { useMemo, type ReactNode } from 'react';
 import type { NoteView, TimelineView } from '../../../protocol/generated';
 import { count, durationText } from '../../../state/text/numberFormat';
+import { oneLine } from '../../../state/text/oneLine';
 import { money, usdDigits } from '../../../state/inspector/labels';
 import { wholeRange } from '../../../state/inspector/figures/rangeFigures';
 import { useHost, type IWords } from '../../host';
@@ -68,6 +69,14 @@ export function RequestTable() {
           ...columns
         ]}
         count={last - first + 1}
+        foldedRemark={
+          models.size > 1
+            ? words.__(
+                'Where no model is named, it is %1.',
+                modelName(view, commonestModel(view), words)
+              )
+            : ''
+        }
         around={Math.min(Math.max(compared.around, first), last) - first}
         row={row => [
           <RequestLink
@@ -214,8 +223,7 @@ function wordColumns(
     (marksAt.get(request) ?? [])
       .map(value => markWords(value, words))
       .join(', ');
-  const modelOf = (request: number) =>
-    view.models[requests.model[request] ?? -1] ?? '';
+  const commonest = commonestModel(view);
   return [
     ...(requests.status.some(value => value !== 'ok')
       ? [
@@ -238,12 +246,29 @@ function wordColumns(
             head: words.__('model'),
             cell: (request: number) => (
               <bdi key="model" className="plm-Inspector-model">
-                {modelOf(request)}
+                {view.models[requests.model[request] ?? -1] ?? ''}
               </bdi>
             ),
-            foldedWords: modelOf
+            foldedWords: (request: number) => {
+              const model = requests.model[request] ?? -1;
+              return model === commonest ? '' : modelName(view, model, words);
+            }
           }
         ]
       : [])
   ];
+}
+
+/** Returns the number of the model to which most requests were sent. */
+function commonestModel({ requests }: TimelineView): number {
+  const counts = new Map<number, number>();
+  for (const model of requests.model) {
+    counts.set(model, (counts.get(model) ?? 0) + 1);
+  }
+  const [commonest] = [...counts].sort(([, left], [, right]) => right - left);
+  return commonest?.[0] ?? -1;
+}
+
+function modelName(view: TimelineView, model: number, words: IWords): string {
+  return oneLine(view.models[model] ?? '') || words.__('not recorded');
 }
