@@ -23,6 +23,12 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
+/** Returns the term in what the request cost; tables have it, too. */
+const termOfSentence = () =>
+  within(
+    screen.getByRole('group', { name: 'What the request cost' })
+  ).getByRole('button', { name: 'written anew' });
+
 describe('the glossary', () => {
   it('opens at the word of the sentence, and closes', async () => {
     await draw(sourceOf('pi'), { request: 208 });
@@ -44,7 +50,7 @@ describe('the glossary', () => {
 
   it('is closed by a click beside it, and not by one on its edge', async () => {
     await draw(sourceOf('pi'), { request: 208 });
-    fireEvent.click(screen.getByRole('button', { name: /written anew for/ }));
+    fireEvent.click(termOfSentence());
     const dialog = screen.getByRole('dialog', { name: 'Glossary' });
     dialog.getBoundingClientRect = () => new DOMRect(100, 100, 400, 300);
 

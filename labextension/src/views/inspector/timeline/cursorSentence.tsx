@@ -15,7 +15,7 @@ import { TOOLBAR_KEYS, useListFocus } from '../controls/listFocus';
 import { RequestField } from '../controls/requestField';
 import { StepButton } from '../controls/stepButton';
 import { costWords, priceSentence, type ICostWords } from './costWords';
-import { TermButton } from '../glossary/term';
+import { TextWithTerm } from '../glossary/term';
 
 /** Draws the request's number as a field, buttons to the dearest request and to breaks, and its sentence. */
 export const CursorSentence = memo(function CursorSentence() {
@@ -122,8 +122,7 @@ function Cause({ texts }: { texts: ICostWords }) {
       {texts.anew !== '' && (
         <>
           <span className="plm-CursorSentence-anew">
-            {/* The colon is in the button, which a line is broken behind. */}
-            <TermButton term="written anew">{`${texts.anew}:`}</TermButton>
+            <TextWithTerm term="written anew" text={`${texts.anew}:`} />
           </span>{' '}
         </>
       )}

@@ -27,7 +27,7 @@ import {
   recordedMarks,
   shownMarks
 } from './trackMarks';
-import { TermButton } from '../glossary/term';
+import { TextWithTerm } from '../glossary/term';
 
 const RECORDED_PX = 96;
 const WHAT_IF_PX = 80;
@@ -191,9 +191,10 @@ function Track({
           {!isRecorded && !hidden.has('cost') && shown.track.figures && (
             <>
               {' · '}
-              <TermButton term="estimate of the recording">
-                {savingWords(view, shown.track.figures, words)}
-              </TermButton>
+              <TextWithTerm
+                term="estimate of the recording"
+                text={savingWords(view, shown.track.figures, words)}
+              />
             </>
           )}
         </span>
