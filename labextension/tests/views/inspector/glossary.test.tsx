@@ -33,9 +33,7 @@ describe('the glossary', () => {
   it('opens at the word of the sentence, and closes', async () => {
     await draw(sourceOf('pi'), { request: 208 });
 
-    const word = screen.getByRole('button', {
-      name: /of them were written anew/
-    });
+    const word = termOfSentence();
     expect(word.title).toMatch(/^Tokens that the cache had held/);
     fireEvent.click(word);
     const dialog = screen.getByRole('dialog', { name: 'Glossary' });
