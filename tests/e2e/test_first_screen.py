@@ -19,12 +19,22 @@ STATUS_BAR_PX = 24
 MIN_ROWS = 14
 ROW_PX, HEAD_PX = 17, 20
 SESSIONS = [
-    pytest.param("pi_large_session.jsonl.xz", "pi.jsonl", marks=pytest.mark.soak),  # with each commit tests/e2e/test_first_screen.py has Claude Code's
-    ("claude_code/compaction_session.jsonl", "claude.jsonl"),
-    pytest.param("marshmallow-1867.traj.xz", "swe.traj", marks=pytest.mark.soak),  # with each commit tests/e2e/test_first_screen.py has Claude Code's
-    pytest.param("codex_rollout.jsonl.xz", "codex.jsonl", marks=pytest.mark.soak),  # with each commit tests/e2e/test_first_screen.py has Claude Code's
-    pytest.param("openhands_v0.jsonl", "openhands.jsonl", marks=pytest.mark.soak),  # with each commit tests/e2e/test_first_screen.py has Claude Code's
+    pytest.param("pi_large_session.jsonl.xz", "pi.jsonl", marks=pytest.mark.soak),  # with each commit tests/e2e/test_first_screen.py has the one of OpenHands, the highest of them
+    pytest.param("claude_code/compaction_session.jsonl", "claude.jsonl", marks=pytest.mark.soak),  # with each commit tests/e2e/test_first_screen.py has the one of OpenHands, the highest of them
+    pytest.param("marshmallow-1867.traj.xz", "swe.traj", marks=pytest.mark.soak),  # with each commit tests/e2e/test_first_screen.py has the one of OpenHands, the highest of them
+    pytest.param("codex_rollout.jsonl.xz", "codex.jsonl", marks=pytest.mark.soak),  # with each commit tests/e2e/test_first_screen.py has the one of OpenHands, the highest of them
+    ("openhands_v0.jsonl", "openhands.jsonl"),
 ]  # fmt: skip
+
+FILE_BROWSER = """async () => {
+  const { shell, commands } = window.jupyterapp;
+  shell.mode = 'multiple-document';
+  await commands.execute('filebrowser:activate');
+}"""
+NARROWER = """before => {
+  const views = document.querySelector('.plm-InspectorWidget .plm-Inspector');
+  return views.clientWidth < before - 200;
+}"""
 
 
 def bottom(place: Locator) -> float:
@@ -45,21 +55,15 @@ def test_the_first_screen_answers(
     page.evaluate(OPEN_FILE, path)
     views = inspected(page)
     expect(views.locator(".plm-Track")).to_have_count(2)
-    seen_until = HEIGHT - STATUS_BAR_PX
-    for place in (".plm-Tracks", ".plm-CursorSentence", ".plm-PolicyControls"):
-        assert bottom(views.locator(place)) < seen_until
-    grid = views.get_by_role("grid").bounding_box()
-    assert grid is not None
-    rows = int(views.get_by_role("grid").get_attribute("aria-rowcount") or 0)
-    assert seen_until - grid["y"] - HEAD_PX >= min(MIN_ROWS, rows) * ROW_PX
-
-    # The card of an item stands beside the grid, on the same screen.
-    views.get_by_role("grid").press("ArrowDown")
-    card = views.get_by_role("group", name="The chosen item").bounding_box()
-    assert card is not None
-    assert card["x"] > grid["x"] + grid["width"]
-    assert card["y"] < grid["y"]
+    all_is_on_it(views)
     photograph(page, f"first-screen-{Path(name).stem}")
+    # Who opens a recording by a double click has the file browser beside it.
+    alone = views.evaluate("element => element.clientWidth")
+    page.evaluate(FILE_BROWSER)
+    expect(page.locator(".jp-DirListing:visible")).to_be_visible()
+    page.wait_for_function(NARROWER, arg=alone, polling=50)
+    all_is_on_it(views)
+    photograph(page, f"first-screen-beside-files-{Path(name).stem}")
 
     session = palimpsest.open_recording(lab.folder / path)[0]
     costs = [float(request["cost"] or 0) for request in session.requests.records()]
@@ -68,6 +72,28 @@ def test_the_first_screen_answers(
     changes_by_policy(views)
     close(page)
     assert seen.errors == []
+
+
+def all_is_on_it(views: Locator) -> None:
+    """Find tracks, sentence, policy, the rows of the grid, and the chosen item's card beside it, without scrolling."""
+    grid = views.get_by_role("grid")
+    # By a key the browser would scroll to the end of the grid.
+    grid.evaluate("element => element.focus({ preventScroll: true })")
+    views.page.keyboard.press("ArrowDown")
+    chosen = views.get_by_role("group", name="The chosen item")
+    expect(chosen).to_be_visible()
+    seen_until = HEIGHT - STATUS_BAR_PX
+    for place in (".plm-Inspector-header", ".plm-Tracks", ".plm-CursorSentence"):
+        expect(views.locator(place)).to_be_in_viewport(ratio=1)
+    assert bottom(views.locator(".plm-PolicyControls")) < seen_until
+    box, card = grid.bounding_box(), chosen.bounding_box()
+    assert box is not None
+    assert card is not None
+    rows = int(grid.get_attribute("aria-rowcount") or 0)
+    seen_px = min(seen_until, box["y"] + box["height"]) - box["y"] - HEAD_PX
+    assert seen_px >= min(MIN_ROWS, rows) * ROW_PX
+    assert card["x"] > box["x"] + box["width"]
+    assert card["y"] < box["y"]
 
 
 def fills_the_window(views: Locator) -> None:

@@ -8,7 +8,6 @@ import { BreaksTable } from './costs/breaksTable';
 import { CostChart } from './costs/costChart';
 import { FiguresTable } from './costs/figuresTable';
 import { Notes, Wastes } from './costs/wastes';
-import { GridLegend } from './items/gridLegend';
 import { ChosenItemCard } from './items/itemCard';
 import { ItemGrid } from './items/itemGrid';
 import { WindowTable } from './items/windowTable';
@@ -98,7 +97,6 @@ function drawPart(
     case 'grid':
       return (
         <div className="plm-Inspector-card">
-          <GridHead hasKinds />
           <ItemGrid />
         </div>
       );
@@ -142,17 +140,6 @@ function drawTable(
     case 'totals':
       return <Notes />;
   }
-}
-
-/** Draws the heading of the grid, and what its squares mean. */
-export function GridHead({ hasKinds }: { hasKinds: boolean }) {
-  const { words } = useHost();
-  return (
-    <div className="plm-Inspector-head">
-      <h3>{words.__('Items by requests')}</h3>
-      <GridLegend hasKinds={hasKinds} />
-    </div>
-  );
 }
 
 /** Returns the name of a part, as a heading. */

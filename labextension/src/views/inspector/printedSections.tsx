@@ -7,7 +7,7 @@ import { BreaksTable } from './costs/breaksTable';
 import { CostChart } from './costs/costChart';
 import { FiguresTable } from './costs/figuresTable';
 import { Notes, Wastes } from './costs/wastes';
-import { GridHead, ShownPart } from './inspectorParts';
+import { ShownPart } from './inspectorParts';
 import { ItemCard } from './items/itemCard';
 import { ItemGrid } from './items/itemGrid';
 import { WindowTable } from './items/windowTable';
@@ -47,7 +47,6 @@ export function PrintedSections() {
         </div>
         <div className="plm-Inspector-card">
           <ShownPart part="grid">
-            <GridHead hasKinds />
             <ItemGrid height={480} isPrinted />
           </ShownPart>
           {item !== null && (

@@ -2,11 +2,13 @@
 import { memo } from 'react';
 import { useHost } from '../host';
 import { useInspectedSession } from './controls/inspection';
+import { STOP, TOOLBAR_KEYS, useListFocus } from './controls/listFocus';
 
 /** Draws the two choices; nothing where there is one track. */
 export const ShownTrackChoice = memo(function ShownTrackChoice() {
   const { words } = useHost();
   const { whatIf, shown, recorded, go } = useInspectedSession();
+  const toolbar = useListFocus(2, TOOLBAR_KEYS);
   if (whatIf === null) {
     return null;
   }
@@ -19,14 +21,17 @@ export const ShownTrackChoice = memo(function ShownTrackChoice() {
       <span className="plm-Muted">{words.__('The views below show')}</span>
       <div
         className="plm-Inspector-choice"
-        role="group"
+        role="toolbar"
         aria-label={words.__('The shown track')}
+        {...toolbar.list}
       >
-        {choices.map(([name, isWhatIf]) => (
+        {choices.map(([name, isWhatIf], place) => (
           <button
             key={name}
             type="button"
             aria-pressed={(shown !== recorded) === isWhatIf}
+            tabIndex={toolbar.tabIndex(place)}
+            {...STOP}
             onClick={() => {
               go({ what_if: isWhatIf });
             }}

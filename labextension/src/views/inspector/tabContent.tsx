@@ -1,7 +1,8 @@
 /** The content of each inspector tab, below the tracks that move the cursor. */
-import { useDeferredValue, useSyncExternalStore, type ReactNode } from 'react';
+import { useDeferredValue, type ReactNode } from 'react';
 import { useHost } from '../host';
 import { Disclosure } from '../controls/disclosure';
+import { useWindowHeight } from '../dom/windowHeight';
 import {
   InspectorCursorProvider,
   useInspectedSession,
@@ -15,6 +16,7 @@ import { FiguresTable } from './costs/figuresTable';
 import { Notes, Wastes } from './costs/wastes';
 import type { TabName } from './inspectorHeader';
 import { ChosenItemCard } from './items/itemCard';
+import { HEAD_PX, ROW_PX } from './items/gridDrawing';
 import { ItemGrid } from './items/itemGrid';
 import { WindowTable } from './items/windowTable';
 import { NoteList } from './notes/noteList';
@@ -25,7 +27,7 @@ import { RequestTable } from './requests/requestTable';
 import { RequestViewer } from './requests/requestViewer';
 import { Subagents } from './requests/subagents';
 import { TextSearch } from './requests/textSearch';
-import { GridHead, ShownPart } from './inspectorParts';
+import { ShownPart } from './inspectorParts';
 import { ShownTrackChoice } from './shownTrackChoice';
 import { CursorSentence } from './timeline/cursorSentence';
 import { KindLegend } from './timeline/kindLegend';
@@ -213,22 +215,22 @@ function TimelineTab(props: Omit<ITabContentProps, 'tab'>) {
   );
 }
 
-/** The height of what stands above the grid of the Timeline tab, in a window of JupyterLab. */
-const ABOVE_PX = 590;
-const MIN_GRID_PX = 300;
+/** The height of what stands above the grid of the Timeline tab, and of the status bar, in a window of JupyterLab. */
+const ABOVE_PX = 640;
+/** Fourteen rows, their head, and a bar to scroll by. */
+const MIN_GRID_PX = HEAD_PX + 14 * ROW_PX + 18;
 const MAX_GRID_PX = 560;
 
 /** Draws the grid as high as the window leaves room, at least fourteen rows. */
 function ItemsCard({ hasKinds }: { hasKinds: boolean }) {
   const { words } = useHost();
   const { item } = useInspectorCursor();
-  const room = useSyncExternalStore(followResizes, windowHeight) - ABOVE_PX;
+  const room = useWindowHeight() - ABOVE_PX;
   const height = hasKinds ? MAX_GRID_PX : Math.min(MAX_GRID_PX, room);
   return (
     <div className="plm-Inspector-card">
       <ShownPart part="grid">
-        <GridHead hasKinds={hasKinds} />
-        <ItemGrid height={Math.max(height, MIN_GRID_PX)} />
+        <ItemGrid height={Math.max(height, MIN_GRID_PX)} hasKinds={hasKinds} />
         {item === null && (
           <p className="plm-Muted">
             {words.__('Choose a square to read why it is, or is not, there.')}
@@ -237,15 +239,6 @@ function ItemsCard({ hasKinds }: { hasKinds: boolean }) {
       </ShownPart>
     </div>
   );
-}
-
-const windowHeight = () => window.innerHeight;
-
-function followResizes(onResize: () => void): () => void {
-  window.addEventListener('resize', onResize);
-  return () => {
-    window.removeEventListener('resize', onResize);
-  };
 }
 
 function ItemsTab() {

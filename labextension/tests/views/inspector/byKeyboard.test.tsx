@@ -52,6 +52,25 @@ describe('a list of blocks', () => {
   });
 });
 
+describe('buttons beside each other', () => {
+  it.each(['The shown track', 'Expensive requests', 'Width of the columns'])(
+    'are one stop of the Tab key: %s',
+    async name => {
+      await draw(sourceOf('pi'), { request: 300 });
+      const toolbar = screen.getByRole('toolbar', { name });
+      const buttons = within(toolbar).getAllByRole('button');
+      const stops = () => buttons.filter(element => element.tabIndex === 0);
+      expect(buttons.length).toBeGreaterThan(1);
+      expect(stops()).toEqual([buttons[0]]);
+
+      buttons[0]?.focus();
+      fireEvent.keyDown(buttons[0] as HTMLElement, { key: 'End' });
+      expect(document.activeElement).toBe(buttons.at(-1));
+      expect(stops()).toEqual([buttons.at(-1)]);
+    }
+  );
+});
+
 describe('the buttons of the head', () => {
   it('are one stop of the Tab key, and arrows move along them', async () => {
     await draw(sourceOf('claude_code'), { request: 2 });

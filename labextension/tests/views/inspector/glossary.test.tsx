@@ -23,13 +23,17 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
+/** Returns the term in what the request cost; tables have it, too. */
+const termOfSentence = () =>
+  within(
+    screen.getByRole('group', { name: 'What the request cost' })
+  ).getByRole('button', { name: 'written anew' });
+
 describe('the glossary', () => {
   it('opens at the word of the sentence, and closes', async () => {
     await draw(sourceOf('pi'), { request: 208 });
 
-    const word = screen.getByRole('button', {
-      name: /of them were written anew/
-    });
+    const word = termOfSentence();
     expect(word.title).toMatch(/^Tokens that the cache had held/);
     fireEvent.click(word);
     const dialog = screen.getByRole('dialog', { name: 'Glossary' });
@@ -44,7 +48,7 @@ describe('the glossary', () => {
 
   it('is closed by a click beside it, and not by one on its edge', async () => {
     await draw(sourceOf('pi'), { request: 208 });
-    fireEvent.click(screen.getByRole('button', { name: /written anew for/ }));
+    fireEvent.click(termOfSentence());
     const dialog = screen.getByRole('dialog', { name: 'Glossary' });
     dialog.getBoundingClientRect = () => new DOMRect(100, 100, 400, 300);
 

@@ -34,7 +34,7 @@ describe('a place', () => {
     const link = `palimpsest:x/4?policy=${encodeURIComponent(LAST_N)}&what_if=1&explained=1&find=zzz`;
     await draw(sourceOf('swe_agent'), parseLink(link)?.place);
 
-    const shown = screen.getByRole('group', { name: 'The shown track' });
+    const shown = screen.getByRole('toolbar', { name: 'The shown track' });
     expect(shown.querySelector('[aria-pressed="true"]')?.textContent).toBe(
       'what if'
     );

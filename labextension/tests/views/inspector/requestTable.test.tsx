@@ -82,6 +82,42 @@ describe('the pages of the requests', () => {
   });
 });
 
+describe('a table that is wider than its box', () => {
+  it('tells states and marks in a line below their row, so that none is cut', async () => {
+    const { view } = sourceOf('pi');
+    vi.spyOn(Element.prototype, 'scrollWidth', 'get').mockReturnValue(900);
+    vi.spyOn(Element.prototype, 'clientWidth', 'get').mockReturnValue(600);
+    const broken = view.breaks[0]?.request ?? 0;
+    await draw(sourceOf('pi'), { ...PI, request: broken });
+    const heads = within(table())
+      .getAllByRole('columnheader')
+      .map(element => element.textContent);
+
+    expect(heads).toContain('time');
+    expect(heads).not.toContain('marks');
+    expect(heads).not.toContain('state');
+    const place = rows().findIndex(([head]) => head === String(broken + 1));
+    expect(rows()[place]).toHaveLength(heads.length);
+    expect(rows()[place + 1]?.join('')).toMatch(/cache break/);
+    const { model } = view.requests;
+    const names = new Set(model.map(number => view.models[number]));
+    expect(names.size).toBeGreaterThan(1);
+    expect(
+      screen.getByText(/^Where no model is named, it is anthropic.claude/)
+    ).toBeTruthy();
+    for (const cells of rows()) {
+      expect(cells.join('')).not.toMatch(/^(ok|anthropic.claude-sonnet-4-5)$/);
+    }
+  });
+
+  it('has all columns where there is room', async () => {
+    await draw(sourceOf('pi'), PI);
+
+    expect(head('marks')).toBeTruthy();
+    expect(rows()).toHaveLength(50);
+  });
+});
+
 describe('the rows of the requests', () => {
   it('are sorted by a head, the largest first, and the other way when it is pressed again', async () => {
     const { view } = sourceOf('pi');

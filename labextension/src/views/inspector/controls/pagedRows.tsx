@@ -1,5 +1,13 @@
 /** The rows of a long table in pages, of which one is drawn, in the order of a column. */
-import { useMemo, useState, type ReactNode } from 'react';
+import {
+  Fragment,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+  type ReactNode,
+  type RefObject
+} from 'react';
 import {
   pageStarts,
   sortedPlaces,
@@ -7,6 +15,7 @@ import {
 } from '../../../state/inspector/rowOrder';
 import { count as countText } from '../../../state/text/numberFormat';
 import { useHost } from '../../host';
+import { useElementWidth } from './elementWidth';
 import { StepButton } from './stepButton';
 
 const PAGE_ROWS = 50;
@@ -22,6 +31,8 @@ export interface ITableColumn {
   readonly valueAt?: (index: number) => number | null;
   /** The rows come in the order of this column, the smallest first. */
   readonly isRowOrder?: boolean;
+  /** What a row tells of this column in a line below it, '' for nothing; with it the column folds where room is short. */
+  readonly foldedWords?: (index: number) => string;
 }
 
 interface IPagedRowsProps {
@@ -32,6 +43,8 @@ interface IPagedRowsProps {
   count: number;
   /** The cells of a row; the first is its head. */
   row: (index: number) => readonly ReactNode[];
+  /** A sentence below the table where columns are folded; '' for none. */
+  foldedRemark?: string;
   /** The row whose page is shown at first, and again whenever this names another row. */
   around?: number;
 }
@@ -39,6 +52,7 @@ interface IPagedRowsProps {
 /** Draws a table with buttons for the rows before and after; a head by which rows can be sorted is a button. */
 export function PagedRows(props: IPagedRowsProps) {
   const { caption, columns, count, row, around = 0 } = props;
+  const { foldedRemark = '' } = props;
   const { words } = useHost();
   const [sort, setSort] = useState<{ head: string; order: RowOrder } | null>(
     null
@@ -66,6 +80,15 @@ export function PagedRows(props: IPagedRowsProps) {
       setPage(pageOfAround);
     }
   }
+  const box = useRef<HTMLDivElement>(null);
+  const isFolded = useFolding(
+    box,
+    columns.filter(({ foldedWords }) => foldedWords !== undefined).length,
+    first
+  );
+  const isShown = ({ foldedWords }: ITableColumn) =>
+    !isFolded || foldedWords === undefined;
+  const shownColumns = columns.filter(isShown);
   const showPage = (to: number) => {
     setPage(to);
     setNews('page');
@@ -94,6 +117,7 @@ export function PagedRows(props: IPagedRowsProps) {
     <div className="plm-Inspector-table">
       <div
         className="plm-Inspector-scroll"
+        ref={box}
         role="group"
         aria-label={caption}
         tabIndex={0}
@@ -102,7 +126,7 @@ export function PagedRows(props: IPagedRowsProps) {
           <caption className="plm-Hidden">{caption}</caption>
           <thead>
             <tr>
-              {columns.map(column => (
+              {shownColumns.map(column => (
                 <Head
                   key={column.head}
                   column={column}
@@ -117,11 +141,35 @@ export function PagedRows(props: IPagedRowsProps) {
           <tbody>
             {Array.from({ length: last - first }, (_, line) => {
               const place = places?.[first + line] ?? first + line;
-              return <Row key={place} columns={columns} cells={row(place)} />;
+              const cells = row(place).filter((_, index) => {
+                const column = columns[index];
+                return column === undefined || isShown(column);
+              });
+              const words = columns
+                .filter(column => !isShown(column))
+                .map(column => column.foldedWords?.(place) ?? '')
+                .filter(text => text !== '')
+                .join(' · ');
+              return (
+                <Fragment key={place}>
+                  <Row columns={shownColumns} cells={cells} />
+                  {words !== '' && (
+                    <FoldedRow
+                      columnCount={shownColumns.length}
+                      words={words}
+                    />
+                  )}
+                </Fragment>
+              );
             })}
           </tbody>
         </table>
       </div>
+      {isFolded && foldedRemark !== '' && (
+        <p className="plm-Muted">
+          <bdi>{foldedRemark}</bdi>
+        </p>
+      )}
       {starts.length > 1 && (
         <div className="plm-Inspector-pages">
           <StepButton
@@ -157,6 +205,31 @@ export function PagedRows(props: IPagedRowsProps) {
       )}
     </div>
   );
+}
+
+/**
+ * Returns whether the columns that can fold do: with them the table was wider than its box is. It is measured when its
+ * page, its width, or the number of these columns changes.
+ */
+function useFolding(
+  box: RefObject<HTMLElement | null>,
+  foldingCount: number,
+  page: number
+): boolean {
+  const width = useElementWidth(box);
+  const [needed, setNeeded] = useState(0);
+  const isFolded = foldingCount > 0 && width < needed;
+  useLayoutEffect(() => {
+    const measure = ({ scrollWidth, clientWidth }: HTMLElement) => {
+      if (scrollWidth > clientWidth) {
+        setNeeded(scrollWidth);
+      }
+    };
+    if (box.current !== null && foldingCount > 0 && !isFolded) {
+      measure(box.current);
+    }
+  }, [box, foldingCount, isFolded, width, page]);
+  return isFolded;
 }
 
 /** Returns the places of the rows in a column's order; null where they stay as they are. */
@@ -227,6 +300,24 @@ function Row({
           {cell}
         </td>
       ))}
+    </tr>
+  );
+}
+
+/** Draws what the folded columns tell of the row above, beside its number. */
+function FoldedRow({
+  columnCount,
+  words
+}: {
+  columnCount: number;
+  words: string;
+}) {
+  return (
+    <tr className="plm-FoldedRow">
+      <td />
+      <td colSpan={columnCount - 1}>
+        <bdi>{words}</bdi>
+      </td>
     </tr>
   );
 }

@@ -55,6 +55,25 @@ export function TermButton({
   );
 }
 
+/** Draws a text in which the term opens the glossary; all of it does where the term is not in it. */
+export function TextWithTerm({ text, term }: { text: string; term: Term }) {
+  const { words } = useHost();
+  const name =
+    glossaryEntries(words).find(entry => entry.term === term)?.name ?? term;
+  const at = text.indexOf(name);
+  if (at < 0) {
+    return <TermButton term={term}>{text}</TermButton>;
+  }
+  // A button is not broken into lines: what is around the term is none.
+  return (
+    <>
+      {text.slice(0, at)}
+      <TermButton term={term}>{name}</TermButton>
+      {text.slice(at + name.length)}
+    </>
+  );
+}
+
 interface IGlossaryDialogProps {
   term: Term | null;
   onClose: () => void;

@@ -1,12 +1,14 @@
-/** The fields that choose the grid's rows, their order, and the width of its columns. */
+/** The head of the grid: what its squares mean, and the fields that choose its rows, their order, and the width of its columns. */
 import { memo, useMemo } from 'react';
 import type { ItemFilter } from '../../../protocol/generated';
 import { count } from '../../../state/text/numberFormat';
 import { useHost } from '../../host';
 import { useInspectedSession } from '../controls/inspection';
+import { TOOLBAR_KEYS, useListFocus } from '../controls/listFocus';
 import { StepButton } from '../controls/stepButton';
 import { kindWords } from '../timeline/kinds';
 import { oneLine } from '../../../state/text/oneLine';
+import { GridLegend } from './gridLegend';
 
 interface IGridFilterProps {
   filter: ItemFilter;
@@ -15,11 +17,13 @@ interface IGridFilterProps {
   zooms: number;
   onZoom: (zoom: number) => void;
   itemCount: number;
+  /** Whether the legend has the colours of the kinds, too. */
+  hasKinds: boolean;
 }
 
-/** Draws the fields. */
+/** Draws heading and legend, and the fields below them. */
 export const GridFilter = memo(function GridFilter(props: IGridFilterProps) {
-  const { filter, onFilter, zoom, zooms, onZoom, itemCount } = props;
+  const { filter, onFilter, itemCount, hasKinds } = props;
   const { words } = useHost();
   const { view } = useInspectedSession();
   const tools = useMemo(
@@ -39,94 +43,116 @@ export const GridFilter = memo(function GridFilter(props: IGridFilterProps) {
       role="group"
       aria-label={words.__('Which items')}
     >
-      <input
-        className="plm-Field plm-GridFilter-text"
-        type="search"
-        aria-label={words.__('Find items')}
-        placeholder={words.__('Find items')}
-        value={filter.text}
-        onChange={event => {
-          set({ text: event.target.value });
-        }}
-      />
-      <select
-        className="plm-Field"
-        aria-label={words.__('Kind')}
-        value={filter.kind}
-        onChange={event => {
-          set({ kind: event.target.value });
-        }}
-      >
-        <option value="">{words.__('all kinds')}</option>
-        {kinds.map(name => (
-          <option key={name} value={name}>
-            {kindWords(name, words)}
-          </option>
-        ))}
-      </select>
-      {tools.length > 0 && (
+      <div className="plm-Inspector-head">
+        <h3>{words.__('Items by requests')}</h3>
+        <span className="plm-Muted" role="status">
+          {itemCount === 1
+            ? words.__('1 item')
+            : words.__('%1 items', count(itemCount))}
+        </span>
+        <GridLegend hasKinds={hasKinds} />
+        <ColumnWidth {...props} />
+      </div>
+      <div className="plm-GridFilter-fields">
+        <input
+          className="plm-Field plm-GridFilter-text"
+          type="search"
+          aria-label={words.__('Find items')}
+          placeholder={words.__('Find items')}
+          value={filter.text}
+          onChange={event => {
+            set({ text: event.target.value });
+          }}
+        />
         <select
           className="plm-Field"
-          aria-label={words.__('Tool')}
-          value={filter.tool}
+          aria-label={words.__('Kind')}
+          value={filter.kind}
           onChange={event => {
-            set({ tool: event.target.value });
+            set({ kind: event.target.value });
           }}
         >
-          <option value="">{words.__('all tools')}</option>
-          {tools.map(name => (
+          <option value="">{words.__('all kinds')}</option>
+          {kinds.map(name => (
             <option key={name} value={name}>
-              {oneLine(name)}
+              {kindWords(name, words)}
             </option>
           ))}
         </select>
-      )}
-      <select
-        className="plm-Field"
-        aria-label={words.__('Order')}
-        value={filter.sort}
-        onChange={event => {
-          set({ sort: event.target.value === 'size' ? 'size' : 'order' });
-        }}
-      >
-        <option value="size">{words.__('largest first')}</option>
-        <option value="order">{words.__('in order')}</option>
-      </select>
-      <label className="plm-GridFilter-check">
-        <input
-          type="checkbox"
-          checked={filter.changed}
+        {tools.length > 0 && (
+          <select
+            className="plm-Field"
+            aria-label={words.__('Tool')}
+            value={filter.tool}
+            onChange={event => {
+              set({ tool: event.target.value });
+            }}
+          >
+            <option value="">{words.__('all tools')}</option>
+            {tools.map(name => (
+              <option key={name} value={name}>
+                {oneLine(name)}
+              </option>
+            ))}
+          </select>
+        )}
+        <select
+          className="plm-Field"
+          aria-label={words.__('Order')}
+          value={filter.sort}
           onChange={event => {
-            set({ changed: event.target.checked });
-          }}
-        />
-        {words.__('only what changes')}
-      </label>
-      <span className="plm-GridFilter-zoom">
-        <StepButton
-          label={words.__('Narrower columns')}
-          isAtEnd={zoom === 0}
-          onStep={() => {
-            onZoom(zoom - 1);
+            set({ sort: event.target.value === 'size' ? 'size' : 'order' });
           }}
         >
-          −
-        </StepButton>
-        <StepButton
-          label={words.__('Wider columns')}
-          isAtEnd={zoom === zooms - 1}
-          onStep={() => {
-            onZoom(zoom + 1);
-          }}
-        >
-          +
-        </StepButton>
-      </span>
-      <span className="plm-Muted" role="status">
-        {itemCount === 1
-          ? words.__('1 item')
-          : words.__('%1 items', count(itemCount))}
-      </span>
+          <option value="size">{words.__('largest first')}</option>
+          <option value="order">{words.__('in order')}</option>
+        </select>
+        <label className="plm-GridFilter-check">
+          <input
+            type="checkbox"
+            checked={filter.changed}
+            onChange={event => {
+              set({ changed: event.target.checked });
+            }}
+          />
+          {words.__('only what changes')}
+        </label>
+      </div>
     </div>
   );
 });
+
+/** Draws the buttons for narrower and wider columns. */
+function ColumnWidth({ zoom, zooms, onZoom }: IGridFilterProps) {
+  const { words } = useHost();
+  const toolbar = useListFocus(2, TOOLBAR_KEYS);
+  return (
+    <span
+      className="plm-GridFilter-zoom"
+      role="toolbar"
+      aria-label={words.__('Width of the columns')}
+      {...toolbar.list}
+    >
+      <StepButton
+        label={words.__('Narrower columns')}
+        isAtEnd={zoom === 0}
+        onStep={() => {
+          onZoom(zoom - 1);
+        }}
+        tabIndex={toolbar.tabIndex(0)}
+      >
+        −
+      </StepButton>
+      <StepButton
+        label={words.__('Wider columns')}
+        isAtEnd={zoom === zooms - 1}
+        onStep={() => {
+          onZoom(zoom + 1);
+        }}
+        tabIndex={toolbar.tabIndex(1)}
+      >
+        +
+      </StepButton>
+    </span>
+  );
+}

@@ -61,12 +61,17 @@ import { MARGIN_PX, NameColumnLine, useNameColumn } from './nameColumn';
 import { GridPalette } from './gridPalette';
 import { useLatest } from '../../dom/effects';
 
-/** Draws the filter and the grid; `height` in CSS pixels. On paper all requests fit, as nobody can scroll it. */
+/**
+ * Draws heading, filter and grid; `height` in CSS pixels, `hasKinds` is false where the kinds are told beside it. On paper
+ * all requests fit, as nobody can scroll it.
+ */
 export const ItemGrid = memo(function ItemGrid({
   height = 400,
+  hasKinds = true,
   isPrinted = false
 }: {
   height?: number;
+  hasKinds?: boolean;
   isPrinted?: boolean;
 }) {
   const { words } = useHost();
@@ -330,6 +335,7 @@ export const ItemGrid = memo(function ItemGrid({
         zooms={zooms}
         onZoom={setZoom}
         itemCount={rows.filter(held => held < MAX_ITEMS).length}
+        hasKinds={hasKinds}
       />
       <div className="plm-ItemGrid-frame">
         <div

@@ -2,6 +2,7 @@
 import { useMemo, type ReactNode } from 'react';
 import type { NoteView, TimelineView } from '../../../protocol/generated';
 import { count, durationText } from '../../../state/text/numberFormat';
+import { oneLine } from '../../../state/text/oneLine';
 import { money, usdDigits } from '../../../state/inspector/labels';
 import { wholeRange } from '../../../state/inspector/figures/rangeFigures';
 import { useHost, type IWords } from '../../host';
@@ -24,6 +25,10 @@ interface INumberColumn extends IRequestColumn {
   readonly valueAt: (request: number) => number | null;
 }
 
+interface IWordColumn extends IRequestColumn {
+  readonly foldedWords: (request: number) => string;
+}
+
 interface IRequestColumn extends ITableColumn {
   readonly cell: (request: number) => ReactNode;
 }
@@ -41,7 +46,10 @@ export function RequestTable() {
         ...column,
         valueAt: (row: number) => column.valueAt(first + row)
       })),
-      ...wordColumns(view, shown, isRecorded, words, notes)
+      ...wordColumns(view, shown, isRecorded, words, notes).map(column => ({
+        ...column,
+        foldedWords: (row: number) => column.foldedWords(first + row)
+      }))
     ],
     [view, shown, isRecorded, first, words, notes]
   );
@@ -61,6 +69,14 @@ export function RequestTable() {
           ...columns
         ]}
         count={last - first + 1}
+        foldedRemark={
+          models.size > 1
+            ? words.__(
+                'Where no model is named, it is %1.',
+                modelName(view, commonestModel(view), words)
+              )
+            : ''
+        }
         around={Math.min(Math.max(compared.around, first), last) - first}
         row={row => [
           <RequestLink
@@ -196,32 +212,33 @@ function wordColumns(
   isRecorded: boolean,
   words: IWords,
   notes: readonly NoteView[]
-): IRequestColumn[] {
+): IWordColumn[] {
   const { requests } = view;
   const marksAt = marksByRequest(
     isRecorded
       ? recordedMarks(view, words, notes)
       : policyMarks(track.fired, track.taken, words)
   );
+  const marksOf = (request: number) =>
+    (marksAt.get(request) ?? [])
+      .map(value => markWords(value, words))
+      .join(', ');
+  const commonest = commonestModel(view);
   return [
     ...(requests.status.some(value => value !== 'ok')
       ? [
           {
             head: words.__('state'),
-            cell: (request: number) => requests.status[request] ?? ''
+            cell: (request: number) => requests.status[request] ?? '',
+            foldedWords: (request: number) => {
+              const state = requests.status[request] ?? '';
+              return state === 'ok' ? '' : state;
+            }
           }
         ]
       : []),
     ...(marksAt.size > 0
-      ? [
-          {
-            head: words.__('marks'),
-            cell: (request: number) =>
-              (marksAt.get(request) ?? [])
-                .map(value => markWords(value, words))
-                .join(', ')
-          }
-        ]
+      ? [{ head: words.__('marks'), cell: marksOf, foldedWords: marksOf }]
       : []),
     ...(new Set(requests.model).size > 1
       ? [
@@ -231,9 +248,27 @@ function wordColumns(
               <bdi key="model" className="plm-Inspector-model">
                 {view.models[requests.model[request] ?? -1] ?? ''}
               </bdi>
-            )
+            ),
+            foldedWords: (request: number) => {
+              const model = requests.model[request] ?? -1;
+              return model === commonest ? '' : modelName(view, model, words);
+            }
           }
         ]
       : [])
   ];
+}
+
+/** Returns the number of the model to which most requests were sent. */
+function commonestModel({ requests }: TimelineView): number {
+  const counts = new Map<number, number>();
+  for (const model of requests.model) {
+    counts.set(model, (counts.get(model) ?? 0) + 1);
+  }
+  const [commonest] = [...counts].sort(([, left], [, right]) => right - left);
+  return commonest?.[0] ?? -1;
+}
+
+function modelName(view: TimelineView, model: number, words: IWords): string {
+  return oneLine(view.models[model] ?? '') || words.__('not recorded');
 }

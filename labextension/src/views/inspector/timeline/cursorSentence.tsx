@@ -11,12 +11,13 @@ import {
 } from '../../../state/inspector/figures/requestCost';
 import { useHost } from '../../host';
 import { useInspection } from '../controls/inspection';
+import { TOOLBAR_KEYS, useListFocus } from '../controls/listFocus';
 import { RequestField } from '../controls/requestField';
 import { StepButton } from '../controls/stepButton';
 import { costWords, priceSentence, type ICostWords } from './costWords';
-import { TermButton } from '../glossary/term';
+import { TextWithTerm } from '../glossary/term';
 
-/** Draws the request's number as a field, its sentence, and buttons to the dearest request and to breaks. */
+/** Draws the request's number as a field, buttons to the dearest request and to breaks, and its sentence. */
 export const CursorSentence = memo(function CursorSentence() {
   const { words } = useHost();
   const { view, shown, request, go } = useInspection();
@@ -36,6 +37,7 @@ export const CursorSentence = memo(function CursorSentence() {
   );
   const before = nextOf(breaks, request, -1);
   const after = nextOf(breaks, request, 1);
+  const toolbar = useListFocus(breaks.length > 0 ? 3 : 1, TOOLBAR_KEYS);
   const move = (to: number | null) => {
     if (to !== null) {
       go({ request: to, against: null });
@@ -54,6 +56,44 @@ export const CursorSentence = memo(function CursorSentence() {
         <RequestField request={request} onRequest={move} />
         <span className="plm-Muted">{words.__('of %1', count(total))}</span>
       </label>
+      <div
+        className="plm-Inspector-buttons"
+        role="toolbar"
+        aria-label={words.__('Expensive requests')}
+        {...toolbar.list}
+      >
+        <StepButton
+          isAtEnd={request === dearest}
+          onStep={() => {
+            move(dearest);
+          }}
+          tabIndex={toolbar.tabIndex(0)}
+        >
+          {words.__('Dearest request')}
+        </StepButton>
+        {breaks.length > 0 && (
+          <>
+            <StepButton
+              isAtEnd={before === null}
+              onStep={() => {
+                move(before);
+              }}
+              tabIndex={toolbar.tabIndex(1)}
+            >
+              {words.__('Break before')}
+            </StepButton>
+            <StepButton
+              isAtEnd={after === null}
+              onStep={() => {
+                move(after);
+              }}
+              tabIndex={toolbar.tabIndex(2)}
+            >
+              {words.__('Next break')}
+            </StepButton>
+          </>
+        )}
+      </div>
       <p className="plm-CursorSentence-words">
         <strong>{texts.amount}</strong> <Cause texts={texts} />
         {request === dearest && total > 1 && (
@@ -71,36 +111,6 @@ export const CursorSentence = memo(function CursorSentence() {
           </>
         )}
       </p>
-      <div className="plm-Inspector-buttons">
-        <StepButton
-          isAtEnd={request === dearest}
-          onStep={() => {
-            move(dearest);
-          }}
-        >
-          {words.__('Dearest request')}
-        </StepButton>
-        {breaks.length > 0 && (
-          <>
-            <StepButton
-              isAtEnd={before === null}
-              onStep={() => {
-                move(before);
-              }}
-            >
-              {words.__('Break before')}
-            </StepButton>
-            <StepButton
-              isAtEnd={after === null}
-              onStep={() => {
-                move(after);
-              }}
-            >
-              {words.__('Next break')}
-            </StepButton>
-          </>
-        )}
-      </div>
     </section>
   );
 });
@@ -112,8 +122,7 @@ function Cause({ texts }: { texts: ICostWords }) {
       {texts.anew !== '' && (
         <>
           <span className="plm-CursorSentence-anew">
-            {/* The colon is in the button, which a line is broken behind. */}
-            <TermButton term="written anew">{`${texts.anew}:`}</TermButton>
+            <TextWithTerm term="written anew" text={`${texts.anew}:`} />
           </span>{' '}
         </>
       )}

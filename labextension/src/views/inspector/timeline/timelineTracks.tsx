@@ -8,6 +8,7 @@ import {
   isDoubtful,
   money
 } from '../../../state/inspector/labels';
+import { useWindowHeight } from '../../dom/windowHeight';
 import { useHost, type IWords } from '../../host';
 import { useElementWidth } from '../controls/elementWidth';
 import {
@@ -26,7 +27,14 @@ import {
   recordedMarks,
   shownMarks
 } from './trackMarks';
-import { TermButton } from '../glossary/term';
+import { TextWithTerm } from '../glossary/term';
+
+const RECORDED_PX = 96;
+const WHAT_IF_PX = 80;
+const SMALL_PX = 64;
+/** In a lower window the tracks are lower, so that the grid below them has its rows. */
+const LOW_WINDOW_PX = 960;
+const LOWERED_PX = 12;
 
 /**
  * Draws both tracks; `isSmall` leaves a strip of the recorded one, to move the cursor by. `isExplained` adds what each
@@ -44,8 +52,9 @@ export const TimelineTracks = memo(function TimelineTracks({
     () => topTokens(view, [recorded, ...(whatIf === null ? [] : [whatIf])]),
     [view, recorded, whatIf]
   );
+  const lowered = useWindowHeight() < LOW_WINDOW_PX ? LOWERED_PX : 0;
   if (isSmall) {
-    return <Track shown={shown} most={most} height={64} isSmall />;
+    return <Track shown={shown} most={most} height={SMALL_PX} isSmall />;
   }
   const track = { most, isExplained };
   return (
@@ -53,8 +62,10 @@ export const TimelineTracks = memo(function TimelineTracks({
       {!hidden.has('totals') && (
         <ProofSentences view={view} isExplained={isExplained} />
       )}
-      <Track {...track} shown={recorded} height={96} />
-      {whatIf !== null && <Track {...track} shown={whatIf} height={80} />}
+      <Track {...track} shown={recorded} height={RECORDED_PX - lowered} />
+      {whatIf !== null && (
+        <Track {...track} shown={whatIf} height={WHAT_IF_PX - lowered} />
+      )}
       {isExplained && <MarkLegend />}
     </div>
   );
@@ -180,9 +191,10 @@ function Track({
           {!isRecorded && !hidden.has('cost') && shown.track.figures && (
             <>
               {' · '}
-              <TermButton term="estimate of the recording">
-                {savingWords(view, shown.track.figures, words)}
-              </TermButton>
+              <TextWithTerm
+                term="estimate of the recording"
+                text={savingWords(view, shown.track.figures, words)}
+              />
             </>
           )}
         </span>
