@@ -8,11 +8,9 @@ import { pendingDecisions } from '../../state/review/pendingDecisions';
 export function usePendingDecision(
   change: IReviewedChange | undefined
 ): CellDecision | undefined {
-  const all = useSyncExternalStore(
-    pendingDecisions.subscribe,
-    pendingDecisions.getSnapshot
+  return useSyncExternalStore(pendingDecisions.subscribe, () =>
+    change === undefined
+      ? undefined
+      : pendingDecisions.of(change.ask?.id ?? '').get(change.index)
   );
-  return change === undefined
-    ? undefined
-    : all.get(change.ask?.id ?? '')?.get(change.index);
 }
