@@ -640,6 +640,8 @@ export interface CellHistory {
   cell: string;
   number?: number;
   changes: WrittenCell[];
+  /** Whether they are of another session of the project than the one that was asked about. */
+  is_elsewhere: boolean;
 }
 /** A change of a cell by the agent, with the turn that it belongs to. */
 export interface WrittenCell {
@@ -1248,7 +1250,9 @@ export interface EventView {
   kind: 'prune' | 'compact' | 'compact failed' | 'undo' | 'fork' | 'model' | 'effort' | 'idle';
   cause: string;
 }
-/** Tell where a cell's code came from: the turns of the session that wrote or changed it. */
+/**
+ * Tell where a cell's code came from: the turns that wrote or changed it, of this session or another of the project.
+ */
 export interface ExplainCell {
   id: string;
   type: 'why';
@@ -2188,6 +2192,8 @@ export interface PageCell {
   source?: string;
   /** The execution count shown beside the cell. */
   number?: number;
+  /** Id of the session that wrote the cell's source, as the cell's metadata have it; None where a person did. */
+  session?: string;
   /** Whether the cell has the tag ``agent-hidden``, so that only its id is sent. */
   hidden: boolean;
   /** The outputs in the format of a notebook file, cut to the requested length. */

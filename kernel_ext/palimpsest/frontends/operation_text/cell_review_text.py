@@ -73,9 +73,15 @@ def cell_history_text(history: CellHistory) -> OutputLines:
     label = f"Cell [{history.number}]" if history.number is not None else f"Cell {history.cell}"
     if not history.changes:
         return [
-            f"{label} was not written or changed by the agent in this session. %agent why NUMBER asks about another cell."
+            f"{label} was not written or changed by the agent in any session here. %agent why NUMBER asks about another cell."
         ]
-    return [_written_sentence(label, written) for written in reversed(history.changes)]
+    sentences = [_written_sentence(label, written) for written in reversed(history.changes)]
+    if history.is_elsewhere:
+        session = history.changes[-1].session
+        sentences.append(
+            f"That is another session of this project: %agent open {session} goes on with it here."
+        )
+    return sentences
 
 
 def _written_sentence(label: str, written: WrittenCell) -> str:

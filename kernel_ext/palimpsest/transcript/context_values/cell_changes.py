@@ -132,6 +132,8 @@ class CellHistory(Value):
     """The cell's id, or the name that was asked for where no such cell is known."""
     number: int | None = None
     changes: tuple[WrittenCell, ...] = ()
+    is_elsewhere: bool = False
+    """Whether they are of another session of the project than the one that was asked about."""
 
 
 def taken_back(changes: Iterable[MadeChange]) -> tuple[CellChange, ...]:
