@@ -64,6 +64,25 @@ def test_a_page_that_shows_a_notebook_of_before_says_so(page: Page, lab: Lab) ->
     other.close()
 
 
+@pytest.mark.soak  # with each commit tests/frontends/page_channel/test_page_changes.py passes over an older page; this adds two real ones
+def test_a_page_that_shows_a_notebook_of_before_takes_back_what_another_shows(
+    page: Page, lab: Lab
+) -> None:
+    notebook = ask_changes(page, lab, "elsewhere", *CHANGES[:2], yes=True)
+    assert own_sources(page) != list(CELLS)
+    other = notebook.beside(lab).page
+    other.evaluate(READY)
+    assert own_sources(other) == list(CELLS)
+    press(other, "changed this cell", "Reject…")
+    other.keyboard.press("Enter")
+    for each in (page, other):
+        expect(bars(each).filter(has_text="changed this cell")).to_have_count(0)
+    expect(bars(page)).to_have_count(1)
+    assert own_sources(page)[0] == CELLS[0]
+    assert own_sources(other) == list(CELLS)
+    other.close()
+
+
 @pytest.mark.soak  # with each commit tests/e2e/test_cell_reviews.py reloads and restarts after the turn; this adds both while it asks
 def test_a_question_outlives_the_tab_and_ends_with_the_kernel(page: Page, lab: Lab) -> None:
     notebook = ask_changes(page, lab, "closed", *CHANGES)

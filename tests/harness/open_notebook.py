@@ -91,8 +91,11 @@ class OpenNotebook:
         changes: Sequence[CellChange],
         origin: CellOrigin | None,
         session_id: str | None = None,
+        *,
+        skip_older: bool = False,
     ) -> tuple[CellResult, ...]:
         assert notebook == PATH
+        del skip_older  # this is the only page
         assert session_id is not None
         self.origins.append(origin)
         self.cells, results = applied(self.cells, changes)

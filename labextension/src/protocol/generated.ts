@@ -714,6 +714,8 @@ export interface CellResult {
   removed?: {
     [k: string]: unknown;
   };
+  /** True where another page made it than the one that was asked first, which shows the notebook as it was before. */
+  elsewhere?: boolean;
 }
 /** Changes that a review is about, oldest first. */
 export interface CellReview {
@@ -728,6 +730,8 @@ export interface ReviewedChange {
   change: MadeChange;
   /** Why it could not be taken back, in a sentence; empty where there was none. */
   problem: string;
+  /** What the user should know of how it was taken back, in a sentence. */
+  note?: string;
 }
 /** Answer a ``change-cells`` or ``run-cell`` notice; with a problem in any result, nothing was done. */
 export interface CellsChanged {
@@ -2746,6 +2750,7 @@ export interface RevertedCell {
   index: number;
   change: MadeChange;
   problem: string;
+  note?: string;
 }
 /**
  * Accept changes of cells that were made without asking, or take them back; without decisions list those to look at.

@@ -177,6 +177,22 @@ def test_a_page_reviews_what_was_changed_without_asking(
     assert "Reason: no z" in str(sent(server)["messages"][-1])
 
 
+def test_what_is_rejected_is_taken_back_in_the_page_that_shows_it(
+    session: Kernel, server: FaultServer
+) -> None:
+    with NotebookPage(session) as page:
+        page.shows("x = 1")
+        change(session, server, {"action": "insert", "source": "y = 2"})
+        page.visible = False
+        with NotebookPage(session) as older:
+            older.shows("x = 1")
+            told = session.run("%agent review reject").markdown()
+
+    assert [cell["source"] for cell in page.cells] == ["x = 1"]
+    assert "1 change was taken back in the notebook" in told
+    assert "was taken back in another page, which showed the change." in told
+
+
 @pytest.mark.parametrize("setting", ["refuse", "write"])
 def test_without_a_page_the_file_is_changed_where_the_setting_allows_it(
     tmp_path: Path, server: FaultServer, setting: str

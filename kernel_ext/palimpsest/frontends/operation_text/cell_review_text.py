@@ -36,7 +36,8 @@ def cell_review_text(review: CellReview, *, is_list: bool) -> OutputLines:
         if count
     ]
     problems = [reviewed.problem for reviewed in review.changes if reviewed.problem]
-    return [*sentences, *problems]
+    notes = [reviewed.note for reviewed in review.changes if reviewed.note]
+    return [*sentences, *problems, *notes]
 
 
 def _open_changes(review: CellReview) -> OutputLines:

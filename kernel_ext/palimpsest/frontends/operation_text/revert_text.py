@@ -113,7 +113,8 @@ def _cell_sentence(cell: RevertedCell, *, is_done: bool) -> str:
         return cell.problem
     number = cell.change.number
     label = f"cell [{number}]" if number is not None else f"cell {first_source_line(cell.change)!r}"
-    return f"{label} {CELLS_DONE[cell.change.action][is_done]}"
+    sentence = f"{label} {CELLS_DONE[cell.change.action][is_done]}"
+    return f"{sentence}. {cell.note}" if cell.note else sentence
 
 
 def _file_sentence(file: RevertedFile, *, is_done: bool) -> str:

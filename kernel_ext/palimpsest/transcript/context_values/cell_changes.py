@@ -64,6 +64,8 @@ class CellResult(Value):
     """The id of the cell behind which a moved or deleted cell stood; None for the top."""
     removed: dict[str, Any] | None = None
     """A deleted cell in the format of a notebook file, with its outputs as far as they fit."""
+    elsewhere: bool | None = None
+    """True where another page made it than the one that was asked first, which shows the notebook as it was before."""
 
 
 ReviewState = Literal["proposed", "open", "accepted", "rejected"]
@@ -99,6 +101,8 @@ class ReviewedChange(Value):
     change: MadeChange
     problem: str = ""
     """Why it could not be taken back, in a sentence; empty where there was none."""
+    note: str | None = None
+    """What the user should know of how it was taken back, in a sentence."""
 
 
 class CellReview(Value):
