@@ -28,12 +28,32 @@ def shared_lab(
 ) -> Iterator[Lab]:
     """A JupyterLab in which pages share their documents."""
     home = tmp_path_factory.mktemp("shared")
-    venv.create(home / "env", with_pip=True)
-    python = str(home / "env" / "bin" / "python")
-    wanted = (f"jupyterlab=={version('jupyterlab')}", "jupyter-collaboration")
-    subprocess.run([python, "-m", "pip", "install", "--quiet", *wanted], check=True, cwd=home)
+    python = installed(home, "jupyter-collaboration")
     with running(home, front_end, forks=forks, python=python) as lab:
         yield lab
+
+
+@pytest.fixture(scope="module")
+def server_running_lab(
+    program: str,  # noqa: ARG001  # asked first: without a browser no server is needed
+    tmp_path_factory: pytest.TempPathFactory,
+    front_end: Path,
+    forks: str | None,
+) -> Iterator[Lab]:
+    """A JupyterLab whose server sends the execute requests of cells."""
+    home = tmp_path_factory.mktemp("server-running")
+    python = installed(home, "jupyter-collaboration", "jupyter-server-nbmodel")
+    with running(home, front_end, forks=forks, python=python) as lab:
+        yield lab
+
+
+def installed(home: Path, *packages: str) -> str:
+    """Return the Python of a new environment with JupyterLab and some packages."""
+    venv.create(home / "env", with_pip=True)
+    python = str(home / "env" / "bin" / "python")
+    wanted = (f"jupyterlab=={version('jupyterlab')}", *packages)
+    subprocess.run([python, "-m", "pip", "install", "--quiet", *wanted], check=True, cwd=home)
+    return python
 
 
 def test_a_change_reaches_both_people_and_disturbs_neither(
@@ -161,4 +181,24 @@ def test_the_agent_s_run_waits_for_a_cell_of_the_other_person(
             expect(each.cell(1)).to_contain_text("'go on'")
             expect(each.cell(2).locator(".jp-OutputArea-output")).to_have_text("2")
             assert [number(each, cell) for cell in (1, 2)] == [2, 3]
+    assert seen.errors == []
+
+
+def test_the_agent_runs_a_cell_where_the_server_runs_those_of_people(
+    page: Page, server_running_lab: Lab, seen: PageErrors
+) -> None:
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url))
+    notebook = begin(page, server_running_lab, "run-by-server", DRAWS, AGENT, "6 * 7", told=True)
+    let_run(page, 1)
+
+    notebook.run(2)
+
+    expect(notebook.cell(1).locator("img")).to_have_count(1)
+    expect(notebook.cell(2)).to_contain_text("All done.")
+    assert number(notebook, 1) == number(notebook, 2) + 1
+    notebook.run(3)
+    expect(notebook.cell(3)).to_contain_text("42")
+    # The setup, the prompt and the person's cell went by the server; the agent's run by the page.
+    assert len([url for url in sent if url.split("?")[0].endswith("/execute")]) == 3
     assert seen.errors == []
