@@ -8,7 +8,7 @@ import {
   IEditorLanguageRegistry
 } from '@jupyterlab/codemirror';
 import { ICommandPalette } from '@jupyterlab/apputils';
-import { INotebookTracker } from '@jupyterlab/notebook';
+import { INotebookCellExecutor, INotebookTracker } from '@jupyterlab/notebook';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { version } from '../package.json';
@@ -44,7 +44,8 @@ const segments: JupyterFrontEndPlugin<void> = {
     ITranslator,
     IEditorLanguageRegistry,
     INotebookTracker,
-    ICommandPalette
+    ICommandPalette,
+    INotebookCellExecutor
   ],
   activate: (
     app: JupyterFrontEnd,
@@ -53,7 +54,8 @@ const segments: JupyterFrontEndPlugin<void> = {
     translator: ITranslator | null,
     languages: IEditorLanguageRegistry | null,
     tracker: INotebookTracker | null,
-    palette: ICommandPalette | null
+    palette: ICommandPalette | null,
+    executor: INotebookCellExecutor | null
   ) => {
     const words = (translator ?? nullTranslator).load('jupyter_palimpsest');
     // Outside a notebook the kernel of a segment is unknown.
@@ -79,7 +81,8 @@ const segments: JupyterFrontEndPlugin<void> = {
         showPanel,
         inspect,
         waiting,
-        reviews
+        reviews,
+        executor
       )
     );
   }

@@ -64,6 +64,25 @@ def test_a_page_that_shows_a_notebook_of_before_says_so(page: Page, lab: Lab) ->
     other.close()
 
 
+@pytest.mark.soak  # with each commit tests/frontends/page_channel/test_page_changes.py passes over an older page; this adds two real ones
+def test_a_page_that_shows_a_notebook_of_before_takes_back_what_another_shows(
+    page: Page, lab: Lab
+) -> None:
+    notebook = ask_changes(page, lab, "elsewhere", *CHANGES[:2], yes=True)
+    assert own_sources(page) != list(CELLS)
+    other = notebook.beside(lab).page
+    other.evaluate(READY)
+    assert own_sources(other) == list(CELLS)
+    press(other, "changed this cell", "Reject…")
+    other.keyboard.press("Enter")
+    for each in (page, other):
+        expect(bars(each).filter(has_text="changed this cell")).to_have_count(0)
+    expect(bars(page)).to_have_count(1)
+    assert own_sources(page)[0] == CELLS[0]
+    assert own_sources(other) == list(CELLS)
+    other.close()
+
+
 @pytest.mark.soak  # with each commit tests/e2e/test_cell_reviews.py reloads and restarts after the turn; this adds both while it asks
 def test_a_question_outlives_the_tab_and_ends_with_the_kernel(page: Page, lab: Lab) -> None:
     notebook = ask_changes(page, lab, "closed", *CHANGES)
@@ -194,11 +213,24 @@ def test_accept_edits_asks_before_a_run_and_plan_changes_nothing(page: Page, lab
 SETTLED = "() => new Promise(done => { setTimeout(() => { requestAnimationFrame(() => { done(true); }); }, 120); })"
 """Resolves when what a page does a moment after a change is done, too."""
 HUNDRED = 100
+AT_REST = """
+  await new Promise(done => setTimeout(done, 400));
+  await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+"""
+GO_ON = f"async () => {{ await window.jupyterapp.commands.execute('jupyter-palimpsest:next-change'); {AT_REST} }}"
+ACCEPT = f"""async index => {{
+  const bar = document.querySelectorAll('.plm-ChangeBar')[index];
+  [...bar.querySelectorAll('button')].find(({{ textContent }}) => textContent === 'Accept').click();
+  while (bar.isConnected) {{
+    await new Promise(done => setTimeout(done, 20));
+  }}
+  {AT_REST}
+}}"""
 SHOW = "index => window.jupyterapp.shell.currentWidget.content.scrollToItem(index, 'center')"
 
 
 @pytest.mark.soak  # with each commit tests/e2e/test_cell_changes.py changes a hundred cells; this adds their review
-def test_a_hundred_changes_are_reviewed_and_typing_stays_quick(
+def test_a_hundred_changes_are_reviewed_and_what_a_person_does_stays_quick(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
     cells = [f"value_{number} = {number}\n{LINES}" for number in range(HUNDRED)]
@@ -233,8 +265,18 @@ def test_a_hundred_changes_are_reviewed_and_typing_stays_quick(
         least.append(work_seconds() - before)
     assert min(least) < 0.1
 
-    press(page, "100 of 100", "Accept")
-    expect(bars(page).filter(has_text="of 99").first).to_be_attached()
+    def work_of(script: str, index: int | None = None) -> float:
+        start = work_seconds()
+        page.evaluate(script, index)
+        return work_seconds() - start
+
+    # A decision goes on to the next change; going on alone is JupyterLab's work.
+    going_on = min(work_of(GO_ON) for _ in range(4))
+    assert min(work_of(ACCEPT, 50 + each) for each in range(4)) - going_on < 0.1
+    expect(bar(page, "of 96").first).to_be_attached()
+    page.evaluate(SHOW, HUNDRED)
+    press(page, "96 of 96", "Accept")
+    expect(bars(page).filter(has_text="of 95").first).to_be_attached()
     panel.get_by_role("button", name="Accept all").click()
     expect(bars(page)).to_have_count(0)
     assert seen.errors == []

@@ -10,6 +10,7 @@ from tests.harness.changed_cells import Cell, applied
 from tests.harness.tools import ToolHarness
 
 from palimpsest.tools.tool import Abort, CellNotRun, ToolOutcome
+from palimpsest.transcript.call_outcomes import call_outcome
 from palimpsest.transcript.context_values.cell_changes import (
     CELLS_KEY,
     CellChange,
@@ -21,7 +22,7 @@ from palimpsest.transcript.context_values.cell_runs import CellRun, NotebookRuns
 from palimpsest.transcript.context_values.page_cells import CellsWanted, PageCell, PageNotebook
 from palimpsest.transcript.errors import PermissionDenied, UserError
 from palimpsest.transcript.messages import Message, Origin
-from palimpsest.transcript.parts import Span, ToolCompleted
+from palimpsest.transcript.parts import Span, ToolCompleted, ToolPart
 
 PATH = "a.ipynb"
 
@@ -90,8 +91,11 @@ class OpenNotebook:
         changes: Sequence[CellChange],
         origin: CellOrigin | None,
         session_id: str | None = None,
+        *,
+        skip_older: bool = False,
     ) -> tuple[CellResult, ...]:
         assert notebook == PATH
+        del skip_older  # this is the only page
         assert session_id is not None
         self.origins.append(origin)
         self.cells, results = applied(self.cells, changes)
@@ -177,6 +181,13 @@ class CellCalls:
             values[CELLS_KEY] for values in reversed(self.tools.shown) if CELLS_KEY in values
         )
         return tuple(MadeChange.model_validate(value) for value in values)
+
+    @property
+    def row(self) -> str:
+        """The reason that the row of the newest call shows."""
+        [part] = self.messages[-1].parts
+        assert isinstance(part, ToolPart)
+        return call_outcome(part).reason
 
     async def _call(self, name: str, **given: Any) -> ToolOutcome:
         self.tools.messages = tuple(self.messages)

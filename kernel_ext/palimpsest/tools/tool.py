@@ -237,7 +237,8 @@ class NotebookChanger(Protocol):
     Contract: on the engine's loop. A page makes all of the changes, in their order and as one step of its undo, or none:
     with a ``problem`` in any result nothing was done. Each change's ``old`` is the source that the cell must have when
     the changes before it were made. Raises NoPage where no page shows the notebook, and UserError with a sentence for
-    the model. ``session_id`` names the session whose newest prompt's page is preferred.
+    the model. ``session_id`` names the session whose newest prompt's page is preferred. With ``skip_older`` a page whose
+    cells are as the changes would leave them is passed over for another page that shows what they expect.
     """
 
     async def change(
@@ -246,6 +247,8 @@ class NotebookChanger(Protocol):
         changes: Sequence[CellChange],
         origin: CellOrigin | None,
         session_id: str | None = None,
+        *,
+        skip_older: bool = False,
     ) -> tuple[CellResult, ...]:
         """Make the changes in the notebook with this path, and return one result for each."""
 

@@ -4,6 +4,7 @@ import type { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import {
   NotebookActions,
+  type INotebookCellExecutor,
   type INotebookModel,
   type NotebookPanel
 } from '@jupyterlab/notebook';
@@ -19,6 +20,7 @@ import { runRequestedCells } from './cells/cellRuns';
 import { changeRequestedCells } from './cells/changedCells';
 import { addErrorButtons } from './cells/errorButtons';
 import { addOriginSigns } from './cells/originSigns';
+import { pageRuns } from './cells/pageRuns';
 import { completeOutputs } from './savedOutputs/outputCompletion';
 import { labHost } from './rendering/labHost';
 import { addQuestionShortcuts } from './questionShortcuts';
@@ -48,7 +50,9 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
     /** Opens the inspector. */
     private readonly _inspect: (target: IInspectorTarget) => void,
     private readonly _waiting: WaitingQuestions,
-    private readonly _reviews: NotebookReviews
+    private readonly _reviews: NotebookReviews,
+    /** How cells run here; another extension may have replaced it. */
+    private readonly _executor: INotebookCellExecutor | null
   ) {}
 
   createNew(panel: NotebookPanel, context: Context): IDisposable {
@@ -107,7 +111,7 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
       announceRuns(panel, link),
       expectPrompts(panel, link),
       changeRequestedCells(panel, link),
-      runRequestedCells(panel, link, NotebookActions.runCells),
+      runRequestedCells(panel, link, pageRuns(this._executor)),
       dropRewrittenOrigins(panel),
       addOriginSigns(panel, link, this._words, {
         showPanel: this._showPanel,

@@ -640,6 +640,8 @@ export interface CellHistory {
   cell: string;
   number?: number;
   changes: WrittenCell[];
+  /** Whether they are of another session of the project than the one that was asked about. */
+  is_elsewhere: boolean;
 }
 /** A change of a cell by the agent, with the turn that it belongs to. */
 export interface WrittenCell {
@@ -712,6 +714,8 @@ export interface CellResult {
   removed?: {
     [k: string]: unknown;
   };
+  /** True where another page made it than the one that was asked first, which shows the notebook as it was before. */
+  elsewhere?: boolean;
 }
 /** Changes that a review is about, oldest first. */
 export interface CellReview {
@@ -726,6 +730,8 @@ export interface ReviewedChange {
   change: MadeChange;
   /** Why it could not be taken back, in a sentence; empty where there was none. */
   problem: string;
+  /** What the user should know of how it was taken back, in a sentence. */
+  note?: string;
 }
 /** Answer a ``change-cells`` or ``run-cell`` notice; with a problem in any result, nothing was done. */
 export interface CellsChanged {
@@ -1248,7 +1254,9 @@ export interface EventView {
   kind: 'prune' | 'compact' | 'compact failed' | 'undo' | 'fork' | 'model' | 'effort' | 'idle';
   cause: string;
 }
-/** Tell where a cell's code came from: the turns of the session that wrote or changed it. */
+/**
+ * Tell where a cell's code came from: the turns that wrote or changed it, of this session or another of the project.
+ */
 export interface ExplainCell {
   id: string;
   type: 'why';
@@ -2188,6 +2196,8 @@ export interface PageCell {
   source?: string;
   /** The execution count shown beside the cell. */
   number?: number;
+  /** Id of the session that wrote the cell's source, as the cell's metadata have it; None where a person did. */
+  session?: string;
   /** Whether the cell has the tag ``agent-hidden``, so that only its id is sent. */
   hidden: boolean;
   /** The outputs in the format of a notebook file, cut to the requested length. */
@@ -2740,6 +2750,7 @@ export interface RevertedCell {
   index: number;
   change: MadeChange;
   problem: string;
+  note?: string;
 }
 /**
  * Accept changes of cells that were made without asking, or take them back; without decisions list those to look at.

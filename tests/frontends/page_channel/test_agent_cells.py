@@ -177,6 +177,22 @@ def test_a_page_reviews_what_was_changed_without_asking(
     assert "Reason: no z" in str(sent(server)["messages"][-1])
 
 
+def test_what_is_rejected_is_taken_back_in_the_page_that_shows_it(
+    session: Kernel, server: FaultServer
+) -> None:
+    with NotebookPage(session) as page:
+        page.shows("x = 1")
+        change(session, server, {"action": "insert", "source": "y = 2"})
+        page.visible = False
+        with NotebookPage(session) as older:
+            older.shows("x = 1")
+            told = session.run("%agent review reject").markdown()
+
+    assert [cell["source"] for cell in page.cells] == ["x = 1"]
+    assert "1 change was taken back in the notebook" in told
+    assert "was taken back in another page, which showed the change." in told
+
+
 @pytest.mark.parametrize("setting", ["refuse", "write"])
 def test_without_a_page_the_file_is_changed_where_the_setting_allows_it(
     tmp_path: Path, server: FaultServer, setting: str
@@ -224,7 +240,30 @@ def test_a_cell_says_where_its_code_came_from(session: Kernel, server: FaultServ
     assert "in answer to 'go on'" in by_number
     assert "It was allowed by --yes. Nobody has looked at it yet: %agent review." in by_number
     assert by_itself.split("was written")[1] == by_number.split("was written")[1]
-    assert "was not written or changed by the agent in this session" in other
+    assert "was not written or changed by the agent in any session here" in other
+
+
+def test_a_cell_of_a_former_session_says_which_one_wrote_it_and_how_it_is_opened(
+    session: Kernel, server: FaultServer
+) -> None:
+    with NotebookPage(session) as page:
+        page.shows("x = 1")
+        change(session, server, {"action": "insert", "source": "y = 2"})
+        new = page.cells[-1]["id"]
+        writer = page.changed[0]["origin"]["session"]
+        server.script(says("Ready."))
+        session.run("%agent --new are you there?")
+        told = session.run("%agent why", cellId=new).markdown()
+        change(session, server, {"action": "edit", "cell": new, "source": "y = 3"})
+        by_both = session.run("%agent why", cellId=new).markdown()
+        page.cells[-1]["session"] = writer
+        by_writer = session.run("%agent why", cellId=new).markdown()
+
+    assert f"was written by the agent, in request 2 of session {writer}" in told
+    assert f"%agent open {writer} goes on with it here" in told
+    assert "was changed by the agent" in by_both
+    assert writer not in by_both
+    assert f"%agent open {writer}" in by_writer
 
 
 def test_a_page_accepts_a_part_and_rejects_another_before_anything_is_changed(

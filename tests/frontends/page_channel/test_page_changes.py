@@ -35,6 +35,8 @@ class ChangingPages:
         self.asked: list[ChangeCellsNotice | RunCellNotice] = []
         self.shown: dict[str, tuple[PageNotebook, ...]] = {}
         self.answer = answer
+        self.answers: dict[str, list[CellResult]] = {}
+        """The results that single pages answer with."""
         self.now = 100.0
         self.cells = PageCells(self._send, lambda: self.now)
         self.changes = PageChanges(
@@ -59,10 +61,12 @@ class ChangingPages:
             return
         assert isinstance(notice, ChangeCellsNotice | RunCellNotice)
         self.asked.append(notice)
-        if self.answer is not None:
+        given = self.answers.get(notice.client)
+        answer = self.answer if given is None else {"results": given}
+        if answer is not None:
             self.changes.add_answer(
                 CellsChanged(
-                    **{"id": "a", "client": notice.client, "request": notice.request} | self.answer
+                    **{"id": "a", "client": notice.client, "request": notice.request} | answer
                 )
             )
 
@@ -106,6 +110,75 @@ async def test_a_visible_page_comes_before_a_hidden_one_and_the_one_that_asked_b
     await pages.changes.change("a.ipynb", [CHANGE], None, "another session")
 
     assert [notice.client for notice in pages.asked] == ["front", "behind", "front"]
+
+
+OLDER = CellResult(cell="c1", problem="changed", source="y")
+TYPED = CellResult(cell="c1", problem="changed", source="typed")
+
+
+async def test_what_is_taken_back_is_taken_back_in_the_page_that_shows_it() -> None:
+    pages = ChangingPages()
+    await pages.show("front", book())
+    await pages.show("behind", book(visible=False))
+    pages.answers = {"front": [OLDER], "behind": [CellResult(cell="c1")]}
+
+    results = await pages.changes.change("a.ipynb", [CHANGE], None, skip_older=True)
+
+    assert results == (CellResult(cell="c1", elsewhere=True),)
+    assert [notice.client for notice in pages.asked] == ["front", "behind"]
+
+
+@pytest.mark.parametrize(
+    ("front", "behind", "asked"),
+    [(TYPED, CellResult(cell="c1"), ["front"]), (OLDER, OLDER, ["front", "behind"])],
+    ids=["changed by a person", "as before in all pages"],
+)
+async def test_a_page_with_another_change_is_not_passed_over(
+    front: CellResult, behind: CellResult, asked: list[str]
+) -> None:
+    pages = ChangingPages()
+    await pages.show("front", book())
+    await pages.show("behind", book(visible=False))
+    pages.answers = {"front": [front], "behind": [behind]}
+
+    results = await pages.changes.change("a.ipynb", [CHANGE], None, skip_older=True)
+
+    assert results == (front,)
+    assert [notice.client for notice in pages.asked] == asked
+
+
+async def test_what_the_agent_changes_goes_to_no_second_page() -> None:
+    pages = ChangingPages()
+    await pages.show("front", book())
+    await pages.show("behind", book(visible=False))
+    pages.answers = {"front": [OLDER], "behind": [CellResult(cell="c1")]}
+
+    assert await pages.changes.change("a.ipynb", [CHANGE], ORIGIN) == (OLDER,)
+    assert [notice.client for notice in pages.asked] == ["front"]
+
+
+@pytest.mark.parametrize(
+    ("change", "older"),
+    [
+        (CellChange(action="delete", cell="c1", old="x"), CellResult(cell="c1", problem="missing")),
+        (
+            CellChange(action="insert", cell="c1", new="x"),
+            CellResult(cell="c1", problem="changed", source="x"),
+        ),
+    ],
+    ids=["an insertion", "a deletion"],
+)
+async def test_an_older_page_lacks_what_was_inserted_and_has_what_was_deleted(
+    change: CellChange, older: CellResult
+) -> None:
+    pages = ChangingPages()
+    await pages.show("front", book())
+    await pages.show("behind", book(visible=False))
+    pages.answers = {"front": [older], "behind": [CellResult(cell="c1")]}
+
+    [result] = await pages.changes.change("a.ipynb", [change], None, skip_older=True)
+
+    assert result.elsewhere
 
 
 async def test_a_page_that_left_is_not_asked_and_its_notebook_counts_as_closed() -> None:

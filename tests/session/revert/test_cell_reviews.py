@@ -158,10 +158,10 @@ async def test_what_was_taken_back_is_kept_where_the_page_falls_silent_then(
     call = session.open_cell_changes().changes[0].call
     change = reviewed.notebook.change
 
-    async def silent_for_edits(notebook: str, changes: Any, *more: Any) -> Any:
+    async def silent_for_edits(notebook: str, changes: Any, *more: Any, **named: Any) -> Any:
         if changes[0].action == "edit":
             raise UserError("The page did not answer.")
-        return await change(notebook, changes, *more)
+        return await change(notebook, changes, *more, **named)
 
     monkeypatch.setattr(reviewed.notebook, "change", silent_for_edits)
     decisions = [

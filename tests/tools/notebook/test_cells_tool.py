@@ -155,6 +155,9 @@ async def test_a_cell_that_changed_since_it_was_read_is_refused_with_both_versio
 
     assert told.startswith("Nothing was changed and nothing run")
     assert "-df.plot()\n+df.plot(kind='bar')" in told
+    assert calls.row == (
+        "Nothing was changed and nothing run: the agent has not seen what cell [2] holds now."
+    )
     await calls.change(edit(2, source="df.hist()"))
     assert calls.notebook.cell("plot")["source"] == "df.hist()"
 
@@ -166,6 +169,7 @@ async def test_a_cell_that_was_never_read_is_shown_and_may_then_be_changed(
 
     assert "cell [1] id=load, which you have not read:\nimport pandas\ndf =" in told
     assert "cell [2] id=plot, which you have not read:\ndf.plot()" in told
+    assert calls.row.endswith("the agent has not seen what cell [1] and 1 more hold now.")
     await calls.change({"action": "delete", "cell": "1"})
     assert "load" not in dict(calls.notebook.shown)
 
@@ -205,6 +209,9 @@ async def test_a_cell_that_changes_while_the_question_is_open_is_not_changed(
     ):
         await calls.change(insert("x"), edit(2, source="df.hist()"))
 
+    assert calls.row == (
+        "Nothing was changed and nothing run: cell [2] was changed while the question was open."
+    )
     assert calls.notebook.sources[2] == "typed()"
     assert len(calls.notebook.cells) == 5
     assert calls.made == ()
@@ -457,6 +464,7 @@ async def test_a_cell_that_changes_before_it_runs_is_shown_and_not_run(calls: Ce
 
     assert "cell [2] was not run: The cell was changed since you last saw it" in outcome.output
     assert outcome.output.endswith("cell [2] holds now:\ntyped()")
+    assert calls.row.startswith("cell [2] was not run: The cell was changed since")
     assert calls.notebook.runs == []
     await calls.change({"action": "run", "cell": 2})
     assert [run.source for run in calls.notebook.runs] == ["typed()"]

@@ -36,7 +36,8 @@ def cell_review_text(review: CellReview, *, is_list: bool) -> OutputLines:
         if count
     ]
     problems = [reviewed.problem for reviewed in review.changes if reviewed.problem]
-    return [*sentences, *problems]
+    notes = [reviewed.note for reviewed in review.changes if reviewed.note]
+    return [*sentences, *problems, *notes]
 
 
 def _open_changes(review: CellReview) -> OutputLines:
@@ -73,9 +74,15 @@ def cell_history_text(history: CellHistory) -> OutputLines:
     label = f"Cell [{history.number}]" if history.number is not None else f"Cell {history.cell}"
     if not history.changes:
         return [
-            f"{label} was not written or changed by the agent in this session. %agent why NUMBER asks about another cell."
+            f"{label} was not written or changed by the agent in any session here. %agent why NUMBER asks about another cell."
         ]
-    return [_written_sentence(label, written) for written in reversed(history.changes)]
+    sentences = [_written_sentence(label, written) for written in reversed(history.changes)]
+    if history.is_elsewhere:
+        session = history.changes[-1].session
+        sentences.append(
+            f"That is another session of this project: %agent open {session} goes on with it here."
+        )
+    return sentences
 
 
 def _written_sentence(label: str, written: WrittenCell) -> str:

@@ -123,7 +123,8 @@ def _cell_sentence(cell: RevertedCell, *, is_done: bool, is_undone: bool) -> str
     number = cell.change.number
     label = f"cell [{number}]" if number is not None else f"cell {first_source_line(cell.change)!r}"
     action = cell.change.action
-    return f"{label} {CELLS_AGAIN[action] if is_undone else CELLS_DONE[action][is_done]}"
+    sentence = f"{label} {CELLS_AGAIN[action] if is_undone else CELLS_DONE[action][is_done]}"
+    return f"{sentence}. {cell.note}" if cell.note else sentence
 
 
 def _file_sentence(file: RevertedFile, *, is_done: bool) -> str:

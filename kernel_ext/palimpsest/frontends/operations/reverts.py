@@ -18,13 +18,17 @@ from palimpsest.frontends.operation_text.cell_review_text import (
 )
 from palimpsest.frontends.operation_text.command_output import CommandOutput, OutputLines
 from palimpsest.frontends.operation_text.revert_text import cleaned_text, diff_text, revert_text
+from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.records.cell_history import HISTORY_EVENTS, cell_history, named_cell
 from palimpsest.session.revert.operations import Reverts
+from palimpsest.tools.notebook.notebook_tool import PAGE_SECONDS
+from palimpsest.tools.tool import NotebookReader
 from palimpsest.transcript.context_values.cell_changes import (
     CellHistory,
     CellReview,
     ReviewedChange,
 )
+from palimpsest.transcript.context_values.page_cells import CellsWanted
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.session_record.reverts import FileDiff, RevertPreview
 from palimpsest.transcript.values import CellDecision, Value
@@ -218,8 +222,31 @@ def _parse_why(argument_text: str) -> dict[str, Any] | None:
     return {"cell": match[1] or match[2]} if match is not None else None
 
 
+async def _writing_session(reader: NotebookReader, cell: str) -> str | None:
+    """Return the id of the session that wrote a cell's source, as the cell's metadata in an open page have it."""
+    for notebook in await reader.page(CellsWanted(cell), PAGE_SECONDS) or ():
+        for known in notebook.cells:
+            if known.session is not None:
+                return known.session
+    return None
+
+
+async def _history_in(
+    session: KernelSession, empty: CellHistory, context: OperationContext
+) -> CellHistory:
+    snapshot = session.snapshot()
+    if snapshot.session is None:
+        return empty
+    records = await context.run_blocking(session.records_after, 0, HISTORY_EVENTS)
+    return cell_history(empty.cell, empty.number, snapshot.session, snapshot.messages, records)
+
+
+def _written_by(history: CellHistory, session: str | None) -> bool:
+    return any(change.session == session for change in history.changes)
+
+
 class ExplainCell(Operation):
-    """Tell where a cell's code came from: the turns of the session that wrote or changed it."""
+    """Tell where a cell's code came from: the turns that wrote or changed it, of this session or another of the project."""
 
     type: Literal["why"] = "why"
     session: str | None = None
@@ -237,15 +264,25 @@ class ExplainCell(Operation):
         name = self.cell or context.cell
         if name is None:
             raise UserError("Name the cell whose code is meant, by its number: %agent why 4.")
-        session = await context.existing_session(self.session)
-        reader = context.services.notebook_runs
+        reader, workspace = context.services.notebook_runs, context.services.workspace
         runs = reader.recorded_runs().runs if reader is not None else ()
         cell, number = named_cell(name, runs)
-        snapshot = session.snapshot()
-        if snapshot.session is None:
-            raise NotFound(context.no_session())
-        records = await context.run_blocking(session.records_after, 0, HISTORY_EVENTS)
-        return cell_history(cell, number, snapshot.session, snapshot.messages, records)
+        writer = await _writing_session(reader, cell) if reader is not None else None
+        asked = await self._asked_session(context)
+        own = CellHistory(cell=cell, number=number)
+        if asked is not None:
+            own = await _history_in(asked, own, context)
+        asked_id = asked.id if asked is not None else ""
+        if self.session is not None or (own.changes and writer in (None, asked_id)):
+            return own
+        found = await workspace.cell_history(cell, number, context.notebook, writer, asked_id)
+        return found if found.changes and (not own.changes or _written_by(found, writer)) else own
+
+    async def _asked_session(self, context: OperationContext) -> KernelSession | None:
+        """Return the session that is named, else the notebook's; None where it has none yet."""
+        if self.session is not None:
+            return await context.existing_session(self.session)
+        return await context.services.workspace.current_session(context.notebook)
 
     def output(self, answer: CellHistory) -> OutputLines:
         return cell_history_text(answer)

@@ -58,7 +58,11 @@ class PageCells:
         self._prompting_clients = {**self._prompting_clients, session_id: client}
 
     def best_client(self, notebook: str, session_id: str | None = None) -> str | None:
-        """Return the page through which a notebook is changed; None where no page shows it.
+        """Return the page through which a notebook is changed; None where no page shows it."""
+        return next(iter(self.ordered_clients(notebook, session_id)), None)
+
+    def ordered_clients(self, notebook: str, session_id: str | None = None) -> list[str]:
+        """Return the pages that show a notebook.
 
         The page that sent the session's newest prompt comes first, then a visible one, then the one heard last.
         """
@@ -68,7 +72,7 @@ class PageCells:
             for page, shown in self._shown_notebooks.items()
             if notebook in shown and page in self._heard_times
         ]
-        return max(candidates)[3] if candidates else None
+        return [page for *_, page in sorted(candidates, reverse=True)]
 
     def closed_notebooks(self) -> list[str]:
         """Return the paths of notebooks that a page showed in this kernel, and that none has any more."""

@@ -1,7 +1,8 @@
 """Have a page change or run cells of the notebook that it shows, and await its answer.
 
 Border: on the engine's loop; one page is asked by a notice and answers by a command. Which page: the one that sent the
-prompt, if it shows the notebook, then a visible page before a hidden one. A page does all of the changes or none.
+prompt, if it shows the notebook, then a visible page before a hidden one. A page does all of the changes or none. Two
+pages of one notebook without jupyter-collaboration may differ: what is taken back is taken back where it stands.
 """
 
 import asyncio
@@ -60,11 +61,30 @@ class PageChanges:
         changes: Sequence[CellChange],
         origin: CellOrigin | None,
         session_id: str | None = None,
+        *,
+        skip_older: bool = False,
     ) -> tuple[CellResult, ...]:
         """Make all of the changes or none, and return one result for each; raises NoPage and UserError."""
+        clients = self._cells.ordered_clients(notebook, session_id)
+        first = await self._change_in(next(iter(clients), None), notebook, changes, origin)
+        if not (skip_older and _has_them_made(changes, first)):
+            return first
+        for client in clients[1:]:
+            results = await self._change_in(client, notebook, changes, origin)
+            if not _has_them_made(changes, results):
+                return tuple(result.model_copy(update={"elsewhere": True}) for result in results)
+        return first
+
+    async def _change_in(
+        self,
+        client: str | None,
+        notebook: str,
+        changes: Sequence[CellChange],
+        origin: CellOrigin | None,
+    ) -> tuple[CellResult, ...]:
         answer = await self._ask_page(
             notebook,
-            session_id,
+            client,
             lambda request, client: ChangeCellsNotice(
                 request=request,
                 client=client,
@@ -99,7 +119,8 @@ class PageChanges:
                     request=request, client=client, notebook=notebook, cell=cell, source=source
                 )
 
-            answer = await self._ask_page(notebook, session_id, notice)
+            client = self._cells.best_client(notebook, session_id)
+            answer = await self._ask_page(notebook, client, notice)
             return answer.results[0] if answer.results else CellResult(cell=cell)
 
         return await self._requested_runs.run(
@@ -121,11 +142,10 @@ class PageChanges:
     async def _ask_page(
         self,
         notebook: str,
-        session_id: str | None,
+        client: str | None,
         notice: Callable[[str, str], ChangeCellsNotice | RunCellNotice],
         seconds: float = ANSWER_SECONDS,
     ) -> CellsChanged:
-        client = self._cells.best_client(notebook, session_id)
         if client is None:
             raise NoPage(NO_PAGE.format(notebook=notebook))
         request = uuid.uuid4().hex
@@ -141,3 +161,19 @@ class PageChanges:
         if answer.refusal is not None:
             raise UserError(REFUSALS[answer.refusal].format(notebook=notebook))
         return answer
+
+
+def _has_them_made(changes: Sequence[CellChange], results: Sequence[CellResult]) -> bool:
+    """Return whether a page refused changes only because its cells are as the changes would leave them."""
+    problems = [result for result in results if result.problem is not None]
+    left = {change.cell: change for change in changes}
+    return bool(problems) and all(
+        change is not None
+        and (
+            result.problem == "missing"
+            if change.action == "delete"
+            else result.problem == "changed" and result.source == change.new
+        )
+        for result in problems
+        for change in (left.get(result.cell),)
+    )

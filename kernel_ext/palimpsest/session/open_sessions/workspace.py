@@ -27,6 +27,7 @@ from palimpsest.session.open_sessions.notebook_recognition import (
 from palimpsest.session.open_sessions.open_children import OpenChildren
 from palimpsest.session.open_sessions.subagent_runner import ChildSessionRunner
 from palimpsest.session.permissions.withheld_claims import with_granted_rights, withheld_text
+from palimpsest.session.records.cell_history import history_elsewhere
 from palimpsest.session.records.prompt_history import PromptPage, prompt_page
 from palimpsest.session.records.retention import (
     PrunePlan,
@@ -67,6 +68,7 @@ from palimpsest.store.session_state.interrupted_work import (
 )
 from palimpsest.store.session_state.state import State
 from palimpsest.tools.permission_rules.permissions import Rules, from_config
+from palimpsest.transcript.context_values.cell_changes import CellHistory
 from palimpsest.transcript.errors import (
     NotFound,
     SessionHeld,
@@ -413,6 +415,22 @@ class Workspace:
         typed = functools.partial(typed_prompts, self._store)
         session_summaries = await self.every_session()
         return await asyncio.to_thread(prompt_page, session_summaries, typed, first_session, cursor)
+
+    async def cell_history(
+        self, cell: str, number: int | None, notebook: str | None, first: str | None, asked: str
+    ) -> CellHistory:
+        """Return what another session than ``asked`` did to a cell: ``first``, then those of the notebook, then the others."""
+        name = self._notebook_name(notebook)
+        summaries = [each for each in await self.every_session() if each.id != asked]
+        summaries.sort(
+            key=lambda each: (
+                each.id != first,
+                name is None or not self._belongs_to(each, name),
+                -each.updated,
+            )
+        )
+        ids = [summary.id for summary in summaries]
+        return await asyncio.to_thread(history_elsewhere, cell, number, self._store, ids)
 
     def current_id(self, notebook: str | None) -> str:
         """Return the id of the notebook's session without opening it; empty when it has none yet."""

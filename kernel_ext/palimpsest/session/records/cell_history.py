@@ -1,17 +1,21 @@
 """Tell what the agent did to one cell: by which calls, in answer to which prompts, and who allowed it.
 
-Border: pure; a session's messages and records in, values out.
+Border: a session's messages and records in, values out; other sessions' logs are only read.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from palimpsest.session.records.request_numbers import REQUEST_EVENTS, numbered_requests
+from palimpsest.store.interface import Store
 from palimpsest.tools.notebook.seen_sources import changes_of_call
 from palimpsest.transcript.context_values.cell_changes import CellHistory, WrittenCell
 from palimpsest.transcript.context_values.cell_runs import CellRun
+from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart, ToolPart
 from palimpsest.transcript.session_record.events import (
+    PartUpdated,
     PermissionAsked,
     PermissionReplied,
     Record,
@@ -73,6 +77,33 @@ def cell_history(
                 if change.cell == cell and (change.state != "rejected" or change.undone)
             ]
     return CellHistory(cell=cell, number=number, changes=tuple(changes))
+
+
+def history_elsewhere(
+    cell: str, number: int | None, store: Store, sessions: Sequence[str]
+) -> CellHistory:
+    """Return what the first of some sessions that changed a cell did to it; no changes where none did; blocks."""
+    for session_id in sessions:
+        with suppress(NotFound):  # it was deleted meanwhile, or the name is nobody's
+            if not _has_changed(cell, store.read(session_id, only=("message.part.updated",))):
+                continue
+            state = store.load(session_id)
+            if state.session is None:
+                continue
+            records = store.read(session_id, only=HISTORY_EVENTS)
+            history = cell_history(cell, number, state.session, state.messages(), records)
+            if history.changes:
+                return history.model_copy(update={"is_elsewhere": True})
+    return CellHistory(cell=cell, number=number)
+
+
+def _has_changed(cell: str, records: Iterable[Record]) -> bool:
+    return any(
+        change.cell == cell
+        for record in records
+        if isinstance(record.event, PartUpdated) and isinstance(record.event.part, ToolPart)
+        for change in changes_of_call(record.event.part)
+    )
 
 
 def _repliers(records: Iterable[Record]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.revert.plan import without_reverted
 from palimpsest.session.revert.session_cells import (
     SessionCells,
+    elsewhere_note,
     problem_sentence,
     secret_problem,
 )
@@ -48,10 +49,15 @@ class _Item:
     change: MadeChange
     decision: CellDecision
     problem: str = ""
+    note: str | None = None
 
     def as_reviewed(self) -> ReviewedChange:
         return ReviewedChange(
-            call=self.part.call_id, index=self.index, change=self.change, problem=self.problem
+            call=self.part.call_id,
+            index=self.index,
+            change=self.change,
+            problem=self.problem,
+            note=self.note,
         )
 
 
@@ -120,6 +126,7 @@ class CellReviews:
         results = await self._cells.make_possible(inverse)
         for item, result in zip(reversed(items), results, strict=True):
             item.problem = problem_sentence(item.change, result)
+            item.note = elsewhere_note(item.change, result)
 
     async def _shorten(self, items: Sequence[_Item]) -> None:
         """Put the source that the person accepts into cells of which only a part is accepted."""

@@ -11,6 +11,7 @@ from itertools import groupby
 from palimpsest.session.revert.plan import hidden_by_revert
 from palimpsest.session.revert.session_cells import (
     SessionCells,
+    elsewhere_note,
     problem_sentence,
     secret_problem,
 )
@@ -146,6 +147,7 @@ def _merged(
         (cell.call, cell.index): cell.model_copy(
             update={
                 "problem": problem_sentence(cell.change, result),
+                "note": elsewhere_note(cell.change, result),
                 "change": cell.change.model_copy(
                     update={"was_after": result.was_after, "removed": result.removed}
                 ),

@@ -28,6 +28,10 @@ UNDONE = (
 GONE = "{label} is not in the notebook any more, so nothing was taken back."
 LOCKED = "{label} is locked by its metadata, so it was not taken back. Unlock it, and try again."
 KEPT_SECRET = "{label} held a key or password, which the session does not keep, so it was not taken back. Use the notebook's undo."
+ELSEWHERE = (
+    "{label} was taken back in another page, which showed the change. The page that was asked first shows the notebook as it "
+    "was before: reload it there."
+)
 NOT_OPEN = "No open page shows the notebook, so nothing was taken back. Open it in JupyterLab, and try again."
 NO_KERNEL = (
     "There is no notebook here, so nothing can be taken back. Open the session in its notebook."
@@ -67,7 +71,9 @@ class SessionCells:
         results: dict[int, CellResult] = {}
         while len(results) < len(changes):
             remaining = [index for index in range(len(changes)) if index not in results]
-            tried = await notebook.change([changes[index] for index in remaining], origin)
+            tried = await notebook.change(
+                [changes[index] for index in remaining], origin, skip_older=True
+            )
             failed = [result.problem is not None for result in tried]
             results |= {
                 index: result
@@ -121,6 +127,12 @@ def problem_sentence(change: MadeChange, result: CellResult) -> str:
             return LOCKED.format(label=_label(change))
         case _:
             return GONE.format(label=_label(change))
+
+
+def elsewhere_note(change: MadeChange, result: CellResult) -> str | None:
+    """Return that another page than the first one undid a change, in a sentence for the user; None otherwise."""
+    is_elsewhere = result.elsewhere and result.problem is None
+    return ELSEWHERE.format(label=_label(change)) if is_elsewhere else None
 
 
 def _label(change: MadeChange) -> str:

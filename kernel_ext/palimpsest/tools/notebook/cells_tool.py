@@ -34,6 +34,7 @@ from palimpsest.tools.notebook.planned_changes import (
 from palimpsest.tools.notebook.seen_sources import seen_sources
 from palimpsest.tools.permission_rules.ipython_shell import shell_commands
 from palimpsest.tools.tool import CellNotRun, NotebookReader, ToolContext, ToolOutcome
+from palimpsest.transcript.call_outcomes import FAILURE_LINE
 from palimpsest.transcript.context_values.cell_changes import (
     CELLS_KEY,
     CellChange,
@@ -112,6 +113,8 @@ class CellsTool:
             metadata["diff"] = limited_diff(context.scrubber()(diff))
         if runs.has_failed:
             metadata["failed"] = True
+        if runs.not_run:
+            metadata[FAILURE_LINE] = context.scrubber()(runs.not_run)
         if runs.seen:
             metadata[SEEN_KEY] = dict(runs.seen)
         title = outcome_title(notebook.path, made, runs.count)
@@ -137,7 +140,7 @@ def _plan(
     try:
         return planner.plan(requested)
     except UnseenCells as unseen:
-        context.metadata(None, {SEEN_KEY: unseen.marks})
+        context.metadata(None, {SEEN_KEY: unseen.marks, FAILURE_LINE: unseen.summary})
         raise UserError(context.scrubber()(str(unseen))) from None
 
 
@@ -252,10 +255,12 @@ def _problem_error(
         for result in problems
         if result.problem == "changed" and result.source is not None
     }
-    context.metadata(None, {SEEN_KEY: marks})
-    return UserError(
-        context.scrubber()("\n".join(["Nothing was changed and nothing run.", *sentences]))
-    )
+    heading = "Nothing was changed and nothing run"
+    # What a cell holds now stands in the second line of its sentence.
+    summary = f"{heading}: {sentences[0].splitlines()[0].removesuffix(' It holds now:')}"
+    more = f" So with {len(sentences) - 1} more." if len(sentences) > 1 else ""
+    context.metadata(None, {SEEN_KEY: marks, FAILURE_LINE: f"{summary}{more}"})
+    return UserError(context.scrubber()("\n".join([f"{heading}.", *sentences])))
 
 
 def _changed_text(
@@ -305,6 +310,8 @@ class _RunOutcome:
     has_failed: bool = False
     seen: Mapping[str, str] = field(default_factory=dict)
     """Hashes of sources that it shows, by cell id."""
+    not_run: str = ""
+    """Why a cell was not run, in one sentence; empty where each was."""
 
 
 async def _run_cells(
@@ -315,13 +322,15 @@ async def _run_cells(
     images: list[Attachment] = []
     seen: dict[str, str] = {}
     count = 0
+    not_run = ""
     for index, run in enumerate(runs):
         try:
             recorded = await notebook.run(run.cell, run.source, context.abort)
         except (UserError, Aborted) as error:
             if isinstance(error, Aborted) and not sections:
                 raise
-            sections.append(f"{run.label} was not run: {error}")
+            not_run = f"{run.label} was not run: {error}"
+            sections.append(not_run)
             source = error.result.source if isinstance(error, CellNotRun) else None
             if source is not None:
                 sections.append(f"{run.label} holds now:\n{source}")
@@ -336,7 +345,9 @@ async def _run_cells(
             rest = [later.label for later in runs[index + 1 :]]
             if rest:
                 sections.append(f"Not run, since a cell before failed: {', '.join(rest)}.")
-            return _RunOutcome(count, tuple(sections), tuple(images), has_failed=True, seen=seen)
+            return _RunOutcome(
+                count, tuple(sections), tuple(images), has_failed=True, seen=seen, not_run=not_run
+            )
     return _RunOutcome(count, tuple(sections), tuple(images))
 
 

@@ -76,9 +76,11 @@ class ClosedNotebook:
         changes: Sequence[CellChange],
         origin: CellOrigin | None,
         session_id: str | None = None,
+        *,
+        skip_older: bool = False,
     ) -> tuple[CellResult, ...]:
         """Make all of the changes or none, and return one result for each; raises UserError."""
-        del notebook, session_id  # of the pages there is none, and this is the notebook
+        del notebook, session_id, skip_older  # of the pages there is none, and this is the notebook
         return await asyncio.to_thread(self._change, changes, origin)
 
     async def run(

@@ -67,10 +67,16 @@ class OwnNotebook:
         return str(found.run.cell_id)
 
     async def change(
-        self, changes: Sequence[CellChange], origin: CellOrigin | None
+        self,
+        changes: Sequence[CellChange],
+        origin: CellOrigin | None,
+        *,
+        skip_older: bool = False,
     ) -> tuple[CellResult, ...]:
         """Make all of the changes or none, and return one result for each; raises UserError."""
-        return await self.changer.change(self.path, changes, origin, self.session_id)
+        return await self.changer.change(
+            self.path, changes, origin, self.session_id, skip_older=skip_older
+        )
 
     async def run(self, cell: str, source: str, abort: Abort) -> CellRun:
         """Run a cell as a person would, and return its recorded run; raises UserError and Aborted."""

@@ -100,10 +100,12 @@ class PlannedChanges:
 class UnseenCells(UserError):
     """Cells have another source than the model saw last, or it never saw them; the sentence shows what they hold."""
 
-    def __init__(self, sentence: str, marks: Mapping[str, str]) -> None:
+    def __init__(self, sentence: str, marks: Mapping[str, str], summary: str) -> None:
         super().__init__(sentence)
         self.marks = dict(marks)
         """Hashes of the shown sources, by cell id."""
+        self.summary = summary
+        """What is wrong, in one sentence for the user."""
 
 
 def check_source_lengths(requested: Sequence[RequestedChange]) -> None:
@@ -429,4 +431,10 @@ class ChangePlanner:
             "Nothing was changed and nothing run, since you have not seen what these cells hold now. Look at it, and call "
             "again where it is still right."
         )
-        return UnseenCells("\n\n".join([heading, *sections]), marks)
+        first, *others = [cell.label for cell in self._unseen.values()]
+        summary = (
+            f"Nothing was changed and nothing run: the agent has not seen what {first} holds now."
+            if not others
+            else f"Nothing was changed and nothing run: the agent has not seen what {first} and {len(others)} more hold now."
+        )
+        return UnseenCells("\n\n".join([heading, *sections]), marks, summary)

@@ -64,6 +64,8 @@ class CellResult(Value):
     """The id of the cell behind which a moved or deleted cell stood; None for the top."""
     removed: dict[str, Any] | None = None
     """A deleted cell in the format of a notebook file, with its outputs as far as they fit."""
+    elsewhere: bool | None = None
+    """True where another page made it than the one that was asked first, which shows the notebook as it was before."""
 
 
 ReviewState = Literal["proposed", "open", "accepted", "rejected"]
@@ -99,6 +101,8 @@ class ReviewedChange(Value):
     change: MadeChange
     problem: str = ""
     """Why it could not be taken back, in a sentence; empty where there was none."""
+    note: str | None = None
+    """What the user should know of how it was taken back, in a sentence."""
 
 
 class CellReview(Value):
@@ -132,6 +136,8 @@ class CellHistory(Value):
     """The cell's id, or the name that was asked for where no such cell is known."""
     number: int | None = None
     changes: tuple[WrittenCell, ...] = ()
+    is_elsewhere: bool = False
+    """Whether they are of another session of the project than the one that was asked about."""
 
 
 def taken_back(changes: Iterable[MadeChange]) -> tuple[CellChange, ...]:

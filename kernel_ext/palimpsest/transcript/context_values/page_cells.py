@@ -20,6 +20,8 @@ class PageCell(Value):
     """The cell's text now; None for a hidden cell, and where the notebook is too large to be sent whole."""
     number: int | None = None
     """The execution count shown beside the cell."""
+    session: str | None = None
+    """Id of the session that wrote the cell's source, as the cell's metadata have it; None where a person did."""
     hidden: bool = False
     """Whether the cell has the tag ``agent-hidden``, so that only its id is sent."""
     outputs: tuple[dict[str, Any], ...] = ()

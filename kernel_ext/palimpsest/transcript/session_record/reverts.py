@@ -37,6 +37,8 @@ class RevertedCell(Value):
     """What the revert does: the change that undoes the agent's."""
     problem: str = ""
     """Why the cell stays as it is, in a sentence; empty where it is changed."""
+    note: str | None = None
+    """What the user should know of how it was changed, in a sentence."""
 
 
 class RevertState(Value):

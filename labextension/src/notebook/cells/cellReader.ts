@@ -8,6 +8,7 @@ import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { ReadCells } from '../../kernel/cellAnswers';
 import type { CellsRequestNotice, PageCell } from '../../protocol/generated';
 import { isAgentCell } from '../../state/session/missingAnswers';
+import { originOf } from './cellOrigins';
 import { isHiddenCell } from './errorPrompts';
 
 /** Characters of a source; the kernel's recorder keeps as many, cut in the same way. */
@@ -56,7 +57,12 @@ function readCell(
   const fullSource = model.sharedModel.getSource();
   const source = cutMiddle(fullSource, SOURCE_CHARS);
   room.sources -= source.length;
-  const pageCell: PageCell = { ...cell, kind: model.type, hidden: false };
+  const pageCell: PageCell = {
+    ...cell,
+    kind: model.type,
+    hidden: false,
+    session: originOf(model.sharedModel)?.session
+  };
   if (room.sources >= 0) {
     pageCell.source = source;
   }

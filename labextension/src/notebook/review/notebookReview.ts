@@ -19,6 +19,7 @@ import {
 } from '../../state/review/cellReview';
 import { cellName, reviewTitle } from '../../state/review/changeWords';
 import { pendingDecisions } from '../../state/review/pendingDecisions';
+import { ReviewNumbers } from '../../state/review/reviewNumbers';
 import {
   reviewPlaces,
   type IReviewPlace
@@ -66,6 +67,7 @@ interface IAcceptedRun {
 
 export class NotebookReview {
   private readonly _drawn = new Map<string, IDrawnPlace>();
+  private readonly _numbers = new ReviewNumbers();
   private readonly _voice = document.createElement('div');
   /** The reviews whose cell shows its own editor. */
   private readonly _editing = new Set<string>();
@@ -326,6 +328,7 @@ export class NotebookReview {
       this._reviewed,
       content.widgets.map(({ model }) => model.id)
     );
+    this._numbers.assign(this.reviews);
     const wanted = new Map<string, { place: IReviewPlace; cell: Cell }>();
     for (const place of this._places) {
       const cell = content.widgets[place.index];
@@ -405,7 +408,11 @@ export class NotebookReview {
     const { review, isMark } = place;
     let drawn = this._drawn.get(key);
     if (drawn === undefined) {
-      const bar = barIn(cell, place.position, this._host);
+      const bar = barIn(
+        cell,
+        place.position,
+        new ChangeBarWidget(this._host, this._numbers)
+      );
       bar.node.dataset.change = key;
       drawn = { cell, position: place.position, bar, source: null };
       this._drawn.set(key, drawn);
@@ -479,10 +486,7 @@ export class NotebookReview {
     cell: Cell | null,
     isEditing: boolean
   ): IChangeBarState {
-    const { reviews } = this;
     return {
-      place: reviews.indexOf(review) + 1,
-      count: reviews.length,
       isEditing,
       problem: this._problems.get(review.key) ?? '',
       note: this._note(review, cell),
@@ -722,13 +726,12 @@ function shownSource(
   };
 }
 
-/** Returns a new bar above a cell's input, or in a ghost above or below the cell. */
+/** Puts a bar above a cell's input, or as a ghost's above or below the cell; returns it. */
 function barIn(
   cell: Cell,
   position: IReviewPlace['position'],
-  host: IHost
+  bar: ChangeBarWidget
 ): ChangeBarWidget {
-  const bar = new ChangeBarWidget(host);
   const layout = cell.layout as PanelLayout;
   const { widgets } = layout;
   const input = widgets.findIndex(widget =>

@@ -6,6 +6,7 @@ import type { ReactElement } from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot, type Root } from 'react-dom/client';
 import type { ICellReview } from '../../state/review/cellReview';
+import type { ReviewNumbers } from '../../state/review/reviewNumbers';
 import {
   ChangeBar,
   type IChangeBarActions,
@@ -21,7 +22,10 @@ export class ChangeBarWidget extends Widget {
   private _drawn: readonly unknown[] = [];
   private _leaveKeys: () => void = () => undefined;
 
-  constructor(private readonly _host: IHost) {
+  constructor(
+    private readonly _host: IHost,
+    private readonly _numbers: ReviewNumbers
+  ) {
     super();
     this.addClass('plm-Review');
     this._root = createRoot(this.node);
@@ -41,11 +45,22 @@ export class ChangeBarWidget extends Widget {
       return;
     }
     this._drawn = drawn;
-    this._draw(<ChangeBar review={review} state={state} actions={actions} />);
+    this._draw(
+      <ChangeBar
+        review={review}
+        numbers={this._numbers}
+        state={state}
+        actions={actions}
+      />
+    );
   }
 
   /** Draws a sentence in the place of a bar. */
   drawMark(words: string): void {
+    if (this._drawn[0] === words) {
+      return;
+    }
+    this._drawn = [words];
     this.addClass('plm-ChangeMark');
     this._draw(<p>{words}</p>);
   }

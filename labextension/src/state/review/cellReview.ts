@@ -62,18 +62,26 @@ export function madeChanges({ state }: ToolPart): readonly MadeChange[] {
   if (!Array.isArray(found)) {
     return NONE;
   }
+  let made = LISTS.get(found);
+  if (made === undefined) {
+    made = found.every(isMadeChange) ? found.map(withDefaults) : NONE;
+    LISTS.set(found, made);
+  }
+  return made;
+}
+
+function withDefaults(found: MadeChange): MadeChange {
   let made = MADE.get(found);
   if (made === undefined) {
-    made = found.every(isMadeChange)
-      ? found.map(change => ({ ...DEFAULTS, ...change }))
-      : NONE;
+    made = { ...DEFAULTS, ...found };
     MADE.set(found, made);
   }
   return made;
 }
 
-/** The changes in metadata that were looked at, so that the same change stays the same object. */
-const MADE = new WeakMap<object, readonly MadeChange[]>();
+/** The changes in metadata that were looked at, and each of them, so that the same change stays the same object. */
+const LISTS = new WeakMap<object, readonly MadeChange[]>();
+const MADE = new WeakMap<object, MadeChange>();
 
 const NONE: readonly MadeChange[] = [];
 

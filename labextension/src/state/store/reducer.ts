@@ -10,6 +10,7 @@ import {
 } from '../../protocol/generated';
 import { unknownKind } from '../../protocol/unknownKind';
 import { appendText } from '../../protocol/surrogatePairs';
+import { sharedValue } from './sharedValue';
 import type { IMessageDraft, ITranscript } from './transcript';
 
 /** The known part types; others are ignored. */
@@ -237,13 +238,15 @@ function changeKnownPart(
   }));
 }
 
-/** Replaces the value with the same id in place, or adds it at the end. */
+/** Replaces the value with the same id in place, where what stayed equal stays the same object; or adds it at the end. */
 function withValue<T extends { id: string }>(
   values: readonly T[],
   value: T
 ): T[] {
   const index = values.findIndex(({ id }) => id === value.id);
-  return index < 0 ? [...values, value] : values.with(index, value);
+  return index < 0
+    ? [...values, value]
+    : values.with(index, sharedValue(values[index], value));
 }
 
 /**

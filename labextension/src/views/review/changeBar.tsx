@@ -1,17 +1,16 @@
 /** The bar above a cell that the agent changed or wants to change. */
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import type { ICellReview } from '../../state/review/cellReview';
 import { reviewTitle } from '../../state/review/changeWords';
+import type { ReviewNumbers } from '../../state/review/reviewNumbers';
 import { visibleText } from '../../state/text/visibleText';
 import { RejectionForm } from '../controls/rejectionForm';
+import { useOnScreen } from '../dom/onScreen';
 import { useHost } from '../host';
 import { usePendingDecision } from './pendingDecision';
 
 /** What a bar shows beside its review. */
 export interface IChangeBarState {
-  /** Its number among the reviews of the notebook, from 1, and how many there are. */
-  place: number;
-  count: number;
   /** Whether the cell's own editor is shown in the place of the difference. */
   isEditing: boolean;
   /** Why a decision was not carried out; empty if none failed. */
@@ -42,16 +41,18 @@ export interface IChangeBarActions {
 /** Draws the bar. */
 export function ChangeBar({
   review,
+  numbers,
   state,
   actions
 }: {
   review: ICellReview;
+  /** The numbers of all reviews of the notebook. */
+  numbers: ReviewNumbers;
   state: IChangeBarState;
   actions: IChangeBarActions;
 }) {
   const { words } = useHost();
-  const { canBeMade, count, isEditing, isSeen, note } = state;
-  const { place, problem, rejections } = state;
+  const { canBeMade, isEditing, isSeen, note, problem, rejections } = state;
   const pending = usePendingDecision(review.changes.at(-1));
   const [rejecting, setRejecting] = useState(false);
   const known = useRef(rejections);
@@ -131,21 +132,11 @@ export function ChangeBar({
           )}
         </span>
       )}
-      {count > 1 && (
-        <span className="plm-ChangeBar-place">
-          <BarButton
-            onClick={actions.previous}
-            label="↑"
-            name={words.__('Previous change')}
-          />
-          <span>{words.__('%1 of %2', place, count)}</span>
-          <BarButton
-            onClick={actions.next}
-            label="↓"
-            name={words.__('Next change')}
-          />
-        </span>
-      )}
+      <ChangeNumber
+        reviewKey={review.key}
+        numbers={numbers}
+        actions={actions}
+      />
       {note !== '' && <p className="plm-ChangeBar-note">{visibleText(note)}</p>}
       {problem !== '' && (
         <p className="plm-ChangeBar-problem" role="alert">
@@ -153,6 +144,50 @@ export function ChangeBar({
         </p>
       )}
     </div>
+  );
+}
+
+/**
+ * Draws the number of a review between the ways to its neighbours. It is all of a bar that is drawn again when another
+ * review is decided; off the screen it keeps the number of before, since the browser would lay each cell out again.
+ */
+function ChangeNumber({
+  reviewKey,
+  numbers,
+  actions
+}: {
+  reviewKey: string;
+  numbers: ReviewNumbers;
+  actions: Pick<IChangeBarActions, 'next' | 'previous'>;
+}) {
+  const { words } = useHost();
+  const [elementRef, isOnScreen] = useOnScreen<HTMLSpanElement>();
+  const known = useRef(numbers.getSnapshot());
+  const places = useSyncExternalStore(numbers.subscribe, () =>
+    isOnScreen ? numbers.getSnapshot() : known.current
+  );
+  useEffect(() => {
+    known.current = places;
+  }, [places]);
+  const place = places.get(reviewKey);
+  return (
+    <span ref={elementRef} className="plm-ChangeBar-place">
+      {place !== undefined && places.size > 1 && (
+        <>
+          <BarButton
+            onClick={actions.previous}
+            label="↑"
+            name={words.__('Previous change')}
+          />
+          <span>{words.__('%1 of %2', place, places.size)}</span>
+          <BarButton
+            onClick={actions.next}
+            label="↓"
+            name={words.__('Next change')}
+          />
+        </>
+      )}
+    </span>
   );
 }
 

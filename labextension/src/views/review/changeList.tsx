@@ -1,5 +1,5 @@
 /** The changes of cells in a turn, or in a question: a row each, with the buttons that decide it. */
-import { useMemo, useRef, useState } from 'react';
+import { memo, useCallback, useMemo, useRef, useState } from 'react';
 import type { Ask } from '../../protocol/generated';
 import {
   isToBeLookedAt,
@@ -13,6 +13,7 @@ import {
   type IChangeVerdict,
   type ICellReviewActions
 } from '../actions/cells';
+import { useLatest } from '../dom/effects';
 import { useEndsSeen } from '../dom/endSeen';
 import { LineNumbers } from '../controls/lineNumbers';
 import { RejectionForm } from '../controls/rejectionForm';
@@ -51,22 +52,25 @@ export function ChangeList({
   );
   // What is only proposed is accepted by those who could read it: the question's own buttons say so.
   const canAccept = isSeen || undecided.every(({ ask }) => ask === undefined);
+  const latestRef = useLatest({ actions, asked });
+  const decide = useCallback<Decide>(
+    (some, verdict) => {
+      const { actions: offered, asked: all } = latestRef.current;
+      const chosen = new Set(some.map(({ key }) => key));
+      // The next row with a button gets the keyboard, since this one loses its buttons.
+      const first = all.findIndex(({ key }) => chosen.has(key));
+      const next = all.find(
+        (reviewed, index) =>
+          index > first && !chosen.has(reviewed.key) && isUndecided(reviewed)
+      );
+      focusRow(list.current, next);
+      void offered?.decide(some, verdict).then(setProblem);
+    },
+    [latestRef]
+  );
   if (actions === null || changes.length === 0) {
     return null;
   }
-  const decide = (
-    some: readonly IReviewedChange[],
-    verdict: IChangeVerdict
-  ) => {
-    // The next row with a button gets the keyboard, since this one loses its buttons.
-    const next = undecided.find(
-      reviewed =>
-        !some.includes(reviewed) &&
-        asked.indexOf(reviewed) >= asked.indexOf(some[0] ?? reviewed)
-    );
-    focusRow(list.current, next);
-    void actions.decide(some, verdict).then(setProblem);
-  };
   return (
     <div
       className="plm-Changes"
@@ -183,20 +187,14 @@ function AllButtons({
   );
 }
 
-function ChangeRow({
+/** Draws a row; the others are not drawn again when the changes of one cell are decided. */
+const ChangeRow = memo(function ChangeRow({
   reviewed,
   actions,
   canAccept,
   isReverted,
   decide
-}: {
-  reviewed: IReviewedChange;
-  actions: ICellReviewActions;
-  /** Whether what is proposed was on the screen to its end. */
-  canAccept: boolean;
-  isReverted: boolean;
-  decide: Decide;
-}) {
+}: IChangeRowProps) {
   const { words } = useHost();
   const { change } = reviewed;
   const pending = usePendingDecision(reviewed);
@@ -287,6 +285,28 @@ function ChangeRow({
         </span>
       )}
     </li>
+  );
+}, isSameRow);
+
+interface IChangeRowProps {
+  reviewed: IReviewedChange;
+  actions: ICellReviewActions;
+  /** Whether what is proposed was on the screen to its end. */
+  canAccept: boolean;
+  isReverted: boolean;
+  decide: Decide;
+}
+
+function isSameRow(before: IChangeRowProps, now: IChangeRowProps): boolean {
+  return (
+    before.reviewed.change === now.reviewed.change &&
+    before.reviewed.ask === now.reviewed.ask &&
+    before.reviewed.key === now.reviewed.key &&
+    before.reviewed.count === now.reviewed.count &&
+    before.actions === now.actions &&
+    before.canAccept === now.canAccept &&
+    before.isReverted === now.isReverted &&
+    before.decide === now.decide
   );
 }
 

@@ -21,11 +21,9 @@ export function useWithoutDecision(
 export function usePendingDecision(
   change: IReviewedChange | undefined
 ): CellDecision | undefined {
-  const all = useSyncExternalStore(
-    pendingDecisions.subscribe,
-    pendingDecisions.getSnapshot
+  return useSyncExternalStore(pendingDecisions.subscribe, () =>
+    change === undefined
+      ? undefined
+      : pendingDecisions.of(change.ask?.id ?? '').get(change.index)
   );
-  return change === undefined
-    ? undefined
-    : all.get(change.ask?.id ?? '')?.get(change.index);
 }

@@ -136,10 +136,21 @@ export function laterTurns({ messages }: RevertPreview): number {
   return Math.max(0, messages.filter(({ role }) => role === 'user').length - 1);
 }
 
-function cellOutcomeText({ change, problem }: RevertedCell, words: IWords) {
+function cellOutcomeText(
+  { change, note = '', problem }: RevertedCell,
+  words: IWords
+): string {
   if (problem !== '') {
     return problem;
   }
+  const outcome = changeOutcomeText(change, words);
+  return note === '' ? outcome : `${outcome}. ${note}`;
+}
+
+function changeOutcomeText(
+  change: RevertedCell['change'],
+  words: IWords
+): string {
   const cell = cellName(change, words);
   switch (change.action) {
     case 'insert':

@@ -11,6 +11,7 @@ interface ICell {
   tags?: string[];
   count?: number | null;
   outputs?: object[];
+  origin?: object;
 }
 
 function read(cells: ICell[], wanted: object = {}) {
@@ -26,13 +27,17 @@ function read(cells: ICell[], wanted: object = {}) {
             type = 'code',
             tags,
             count = null,
-            outputs
+            outputs,
+            origin
           }) => ({
             id,
             type,
             executionCount: count,
             getMetadata: () => tags,
-            sharedModel: { getSource: () => source },
+            sharedModel: {
+              getSource: () => source,
+              getMetadata: () => origin
+            },
             outputs: {
               length: outputs?.length ?? 0,
               get: (index: number) => ({ toJSON: () => outputs?.[index] })
@@ -88,6 +93,16 @@ describe('the cells of a notebook', () => {
         }
       ]
     });
+  });
+
+  it('are told with the session that wrote them', () => {
+    const origin = { session: 'ses_1', message: 'msg_1', call: 'call_1' };
+    const { cells } = read([
+      { id: 'a', origin },
+      { id: 'b', origin: { session: 1 } }
+    ]);
+
+    expect(cells.map(({ session }) => session)).toEqual(['ses_1', undefined]);
   });
 
   it('keep everything but the id of one that is hidden', () => {

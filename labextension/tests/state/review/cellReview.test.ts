@@ -4,8 +4,14 @@ import type {
   Ask,
   MadeChange,
   Message,
-  SessionInfo
+  SessionInfo,
+  ToolPart
 } from '../../../src/protocol/generated';
+import { applyNotice } from '../../../src/state/store/reducer';
+import {
+  EMPTY_TRANSCRIPT,
+  type ITranscript
+} from '../../../src/state/store/transcript';
 import {
   reviewsByCell,
   sameReviews,
@@ -49,6 +55,16 @@ function transcript(messages: Message[], asks: Ask[] = []) {
     asks,
     entries: messages.map(message => ({ id: message.info.id, message }))
   };
+}
+
+function withPart(before: ITranscript, part: ToolPart): ITranscript {
+  return applyNotice(before, {
+    v: 1,
+    type: 'message.part.updated',
+    seq: before.seq + 1,
+    ts: 0,
+    part
+  });
 }
 
 const ask = (call_id: string): Ask => ({
@@ -254,6 +270,34 @@ describe('reviews that are looked at again', () => {
 
     expect(now[0]).toBe(before[0]);
     expect(now[1]?.now).toBe('x = 3');
+  });
+
+  it('stay the same where another change of their call is decided', () => {
+    const other = change({ cell: 'c2' });
+    const { info, parts } = call('call_1', [change(), other]);
+    const [made] = parts;
+    const [decided] = call('call_1', [
+      change({ state: 'accepted' }),
+      { ...other }
+    ]).parts;
+    const first = withPart(
+      {
+        ...EMPTY_TRANSCRIPT,
+        entries: transcript([{ info, parts: [] }]).entries
+      },
+      { ...made, message_id: info.id } as ToolPart
+    );
+    const second = withPart(first, {
+      ...decided,
+      id: made?.id,
+      message_id: info.id
+    } as ToolPart);
+    const before = reviewsByCell(undecidedChanges(first));
+
+    const now = sameReviews(reviewsByCell(undecidedChanges(second)), before);
+
+    expect(now).toHaveLength(1);
+    expect(now[0]).toBe(before[1]);
   });
 
   it('are others once a question is asked about them', () => {
