@@ -295,11 +295,16 @@ def readable_text(text: str) -> tuple[str, list[str]]:
         text = _DATA.sub(" ", text)
     if "<" in text:
         text = _TAG.sub(" ", text)
-    if any(piece.search(text) is not None for piece in _TIME_PIECES):
-        text = _TIME.sub(" ", text)
+    text = _without_times(text)
     if any(map(text.__contains__, _COLOURS)) or _STYLE_VALUE.search(text) is not None:
         text = _STYLE.sub(" ", text)
     return text, windows_paths
+
+
+def _without_times(text: str) -> str:
+    if any(piece.search(text) is not None for piece in _TIME_PIECES):
+        return _TIME.sub(" ", text)
+    return text
 
 
 def _texts_in(value: Any) -> Iterator[str]:

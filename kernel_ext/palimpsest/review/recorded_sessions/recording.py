@@ -147,6 +147,8 @@ class Recording(Sequence[AnyReview]):
             problems=self._problems_of(session_id),
             price=self._price,
             own_only=self._own_only,
+            # A project's session may be opened without those of its subagents.
+            is_alone=len(self) == 1 and not self._reads_log,
             note_files=self.note_files,
         )
 

@@ -37,18 +37,20 @@ def review_made_by(
     problems: Sequence[Problem] = (),
     price: str | None = None,
     own_only: bool = False,
+    is_alone: bool = False,
     note_files: NoteFiles | None = None,
 ) -> AnyReview:
     """Build the timeline, or read it from its file, and pass it to ``make``; raises NotFound.
 
-    ``own_only`` is passed to ``timeline_of``.
+    ``own_only`` is passed to ``timeline_of``; with ``is_alone`` no sessions of subagents are searched for.
     """
 
     def timeline(session: str) -> Timeline:
         return timeline_of(store, session, counter, price_of, own_only=own_only)
 
     def children_of(parent: str) -> Sequence[Timeline]:
-        return [timeline(session.id) for session in store.list() if session.parent_id == parent]
+        sessions = () if is_alone else store.list()
+        return [timeline(session.id) for session in sessions if session.parent_id == parent]
 
     file = stored = None
     if in_file:
