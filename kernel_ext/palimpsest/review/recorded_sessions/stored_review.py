@@ -3,13 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from palimpsest.context_policies.registry import get
 from palimpsest.model.tokenizer import counter
 from palimpsest.recordings.timeline.journal_timeline import timeline_of
 from palimpsest.review.prices.prices import PriceOf
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
 from palimpsest.review.request_contents.sent_requests import SentRequests
-from palimpsest.review.session_review import GetPolicy
+from palimpsest.review.session_review import GetPolicy, policy_named
 from palimpsest.store.interface import Problem, Store
 from palimpsest.store.session_notes import NoteFiles, store_notes
 from palimpsest.transcript.timeline import Timeline
@@ -31,7 +30,7 @@ def review_made_by(
     store: Store,
     session_id: str,
     price_of: PriceOf,
-    get_policy: GetPolicy = get,
+    get_policy: GetPolicy = policy_named,
     *,
     in_file: bool = False,
     problems: Sequence[Problem] = (),
