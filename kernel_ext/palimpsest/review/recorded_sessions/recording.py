@@ -269,7 +269,9 @@ def _import_into_memory(reading: _Reading) -> _Opened | None:
 
         control = reading.control
         limited_control = replace(
-            control, is_cancelled=lambda: is_too_large() or control.is_cancelled()
+            control,
+            is_cancelled=lambda: is_too_large() or control.is_cancelled(),
+            is_kept=False,
         )
         report = reading.import_into(store, limited_control)
     if not is_too_large():
