@@ -257,7 +257,7 @@ class SessionJournal:
         if redacted.type == "message.part.updated":
             # After the redaction, so that blobs contain nothing that was redacted in the log.
             part = with_blobs(self._store, redacted.part)
-            redacted = redacted if part is redacted.part else PartUpdated(part=part)
+            redacted = redacted if part is redacted.part else PartUpdated.unchecked(part=part)
         self._seq += 1
         record = Record.of_event(redacted, seq=self._seq, ts=self._time_of(event))
         if self._facts is not None:
