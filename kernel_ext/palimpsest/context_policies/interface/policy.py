@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
+from palimpsest.direct_init import with_direct_init
 from palimpsest.transcript.timeline import (
     GONE_STATES,
     ItemState,
@@ -71,6 +72,7 @@ def with_changes(layer: Layer, changes: Iterable[Change]) -> Layer:
     return {item: change for item, change in merged.items() if change.state != "whole"}
 
 
+@with_direct_init
 @dataclass(frozen=True, slots=True)
 class Probe:
     """A rule's measured value and its threshold; the rule acts above that, or at it if it is ``inclusive``."""
@@ -98,6 +100,7 @@ class Probe:
         return (inf if self.is_passed else before), share
 
 
+@with_direct_init
 @dataclass(frozen=True, slots=True)
 class PolicyResult:
     """A policy's answer at one request."""
