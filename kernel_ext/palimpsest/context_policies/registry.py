@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, cast
 
 from palimpsest.context_policies.interface.pipeline import Pipeline
-from palimpsest.context_policies.interface.policy import ContextPolicy
+from palimpsest.context_policies.interface.policy import ContextPolicy, PolicyFunction
 from palimpsest.context_policies.interface.preset_text import (
     UnknownPolicy,
     build_preset,
@@ -22,7 +22,6 @@ from palimpsest.context_policies.interface.settings import PRESETS, Preset, numb
 from palimpsest.context_policies.own_policies.custom import (
     OWN_POLICIES,
     CustomPolicy,
-    PolicyFunction,
     policy_of_function,
 )
 from palimpsest.render.reports.table import Cell, ReportTable, TableColumn
@@ -31,7 +30,7 @@ PRESET_PACKAGES = (
     "palimpsest.context_policies.presets",
     "palimpsest.context_policies.engine_presets",
 )
-"""The packages whose modules define presets; all versions of a preset are in one package."""
+"""The packages whose modules define presets; all versions of a preset are in one module."""
 LIST_COLUMNS = (
     TableColumn("policy", "policy"),
     TableColumn("what", "what it does"),
@@ -70,9 +69,11 @@ def _imported_presets() -> tuple[type[Preset], ...]:
 
 
 def _presets_with(name: str) -> tuple[type[Preset], ...]:
-    """Return presets among which are all of a name: without the engine's, which import much, where another has the name."""
-    _import_presets(PRESET_PACKAGES[0])
+    """Return presets among which are all of a name; only as many modules are imported as it takes to find one of them."""
     found = _imported_presets()
+    if not any(preset.preset == name for preset in found):
+        _import_presets(PRESET_PACKAGES[0])  # the engine's import much
+        found = _imported_presets()
     return found if any(preset.preset == name for preset in found) else presets()
 
 

@@ -9,16 +9,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from palimpsest.context_policies.calibration.fit import fit_ruler
-from palimpsest.context_policies.interface.policy import ContextPolicy
+from palimpsest.context_policies.interface.policy import ContextPolicy, PolicyFunction
 from palimpsest.context_policies.interface.recorded_policy import RECORDED, RecordedPolicy
-from palimpsest.context_policies.own_policies.custom import PolicyFunction
 from palimpsest.context_policies.prompt_cache.cache_lifetime import HOUR
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler, with_writes_kept
-from palimpsest.context_policies.registry import number_of
-from palimpsest.context_policies.replay.moved_summaries import SummaryChoice, with_summaries
-from palimpsest.context_policies.replay.simulation import RAW_NAME, Simulation
-from palimpsest.context_policies.replay.simulation_cache import SimulationCache
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import ReportTable
 from palimpsest.render.safety.escaping import one_line
@@ -38,8 +32,6 @@ from palimpsest.review.prices.prices import (
 from palimpsest.review.request_contents.sent_requests import SentRequests
 from palimpsest.review.session_notes.noted_session import NotedSession
 from palimpsest.review.tables.cache_breaks import CacheBreaks, cache_breaks
-from palimpsest.review.tables.cache_use import CacheUse, cache_use
-from palimpsest.review.tables.inspector_place import link_of_fields
 from palimpsest.review.tables.problem_sentences import problem_sentences
 from palimpsest.review.tables.references import References
 from palimpsest.review.tables.session_tables import (
@@ -66,6 +58,8 @@ from palimpsest.transcript.visible_text import visible_line
 
 if TYPE_CHECKING:
     from palimpsest.context_policies.calibration.proof import Proof
+    from palimpsest.context_policies.replay.simulation import Simulation
+    from palimpsest.context_policies.replay.simulation_cache import SimulationCache
     from palimpsest.review.comparison.own_rule import OwnRule
     from palimpsest.review.comparison.policy_comparison import PolicyComparison
     from palimpsest.review.comparison.sweep import PolicySweep
@@ -75,6 +69,7 @@ if TYPE_CHECKING:
     )
     from palimpsest.review.request_contents.request_difference import RequestDifference
     from palimpsest.review.request_contents.shown_request import ShownRequest
+    from palimpsest.review.tables.cache_use import CacheUse
 
 PolicyLike = str | ContextPolicy | PolicyFunction | None
 """A policy by its name, itself, or as the function that decides; None for ``raw``, which shows every item whole."""
@@ -86,6 +81,14 @@ TITLE_CHARS = 60
 GetPolicy = Callable[..., ContextPolicy]
 """A function that returns a preset by its name, with some numbers changed."""
 
+
+def policy_named(policy: SweptPolicy, /, **numbers: Any) -> ContextPolicy:
+    """Return a policy as ``palimpsest.policies.get`` does, whose presets are imported when one is asked for."""
+    from palimpsest.context_policies.registry import get
+
+    return get(policy, **numbers)
+
+
 Keep = Callable[[Timeline, References | None], None]
 """A function that stores the values derived from a session so far; called again when there are more."""
 
@@ -96,6 +99,8 @@ def session_ruler(timeline: Timeline, tokens_beside: Callable[[], int]) -> Ruler
     Where no usage was reported, ``tokens_beside`` returns the tokens of the recording's separate system prompt and tools,
     the only known tokens of a request besides its messages.
     """
+    from palimpsest.context_policies.calibration.fit import fit_ruler
+
     fitted = fit_ruler(timeline)
     if fitted.is_fitted or any(item.kind in ("system", "tools") for item in timeline.items):
         return fitted
@@ -153,8 +158,6 @@ class SessionReview(NotedSession):
         self._keep = keep_review
         self._ruler = ruler
         self._price_text = price_words(price, lifetime)
-        self.replays = SimulationCache(timeline)
-        """The newest replays, so that the same policy is not replayed again."""
 
     def __repr__(self) -> str:
         timeline = self.timeline
@@ -164,6 +167,13 @@ class SessionReview(NotedSession):
             f"<{type(self).__name__} {timeline.session}{title} of {visible_line(timeline.origin)}: {requests}, "
             f"{counted_noun(len(timeline.items), 'item')}>"
         )
+
+    @cached_property
+    def replays(self) -> "SimulationCache":
+        """The newest replays, so that the same policy is not replayed again."""
+        from palimpsest.context_policies.replay.simulation_cache import SimulationCache
+
+        return SimulationCache(self.timeline)
 
     @cached_property
     def references(self) -> References:
@@ -347,12 +357,14 @@ class SessionReview(NotedSession):
             f"breaks {profile}", lambda timeline: cache_breaks(timeline, profile)
         )
 
-    def cache_use(self, price: PriceLike = None) -> CacheUse:
+    def cache_use(self, price: PriceLike = None) -> "CacheUse":
         """Return how the cache served the requests: fresh tokens, reads by pause, whether an hour's cache would pay.
 
         >>> session.cache_use().fresh
         0
         """
+        from palimpsest.review.tables.cache_use import cache_use
+
         return cache_use(self.timeline, self.ruler, self.price(price))
 
     def wastes(
@@ -419,6 +431,8 @@ class SessionReview(NotedSession):
         >>> session.link(1, tab="cost", price="units").partition("/")[2]
         '1?tab=cost&price=units'
         """
+        from palimpsest.review.tables.inspector_place import link_of_fields
+
         fields = {"request": request, "item": item, **place}
         return link_of_fields(self.timeline.session, fields, price, lifetime)
 
@@ -545,7 +559,9 @@ class SessionReview(NotedSession):
             if run.timeline.session in writer_ids
         }
 
-    def _replay_under(self, policy: PolicyLike, summary: str | None = None) -> Simulation:
+    def _replay_under(self, policy: PolicyLike, summary: str | None = None) -> "Simulation":
+        from palimpsest.context_policies.replay.moved_summaries import SummaryChoice, with_summaries
+
         choice = None if summary is None else SummaryChoice.parse(summary)
         chosen_policy = with_summaries(self.policy(policy), choice)
         return self.replays.simulation(chosen_policy, self.ruler, 0)
@@ -580,6 +596,8 @@ class SessionReview(NotedSession):
 
         None stands for ``raw``, which shows every item whole. Raises UserError for an unknown name, and for what is no policy.
         """
+        from palimpsest.context_policies.replay.simulation import RAW_NAME
+
         if policy is None or (isinstance(policy, str) and policy == RAW_NAME):
             return None
         if isinstance(policy, str) and policy == RECORDED:
@@ -610,6 +628,7 @@ class SessionReview(NotedSession):
         >>> table.figures[1].fired
         0
         """
+        from palimpsest.context_policies.replay.moved_summaries import SummaryChoice, with_summaries
         from palimpsest.review.comparison.policy_comparison import compare_policies
 
         if not self.timeline.requests:
@@ -699,6 +718,8 @@ def _sweep_arguments(
 ) -> tuple[SweptPolicy, str, tuple[Any, ...]]:
     """Return the policy, its number and the values, from either form of the call."""
     if isinstance(policy, str) and values is not None and not numbers:
+        from palimpsest.context_policies.registry import number_of
+
         name, number = number_of(policy)
         if not name:
             name, _, number = policy.rpartition(".")

@@ -36,6 +36,9 @@ _ESCAPED = rb"\u"
 _ESCAPED_ASTRAL = tuple(b"\\u%c%c" % (d, n) for d in b"dD" for n in b"89abAB")
 
 
+_decoded_json = json.JSONDecoder().decode
+
+
 class BuildsTooMuch(ValueError):
     """A JSON text would build more than the limit; the message is a sentence for the user."""
 
@@ -59,6 +62,9 @@ def json_value(content: bytes | str, built_size: "BuiltSize | None" = None) -> A
         if isinstance(content, bytes):
             size.check(_decoded_bytes(content))
     try:
+        if isinstance(content, bytes) and content[:1] == b"{" and content[1:2] != b"\0":
+            # What ``json.loads`` does of an object in UTF-8, without a look at its encoding.
+            return _decoded_json(content.decode("utf-8", "surrogatepass"))
         return json.loads(content)
     except RecursionError as error:
         raise ValueError("It is nested too deeply.") from error

@@ -8,9 +8,10 @@ request are not stored as a table: an item is whole from its first request on, u
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple, TypeVar
 
+from palimpsest.direct_init import with_direct_init
 from palimpsest.transcript.context_values.request_items import ItemState as ItemState
 from palimpsest.transcript.growing_lists import GrownColumns, common_beginning
 from palimpsest.transcript.values import Price, Usage
@@ -39,6 +40,7 @@ EventKind = Literal["prune", "compact", "compact failed", "undo", "fork", "model
 """``compact failed``: a requested summary failed or was unusable, so that nothing was replaced."""
 
 
+@with_direct_init
 @dataclass(frozen=True, slots=True)
 class TimelineItem:
     """A piece of the context: a section of the system prompt, a text, a call, a result, a summary."""
@@ -90,8 +92,10 @@ class Terms(NamedTuple):
 
 STANDARD = Terms()
 """Terms of a request without known terms: the session's price, the provider's standard tier."""
+_known_terms = lru_cache(maxsize=256)(Terms)
 
 
+@with_direct_init
 @dataclass(frozen=True, slots=True)
 class TimelineRequest:
     """One model call of the session's own turns."""
@@ -151,17 +155,28 @@ class TimelineRequest:
     @property
     def terms(self) -> Terms:
         """The terms that its price depends on beside its tokens."""
-        return Terms(self.model, (self.usage.service_tier or "") if self.usage is not None else "")
+        return _known_terms(
+            self.model, (self.usage.service_tier or "") if self.usage is not None else ""
+        )
 
     @property
     def reported(self) -> int | None:
         """Tokens of the whole prompt, as reported."""
-        return None if self.usage is None else self.usage.prompt or None
+        usage = self.usage
+        if usage is None:
+            return None
+        # As ``Usage.prompt``, but without the call: it is asked for twenty times of each request.
+        return usage.input + usage.cache_read + usage.cache_write or None
 
     def changed_sections(
         self, other_request: "TimelineRequest"
     ) -> tuple[Literal["tools", "system prompt"], ...]:
         """Return which of tools and system prompt differ from another request's, where both are known."""
+        if (
+            self.tools_hash == other_request.tools_hash
+            and self.system_hash == other_request.system_hash
+        ):
+            return ()
         sections: tuple[tuple[Literal["tools", "system prompt"], str, str], ...] = (
             ("tools", other_request.tools_hash, self.tools_hash),
             ("system prompt", other_request.system_hash, self.system_hash),
@@ -174,6 +189,7 @@ class TimelineRequest:
         return None if end is None or self.started is None else (self.started - end) / 1000
 
 
+@with_direct_init
 @dataclass(frozen=True, slots=True)
 class Transition:
     """From this request on an item is shown in another state."""

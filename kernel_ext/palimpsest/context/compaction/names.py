@@ -30,31 +30,35 @@ PLAIN_PATHS = frozenset(
 """Paths that exist on every machine, so that losing them loses nothing of the project."""
 
 _CALL = lazy_pattern(r"\s*[\w./:-]{0,100}\s*(?=\{)")
-_ESCAPED = lazy_pattern(r'(?<!\\)\\{1,3}([nrt"])')
+_ESCAPED = lazy_pattern(r'\\(?<!\\\\)\\{0,2}([nrt"])')
 _WINDOWS = lazy_pattern(r"\b[A-Za-z]:(?:\\{1,2}[\w.$~ -]{1,255}?(?=[\\\s\"'<>|,;:)]|$))+")
 _MARKS = lazy_pattern(r"(?:\x1b|\\x1b|\\e|\\u001b|\\033)\[[\d;]*[A-Za-z]|\[\d{1,3}m")
+_MARK_BEGINNINGS = ("\x1b[", "1b[", "\\e[", "033[")
+_BARE_MARK = lazy_pattern(r"\[\d{1,3}m")
+"""The mark without one of these beginnings."""
+# A pattern that begins with a character, or with a set of them, is only tried where one is, which is fast: a line is found by
+# the break before it, and of a name the first character comes first, with a look-behind for the text before it.
 _LINE_NUMBER = lazy_pattern(
-    r"^[ \t]*(?:[-+>*][ \t]*)?\d{1,6}(?:→|\t|[:|-](?=\D|$)|[ \t]*[|│])", re.MULTILINE
+    r"\n[ \t]*(?:[-+>*][ \t]*)?\d{1,6}(?:→|\t|[:|-](?=\D|$)|[ \t]*[|│])", re.MULTILINE
 )
-# A pattern that begins with a set of characters is only tried where one of them is, which is fast. So the first character
-# of a name comes first, and a look-behind checks the text before it.
 _TIME = lazy_pattern(
     r"\d(?<=\b\d)(?:\d{3}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b|\d?:\d\d:\d\d(?:[.,]\d+)?\b|\d*m\d+(?:\.\d+)?s\b)"
 )
+_TIME_PIECES = tuple(map(lazy_pattern, (r"-\d\d-\d\d", r":\d\d:\d\d", r"m\d")))
+"""Pieces of which every time has one, each found faster than a time."""
 _GREP = lazy_pattern(
-    rf"^([^\s:]{{1,{4 * MAX_SEGMENT_CHARS}}}?\.[A-Za-z][A-Za-z0-9]{{0,9}})-\d{{1,6}}-", re.MULTILINE
+    rf"(\n[^\s:]{{1,{4 * MAX_SEGMENT_CHARS}}}?\.[A-Za-z][A-Za-z0-9]{{0,9}})-\d{{1,6}}-"
 )
 """A context line of grep: file, line number, text."""
-_TAG = lazy_pattern(r"(?<!\w)</?[a-z][a-z0-9_-]{0,60}(?=\s{0,8}/?>|\s{1,8}[\w:-]{1,60}=)")
+_TAG = lazy_pattern(r"<(?<!\w<)/?[a-z][a-z0-9_-]{0,60}(?=\s{0,8}/?>|\s{1,8}[\w:-]{1,60}=)")
 """The opening of an HTML element; the values of its attributes stay."""
 _DATA = lazy_pattern(r"\bdata:[\w/+.-]{0,100}(?:;[\w=+.-]{1,100}){0,5},[\w+/=%-]*")
 _STYLE = lazy_pattern(
     r"\b[a-z-]{3,30}:\s*(?:-?[\d.]+(?:px|em|rem|vh|vw|%|pt)|bold|none|auto)\b|\b(?:rgba?|hsla?)\([^)]{1,40}\)"
 )
-_STYLE_VALUE = lazy_pattern(
-    r":\s*(?:-?[\d.]+(?:px|em|rem|vh|vw|%|pt)|bold|none|auto)\b|(?:rgb|hsl)a?\("
-)
-"""A piece of every style, found faster than one, since it does not begin with any word."""
+_STYLE_VALUE = lazy_pattern(r":\s*(?:-?[\d.]+(?:px|em|rem|vh|vw|%|pt)|bold|none|auto)\b")
+"""A piece of every style but a colour, found faster than one, since it does not begin with any word."""
+_COLOURS = ("rgb(", "rgba(", "hsl(", "hsla(")
 
 _URL = lazy_pattern(
     r"\b(?!file:)[a-z][a-z0-9+.-]{1,15}://[^\s<>\"'`)\]}|\\,;]{1,2000}|(?<![\w.])(?:(?:\d{1,3}\.){3}\d{1,3}|localhost):\d{2,5}\b"
@@ -66,7 +70,7 @@ _MIME_TYPES = tuple(
     for kind in ("application", "audio", "font", "image", "message", "multipart", "text", "video")
 )
 _MIME = lazy_pattern(rf"\b(?:{'|'.join(_MIME_TYPES)})[\w.+*-]+")
-_SCOPED = lazy_pattern(r"(?<![\w/.])@[a-z0-9][\w.-]{0,100}/[a-z0-9][\w.-]{0,100}")
+_SCOPED = lazy_pattern(r"@(?<![\w/.]@)[a-z0-9][\w.-]{0,100}/[a-z0-9][\w.-]{0,100}")
 _SLASHED = lazy_pattern(
     rf"(?<![\w/<])(?:~|\.{{1,2}})?/?(?:[\w.@$+*-]{{1,{MAX_SEGMENT_CHARS}}}/){{1,64}}(?:[\w.@$+*-]{{1,{MAX_SEGMENT_CHARS}}})?|(?<![\w/<.}}])/[\w.-]{{1,{MAX_SEGMENT_CHARS}}}"
 )
@@ -282,19 +286,25 @@ def readable_text(text: str) -> tuple[str, list[str]]:
     if ":\\" in text:
         windows_paths += (path[0] for path in _WINDOWS.finditer(text))
         text = _WINDOWS.sub(" ", text)
-    if "[" in text:
+    if any(map(text.__contains__, _MARK_BEGINNINGS)) or _BARE_MARK.search(text) is not None:
         text = _MARKS.sub(" ", text)
     if "\\" in text:
         text = _ESCAPED.sub(lambda escape: "\n" if escape[1] != '"' else " ", text)
-    text = _LINE_NUMBER.sub(" ", _GREP.sub(r"\1 ", text))
+    text = _LINE_NUMBER.sub("\n ", _GREP.sub(r"\1 ", f"\n{text}"))[1:]
     if "data:" in text:
         text = _DATA.sub(" ", text)
     if "<" in text:
         text = _TAG.sub(" ", text)
-    text = _TIME.sub(" ", text)
-    if _STYLE_VALUE.search(text) is not None:
+    text = _without_times(text)
+    if any(map(text.__contains__, _COLOURS)) or _STYLE_VALUE.search(text) is not None:
         text = _STYLE.sub(" ", text)
     return text, windows_paths
+
+
+def _without_times(text: str) -> str:
+    if any(piece.search(text) is not None for piece in _TIME_PIECES):
+        return _TIME.sub(" ", text)
+    return text
 
 
 def _texts_in(value: Any) -> Iterator[str]:

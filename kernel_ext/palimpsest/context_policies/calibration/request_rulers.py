@@ -327,16 +327,19 @@ def _cached_beyond(
     """
     if not reported_requests:
         return 0
-    last = timeline.requests[reported_requests[-1]]
-    candidates = [0] if last.usage is None else [cache.tokens_beyond(last.usage)]
+    last_usage = timeline.requests[reported_requests[-1]].usage
+    if last_usage is None:
+        return 0
+    last_prompt = last_usage.prompt
+    candidates = [cache.tokens_beyond(last_usage)]
     for after, index in pairwise(reversed(reported_requests)):
-        earlier = timeline.requests[index]
         only_grew = changes[index + 1] == changes[after + 1]
         if len(candidates) > MAX_REQUESTS_BEHIND or not only_grew:
             break
-        if earlier.usage is not None and last.usage is not None:
-            cached_tokens = earlier.usage.prompt + cache.tokens_beyond(earlier.usage)
-            candidates.append(min(cached_tokens, last.usage.prompt) - last.usage.prompt)
+        usage = timeline.requests[index].usage
+        if usage is not None:
+            cached_tokens = usage.prompt + cache.tokens_beyond(usage)
+            candidates.append(min(cached_tokens, last_prompt) - last_prompt)
     return max(candidates)
 
 

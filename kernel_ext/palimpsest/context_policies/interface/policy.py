@@ -7,8 +7,9 @@ no clock and keeps nothing else, so that the same session gives the same decisio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
+from palimpsest.direct_init import with_direct_init
 from palimpsest.transcript.timeline import (
     GONE_STATES,
     ItemState,
@@ -16,6 +17,9 @@ from palimpsest.transcript.timeline import (
     TimelineItem,
     TimelineRequest,
 )
+
+if TYPE_CHECKING:
+    from palimpsest.context_policies.own_policies.past_view import PastView
 
 LaterItems = Literal["nothing", "estimated", "counted"]
 """How the tokens after the last report are counted: not at all, by the policy's estimator, or scaled to the provider's."""
@@ -68,6 +72,7 @@ def with_changes(layer: Layer, changes: Iterable[Change]) -> Layer:
     return {item: change for item, change in merged.items() if change.state != "whole"}
 
 
+@with_direct_init
 @dataclass(frozen=True, slots=True)
 class Probe:
     """A rule's measured value and its threshold; the rule acts above that, or at it if it is ``inclusive``."""
@@ -95,6 +100,7 @@ class Probe:
         return (inf if self.is_passed else before), share
 
 
+@with_direct_init
 @dataclass(frozen=True, slots=True)
 class PolicyResult:
     """A policy's answer at one request."""
@@ -116,6 +122,9 @@ class PolicyResult:
             return self.probe
         return nothing_to_reduce("items that it may show otherwise", self.probe)
 
+
+PolicyFunction = Callable[["PastView"], Iterable[Change | Probe]]
+"""A policy of a user's own, as a function."""
 
 NO_LIMIT = Probe("requests to a model whose limit is known; a window can be given", 0, 0)
 """The probe of a rule that compares requests with a limit that is not known."""

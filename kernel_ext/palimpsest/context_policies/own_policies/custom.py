@@ -28,6 +28,7 @@ from palimpsest.context_policies.interface.policy import (
     Change,
     ContextPolicy,
     Layer,
+    PolicyFunction,
     PolicyResult,
     PolicyView,
     Probe,
@@ -52,7 +53,6 @@ from palimpsest.transcript.strings.code_lines import code_line_count
 from palimpsest.transcript.timeline import CHARS4, GONE_STATES
 from palimpsest.transcript.visible_text import visible_line
 
-PolicyFunction = Callable[[PastView], Iterable[Change | Probe]]
 DECISION_WORDS = {
     "clear": "clears items",
     "truncate": "shortens items",

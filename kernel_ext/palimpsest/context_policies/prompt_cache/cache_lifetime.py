@@ -42,16 +42,23 @@ def lifetime_seconds(
     timeline: Timeline, is_known: Callable[[TimelineRequest], bool]
 ) -> Callable[[str], float]:
     """Return a function from a model to its cache's lifetime, by the requests for which ``is_known`` holds."""
-    reporting_requests = [request for request in timeline.requests if is_known(request)]
-    models_kept_an_hour = {
-        model
-        for model in {request.model for request in reporting_requests}
-        if keeps_an_hour([request for request in reporting_requests if request.model == model])
-    }
     models_with_stated_lifetime = {
         request.model
-        for request in reporting_requests
-        if request.usage is not None and request.usage.cache_write_hour is not None
+        for request in timeline.requests
+        if request.usage is not None
+        and request.usage.cache_write_hour is not None
+        and is_known(request)
+    }
+    models_kept_an_hour = {
+        model
+        for model in models_with_stated_lifetime
+        if keeps_an_hour(
+            [
+                request
+                for request in timeline.requests
+                if request.model == model and is_known(request)
+            ]
+        )
     }
     lifetime_from_pauses = _lifetime_from_pauses(*_pauses(timeline, is_known))
 
@@ -66,9 +73,8 @@ def lifetime_seconds(
 def keeps_an_hour(requests: Sequence[TimelineRequest]) -> bool:
     """Return whether most tokens that requests wrote to the cache are kept for an hour."""
     usages = [request.usage for request in requests if request.usage is not None]
-    return 2 * sum(usage.cache_write_hour or 0 for usage in usages) > sum(
-        usage.cache_write for usage in usages
-    )
+    for_hour = sum(usage.cache_write_hour or 0 for usage in usages)
+    return for_hour > 0 and 2 * for_hour > sum(usage.cache_write for usage in usages)
 
 
 def _find_lifetime(timeline: Timeline) -> CacheLifetime:

@@ -14,9 +14,11 @@ from palimpsest.context_policies.prompt_cache.ruler import (
     with_writes_kept,
 )
 from palimpsest.context_policies.prompt_cache.setting_changes import changed_settings
+from palimpsest.direct_init import with_direct_init
 from palimpsest.transcript.timeline import STANDARD, Terms, TimelineRequest
 
 
+@with_direct_init
 @dataclass(frozen=True, slots=True)
 class RequestSize:
     """One request of a replay, in tokens by the ruler."""
@@ -64,6 +66,7 @@ class RequestSize:
         return price.cost(0, self.summary_input, 0, self.summary_output, terms=self.terms)
 
 
+@with_direct_init
 @dataclass(frozen=True, slots=True)
 class UnmeasuredRequest:
     """A request of a replay before it is measured: tokens by the estimator."""
@@ -82,6 +85,7 @@ class UnmeasuredRequest:
     """Whether writes cost the price for an hour; None: as recorded."""
 
 
+@with_direct_init
 @dataclass(frozen=True, slots=True)
 class _CachedPrompt:
     """The part of the last prompt sent to a model with which the newest request still begins."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from palimpsest.context_policies.interface.policy import LaterItems, PolicyView
 from palimpsest.context_policies.prompt_cache.ruler import Ruler
 from palimpsest.context_policies.replay.replay_view import TokenScale
+from palimpsest.direct_init import with_direct_init
 from palimpsest.transcript.timeline import TimelineRequest
 
 MAX_SCALE = 2.0
@@ -17,6 +18,7 @@ the reported tokens are many times the estimate, since most of them are of the s
 to 2.6."""
 
 
+@with_direct_init
 @dataclass(frozen=True, slots=True)
 class _Answered:
     """A request whose answer reported usage."""

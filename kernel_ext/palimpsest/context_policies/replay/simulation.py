@@ -361,7 +361,8 @@ class TimelineReplay:
             return
         policy_result = decided_by(policy, self._state, self._view)
         self._results.decision_count += 1
-        self._results.ineffective_counts.update(policy_result.ineffective_counts)
+        if policy_result.ineffective_counts:
+            self._results.ineffective_counts.update(policy_result.ineffective_counts)
         self._state = policy_result.state
         if policy_result.changes:
             request_ruler = self._ruler.request_ruler(request.index)

@@ -23,10 +23,11 @@ from palimpsest.recordings.reading.importer import (
 from palimpsest.recordings.reading.json_fields import NUMBER_NOTES
 from palimpsest.recordings.reading.reading_budget import (
     MAX_VALUE_BYTES,
+    Counted,
     MakesTooMuch,
     reading_within_budget,
     spend,
-    value_bytes,
+    value_leaves,
 )
 from palimpsest.recordings.reading.recorded import (
     CompactionRead,
@@ -125,8 +126,8 @@ class RecordingImport:
     """Answers of the session so far."""
     _answers: set[str] = field(default_factory=set)
     """The names of the answers that were read of a capture: another capture may hold the same exchanges."""
-    _size: int = 0
-    """Bytes that were counted for the newest value."""
+    _counted: Counted = field(default_factory=lambda: (0, []))
+    """The bytes that were counted for the newest value, and what it is made of."""
     _early_problems: list[tuple[str, str]] = field(default_factory=list)
     """Problems found before the first session begins."""
 
@@ -187,8 +188,8 @@ class RecordingImport:
         try:
             value = next(values, None)
             if value is not None:
-                self._size = value_bytes(value)
-                spend(self._size)
+                self._counted = value_leaves(value)
+                spend(self._counted[0])
         except MakesTooMuch as error:
             self._report("", str(error))
             return None
@@ -224,6 +225,7 @@ class RecordingImport:
                 self._path.name,
                 value,
                 copy=self._copies.get(value.id, 0),
+                is_kept=self._control.is_kept,
                 clock=self._clock,
                 report=self._report,
             )
@@ -240,11 +242,12 @@ class RecordingImport:
         kind = _RECORD_NOUNS.get(type(value), "value")
         self._numbers[kind] = self._numbers.get(kind, 0) + 1
         place = f"{kind} {self._numbers[kind]}"
-        if self._size > MAX_VALUE_BYTES:
-            self._report(place, TOO_LONG.format(size=self._size // 1_000_000))
+        size = self._counted[0]
+        if size > MAX_VALUE_BYTES:
+            self._report(place, TOO_LONG.format(size=size // 1_000_000))
             return
         try:
-            journal.add_value(value, place)
+            journal.add_value(value, place, self._counted)
         except SessionHeld:
             self._report(self._recorded_id, SESSION_OPEN.format(id=self._recorded_id))
             self._close()

@@ -4,7 +4,7 @@ The derived ids are hashes, so that names of folders and records are safe even i
 """
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 HASH_CHARS = 26
@@ -20,10 +20,12 @@ class RecordedNames:
     copy: int = 0
     """Number of a further import of a recording that changed before its end; 0 for the first import."""
 
-    @property
-    def session(self) -> str:
-        """The derived id of the session."""
-        return _session_id(self.format, self.recorded_id, self.copy)
+    session: str = field(init=False)
+    """The derived id of the session."""
+
+    def __post_init__(self) -> None:
+        session = _session_id(self.format, self.recorded_id, self.copy)
+        object.__setattr__(self, "session", session)
 
     def other_session(self, recorded_id: str) -> str:
         """Return the derived id of another session of the same recording."""

@@ -144,7 +144,7 @@ class SessionBuilder:
         yield from self._summary_missing()
         self._note_copied()
         for part in self._calls.unanswered():
-            yield PartUpdated(part=part)
+            yield PartUpdated.unchecked(part=part)
 
     def forget_messages(self) -> None:
         """Forget the messages and calls, which only further values need; the session's facts stay."""
@@ -181,11 +181,13 @@ class SessionBuilder:
         facts = {"subagent": from_child, COPIED: is_copied or None}
         note = recording_note(value.id, has_time=has_time, **facts)
         info = self._prompt_info(value.id, created, note, by_engine=value.by_program)
-        yield MessageUpdated(info=info)
+        yield MessageUpdated.unchecked(info=info)
         for index, part in enumerate(value.parts):
             if not isinstance(part, Call):
                 ids = self._ids(info.id, str(index))
-                yield PartUpdated(part=part_of(part, ids, created, synthetic=value.by_program))
+                yield PartUpdated.unchecked(
+                    part=part_of(part, ids, created, synthetic=value.by_program)
+                )
 
     def _prompt_info(
         self, recorded_id: str, created: int, note: Json, *, by_engine: bool
@@ -245,21 +247,21 @@ class SessionBuilder:
         self.facts.advance_time(value.completed)
 
     def _answer_parts(self, value: MessageRead, info: AssistantMessage) -> Iterator[Event]:
-        yield MessageUpdated(info=info)
-        yield PartUpdated(part=StepStartPart(**self._ids(info.id, "start")))
+        yield MessageUpdated.unchecked(info=info)
+        yield PartUpdated.unchecked(part=StepStartPart.unchecked(**self._ids(info.id, "start")))
         created = info.time.created
         for index, part in enumerate(value.parts):
             ids = self._ids(info.id, str(index))
             if isinstance(part, Call):
                 for abandoned in self._calls.give_up_before(part.id):
-                    yield PartUpdated(part=abandoned)
-                yield PartUpdated(part=self._calls.add(part, ids, created))
+                    yield PartUpdated.unchecked(part=abandoned)
+                yield PartUpdated.unchecked(part=self._calls.add(part, ids, created))
             else:
-                yield PartUpdated(part=part_of(part, ids, created))
+                yield PartUpdated.unchecked(part=part_of(part, ids, created))
         spent = None
         if value.usage is not None:
             spent = self.facts.add_usage(value.usage, value.cost)
-            yield PartUpdated(part=self._step_finish(info))
+            yield PartUpdated.unchecked(part=self._step_finish(info))
         self._answers[value.id] = info, spent
         if len(self._answers) > MAX_ANSWERS:
             self._answers.popitem(last=False)
@@ -297,7 +299,7 @@ class SessionBuilder:
                 if has_result
                 else f"There is a result of the call {value.call!r}, but no such call."
             )
-        yield PartUpdated(part=part)
+        yield PartUpdated.unchecked(part=part)
 
     def _reduction_events(self, value: ReducedRead) -> Iterator[Event]:
         ended_call = self._calls.place_of_ended(value.call)
@@ -332,8 +334,8 @@ class SessionBuilder:
         spent = self.facts.add_usage(value.usage, value.cost)
         info = info.model_copy(update={"tokens": value.usage, "cost": value.cost})
         self._answers[value.message] = info, spent
-        yield MessageUpdated(info=info)
-        yield PartUpdated(part=self._step_finish(info))
+        yield MessageUpdated.unchecked(info=info)
+        yield PartUpdated.unchecked(part=self._step_finish(info))
 
     # Messages that are no longer sent
 
@@ -356,8 +358,8 @@ class SessionBuilder:
         }
         note = recording_note(value.id, has_time=value.created is not None, **facts)
         info = self._prompt_info(value.id, created, note, by_engine=True)
-        yield MessageUpdated(info=info)
-        yield PartUpdated(
+        yield MessageUpdated.unchecked(info=info)
+        yield PartUpdated.unchecked(
             part=CompactionPart(
                 **self._ids(info.id, "marker"),
                 auto=value.is_automatic,
@@ -405,12 +407,12 @@ class SessionBuilder:
         )
         self.messages += 1
         self._summarised.add(value.id)
-        yield MessageUpdated(info=info)
+        yield MessageUpdated.unchecked(info=info)
         if text:
-            yield PartUpdated(part=TextPart(**self._ids(info.id, "0"), text=text))
+            yield PartUpdated.unchecked(part=TextPart(**self._ids(info.id, "0"), text=text))
         if value.usage is not None:
             self.facts.add_usage(value.usage, None)
-            yield PartUpdated(part=self._step_finish(info))
+            yield PartUpdated.unchecked(part=self._step_finish(info))
         yield SessionCompacted(message_id=info.id)
 
     def _removal_events(self, value: RemovedRead) -> Iterator[Event]:
@@ -443,7 +445,7 @@ class SessionBuilder:
         self.facts.add_gap({name: fact for name, fact in gap_fields.items() if fact is not None})
         part = None if value.call is None else self._calls.add_gap(value.call, value.sentence)
         if part is not None:
-            yield PartUpdated(part=part)
+            yield PartUpdated.unchecked(part=part)
 
     _builders: ClassVar[Mapping[type, Callable[[Any, Any], Iterator[Event]]]] = {
         MessageRead: _message,

@@ -14,8 +14,9 @@ from pydantic import ValidationError
 
 from palimpsest.recordings.import_journal.message_parts import IMPORTED_AGENT
 from palimpsest.recordings.import_journal.recorded_names import RecordedNames
-from palimpsest.recordings.import_journal.running_hash import RunningHash
+from palimpsest.recordings.import_journal.running_hash import ProcessHash, RunningHash
 from palimpsest.recordings.import_journal.session_builder import NotJournaled, SessionBuilder
+from palimpsest.recordings.reading.reading_budget import Counted, value_leaves
 from palimpsest.recordings.reading.recorded import CompactionRead, Json, Recorded, SessionBegin
 from palimpsest.store.exchange.import_merge import with_blobs
 from palimpsest.store.exchange.import_report import Imported, Outcome
@@ -79,10 +80,14 @@ class SessionJournal:
         begin: SessionBegin,
         *,
         copy: int,
+        is_kept: bool,
         clock: Callable[[], int],
         report: Callable[[str, str], None],
     ) -> None:
-        """Begin a log; ``source`` is the recording's name. Raises Differs, or SessionHeld where a kernel has the log open."""
+        """Begin a log; ``source`` is the recording's name, ``is_kept`` is that of ``ImportControl``.
+
+        Raises Differs, or SessionHeld where a kernel has the log open.
+        """
         self._store = store
         self._source = source
         self._copy = copy
@@ -93,7 +98,7 @@ class SessionJournal:
         self._existing = self._find_existing(self._names.session)
         time_now = self._now if self._existing is None else self._existing.session.time.created
         self._builder = SessionBuilder(begin, self._names, store, now_ms=time_now)
-        self._hash = RunningHash()
+        self._hash = RunningHash() if is_kept else ProcessHash()
         self._seq = 0 if self._existing is None else self._existing.seq
         self._events: list[Event] = []
         self._bytes = 0
@@ -106,7 +111,8 @@ class SessionJournal:
         self._unread: list[Json] = []
         self._more_unread = 0
         # Which session holds the beginning too depends on the files beside the recording.
-        self._hash.add(replace(begin, branch_of=None, branch_at=None, copied_messages=()))
+        known_begin = replace(begin, branch_of=None, branch_at=None, copied_messages=())
+        self._hash.add(known_begin, value_leaves(known_begin))
         self._check_same()
         if self._existing is None:
             created = SessionCreated(session=self._session(is_complete=False))
@@ -144,9 +150,9 @@ class SessionJournal:
     def _is_known(self) -> bool:
         return self._existing is not None and self._hash.count <= self._existing.values
 
-    def add_value(self, value: Recorded, place: str) -> None:
+    def add_value(self, value: Recorded, place: str, counted: Counted) -> None:
         """Add the next value; report and leave out a value that cannot be part of a session."""
-        self._bytes += self._hash.add(value)
+        self._bytes += self._hash.add(value, counted)
         is_known = self._is_known
         self._has_summary = self._has_summary or isinstance(value, CompactionRead)
         try:
@@ -251,7 +257,7 @@ class SessionJournal:
         if redacted.type == "message.part.updated":
             # After the redaction, so that blobs contain nothing that was redacted in the log.
             part = with_blobs(self._store, redacted.part)
-            redacted = redacted if part is redacted.part else PartUpdated(part=part)
+            redacted = redacted if part is redacted.part else PartUpdated.unchecked(part=part)
         self._seq += 1
         record = Record.of_event(redacted, seq=self._seq, ts=self._time_of(event))
         if self._facts is not None:

@@ -111,8 +111,7 @@ class JsonValue:
 
     def integer(self, *names: str) -> int | None:
         """Return a non-negative integer; None for anything else."""
-        number = _number(self.get(*names))
-        return int(number) if number is not None and 0 <= number <= MAX_TOKENS else None
+        return _count_in(self.get(*names))
 
     def count(self, *names: str) -> int:
         """Return a non-negative integer, or 0."""
@@ -120,7 +119,8 @@ class JsonValue:
 
     def token_field(self, *names: str) -> int | None:
         """Return a number of tokens of a usage field, or None; a wrong value is reported through ``NUMBER_NOTES``."""
-        value, tokens = self.get(*names), self.integer(*names)
+        value = self.get(*names)
+        tokens = _count_in(value)
         if value is not None and tokens is None:
             description = f"{'.'.join(names)} is {_short_text(value)}"
             _report_number(f"{description}, which is no number of tokens: it was left out.")
@@ -220,6 +220,14 @@ def _number(value: Any) -> float | None:
     except OverflowError:
         return None
     return number if math.isfinite(number) else None
+
+
+def _count_in(value: Any) -> int | None:
+    """Return a non-negative integer; None for anything else."""
+    if type(value) is int:
+        return value if 0 <= value <= MAX_TOKENS else None
+    number = _number(value)
+    return int(number) if number is not None and 0 <= number <= MAX_TOKENS else None
 
 
 def _milliseconds(value: Any, round_number: Callable[[float], int] = int) -> int | None:

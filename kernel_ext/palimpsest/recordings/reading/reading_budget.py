@@ -4,7 +4,7 @@ A small file can refer to the same text a million times, or repeat the same mess
 importer yields is counted, in every format; the values before the limit are kept.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
@@ -38,6 +38,10 @@ _LISTS = (list, tuple)
 _SPEND_BUDGET: ContextVar[Callable[[int], None] | None] = ContextVar("_SPEND_BUDGET", default=None)
 
 _SPENT_BYTES: ContextVar[list[int] | None] = ContextVar("_SPENT_BYTES", default=None)
+
+
+Counted = tuple[int, list[Hashable]]
+"""See ``value_leaves``."""
 
 
 class MakesTooMuch(UserError):
@@ -84,25 +88,35 @@ def spend(size: int) -> None:
 
 def value_bytes(value: Any) -> int:
     """Return the bytes that are counted for a yielded value: the characters of its texts, its parts, and itself."""
+    return value_leaves(value)[0]
+
+
+def value_leaves(value: Any) -> Counted:
+    """Return the bytes that are counted for a yielded value, and all of which it is made: texts, numbers, names and types."""
     size, open_values = VALUE_BYTES + PART_BYTES * len(getattr(value, "parts", ())), [value]
+    leaves: list[Hashable] = []
     while open_values:
         inner = open_values.pop()
         kind: Any = type(inner)
         if kind in _WITHOUT_TEXT:
-            continue
-        if isinstance(inner, str):
+            leaves.append(inner if inner == inner else "nan")  # each nan has a hash of its own
+        elif isinstance(inner, str):
             size += len(inner)
+            leaves.append(inner)
         elif isinstance(inner, dict):
             size += LOOK_BYTES * len(inner) + sum(
                 [len(key) for key in inner if isinstance(key, str)]
             )
+            leaves.extend(inner)
             open_values.extend(inner.values())
         elif isinstance(inner, _LISTS):
             size += LOOK_BYTES * len(inner)
+            leaves.append(len(inner))
             open_values.extend(inner)
         else:
+            leaves.append(kind)
             open_values.extend(values_of(kind)(inner))
-    return size
+    return size, leaves
 
 
 @cache

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from palimpsest.direct_init import with_direct_init
 from palimpsest.transcript.timeline import RecordedTotals
 from palimpsest.transcript.values import ToolSpec, Usage
 
@@ -52,6 +53,7 @@ class SessionBegin:
     """The messages and compactions that the other branch also has; they are only counted there."""
 
 
+@with_direct_init
 @dataclass(frozen=True, slots=True)
 class Text:
     """Text of a message."""
@@ -81,6 +83,7 @@ class Media:
     name: str | None = None
 
 
+@with_direct_init
 @dataclass(frozen=True, slots=True)
 class Call:
     """A tool call by the model."""
@@ -134,6 +137,7 @@ class SentRead:
         )
 
 
+@with_direct_init
 @dataclass(frozen=True, slots=True)
 class MessageRead:
     """A user's message, or one answer of the model: one request.
@@ -173,6 +177,7 @@ class MessageRead:
     """For an answer: the other parts of its captured request; None where the request was not captured."""
 
 
+@with_direct_init
 @dataclass(frozen=True, slots=True)
 class ResultRead:
     """The result of a call; it may come long after the call, and only a call's first result is used."""

@@ -7,7 +7,6 @@ from operator import attrgetter
 from typing import Any, Literal
 
 from palimpsest.context_policies.calibration.proof import NO_PROOF, Proof, proof_of
-from palimpsest.context_policies.engine_presets.engine_policies import usable_windows
 from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler
 from palimpsest.context_policies.replay.moved_summaries import SummaryChoice
@@ -244,6 +243,9 @@ def compare_policies(
     names = References.of(timeline) if references is None else references
     replays = SimulationCache(timeline) if cache is None else cache
     simulations = tuple(replays.simulation(policy, ruler, window) for policy in policies)
+    # The engine's policies import much that a picture of a recording does without.
+    from palimpsest.context_policies.engine_presets.engine_policies import usable_windows
+
     return PolicyComparison(
         timeline,
         ruler,

@@ -4,7 +4,6 @@ import time
 from uuid import uuid4
 
 from palimpsest.review.prices.price_file import without_files
-from palimpsest.review.recorded_sessions.comparison_view import comparison_view
 from palimpsest.review.session_review import SessionReview
 from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.timeline_view.comparison_values import SessionComparison
@@ -48,6 +47,8 @@ class ComparisonAnswers:
         )
 
     def _comparison(self, price: str | None) -> SessionComparison:
+        from palimpsest.review.recorded_sessions.comparison_view import comparison_view
+
         if self._newest is not None and self._newest[0] == price:
             return self._newest[1]
         for review in (self._first, self._second):

@@ -14,7 +14,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-from palimpsest.context_policies.registry import get
 from palimpsest.home_paths import home_path
 from palimpsest.paused_collection import collection_paused
 from palimpsest.recordings.formats.built_in import REGISTRY
@@ -27,7 +26,7 @@ from palimpsest.review.prices.price_file import PriceWords, price_words
 from palimpsest.review.prices.prices import PriceOf
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
 from palimpsest.review.recorded_sessions.stored_review import AnyReview, ReviewMaker, review_made_by
-from palimpsest.review.session_review import GetPolicy
+from palimpsest.review.session_review import GetPolicy, policy_named
 from palimpsest.store.disk import temporary_folder
 from palimpsest.store.exchange.import_report import ImportControl, ImportReport
 from palimpsest.store.interface import Problem, Store
@@ -60,7 +59,7 @@ class Recording(Sequence[AnyReview]):
         problems: Sequence[Problem] = (),
         *,
         review: ReviewMaker[AnyReview],
-        get_policy: GetPolicy = get,
+        get_policy: GetPolicy = policy_named,
         price_of: PriceOf = offline_price,
         price: str | None = None,
         remove: Callable[[], object] = lambda: None,
@@ -147,6 +146,8 @@ class Recording(Sequence[AnyReview]):
             problems=self._problems_of(session_id),
             price=self._price,
             own_only=self._own_only,
+            # A project's session may be opened without those of its subagents.
+            is_alone=len(self) == 1 and not self._reads_log,
             note_files=self.note_files,
         )
 
@@ -173,7 +174,7 @@ def open_recording(
     path: str | Path,
     *,
     session: str = "",
-    get_policy: GetPolicy = get,
+    get_policy: GetPolicy = policy_named,
     price_of: PriceOf = offline_price,
     price: PriceWords | None = None,
     lifetime: str | float | None = None,
@@ -268,7 +269,9 @@ def _import_into_memory(reading: _Reading) -> _Opened | None:
 
         control = reading.control
         limited_control = replace(
-            control, is_cancelled=lambda: is_too_large() or control.is_cancelled()
+            control,
+            is_cancelled=lambda: is_too_large() or control.is_cancelled(),
+            is_kept=False,
         )
         report = reading.import_into(store, limited_control)
     if not is_too_large():

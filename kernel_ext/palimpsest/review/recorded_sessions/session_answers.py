@@ -119,7 +119,9 @@ class SessionAnswers:
         view_answer = answers.answer(query, policies)
         if not isinstance(query, AskView):
             return view_answer
-        return self._as_patch(query, view_answer, policy_choices(policies)[: len(policies)])
+        # Without policies of the user's the presets, which the first picture does without, need not be imported.
+        options = policy_choices(policies)[: len(policies)] if policies else ()
+        return self._as_patch(query, view_answer, options)
 
     def _answer_of_subagent(
         self, query: ViewQuery, session: str, policies: ChosenPolicies

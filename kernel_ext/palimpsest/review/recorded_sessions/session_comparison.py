@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from palimpsest.review.recorded_comparison import RecordedComparison, compare_recorded
 from palimpsest.review.recorded_sessions.recording import open_recording
 from palimpsest.review.recorded_sessions.stored_review import AnyReview
 from palimpsest.review.session_review import PriceLike, SessionReview
 from palimpsest.transcript.errors import UserError
+
+if TYPE_CHECKING:
+    from palimpsest.review.recorded_comparison import RecordedComparison
 
 
 class Reviewed(Protocol):
@@ -24,12 +26,14 @@ def compare_sessions(
     second: SessionReview | Reviewed | str | Path,
     *,
     price: PriceLike = None,
-) -> RecordedComparison:
+) -> "RecordedComparison":
     """Compare two recorded sessions: where they part, cost, requests, growth of the context, breaks, tools, files, ends.
 
     Each is a session, its review, or the path of a recording, from which the first session with a request is taken.
     ``price`` is a model's id, ``units``, prices such as ``MODEL=in/out/read/write``, or a price file. Raises UserError with one sentence.
     """
+    from palimpsest.review.recorded_comparison import compare_recorded
+
     return compare_recorded(reviewed_session(first), reviewed_session(second), price)
 
 

@@ -3,13 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from palimpsest.context_policies.registry import get
 from palimpsest.model.tokenizer import counter
 from palimpsest.recordings.timeline.journal_timeline import timeline_of
 from palimpsest.review.prices.prices import PriceOf
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
 from palimpsest.review.request_contents.sent_requests import SentRequests
-from palimpsest.review.session_review import GetPolicy
+from palimpsest.review.session_review import GetPolicy, policy_named
 from palimpsest.store.interface import Problem, Store
 from palimpsest.store.session_notes import NoteFiles, store_notes
 from palimpsest.transcript.timeline import Timeline
@@ -31,24 +30,26 @@ def review_made_by(
     store: Store,
     session_id: str,
     price_of: PriceOf,
-    get_policy: GetPolicy = get,
+    get_policy: GetPolicy = policy_named,
     *,
     in_file: bool = False,
     problems: Sequence[Problem] = (),
     price: str | None = None,
     own_only: bool = False,
+    is_alone: bool = False,
     note_files: NoteFiles | None = None,
 ) -> AnyReview:
     """Build the timeline, or read it from its file, and pass it to ``make``; raises NotFound.
 
-    ``own_only`` is passed to ``timeline_of``.
+    ``own_only`` is passed to ``timeline_of``; with ``is_alone`` no sessions of subagents are searched for.
     """
 
     def timeline(session: str) -> Timeline:
         return timeline_of(store, session, counter, price_of, own_only=own_only)
 
     def children_of(parent: str) -> Sequence[Timeline]:
-        return [timeline(session.id) for session in store.list() if session.parent_id == parent]
+        sessions = () if is_alone else store.list()
+        return [timeline(session.id) for session in sessions if session.parent_id == parent]
 
     file = stored = None
     if in_file:

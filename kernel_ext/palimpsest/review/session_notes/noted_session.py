@@ -4,18 +4,14 @@ Border: the base of ``SessionReview``, which knows the session's items and cache
 """
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
-from palimpsest.review.session_notes.note_places import note_place
-from palimpsest.review.session_notes.note_writing import (
-    NoteChange,
-    remove_note,
-    rewrite_note,
-    write_note,
-)
-from palimpsest.review.session_notes.notes_table import SessionNotes
 from palimpsest.store.session_notes import NoteFiles
 from palimpsest.transcript.session_record.notes import Note, Verdict, current_notes
 from palimpsest.transcript.timeline import Timeline
+
+if TYPE_CHECKING:
+    from palimpsest.review.session_notes.notes_table import SessionNotes
 
 
 class NotedSession:
@@ -33,13 +29,15 @@ class NotedSession:
         """Return the requests, from 0, that lost the cache."""
         raise NotImplementedError
 
-    def notes(self) -> SessionNotes:
+    def notes(self) -> "SessionNotes":
         """Return the notes on the session, oldest first, as they are on the disk now.
 
         >>> _ = session.note("The answer is short.", verdict="good")
         >>> session.notes()[-1].verdict
         'good'
         """
+        from palimpsest.review.session_notes.notes_table import SessionNotes
+
         found = self.note_files.read(self.timeline.session)
         return SessionNotes(self.timeline, current_notes(found.lines), found.problems)
 
@@ -65,6 +63,9 @@ class NotedSession:
         >>> session.note("The answer names no file.", request=1, verdict="bad").place.request
         1
         """
+        from palimpsest.review.session_notes.note_places import note_place
+        from palimpsest.review.session_notes.note_writing import NoteChange, write_note
+
         place = note_place(
             self.timeline,
             request=request,
@@ -92,6 +93,8 @@ class NotedSession:
         >>> session.change_note(note.id, verdict="unsure").verdict
         'unsure'
         """
+        from palimpsest.review.session_notes.note_writing import NoteChange, rewrite_note
+
         change = NoteChange(text=text, tag=tag, verdict=verdict, author=author)
         return rewrite_note(self.note_files, self.timeline.session, note, change)
 
@@ -103,4 +106,6 @@ class NotedSession:
         >>> note in session.notes()
         False
         """
+        from palimpsest.review.session_notes.note_writing import remove_note
+
         remove_note(self.note_files, self.timeline.session, note, author)

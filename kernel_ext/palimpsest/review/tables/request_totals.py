@@ -6,7 +6,6 @@ Tables, JSON, report, inspector and corpus all take a request's or a session's c
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from palimpsest.context_policies.calibration.fit import recorded_simulation
 from palimpsest.context_policies.prompt_cache.cache_walk import RequestSize
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler
 from palimpsest.render.reports.table import Basis
@@ -126,4 +125,6 @@ def recorded_costs(timeline: Timeline) -> Iterator[float]:
 
 
 def _estimated_sizes(timeline: Timeline, ruler: RulerOf) -> Sequence[RequestSize]:
+    from palimpsest.context_policies.calibration.fit import recorded_simulation
+
     return recorded_simulation(timeline, ruler() if callable(ruler) else ruler).sizes

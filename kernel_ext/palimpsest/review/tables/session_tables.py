@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from palimpsest.context_policies.calibration.fit import added_up, recorded_simulation
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler
 from palimpsest.render.reports.table import (
     ESTIMATED,
@@ -39,6 +38,8 @@ def usage_cell(name: str) -> Callable[[Any], Cell]:
 
 def requests_table(timeline: Timeline, ruler: Ruler, profile: PriceProfile) -> ReportTable:
     """Return a table with a row for each request: the reported tokens beside the ruler's estimate."""
+    from palimpsest.context_policies.calibration.fit import recorded_simulation
+
     sizes = recorded_simulation(timeline, ruler).sizes
     costs = session_costs(timeline, ruler, profile)
 
@@ -92,6 +93,8 @@ def adding_up_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
         TableColumn("items", "items", "count", "estimate"),
         TableColumn("remainder", "remainder", "count", "estimate"),
     )
+    from palimpsest.context_policies.calibration.fit import added_up
+
     rows = tuple(added_up(timeline, ruler))
     links = [link_to(timeline.session, row.request) for row in rows]
     title = f"How the tokens of {timeline.title or timeline.session} add up"

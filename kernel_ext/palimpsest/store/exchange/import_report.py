@@ -59,3 +59,5 @@ class ImportControl:
     """Called with the bytes that were read, and all bytes of the source."""
     is_cancelled: Callable[[], bool] = never_stopped
     """Called between two values; True stops the import, which keeps the values read so far."""
+    is_kept: bool = True
+    """Whether the sessions stay when this process ends, so that a later import may continue them."""

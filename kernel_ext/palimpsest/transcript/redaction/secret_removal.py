@@ -186,7 +186,8 @@ def redacted_value(value: Any, scrub: Scrub) -> Any:
     texts: dict[str, str] = {}
 
     def stored_text(text: str) -> str:
-        joined = _joined_surrogates(text)
+        is_plain = type(text) is str and text.isascii()
+        joined = text if is_plain else with_joined_surrogates(text)
         return texts.setdefault(joined, joined)
 
     joined = _redacted_value(value, stored_text)

@@ -275,13 +275,7 @@ class Record(Value):
     @classmethod
     def of_event(cls, event: Event, *, seq: int, ts: int) -> "Record":
         """Return the record of an event that is one already, without a check, for which the forms of all events are built."""
-        record = cls.__new__(cls)
-        fields = {"v": RECORD_VERSION, "seq": seq, "ts": ts, "event": event}
-        object.__setattr__(record, "__dict__", fields)
-        object.__setattr__(record, "__pydantic_fields_set__", {"seq", "ts", "event"})
-        object.__setattr__(record, "__pydantic_extra__", {})
-        object.__setattr__(record, "__pydantic_private__", None)
-        return record
+        return cls.unchecked(seq=seq, ts=ts, event=event)
 
     def line(self) -> str:
         """Return the record as one line of JSON, without the newline."""

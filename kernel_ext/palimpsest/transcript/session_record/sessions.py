@@ -28,7 +28,7 @@ class Spent(Value):
     def plus(self, other: "Spent") -> "Spent":
         """Return the sum of both."""
         known_costs = [cost for cost in (self.cost, other.cost) if cost is not None]
-        return Spent(
+        return Spent.unchecked(
             cost=sum(known_costs) if known_costs else None,
             tokens=self.tokens.plus(other.tokens),
             unpriced=self.unpriced + other.unpriced,
