@@ -73,7 +73,7 @@ def test_five_kinds_of_wrong_answers_are_tried_for_each_exercise(plan: LessonPla
 @EACH_LESSON
 def test_the_numbers_in_the_words_of_a_notebook_are_computed(plan: LessonPlan) -> None:
     words = "".join("".join(cell["source"]) for cell in notebook_cells(plan))
-    words += "".join(prediction.question for prediction in plan.predictions)
+    words += "".join([*plan.meaning, *(prediction.question for prediction in plan.predictions)])
 
     for number in ANSWERS[plan.number].numbers:
         assert number.computed(sessions(plan.number)) == number.words

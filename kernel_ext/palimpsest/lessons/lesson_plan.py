@@ -91,8 +91,12 @@ class LessonPlan:
     exercises: tuple[Exercise, ...]
     tables: Mapping[str, str] = field(default_factory=dict)
     """Names of its tables, and the files with comma-separated values in ``data``."""
+    meaning: tuple[str, ...] = ()
+    """What the answers mean, a paragraph each: shown once all predictions are kept."""
     hide: tuple[str, ...] = ()
     """Parts of the inspector that tell the answer: hidden until all predictions are kept."""
+    keep_hidden: tuple[str, ...] = ()
+    """Parts that tell the answer of a later lesson: hidden also afterwards."""
     limits: tuple[str, ...] = SHARED_LIMITS
     minutes: int = 15
 

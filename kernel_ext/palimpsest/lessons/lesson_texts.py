@@ -146,6 +146,11 @@ def predict_all_first(missing: Sequence[str]) -> LessonText:
     return LessonText(sentences=(f"Predict first, above: {names}. Then this is shown.",))
 
 
+def meaning_text(plan: LessonPlan) -> LessonText:
+    """Return what the answers of a lesson mean."""
+    return LessonText(sentences=plan.meaning)
+
+
 def answer_text(
     prediction: Prediction, line: LearnerLine, truth: Any, sessions: LessonSessions
 ) -> LessonText:

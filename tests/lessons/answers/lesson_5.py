@@ -176,4 +176,8 @@ ANSWERS = LessonAnswers(
         preset_words("strands.sliding_window", "messages", "per_turn"),
         preset_words("pi.compact", "window", "keep_tokens"),
     ),
+    telling=(
+        "Fewer tokens are not always cheaper",
+        "A window that slides with each event",
+    ),
 )

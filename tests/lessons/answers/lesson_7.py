@@ -195,5 +195,10 @@ ANSWERS = LessonAnswers(
             "cheats = [results_alone, coin, foresight, stuffing, by_heart]", notebook_cheats
         ),
     ),
-    telling=("by_heart: breaks no law", "17.94"),
+    telling=(
+        "by_heart: breaks no law",
+        "17.94",
+        "each time all that follows is written anew",
+        "not who wrote it",
+    ),
 )
