@@ -71,6 +71,8 @@ class Exercise:
     """Computes the right answer from the sessions and compares; raises ``UserError`` for what is no answer."""
     points: int = 1
     """Points in a grader."""
+    tells: bool = False
+    """Whether the sentence on a wrong answer tells the answer to a prediction."""
 
 
 Named = TypeVar("Named", Prediction, Exercise)

@@ -169,9 +169,17 @@ def answer_text(
     )
 
 
-def check_text(result: CheckResult, hints: int, problem: str) -> LessonText:
-    """Return the result of a check, with a word on hints where it failed."""
+def check_text(
+    result: CheckResult, hints: int, problem: str, untold: Sequence[str] = ()
+) -> LessonText:
+    """Return the result of a check, with a word on hints where it failed.
+
+    Why it failed is not said while it would tell the answer to a prediction that is ``untold``.
+    """
     sentences = [result.sentence]
+    if untold and not result.passed:
+        names = ", ".join(untold)
+        sentences = [f"Predict first, above: {names}. Then the check says what is wrong."]
     if not result.passed:
         left = HINTS - hints
         sentences.append(

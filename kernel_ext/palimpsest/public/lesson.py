@@ -216,13 +216,14 @@ class Lesson(ShownInCell):
         False
         """
         exercise = self.plan.exercise(name)
+        untold = self.missing_predictions if exercise.tells else ()
         try:
             result = exercise.check(self.sessions, answer)
         except UserError as error:
-            result = CheckResult(passed=False, sentence=str(error))
+            result, untold = CheckResult(passed=False, sentence=str(error)), ()
         self._add("check", exercise.name, passed=result.passed)
         hints = len(self.results.events(self.plan.number, "hint", exercise.name))
-        return check_text(result, hints, self.results.problem)
+        return check_text(result, hints, self.results.problem, untold)
 
     def hint(self, name: str = "") -> LessonText:
         """Show the next of an exercise's three hints; they are counted.

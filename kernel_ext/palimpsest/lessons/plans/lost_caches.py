@@ -238,6 +238,7 @@ LOST_CACHES = LessonPlan(
                 "Of the eight breaks after a pause or a change of the effort take the one that lost the most tokens.",
             ),
             check_place,
+            tells=True,
         ),
         Exercise(
             "rates",

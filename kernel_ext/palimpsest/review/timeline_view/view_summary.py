@@ -17,6 +17,8 @@ from palimpsest.review.timeline_view.inspector_parts import InspectorPart
 from palimpsest.review.timeline_view.view_values import TimelineView
 
 MAX_ROWS = 10
+MAX_CHOSEN_ROWS = 50
+"""Breaks that are listed where their table was chosen by its name."""
 LABEL_CHARS = 60
 HIDDEN = "Hidden until it is revealed: {parts}."
 OF_FIRST = (
@@ -51,8 +53,9 @@ def view_summary(
     def is_shown(*parts: InspectorPart) -> bool:
         return any((not views or part in views) and part not in hidden for part in parts)
 
+    most = MAX_CHOSEN_ROWS if "breaks" in views else MAX_ROWS
     tables = (
-        *((_breaks(view),) if is_shown("breaks") else ()),
+        *((_breaks(view, most),) if is_shown("breaks") else ()),
         *((_largest(view),) if is_shown("grid", "window") else ()),
     )
     return ViewSummary(
@@ -175,8 +178,8 @@ def _marks(view: TimelineView) -> tuple[TimelineMark, ...]:
     )
 
 
-def _breaks(view: TimelineView) -> ReportTable:
-    rows = sorted(view.breaks, key=lambda broken: -broken.cost)[:MAX_ROWS]
+def _breaks(view: TimelineView, most: int) -> ReportTable:
+    rows = sorted(view.breaks, key=lambda broken: -broken.cost)[:most]
     unit: Form = "usd" if view.price.unit == "USD" else "count"
     columns: tuple[ColumnSpec, ...] = (
         (TableColumn("request", "request", "count", "fact"), lambda broken: broken.request + 1),
