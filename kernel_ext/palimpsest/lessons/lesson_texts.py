@@ -58,10 +58,11 @@ class LessonText(ShownInCell):
 
     @property
     def text(self) -> str:
-        """The title and a line for each sentence."""
+        """The title and a line for each sentence, with an empty line before each further title."""
         mark = MARKS[self.passed]
         lines = [f"{mark} {line}" if mark and not n else line for n, line in enumerate(self._lines)]
-        return "\n".join(lines)
+        further = {index + bool(self.title) for index in self.heads} - {0}
+        return "\n".join(f"\n{line}" if n in further else line for n, line in enumerate(lines))
 
     @property
     def _lines(self) -> tuple[str, ...]:

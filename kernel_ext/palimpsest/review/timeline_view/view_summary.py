@@ -46,13 +46,14 @@ def view_summary(
 ) -> ViewSummary:
     """Return the picture, tables and sentences of a session's view.
 
-    Of ``views``, unless there are none, only what belongs to these parts is in it, and nothing of what is ``hidden``, which
-    a sentence names.
+    Of ``views``, unless there are none, only what belongs to these parts is in it, and nothing of what is ``hidden``; a
+    sentence names those of them that it would show otherwise.
     """
 
     def is_shown(*parts: InspectorPart) -> bool:
         return any((not views or part in views) and part not in hidden for part in parts)
 
+    untold = [part for part in hidden if not views or part in views]
     most = MAX_CHOSEN_ROWS if "breaks" in views else MAX_ROWS
     tables = (
         *((_breaks(view, most),) if is_shown("breaks") else ()),
@@ -65,7 +66,7 @@ def view_summary(
         else None,
         tables=tuple(table for table in tables if table.rows),
         sentences=(
-            *((HIDDEN.format(parts=", ".join(hidden)),) if hidden else ()),
+            *((HIDDEN.format(parts=", ".join(untold)),) if untold else ()),
             *(view.totals if is_shown("totals") else ()),
             *filter(None, (view.limit_words if is_shown("tracks") else "",)),
             *view.gaps,
