@@ -108,6 +108,8 @@ def test_a_notebook_has_a_stub_a_check_and_a_folded_solution_for_each_exercise(
     assert all(cell["cell_type"] == "raw" for cell in folded)
     assert all(cell["metadata"]["jupyter"] == {"source_hidden": True} for cell in folded)
     assert all("".join(cell["source"]).startswith(SOLUTION_COMMENT) for cell in folded)
+    # nbconvert would write a raw cell without a format into its page, as it stands.
+    assert all(cell["metadata"]["raw_mimetype"] == "text/x-python" for cell in folded)
     assert all(not cell.get("outputs") for cell in cells)
 
 
