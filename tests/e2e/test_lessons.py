@@ -83,6 +83,7 @@ def test_predictions_are_typed_and_the_answers_draw_themselves_also_after_a_rest
     walked.cell("look")
     kinds = inspected(page).get_by_role("list", name=KINDS)
     expect(inspected(page).get_by_text(HIDDEN)).to_have_count(2)
+    expect(inspected(page)).not_to_contain_text("cache breaks")
     expect(kinds).to_have_count(0)
     photograph(page, "lesson-1-hidden")
     walked.predict("predict-thumb", "10")
@@ -95,6 +96,8 @@ def test_predictions_are_typed_and_the_answers_draw_themselves_also_after_a_rest
     # While a notebook is opened anew, its former views may still be there.
     expect(kinds).to_have_count(1)
     expect(kinds).to_be_visible()
+    # It is the answer of lesson 4.
+    expect(inspected(page)).not_to_contain_text("cache breaks")
     photograph(page, "lesson-1-revealed")
 
     # The notebook is opened anew, where the kernel still has its widgets.

@@ -52,6 +52,20 @@ def test_a_page_with_a_picture_of_the_predictions(course: Path, tmp_path: Path) 
     assert "Content-Security-Policy" in written
 
 
+def test_a_choice_has_a_bar_for_each_option_and_names_the_true_one(tmp_path: Path) -> None:
+    for learner, growth in (("ann", 1), ("bo", 3), ("cy", 1)):
+        lesson(2, learner, tmp_path).predict("growth", growth)
+    page = tmp_path / "class.html"
+
+    assert main(["lessons", "results", str(tmp_path), "-o", str(page)]) == 0
+
+    written = page.read_text()
+    assert written.count("<rect") == 4
+    assert "2 \N{MIDDLE DOT} three times as large</text>" in written
+    assert "1 \N{MIDDLE DOT} about as large, which it is</text>" in written
+    assert "It is: about as large; 1 of 3 chose it." in written
+
+
 def test_a_changed_file_is_named(course: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = course / "cy" / "lesson-results" / "cy.jsonl"
     file.write_text(file.read_text().replace("90", "52"))

@@ -53,12 +53,29 @@ def test_a_wrong_answer_fails_with_a_sentence_that_helps(
 ) -> None:
     opened = lesson(number, "ann", tmp_path)
     opened.sessions = sessions(number)
+    for name, value in ANSWERS[number].predictions.items():
+        opened.predict(name, value)
 
     result = opened.check(wrong.answer(opened.sessions), wrong.exercise)
 
     assert not result
     assert wrong.words in result.text
     assert "Traceback" not in result.text
+
+
+def test_a_check_whose_sentence_would_tell_an_answer_says_it_after_the_predictions(
+    tmp_path: Path,
+) -> None:
+    opened = lesson(4, "ann", tmp_path)
+    at_first = opened.inspect(request=209)
+
+    before = opened.check(at_first, "place")
+
+    assert not before
+    assert "Predict first, above: losses, share, cause." in before.text
+    for name, value in ANSWERS[4].predictions.items():
+        opened.predict(name, value)
+    assert "Nothing in the recording explains" in opened.check(at_first, "place").text
 
 
 @EACH_LESSON
@@ -73,7 +90,7 @@ def test_five_kinds_of_wrong_answers_are_tried_for_each_exercise(plan: LessonPla
 @EACH_LESSON
 def test_the_numbers_in_the_words_of_a_notebook_are_computed(plan: LessonPlan) -> None:
     words = "".join("".join(cell["source"]) for cell in notebook_cells(plan))
-    words += "".join(prediction.question for prediction in plan.predictions)
+    words += "".join([*plan.meaning, *(prediction.question for prediction in plan.predictions)])
 
     for number in ANSWERS[plan.number].numbers:
         assert number.computed(sessions(plan.number)) == number.words

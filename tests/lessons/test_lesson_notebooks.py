@@ -6,8 +6,10 @@ import pytest
 from tests.lessons.answers.every_lesson import ANSWERS
 from tests.lessons.lesson_notebook import notebook_cells, run_notebook, tags
 from tests.lessons.told_answers import (
+    asked_words,
     known_words,
     shown_texts,
+    source_texts,
     telling_numbers,
     told_numbers,
 )
@@ -50,6 +52,26 @@ def test_without_answers_nothing_is_told_and_each_check_fails_with_its_hint(
 
 
 @EACH_LESSON
+def test_no_cell_has_an_answer_in_its_source_where_one_can_scroll_to_it(
+    plan: LessonPlan, tmp_path: Path
+) -> None:
+    sessions = lesson(plan.number, "ann", tmp_path).sessions
+    words = asked_words(plan, sessions)
+    telling = {
+        number
+        for prediction in plan.predictions
+        for number in telling_numbers(prediction, sessions, words)
+    }
+    sources = source_texts(plan)
+
+    told = {cell: found for cell, text in sources.items() if (found := told_numbers(text, telling))}
+    assert told == {}
+    text = "\n".join(sources.values())
+    assert [word for word in ANSWERS[plan.number].telling if word in text] == []
+    assert plan.meaning
+
+
+@EACH_LESSON
 def test_with_answers_each_check_passes_and_the_truth_is_shown(
     plan: LessonPlan, tmp_path: Path
 ) -> None:
@@ -86,6 +108,8 @@ def test_a_notebook_has_a_stub_a_check_and_a_folded_solution_for_each_exercise(
     assert all(cell["cell_type"] == "raw" for cell in folded)
     assert all(cell["metadata"]["jupyter"] == {"source_hidden": True} for cell in folded)
     assert all("".join(cell["source"]).startswith(SOLUTION_COMMENT) for cell in folded)
+    # nbconvert would write a raw cell without a format into its page, as it stands.
+    assert all(cell["metadata"]["raw_mimetype"] == "text/x-python" for cell in folded)
     assert all(not cell.get("outputs") for cell in cells)
 
 

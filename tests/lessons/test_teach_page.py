@@ -9,12 +9,16 @@ from typing import Any
 
 import pytest
 from tests.lessons.answers.every_lesson import ANSWERS
+from tests.lessons.lesson_notebook import notebook_cells, tags
 
 import palimpsest
 from palimpsest import policies
 from palimpsest.lessons.lesson_list import LESSONS, lesson_plan
 
 ROOT = Path(__file__).parents[2]
+TAUGHT = (1, 2, 4, 5)
+"""The lessons of the ninety minutes."""
+WORDS_A_MINUTE = 200
 PAGE = (ROOT / "docs" / "teach.md").read_text("utf-8")
 ASKED = (
     (1, "share"),
@@ -38,6 +42,36 @@ def table_below(heading: str) -> list[list[str]]:
     section = PAGE.partition(f"## {heading}\n")[2].partition("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def planned_minutes() -> dict[int, int]:
+    """Return the minutes that the plan gives to each lesson, by its number."""
+    minutes = dict.fromkeys(TAUGHT, 0)
+    for span, lesson, *_ in table_below("90 minutes"):
+        begin, end = map(int, span.split("\N{EN DASH}"))
+        if lesson != "all":
+            minutes[int(lesson)] += end - begin
+    return minutes
+
+
+def reading_minutes(lesson: int) -> float:
+    """Return the minutes in which a lesson is read up to its first check, with the questions and what they mean."""
+    plan = lesson_plan(lesson)
+    words = [*plan.meaning, *(prediction.question for prediction in plan.predictions)]
+    for cell in notebook_cells(plan):
+        words.append("".join(cell["source"]))
+        if "check" in tags(cell):
+            break
+    return len(" ".join(words).split()) / WORDS_A_MINUTE
+
+
+def test_the_planned_and_the_reading_minutes_of_the_played_class_are_computed() -> None:
+    rows = table_below("The ninety minutes, played through")
+
+    assert [row[:3] for row in rows] == [
+        [str(number), f"{planned_minutes()[number]}", f"{reading_minutes(number):.1f}"]
+        for number in TAUGHT
+    ]
 
 
 def test_what_is_true_is_what_the_lessons_compute() -> None:

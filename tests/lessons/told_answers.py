@@ -25,14 +25,25 @@ def shown_numbers(text: str) -> Iterator[tuple[float, int]]:
         yield float(found.replace(",", "")), len(found.partition(".")[2])
 
 
-def known_words(plan: LessonPlan, sessions: LessonSessions) -> str:
-    """Return what a learner knows before predicting: the notebook, its questions, their bounds, how long its sessions are."""
-    cells = [
-        "".join(cell["source"]) for cell in notebook_cells(plan) if "solution" not in tags(cell)
-    ]
+def source_texts(plan: LessonPlan) -> dict[str, str]:
+    """Return what stands in each cell of a lesson's notebook, by its id, without the folded solutions."""
+    return {
+        cell["id"]: "".join(cell["source"])
+        for cell in notebook_cells(plan)
+        if "solution" not in tags(cell)
+    }
+
+
+def asked_words(plan: LessonPlan, sessions: LessonSessions) -> str:
+    """Return a lesson's questions, their bounds, and how long its sessions are."""
     asked = [f"{prediction.question} {prediction.kind}" for prediction in plan.predictions]
     lengths = [f"{len(sessions[name].timeline.requests)}" for name in plan.recordings]
-    return " ".join([*cells, *asked, *lengths])
+    return " ".join([*asked, *lengths])
+
+
+def known_words(plan: LessonPlan, sessions: LessonSessions) -> str:
+    """Return what a learner knows before predicting: the notebook, its questions, their bounds, how long its sessions are."""
+    return " ".join([*source_texts(plan).values(), asked_words(plan, sessions)])
 
 
 def telling_numbers(

@@ -10,8 +10,12 @@ from palimpsest.lessons.learner_file import LearnerFile, learner_files
 from palimpsest.lessons.lesson_files import OpenedSessions, Opener
 from palimpsest.lessons.lesson_list import LESSONS, chosen_plans
 from palimpsest.lessons.lesson_plan import LessonPlan, Prediction
-from palimpsest.lessons.prediction_kinds import NumberKind
-from palimpsest.lessons.predictions_picture import PredictionStrip, predictions_svg
+from palimpsest.lessons.prediction_kinds import ChoiceKind, NumberKind
+from palimpsest.lessons.predictions_picture import (
+    OptionBars,
+    PredictionStrip,
+    predictions_svg,
+)
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn
 from palimpsest.render.safety.escaping import in_html, one_line
@@ -108,25 +112,17 @@ class ClassResults(ShownAsTable):
 
     @property
     def picture(self) -> str:
-        """An SVG with a strip for each question that asks for a number: each prediction, and the truth."""
-        strips: dict[tuple[int, str], PredictionStrip] = {}
+        """An SVG with a part for each question that asks for a number or a choice: each prediction, and the truth."""
+        parts: dict[tuple[int, str], PredictionStrip | OptionBars] = {}
         for answer in self.answers:
-            kind = answer.prediction.kind
-            if not isinstance(kind, NumberKind) or answer.value is None:
+            if answer.value is None:
                 continue
             key = (answer.lesson, answer.prediction.name)
-            strip = strips.setdefault(
-                key,
-                PredictionStrip(
-                    f"Lesson {answer.lesson}: {answer.prediction.question}",
-                    kind.low,
-                    kind.high,
-                    answer.truth,
-                    kind.value_text,
-                ),
-            )
-            strip.values[answer.learner] = answer.value
-        return predictions_svg([*strips.values()])
+            part = parts.get(key) or _question_picture(answer)
+            if part is not None:
+                parts[key] = part
+                part.values[answer.learner] = answer.value
+        return predictions_svg([*parts.values()])
 
     @property
     def page(self) -> str:
@@ -196,6 +192,18 @@ def _predicted_answer(
     value = None if line is None else line.value
     time = line.time if line is not None else ""
     return PredictedAnswer(file.learner, plan.number, prediction, value, truth, time)
+
+
+def _question_picture(answer: PredictedAnswer) -> PredictionStrip | OptionBars | None:
+    """Return the part of the picture for an answer's question, still empty; None for an order."""
+    kind, title = answer.prediction.kind, f"Lesson {answer.lesson}: {answer.prediction.question}"
+    match kind:
+        case NumberKind():
+            return PredictionStrip(title, kind.low, kind.high, answer.truth, kind.value_text)
+        case ChoiceKind():
+            return OptionBars(title, kind.options, answer.truth)
+        case _:
+            return None
 
 
 def _predicted_text(answer: PredictedAnswer) -> str | None:

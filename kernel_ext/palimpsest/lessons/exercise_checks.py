@@ -53,11 +53,12 @@ def check_function(
     example: str,
     wrong: Callable[[Any, Any], str],
     tolerance: float = NUMBER_TOLERANCE,
+    meaning: str = "",
 ) -> CheckResult:
     """Compare a learner's function with ``truth`` over the sessions ``names``, the lesson's own first.
 
     ``example`` is the function's name in the notebook; ``wrong`` gets the learner's value and the right one and
-    returns a sentence that helps, without the right value.
+    returns a sentence that helps, without the right value. ``meaning`` is said to who is right.
     """
     cases = ((sessions[name], partial(truth, sessions[name])) for name in names)
     passed = f"Right, for {len(names)} session{'s'[: len(names) - 1]}."
@@ -67,7 +68,7 @@ def check_function(
         example=example,
         wrong=wrong,
         copied=COPIED,
-        passed=passed,
+        passed=f"{passed} {meaning}".rstrip(),
         tolerance=tolerance,
     )
 

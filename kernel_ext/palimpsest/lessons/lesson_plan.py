@@ -71,6 +71,8 @@ class Exercise:
     """Computes the right answer from the sessions and compares; raises ``UserError`` for what is no answer."""
     points: int = 1
     """Points in a grader."""
+    tells: bool = False
+    """Whether the sentence on a wrong answer tells the answer to a prediction."""
 
 
 Named = TypeVar("Named", Prediction, Exercise)
@@ -91,8 +93,12 @@ class LessonPlan:
     exercises: tuple[Exercise, ...]
     tables: Mapping[str, str] = field(default_factory=dict)
     """Names of its tables, and the files with comma-separated values in ``data``."""
+    meaning: tuple[str, ...] = ()
+    """What the answers mean, a paragraph each: shown once all predictions are kept."""
     hide: tuple[str, ...] = ()
     """Parts of the inspector that tell the answer: hidden until all predictions are kept."""
+    keep_hidden: tuple[str, ...] = ()
+    """Parts that tell the answer of a later lesson: hidden also afterwards."""
     limits: tuple[str, ...] = SHARED_LIMITS
     minutes: int = 15
 

@@ -58,10 +58,11 @@ class LessonText(ShownInCell):
 
     @property
     def text(self) -> str:
-        """The title and a line for each sentence."""
+        """The title and a line for each sentence, with an empty line before each further title."""
         mark = MARKS[self.passed]
         lines = [f"{mark} {line}" if mark and not n else line for n, line in enumerate(self._lines)]
-        return "\n".join(lines)
+        further = {index + bool(self.title) for index in self.heads} - {0}
+        return "\n".join(f"\n{line}" if n in further else line for n, line in enumerate(lines))
 
     @property
     def _lines(self) -> tuple[str, ...]:
@@ -146,6 +147,11 @@ def predict_all_first(missing: Sequence[str]) -> LessonText:
     return LessonText(sentences=(f"Predict first, above: {names}. Then this is shown.",))
 
 
+def meaning_text(plan: LessonPlan) -> LessonText:
+    """Return what the answers of a lesson mean."""
+    return LessonText(sentences=plan.meaning)
+
+
 def answer_text(
     prediction: Prediction, line: LearnerLine, truth: Any, sessions: LessonSessions
 ) -> LessonText:
@@ -164,9 +170,17 @@ def answer_text(
     )
 
 
-def check_text(result: CheckResult, hints: int, problem: str) -> LessonText:
-    """Return the result of a check, with a word on hints where it failed."""
+def check_text(
+    result: CheckResult, hints: int, problem: str, untold: Sequence[str] = ()
+) -> LessonText:
+    """Return the result of a check, with a word on hints where it failed.
+
+    Why it failed is not said while it would tell the answer to a prediction that is ``untold``.
+    """
     sentences = [result.sentence]
+    if untold and not result.passed:
+        names = ", ".join(untold)
+        sentences = [f"Predict first, above: {names}. Then the check says what is wrong."]
     if not result.passed:
         left = HINTS - hints
         sentences.append(

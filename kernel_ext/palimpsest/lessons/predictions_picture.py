@@ -1,20 +1,46 @@
-"""Draw what a class predicted beside the truth, as one SVG with a strip for each question.
+"""Draw what a class predicted beside the truth, as one SVG: dots on an axis for numbers, bars for options.
 
 Border: pure; numbers in, markup out. Colours can be read on a white page and on a dark one; nothing is loaded.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
+from textwrap import wrap
+from typing import Protocol
 
 from palimpsest.render.safety.escaping import in_html, one_line
 
-WIDTH, STRIP_HEIGHT, LEFT, RIGHT = 760, 92, 16, 16
-"""Pixels: the width of the picture, the height of a strip, and the margins."""
+WIDTH, LEFT, RIGHT = 760, 16, 16
+"""Pixels: the width of the picture, and the margins."""
+MAX_WIDTH = 1000
+"""Pixels up to which the picture is enlarged, so that a class can read it on a projector."""
+LINE_HEIGHT, AXIS_HEIGHT, OPTION_HEIGHT = 16, 76, 28
+"""Pixels of a line of a title, of the axis of a strip with its dots, and of one option with its bar."""
 INK, DOT, TRUTH = "#7a7a82", "#3f88cc", "#cf8b3c"
 """Colours of text and axis, of a prediction, and of the truth."""
-MAX_TITLE_CHARS = 110
+LINE_CHARS = 105
+"""Characters of a question that stand on a line."""
 STACKED = 7
 """Dots of one value that stand one above the other; more lie on the highest."""
+
+
+class QuestionPicture(Protocol):
+    """What a class predicted for one question.
+
+    Contract: ``height`` are the pixels that ``markup`` fills below a place; ``about`` says the same in a sentence.
+    """
+
+    @property
+    def height(self) -> int:
+        """Its height in pixels."""
+
+    @property
+    def about(self) -> str:
+        """The same in a sentence."""
+
+    def markup(self, top: int) -> str:
+        """Return its SVG elements, from ``top`` on."""
 
 
 @dataclass(slots=True)
@@ -34,37 +60,97 @@ class PredictionStrip:
         share = (value - self.low) / (self.high - self.low or 1)
         return LEFT + min(1.0, max(0.0, share)) * (WIDTH - LEFT - RIGHT)
 
+    @property
+    def height(self) -> int:
+        """Its height in pixels."""
+        return _title_height(self.title) + AXIS_HEIGHT
 
-def predictions_svg(strips: Sequence[PredictionStrip]) -> str:
-    """Return the picture; an empty text where no number was predicted."""
-    if not strips:
+    @property
+    def about(self) -> str:
+        """The same in a sentence."""
+        return f"{self.title} The truth is {self.value_text(self.truth)}; {len(self.values)} predicted."
+
+    def markup(self, top: int) -> str:
+        """Return a dot for each prediction on an axis, and a line at the truth."""
+        begin = top + _title_height(self.title)
+        axis = begin + 50
+        truth = self.x(self.truth)
+        side = "end" if truth > WIDTH / 2 else "start"
+        shift = -6 if side == "end" else 6
+        return (
+            f"{_title(self.title, top)}"
+            f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{axis}" y2="{axis}" stroke="{INK}"/>'
+            f'<text x="{LEFT}" y="{axis + 16}">{in_html(self.value_text(self.low))}</text>'
+            f'<text x="{WIDTH - RIGHT}" y="{axis + 16}" text-anchor="end">{in_html(self.value_text(self.high))}</text>'
+            f'<line x1="{truth:.1f}" x2="{truth:.1f}" y1="{begin + 8}" y2="{axis}" stroke="{TRUTH}" stroke-width="2"/>'
+            f'<text x="{truth + shift:.1f}" y="{begin + 16}" text-anchor="{side}" fill="{TRUTH}" font-weight="600">'
+            f"{in_html(self.value_text(self.truth))}</text>{_dots(self.values, self, axis)}"
+        )
+
+
+@dataclass(slots=True)
+class OptionBars:
+    """One question with the options that a class chose."""
+
+    title: str
+    options: Sequence[str]
+    truth: str
+    values: dict[str, str] = field(default_factory=dict)
+    """The option that each learner chose."""
+
+    @property
+    def height(self) -> int:
+        """Its height in pixels."""
+        return _title_height(self.title) + len(self.options) * OPTION_HEIGHT + LINE_HEIGHT
+
+    @property
+    def about(self) -> str:
+        """The same in a sentence."""
+        right = sum(value == self.truth for value in self.values.values())
+        return f"{self.title} It is: {self.truth}; {right} of {len(self.values)} chose it."
+
+    def markup(self, top: int) -> str:
+        """Return a bar for each option, as long as the share of the class that chose it."""
+        begin = top + _title_height(self.title)
+        return _title(self.title, top) + "".join(
+            self._bar(option, begin + index * OPTION_HEIGHT)
+            for index, option in enumerate(self.options)
+        )
+
+    def _bar(self, option: str, top: int) -> str:
+        number = sum(value == option for value in self.values.values())
+        width = (WIDTH - LEFT - RIGHT) * number / max(len(self.values), 1)
+        is_true = option == self.truth
+        style = f' fill="{TRUTH}" font-weight="600"' if is_true else ""
+        words = f"{number} \N{MIDDLE DOT} {one_line(option, LINE_CHARS - 20)}"
+        return (
+            f'<text x="{LEFT}" y="{top + 14}"{style}>{in_html(words)}{", which it is" if is_true else ""}</text>'
+            f'<rect x="{LEFT}" y="{top + 18}" width="{width:.1f}" height="5" fill="{TRUTH if is_true else DOT}"/>'
+        )
+
+
+def predictions_svg(questions: Sequence[QuestionPicture]) -> str:
+    """Return the picture; an empty text where nothing was predicted."""
+    if not questions:
         return ""
-    height = STRIP_HEIGHT * len(strips)
-    body = "".join(_strip(strip, index * STRIP_HEIGHT) for index, strip in enumerate(strips))
-    about = " ".join(
-        f"{strip.title} The truth is {strip.value_text(strip.truth)}; {len(strip.values)} predicted."
-        for strip in strips
-    )
+    tops = [*accumulate((question.height for question in questions), initial=0)]
+    body = "".join(question.markup(top) for question, top in zip(questions, tops, strict=False))
+    about = " ".join(question.about for question in questions)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" style="width:100%;'
-        f'max-width:{WIDTH}px" font-family="system-ui,sans-serif" font-size="12" fill="{INK}">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {tops[-1]}" role="img" style="width:100%;'
+        f'max-width:{MAX_WIDTH}px" font-family="system-ui,sans-serif" font-size="12" fill="{INK}">'
         f"<title>Predictions of the class beside the truth</title><desc>{in_html(about)}</desc>{body}</svg>"
     )
 
 
-def _strip(strip: PredictionStrip, top: int) -> str:
-    axis = top + 66
-    truth = strip.x(strip.truth)
-    side = "end" if truth > WIDTH / 2 else "start"
-    shift = -6 if side == "end" else 6
-    return (
-        f'<text x="{LEFT}" y="{top + 14}">{in_html(one_line(strip.title, MAX_TITLE_CHARS))}</text>'
-        f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{axis}" y2="{axis}" stroke="{INK}"/>'
-        f'<text x="{LEFT}" y="{axis + 16}">{in_html(strip.value_text(strip.low))}</text>'
-        f'<text x="{WIDTH - RIGHT}" y="{axis + 16}" text-anchor="end">{in_html(strip.value_text(strip.high))}</text>'
-        f'<line x1="{truth:.1f}" x2="{truth:.1f}" y1="{top + 24}" y2="{axis}" stroke="{TRUTH}" stroke-width="2"/>'
-        f'<text x="{truth + shift:.1f}" y="{top + 32}" text-anchor="{side}" fill="{TRUTH}" font-weight="600">'
-        f"{in_html(strip.value_text(strip.truth))}</text>{_dots(strip.values, strip, axis)}"
+def _title_height(title: str) -> int:
+    return LINE_HEIGHT * len(wrap(title, LINE_CHARS)) + 4
+
+
+def _title(title: str, top: int) -> str:
+    return "".join(
+        f'<text x="{LEFT}" y="{top + 14 + index * LINE_HEIGHT}" font-weight="600">{in_html(line)}</text>'
+        for index, line in enumerate(wrap(title, LINE_CHARS))
     )
 
 

@@ -5,7 +5,7 @@ in ``frontends/lesson_cells.py``.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from palimpsest.lessons.lesson_texts import (
     hint_text,
     kept_prediction_text,
     lesson_text,
+    meaning_text,
     not_predicted_text,
     predict_all_first,
 )
@@ -57,8 +58,8 @@ class Lesson(ShownInCell):
         self.plan = plan
         self.results = results
         self.sessions = OpenedSessions(plan, _session_of)
-        self._views: list[Any] = []
-        """Inspectors with hidden parts."""
+        self._reveals: list[Callable[[], None]] = []
+        """Show what inspectors hide until all predictions are kept."""
         self._waiting: list[LessonAnswers] = []
         """Shown answers that wait for a prediction."""
 
@@ -156,6 +157,13 @@ class Lesson(ShownInCell):
             self._waiting.append(shown)
         return shown
 
+    def meaning(self) -> LessonAnswers:
+        """Show what the answers mean once all predictions are kept; until then what is missing.
+
+        >>> lesson.meaning()
+        """
+        return self.after_predictions(meaning_text(self.plan))
+
     def _answers(self, predictions: Sequence[Prediction]) -> LessonText:
         texts = []
         for prediction in predictions:
@@ -174,23 +182,26 @@ class Lesson(ShownInCell):
         for answers in self._waiting:
             answers.update()
         if not self.missing_predictions:
-            for view in self._views:
-                view.reveal()
-            self._views, self._waiting = [], []
+            for reveal in self._reveals:
+                reveal()
+            self._reveals, self._waiting = [], []
 
     # The inspector
 
     def inspect(self, session: RecordedSession | None = None, **arguments: Any) -> Any:
         """Show the inspector of the lesson's session; what tells an answer is hidden until all predictions are kept.
 
-        The arguments are those of ``Session.inspect``.
+        What tells the answer of a later lesson stays hidden. The arguments are those of ``Session.inspect``.
 
         >>> view = lesson.inspect(request=209, tab="timeline")
         """
         hide = self.plan.hide if self.missing_predictions else ()
-        view = (session or self.session).inspect(hide=arguments.pop("hide", hide), **arguments)
+        chosen = arguments.pop("hide", None)
+        hidden_parts = (*hide, *self.plan.keep_hidden) if chosen is None else chosen
+        view = (session or self.session).inspect(hide=hidden_parts, **arguments)
         if hide:
-            self._views.append(view)
+            # Without names all that is hidden is revealed.
+            self._reveals.append(partial(view.reveal, *(hide if chosen is None else ())))
         return view
 
     # Exercises
@@ -205,13 +216,14 @@ class Lesson(ShownInCell):
         False
         """
         exercise = self.plan.exercise(name)
+        untold = self.missing_predictions if exercise.tells else ()
         try:
             result = exercise.check(self.sessions, answer)
         except UserError as error:
-            result = CheckResult(passed=False, sentence=str(error))
+            result, untold = CheckResult(passed=False, sentence=str(error)), ()
         self._add("check", exercise.name, passed=result.passed)
         hints = len(self.results.events(self.plan.number, "hint", exercise.name))
-        return check_text(result, hints, self.results.problem)
+        return check_text(result, hints, self.results.problem, untold)
 
     def hint(self, name: str = "") -> LessonText:
         """Show the next of an exercise's three hints; they are counted.

@@ -161,8 +161,11 @@ def test_a_probe_tells_why_it_did_not_act() -> None:
         (lambda view: [policies.mask(view.outputs[0], "x" * 9_999)], "is not longer than the item"),
         (lambda view: [policies.clear(view.count)], "numbered from 0 to below view.count"),
         (lambda _: [policies.clear(-1)], "numbered from 0 to below view.count"),
-        (lambda view: [view.read(view.count)], "IndexError: There is no item"),
-        (lambda view: [view.item(-1)], "IndexError: There is no item -1 yet"),
+        (
+            lambda view: [view.read(view.count)],
+            "it looks only at what came before the request. There is no item",
+        ),
+        (lambda view: [view.item(-1)], "IndexError: There is no item -1: items"),
         (lambda view: [view.timeline], "AttributeError"),
         (lambda view: [1 / (view.count - view.count)], "ZeroDivisionError: division by zero."),
         (lambda view: view.outputs[0], "failed at request 2: TypeError"),

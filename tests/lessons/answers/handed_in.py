@@ -41,4 +41,4 @@ class LessonAnswers:
     numbers: tuple[ProseNumber, ...] = ()
     """Numbers in the notebook's words."""
     telling: tuple[str, ...] = ()
-    """Words that tell an answer without one of its numbers, where a cell shows them after the predictions."""
+    """Words that tell an answer without one of its numbers: a cell shows them after the predictions, and no source has them."""

@@ -60,4 +60,9 @@ ANSWERS = LessonAnswers(
         WrongAnswer("a function that fails", "kinds", failing, "Your function failed in line"),
     ),
     truths={"share": 51.7, "thumb": 29.8},
+    telling=(
+        "Half of the window are results",
+        "A third are the calls",
+        "For code that is too few",
+    ),
 )

@@ -89,4 +89,8 @@ ANSWERS = LessonAnswers(
             lambda found: f"kept only the newest {WORDS[whole_results(found['swe'])]} results",
         ),
     ),
+    telling=(
+        "From the seventh request on",
+        "The context stays about as large",
+    ),
 )

@@ -112,4 +112,8 @@ ANSWERS = LessonAnswers(
             ),
         ),
     ),
+    telling=(
+        "two of the five published limits touch none",
+        "a limit touches few of them",
+    ),
 )

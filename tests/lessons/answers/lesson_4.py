@@ -153,4 +153,8 @@ ANSWERS = LessonAnswers(
         ProseNumber("a tenth of the price", read_price),
         ProseNumber("Five changes of the effort and four pauses", setting_rate),
     ),
+    telling=(
+        "Most breaks of this session come right after a prompt",
+        "After a prompt it was lost every second time",
+    ),
 )

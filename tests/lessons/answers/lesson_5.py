@@ -144,7 +144,9 @@ ANSWERS = LessonAnswers(
         WrongAnswer("unknown name", "policy", given("openhands.newest"), "There is no policy"),
         WrongAnswer("cheat: results alone", "policy", given(results_alone), "only together with"),
         WrongAnswer("cheat: at random", "policy", given(at_random), "decides the same"),
-        WrongAnswer("cheat: looks ahead", "policy", given(looking_ahead), "There is no item"),
+        WrongAnswer(
+            "cheat: looks ahead", "policy", given(looking_ahead), "only at what came before"
+        ),
         WrongAnswer("cheat: longer", "policy", given(longer), "not longer than the item"),
         WrongAnswer("cheat: copied items", "policy", knows_the_session, "it never acts there"),
         WrongAnswer("cheat: own class", "policy", given(Foresight()), "not held to the laws"),
@@ -175,5 +177,9 @@ ANSWERS = LessonAnswers(
         preset_words("openhands.amortized", "max_events", "events_left"),
         preset_words("strands.sliding_window", "messages", "per_turn"),
         preset_words("pi.compact", "window", "keep_tokens"),
+    ),
+    telling=(
+        "Fewer tokens are not always cheaper",
+        "A window that slides with each event",
     ),
 )

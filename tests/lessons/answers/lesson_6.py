@@ -167,4 +167,8 @@ ANSWERS = LessonAnswers(
         ProseNumber("The newest two turns stay", _newest_turns),
         ProseNumber(RULE, lambda found: found["early"].compactions()[0].constraints[0].sentence),
     ),
+    telling=(
+        "from request 21 on the rule is nowhere",
+        "the rule stood behind them",
+    ),
 )

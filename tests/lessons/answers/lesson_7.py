@@ -176,7 +176,7 @@ ANSWERS = LessonAnswers(
         WrongAnswer("too long", "own", long_table, "It has 32 lines; 20 are enough"),
         WrongAnswer("cheat: at random", "own", given(at_random), "decides the same"),
         WrongAnswer("cheat: results alone", "own", given(results_alone), "only together with"),
-        WrongAnswer("cheat: looks ahead", "own", given(looking_ahead), "There is no item"),
+        WrongAnswer("cheat: looks ahead", "own", given(looking_ahead), "only at what came before"),
         WrongAnswer("cheat: longer", "own", given(longer), "not longer than the item"),
         WrongAnswer("cheat: by heart", "own", knows_the_session, "not on that of Claude Code"),
     ),
@@ -195,5 +195,10 @@ ANSWERS = LessonAnswers(
             "cheats = [results_alone, coin, foresight, stuffing, by_heart]", notebook_cheats
         ),
     ),
-    telling=("by_heart: breaks no law", "17.94"),
+    telling=(
+        "by_heart: breaks no law",
+        "17.94",
+        "each time all that follows is written anew",
+        "not who wrote it",
+    ),
 )

@@ -142,4 +142,8 @@ ANSWERS = LessonAnswers(
             ),
         ),
     ),
+    telling=(
+        "a fork as well as a revert",
+        "only its answer comes back",
+    ),
 )

@@ -6,7 +6,7 @@ from typing import Any
 from tests.lessons.answers.handed_in import LessonAnswers, ProseNumber, WrongAnswer
 
 from palimpsest.lessons.lesson_plan import LessonSessions
-from palimpsest.lessons.plans.paper_table import TRACELAB_CACHED, joined_rows
+from palimpsest.lessons.plans.paper_table import joined_rows
 
 GROUPS = ["agent", "model", "shown"]
 
@@ -158,6 +158,10 @@ ANSWERS = LessonAnswers(
         ProseNumber("two agents and, for one of them, five models", settings),
         ProseNumber("uncertain by about 4 points", uncertainty),
         ProseNumber("One row has only 50 tasks", small_groups),
-        ProseNumber("found 96 % read", lambda _found: f"found {100 * TRACELAB_CACHED:.0f} % read"),
+    ),
+    telling=(
+        "The paper's claim holds for most settings",
+        "Most of what an agent sends has been sent before",
+        "found 96 % read",
     ),
 )

@@ -244,6 +244,9 @@ def test_the_saved_tables_name_kinds_and_money_as_the_inspector_does(pi: ViewAns
         {"call", "output"} <= {row[1] for row in largest.rows} <= {"call", "output", "you", "agent"}
     )
     assert "cost, USD" in [column.title for column in breaks.columns]
+    assert (len(breaks.rows), breaks.notes) == (10, ("27 more are in the session.",))
+    (chosen,) = view_summary(view, ("breaks",)).tables
+    assert (len(chosen.rows), chosen.notes) == (37, ())
 
 
 def test_the_saved_picture_marks_where_items_were_cleared(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ PIN_KEPT = "what a person pinned stays as it is"
 OPEN_CALL = "a call that waits for its result stays"
 NOT_LONGER = "what stands in the place of an item is not longer than the item"
 DECISION_KEPT = "what a sticky policy decided, it does not take back by itself"
+ONLY_PAST = "it looks only at what came before the request"
 JSON_STATE = "what it remembers can be written as JSON"
 POLICY_STATES = frozenset(get_args(ItemState)) - {"reverted"}
 PLACEHOLDER_CHARS = 80
@@ -33,6 +34,10 @@ PLACEHOLDER_CHARS = 80
 
 class PolicyBreach(UserError):
     """A policy broke a law."""
+
+
+class FutureItem(IndexError):
+    """A policy looked at an item that had not come yet."""
 
 
 @dataclass(frozen=True, slots=True)

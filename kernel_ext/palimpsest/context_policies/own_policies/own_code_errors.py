@@ -10,7 +10,7 @@ from traceback import walk_tb
 from types import FrameType
 from typing import Any
 
-from palimpsest.context_policies.interface.laws import PolicyBreach
+from palimpsest.context_policies.interface.laws import ONLY_PAST, FutureItem, PolicyBreach
 from palimpsest.context_policies.interface.pipeline import Pipeline
 from palimpsest.context_policies.interface.policy import (
     ContextPolicy,
@@ -72,6 +72,8 @@ def failure_of(name: str, files: set[str], place: str, error: Exception) -> Poli
     ]
     where = f", {line_words(*lines[-1])}" if lines else ""
     text = _error_text(error)
+    if isinstance(error, FutureItem):
+        return PolicyBreach(f"The policy {name!r} breaks a law {place}{where}: {ONLY_PAST}. {text}")
     said = f"{type(error).__name__}: {text}" if text else type(error).__name__
     words = one_line(said, MAX_ERROR_CHARS).rstrip(".")
     return PolicyBreach(f"The policy {name!r} failed {place}{where}: {words}.")

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+from palimpsest.context_policies.interface.laws import FutureItem
 from palimpsest.context_policies.interface.policy import LaterItems, PolicyView
 from palimpsest.context_policies.items.tool_calls import input_of, named_path, path_of
 from palimpsest.transcript.timeline import ItemState, TimelineItem, TimelineRequest
@@ -105,8 +106,9 @@ class PastView:
         return self._view.read(self._past(index))
 
     def _past(self, index: int) -> int:
-        if not 0 <= index < self._view.count:
-            raise IndexError(
-                f"There is no item {index!r} yet: items are numbered from 0 to below view.count = {self._view.count}."
-            )
+        numbered = f"items are numbered from 0 to below view.count = {self._view.count}"
+        if index < 0:
+            raise IndexError(f"There is no item {index!r}: {numbered}.")
+        if index >= self._view.count:
+            raise FutureItem(f"There is no item {index!r} yet: {numbered}.")
         return index

@@ -200,5 +200,17 @@ CHANGED_MESSAGES = LessonPlan(
             check_first,
         ),
     ),
+    meaning=(
+        (
+            "The model did not see the transcript. From the seventh request on the agent kept only the newest five results and "
+            "put one line in the place of each older one. The context of a request is what was sent; the transcript is what was "
+            "said. Nobody who reads the chat sees the difference."
+        ),
+        (
+            "Two things follow. The context stays about as large while the work goes on: that is what clearing is for. And each "
+            "request from there on begins otherwise than the one before, at the place of the result that was just cleared. A "
+            "provider's cache keeps beginnings, so everything behind that place is read anew. Lesson 4 counts what that costs."
+        ),
+    ),
     hide=("tracks", "grid", "card", "window"),
 )

@@ -150,5 +150,12 @@ LONG_RESULTS = LessonPlan(
             check_limit,
         ),
     ),
+    meaning=(
+        (
+            "Results are very unequal, so a limit touches few of them, and two of the five published limits touch none here. One "
+            "early, long result is what is dear: not because it is long, but because it is sent again hundreds of times."
+        ),
+    ),
     hide=("cost", "figures"),
+    keep_hidden=("breaks",),
 )

@@ -34,6 +34,12 @@ CAUSE_WORDS = {
 SAME_CAUSE: dict[str, str] = {"model": "effort", "compacted": "pruned", "rewritten": "pruned"}
 """Causes that a learner is not asked to tell apart."""
 SIGNS = ("pause", "setting", "prompt", "none")
+RATES_MEANING = (
+    "After a long pause the cache was always lost, and after a change of the effort nearly always. After a prompt it was lost "
+    "every second time, and without any of these hardly ever. So the prompt matters, and yet it is not enough: something that "
+    "this recording does not hold came with some prompts and not with others. To find it one would have to see what was sent, "
+    "byte by byte."
+)
 NO_INSPECTOR = (
     "Hand over the inspector, as lesson.check(view, 'place'), with its cursor at the break."
 )
@@ -161,6 +167,7 @@ def check_rates(sessions: LessonSessions, answer: object) -> CheckResult:
         names=("pi", "claude"),
         example="break_rates",
         wrong=_wrong_rates,
+        meaning=RATES_MEANING,
     )
 
 
@@ -231,6 +238,7 @@ LOST_CACHES = LessonPlan(
                 "Of the eight breaks after a pause or a change of the effort take the one that lost the most tokens.",
             ),
             check_place,
+            tells=True,
         ),
         Exercise(
             "rates",
@@ -249,5 +257,17 @@ LOST_CACHES = LessonPlan(
             points=2,
         ),
     ),
+    meaning=(
+        (
+            "A size says little about a cost. What counts is whether the beginning is still in the cache. The later a break "
+            "comes, the dearer it is, since more is written anew."
+        ),
+        (
+            "And an honest tool says when it does not know. Most breaks of this session come right after a prompt, but that is a "
+            "pattern and not yet a cause: other prompts broke nothing. How strong is the pattern? You will count it. "
+            "Five changes of the effort and four pauses are few, so in another session the rates will differ."
+        ),
+    ),
     hide=("breaks",),
+    keep_hidden=("figures",),
 )

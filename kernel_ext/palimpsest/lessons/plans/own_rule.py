@@ -233,9 +233,16 @@ OWN_RULE = LessonPlan(
             check_own_rule,
         ),
     ),
+    meaning=(
+        (
+            "A rule that knows what is out of date loses little. But it acts as soon as it can, and each time all that follows is "
+            "written anew. When a rule acts matters as much as what it takes."
+        ),
+        "The laws see what a rule does, not who wrote it and what that person knew.",
+    ),
     hide=("cost", "figures"),
     limits=(
         *SHARED_LIMITS,
-        "A rule that was tuned on two sessions may know them by heart, too. Try it on a third.",
+        "A rule that was tuned on two sessions may fit these two only. Try it on a third.",
     ),
 )

@@ -274,5 +274,12 @@ PAPER_TABLE = LessonPlan(
             check_table,
         ),
     ),
+    meaning=(
+        "The paper's claim holds for most settings, and not for all: it depends on the agent and on the model.",
+        (
+            "And its costs are those of a world without a cache. Most of what an agent sends has been sent before, and a provider "
+            "reads it from its cache at a fraction of the price. Who changes an old message pays for it."
+        ),
+    ),
     hide=("cost", "figures"),
 )

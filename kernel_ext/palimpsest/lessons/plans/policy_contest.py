@@ -203,5 +203,12 @@ POLICY_CONTEST = LessonPlan(
             check_contest,
         ),
     ),
+    meaning=(
+        (
+            "Fewer tokens are not always cheaper. What is changed near the beginning has all that follows written anew. A window "
+            "that slides with each event changes the beginning each time. One that waits, and then takes out a lot at once, "
+            "changes it seldom."
+        ),
+    ),
     hide=("cost", "figures"),
 )

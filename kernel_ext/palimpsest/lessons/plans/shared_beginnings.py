@@ -249,6 +249,16 @@ SHARED_BEGINNINGS = LessonPlan(
             check_prefix,
         ),
     ),
+    meaning=(
+        (
+            "A cache does not know what a session is. It knows beginnings. Whatever keeps the beginning is nearly free, a fork as "
+            "well as a revert. A changed word near the beginning makes all that follows new, even where it says the same as before."
+        ),
+        (
+            "So put what may change at the end, try again late and not early, and fork before you try. And give to a subagent "
+            "what needs much reading and has a short answer: it begins with nothing of yours, and only its answer comes back."
+        ),
+    ),
     hide=("cost", "tracks", "grid", "card"),
     limits=(
         (

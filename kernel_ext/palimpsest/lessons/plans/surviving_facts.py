@@ -255,6 +255,18 @@ SURVIVING_FACTS = LessonPlan(
             check_survival,
         ),
     ),
+    meaning=(
+        (
+            "A summary keeps what it has a heading for, and what is short. This one cut each prompt after 200 characters, and the "
+            "rule stood behind them. Nobody removed it on purpose, and nothing was said when it went."
+        ),
+        (
+            "Then the agent changed the file. Its script says so, so this is no proof that a model would. But no model could have "
+            "known better: from request 21 on the rule is nowhere in what it is sent. What you say early is the first to be "
+            "summarised. What must hold to the end belongs where no summary reaches: in the instructions of the project, in a "
+            "pinned message, or said again."
+        ),
+    ),
     hide=("grid", "card", "request", "search", "compactions"),
     limits=(
         *SHARED_LIMITS,

@@ -133,5 +133,17 @@ TOKEN_KINDS = LessonPlan(
             check_kinds,
         ),
     ),
+    meaning=(
+        (
+            "Half of the window are results: files that were read, output of commands. A third are the calls, since an edit "
+            "of a file is a call that holds the old and the new text. What the person typed is next to nothing. Whoever wants "
+            "to save tokens looks at results and calls, not at prompts."
+        ),
+        (
+            "And no tokens were counted until now: many agents take four characters for a token. For code that is too few "
+            "tokens, and a limit that is counted so acts too late."
+        ),
+    ),
     hide=("tracks", "window", "totals", "figures"),
+    keep_hidden=("breaks",),
 )

@@ -17,6 +17,8 @@ from palimpsest.review.timeline_view.inspector_parts import InspectorPart
 from palimpsest.review.timeline_view.view_values import TimelineView
 
 MAX_ROWS = 10
+MAX_CHOSEN_ROWS = 50
+"""Breaks that are listed where their table was chosen by its name."""
 LABEL_CHARS = 60
 HIDDEN = "Hidden until it is revealed: {parts}."
 OF_FIRST = (
@@ -44,15 +46,17 @@ def view_summary(
 ) -> ViewSummary:
     """Return the picture, tables and sentences of a session's view.
 
-    Of ``views``, unless there are none, only what belongs to these parts is in it, and nothing of what is ``hidden``, which
-    a sentence names.
+    Of ``views``, unless there are none, only what belongs to these parts is in it, and nothing of what is ``hidden``; a
+    sentence names those of them that it would show otherwise.
     """
 
     def is_shown(*parts: InspectorPart) -> bool:
         return any((not views or part in views) and part not in hidden for part in parts)
 
+    untold = [part for part in hidden if not views or part in views]
+    most = MAX_CHOSEN_ROWS if "breaks" in views else MAX_ROWS
     tables = (
-        *((_breaks(view),) if is_shown("breaks") else ()),
+        *((_breaks(view, most),) if is_shown("breaks") else ()),
         *((_largest(view),) if is_shown("grid", "window") else ()),
     )
     return ViewSummary(
@@ -62,7 +66,7 @@ def view_summary(
         else None,
         tables=tuple(table for table in tables if table.rows),
         sentences=(
-            *((HIDDEN.format(parts=", ".join(hidden)),) if hidden else ()),
+            *((HIDDEN.format(parts=", ".join(untold)),) if untold else ()),
             *(view.totals if is_shown("totals") else ()),
             *filter(None, (view.limit_words if is_shown("tracks") else "",)),
             *view.gaps,
@@ -175,8 +179,8 @@ def _marks(view: TimelineView) -> tuple[TimelineMark, ...]:
     )
 
 
-def _breaks(view: TimelineView) -> ReportTable:
-    rows = sorted(view.breaks, key=lambda broken: -broken.cost)[:MAX_ROWS]
+def _breaks(view: TimelineView, most: int) -> ReportTable:
+    rows = sorted(view.breaks, key=lambda broken: -broken.cost)[:most]
     unit: Form = "usd" if view.price.unit == "USD" else "count"
     columns: tuple[ColumnSpec, ...] = (
         (TableColumn("request", "request", "count", "fact"), lambda broken: broken.request + 1),
