@@ -64,7 +64,7 @@ def is_low_and_whole_at_every_width(page: Page, panel: Locator) -> None:
         assert box is not None
         assert box["height"] <= MAX_PX, width
         places = [one.bounding_box() for one in tops.all()]
-        shown = [one for one in places if one is not None and one["width"] > 1]
+        shown = [place for place in places if place is not None and place["width"] > 1]
         assert len(shown) >= 3, width
         middles = {round(one["y"] + one["height"] / 2) for one in shown}
         assert max(middles) - min(middles) <= 2, width
