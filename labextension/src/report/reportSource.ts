@@ -105,7 +105,7 @@ export class ReportSource implements IInspectorSource {
     if (texts === 'none') {
       return errorAnswer(this._words.__('Texts are not in this report.'));
     }
-    const found = items.flatMap((whole, item) => {
+    const matches = items.flatMap((whole, item) => {
       const at = whole.toLowerCase().indexOf(text.toLowerCase());
       const from = Math.max(at - EXCERPT_CHARS / 4, 0);
       return at < 0
@@ -120,8 +120,8 @@ export class ReportSource implements IInspectorSource {
     });
     return answerWith({
       search: {
-        items: found.slice(0, MAX_SEARCHED),
-        total: found.length,
+        items: matches.slice(0, MAX_SEARCHED),
+        total: matches.length,
         note:
           texts === 'preview'
             ? this._words.__('Of each text this report has the beginning.')

@@ -69,13 +69,13 @@ function changeCells(
     return { results };
   }
   const before = [...model.sharedModel.cells];
-  const kept = new Set(cells.map(({ id }) => id));
-  const told = removed.remember(before.filter(({ id }) => !kept.has(id)));
+  const keptIds = new Set(cells.map(({ id }) => id));
+  const told = removed.remember(before.filter(({ id }) => !keptIds.has(id)));
   const staying = stayingCells(cells, readerWeight(panel));
-  const keepPlace = keepReader(panel, index => !staying.has(index), kept);
+  const keepPlace = keepReader(panel, index => !staying.has(index), keptIds);
   arrange(panel, cells, staying, origin, removed);
   keepPlace();
-  noteDeleted(panel, [...told.keys()], kept);
+  noteDeleted(panel, [...told.keys()], keptIds);
   return { results: withRemoved(results, changes, told) };
 }
 
@@ -102,7 +102,7 @@ function arrange(
       ? [{ cell: shared, source: cell.source }]
       : [];
   });
-  const kept = new Set(planned.map(({ id }) => id));
+  const plannedIds = new Set(planned.map(({ id }) => id));
   const endStep = oneUndoStep(
     notebook,
     edited.map(({ cell }) => cell)
@@ -119,7 +119,7 @@ function arrange(
       }
     });
     for (let index = before.length - 1; index >= 0; index -= 1) {
-      if (!kept.has(before[index]?.id ?? '')) {
+      if (!plannedIds.has(before[index]?.id ?? '')) {
         notebook.deleteCell(index);
       }
     }

@@ -97,11 +97,11 @@ export function restoredCell(
       ...(isRecord(attachments) ? { attachments } : {})
     };
   }
-  const kept = Array.isArray(outputs) ? outputs.filter(isOutput) : [];
-  const trusted = kept.length === 0 || (isOwn && wasTrusted === true);
+  const valid = Array.isArray(outputs) ? outputs.filter(isOutput) : [];
+  const trusted = valid.length === 0 || (isOwn && wasTrusted === true);
   return {
     metadata: trusted ? { ...others, trusted } : others,
-    outputs: kept,
+    outputs: valid,
     execution_count:
       typeof execution_count === 'number' ? execution_count : null
   };
