@@ -113,7 +113,7 @@ class CellReviews:
         if not items:
             return
         inverse = taken_back(item.change for item in items)
-        results = await self._cells.make_possible(inverse)
+        results = await self._cells.make_possible_changes(inverse)
         for item, result in zip(reversed(items), results, strict=True):
             item.problem = problem_sentence(item.change, result)
 
@@ -132,7 +132,7 @@ class CellReviews:
                 call=item.part.call_id,
             )
             try:
-                [result] = await self._cells.make_possible([edit], origin)
+                [result] = await self._cells.make_possible_changes([edit], origin)
             except UserError as error:
                 # What was taken back before stays so, and is journaled.
                 item.problem = str(error)

@@ -274,7 +274,7 @@ class Record(Value):
 
     @classmethod
     def of_event(cls, event: Event, *, seq: int, ts: int) -> "Record":
-        """Return the record of an event that is one already, without a check, for which the forms of all events are built."""
+        """Return the record of a valid event without checking it: a check would build the schemas of all events."""
         record = cls.__new__(cls)
         fields = {"v": RECORD_VERSION, "seq": seq, "ts": ts, "event": event}
         object.__setattr__(record, "__dict__", fields)

@@ -15,7 +15,7 @@ export interface IKnownOrigin {
   turn: string | null;
   /** The beginning of the turn's prompt; empty for none. */
   prompt: string;
-  /** Who let the change be; null where it is not known. */
+  /** Who approved the change; null where it is not known. */
   reviewer: Reviewer | null;
 }
 

@@ -32,8 +32,8 @@ export function workWords(
   const searches = successfulLooks('searches').length;
   const recalled = successfulLooks('recalled').length;
   const skills = unique(successfulLooks('skills').map(callSubject));
-  const failed = calls.filter(part => !succeeded(part)).length;
-  const again = lines.reduce(
+  const failures = calls.filter(part => !succeeded(part)).length;
+  const resends = lines.reduce(
     (sum, line) => sum + (line.kind === 'retry' ? (line.run?.failed ?? 0) : 0),
     0
   );
@@ -83,12 +83,12 @@ export function workWords(
         ]
       : [],
     plainPiece(thoughtText(lines, words)),
-    again > 0
+    resends > 0
       ? plainPiece(
-          words._n('sent again once', 'sent again %1 times', again, again)
+          words._n('sent again once', 'sent again %1 times', resends, resends)
         )
       : [],
-    failed > 0 ? plainPiece(words.__('%1 failed, then mended', failed)) : []
+    failures > 0 ? plainPiece(words.__('%1 failed, then mended', failures)) : []
   ].filter(pieces => pieces.some(({ text }) => text !== ''));
   return joined(phrases, ' · ');
 }
