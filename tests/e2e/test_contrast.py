@@ -129,7 +129,7 @@ def test_a_question_a_wait_and_an_error_can_be_read_in_every_theme(
     )
 
 
-def has_lines(page: Page, panel: Locator) -> None:
+def assert_lines_for_colours(page: Page, panel: Locator) -> None:
     """Hold a question and the prompt above it to the lines and grounds that stand for colours."""
     assert ground(allow(panel)) != ground(panel.get_by_role("button", name="Reject…"))
     card = panel.locator(".plm-Tool", has=page.locator(".plm-Question"))
@@ -218,7 +218,7 @@ def test_every_sign_of_a_turn_is_painted_where_the_system_chooses_the_colours(
 
     allow(panel).click()
     expect(panel.locator(".plm-Tool-name", has_text="write")).to_be_visible()
-    has_lines(page, panel)
+    assert_lines_for_colours(page, panel)
     question = panel.locator(".plm-Tool", has=page.locator(".plm-Question"))
     added = question.locator(".plm-Diff > [data-change='added']").first
     assert added.inner_text().startswith("+")
