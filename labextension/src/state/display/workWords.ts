@@ -40,14 +40,10 @@ export function workWords(
   const lookedAt: IWorkWord[][] = [
     namesOrCount(
       variables.filter(name => name !== ''),
-      pluralText => words.__('%1 variables', pluralText)
+      count => words.__('%1 variables', count)
     ),
     variables.includes('') ? plainPiece(words.__('the variables')) : [],
-    namesOrCount(
-      files.map(baseName),
-      pluralText => words.__('%1 files', pluralText),
-      1
-    ),
+    namesOrCount(files.map(baseName), count => words.__('%1 files', count), 1),
     successfulLooks('notebook').length > 0
       ? plainPiece(words.__('the notebook'))
       : []
