@@ -38,7 +38,7 @@ FAILING = 'penguins["bill_length"].mean()'
 PLOT = "%%agent\nPlot bill_length_mm against flipper_length_mm by species."
 
 
-def opened(page: Page, lab: Lab, name: str, *cells: str) -> None:
+def open_new_notebook(page: Page, lab: Lab, name: str, *cells: str) -> None:
     """Open a new notebook with these cells, of which one that fails ends no run."""
     made = nbformat.v4.new_notebook()  # type: ignore[no-untyped-call]
     made.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -52,7 +52,7 @@ def opened(page: Page, lab: Lab, name: str, *cells: str) -> None:
 
 def mended_error(page: Page, lab: Lab) -> Locator:
     """A cell that failed, and below it the answer with its buttons."""
-    opened(page, lab, "mended", LOAD, DATA, FAILING, "%agent fix")
+    open_new_notebook(page, lab, "mended", LOAD, DATA, FAILING, "%agent fix")
     page.evaluate(f"void {RUN_ALL}")
     page.get_by_role("button", name="Replace the cell").wait_for()
     return page.locator(".jp-WindowedPanel-viewport").first
@@ -60,7 +60,7 @@ def mended_error(page: Page, lab: Lab) -> Locator:
 
 def named_cells(page: Page, lab: Lab) -> Locator:
     """The panel with a prompt that names an error and a variable, the list open."""
-    opened(page, lab, "named", LOAD, DATA, FAILING)
+    open_new_notebook(page, lab, "named", LOAD, DATA, FAILING)
     page.evaluate(f"void {RUN_ALL}")
     page.get_by_role("button", name="Fix").wait_for()
     page.evaluate(COMMAND, "jupyter-palimpsest:focus-composer")
@@ -73,7 +73,7 @@ def named_cells(page: Page, lab: Lab) -> Locator:
 
 def recorded_answer(page: Page, lab: Lab) -> Locator:
     """An answer that Run All showed again."""
-    opened(page, lab, "recorded", LOAD, DATA, PLOT)
+    open_new_notebook(page, lab, "recorded", LOAD, DATA, PLOT)
     run_all(page)
     run_all(page)
     page.get_by_text("Recorded answer of").wait_for()

@@ -264,7 +264,7 @@ def see_states(page: Page, lab: Lab, camera: Camera) -> None:
 
 
 @contextmanager
-def opened(browser: Browser) -> Iterator[Page]:
+def open_page(browser: Browser) -> Iterator[Page]:
     """Open a page; when an exception is raised, save a screenshot."""
     context = browser.new_context(viewport={"width": 1100, "height": HEIGHT})
     context.set_default_timeout(30_000)
@@ -295,7 +295,7 @@ def main() -> None:
     ):
         browser = playwright.chromium.launch(executable_path=program, args=[*FLAGS])
         for story in (walk, see_states):
-            with opened(browser) as page:
+            with open_page(browser) as page:
                 camera = Camera(page, began)
                 story(page, lab, camera)
                 taken += camera.taken

@@ -29,13 +29,13 @@ INEXACT = re.compile(
 
 
 def test_such_a_button_is_found_by_its_exact_name() -> None:
-    found = [
+    inexact = [
         f"{path.name}: {match.group()}"
         for path in sorted((ROOT / "tests" / "e2e").glob("*.py"))
         for match in INEXACT.finditer(path.read_text(encoding="utf-8"))
     ]
 
-    assert found == [], "add exact=True"
+    assert inexact == [], "add exact=True"
 
 
 def test_a_part_of_a_name_is_told_from_the_whole() -> None:

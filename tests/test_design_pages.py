@@ -91,14 +91,14 @@ def endings() -> frozenset[str]:
 @functools.cache
 def words() -> dict[str, frozenset[str]]:
     """Return the words of each file of code; its own name is one of them."""
-    found = {}
+    by_file = {}
     for path in paths():
         name = Path(path)
         if (name.suffix in SOURCES or name.name in CONFIGURATION) and path != THIS:
             text = (ROOT / name).read_text(encoding="utf-8", errors="replace")
             said = SAID_IN_SCRIPT if name.suffix in {".ts", ".tsx"} else SAID_IN_PYTHON
-            found[path] = frozenset({name.stem, *WORD.findall(said.sub("", text))})
-    return found
+            by_file[path] = frozenset({name.stem, *WORD.findall(said.sub("", text))})
+    return by_file
 
 
 @functools.cache
@@ -135,7 +135,7 @@ def is_known(dotted: str) -> bool:
     ):
         return True
     is_attribute = owners[0] != "palimpsest" and not name[0].isupper()
-    return is_attribute and any(said.issuperset({*owners, name}) for said in words().values())
+    return is_attribute and any(word.issuperset({*owners, name}) for word in words().values())
 
 
 def missing_in_span(span: str) -> Iterator[str]:

@@ -65,14 +65,14 @@ def calls_without_encoding(tree: ast.AST) -> Iterator[int]:
 
 
 def test_every_text_is_opened_as_what_it_is() -> None:
-    found = {
+    opened = {
         f"{path.relative_to(PACKAGE)}:{line}"
         for path in PACKAGE.rglob("*.py")
         if re.search(OPENS, text := path.read_text(encoding="utf-8"))
         for line in calls_without_encoding(ast.parse(text))
     }
 
-    assert found == set()
+    assert opened == set()
 
 
 @pytest.mark.parametrize(
@@ -153,11 +153,11 @@ def ran_in(locale: str, folder: Path) -> dict[str, Ran]:
     subprocess.run(
         [sys.executable, "-c", IN_FORKS, *words], cwd=made, env=environment, check=True, timeout=120
     )
-    found = {}
+    results = {}
     for number, name in enumerate(names):
         out, err = ((made / f"{kind}-{number}").read_bytes() for kind in ("out", "err"))
-        found[name] = (int((made / f"code-{number}").read_text("ascii")), out, err)
-    return found
+        results[name] = (int((made / f"code-{number}").read_text("ascii")), out, err)
+    return results
 
 
 @pytest.fixture(scope="module")
@@ -174,10 +174,10 @@ def test_no_codec_error_reaches_anybody_on_the_command_line(
 ) -> None:
     code, out, err = ran_in(locale, folders[locale])[command]
 
-    told = err.decode("ascii", "replace")
-    assert "Traceback" not in told
-    assert "codec" not in told
-    assert "UnicodeE" not in told
+    text = err.decode("ascii", "replace")
+    assert "Traceback" not in text
+    assert "codec" not in text
+    assert "UnicodeE" not in text
     assert code == (2 if command.startswith("a ") else 0)
     if command.endswith("--json"):
         assert json.loads(out.decode("ascii"))["command"] == command.split()[0]
@@ -226,11 +226,11 @@ def test_tools_and_exports_name_files_in_utf_8_in_every_locale(tmp_path: Path, l
         cwd=tmp_path, env=environment, capture_output=True, check=False, timeout=120,
     )  # fmt: skip
 
-    told = (ran.stdout + ran.stderr).decode("ascii", "replace")
-    assert "ToolFailed" not in told, told
-    assert "codec" not in told
-    assert "Traceback" not in told, told
-    assert told.count("ToolCompleted") == 8
+    text = (ran.stdout + ran.stderr).decode("ascii", "replace")
+    assert "ToolFailed" not in text, text
+    assert "codec" not in text
+    assert "Traceback" not in text, text
+    assert text.count("ToolCompleted") == 8
 
 
 TERMINAL_PROGRAM = """
@@ -264,9 +264,9 @@ def test_no_codec_error_reaches_anybody_in_a_terminal(tmp_path: Path, encoding: 
         cwd=tmp_path, env=environment, capture_output=True, check=False, timeout=120,
     )  # fmt: skip
 
-    told = (ran.stdout + ran.stderr).decode(encoding, "replace")
-    assert "codec can't" not in told
-    assert "UnicodeE" not in told
-    assert "state" in told
-    assert "UserError: There is no folder" in told
-    assert "\\U0001f427" in told
+    text = (ran.stdout + ran.stderr).decode(encoding, "replace")
+    assert "codec can't" not in text
+    assert "UnicodeE" not in text
+    assert "state" in text
+    assert "UserError: There is no folder" in text
+    assert "\\U0001f427" in text

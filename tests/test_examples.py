@@ -47,15 +47,15 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[App]:
 def examples() -> list[Any]:
     """Return every docstring of the API that contains an example."""
     finder = doctest.DocTestFinder(exclude_empty=True)
-    found = []
+    codes = []
     for name in MODULES:
         module = importlib.import_module(name)
-        found += [
+        codes += [
             pytest.param(example, id=example.name.removeprefix("palimpsest."))
             for example in finder.find(module, name)
             if example.examples
         ]
-    return found
+    return codes
 
 
 @pytest.mark.slow

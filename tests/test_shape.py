@@ -108,10 +108,10 @@ def test_what_is_out_of_shape_is_found(look: Look, source: str) -> None:
 
 
 def test_the_tree_for_contributors_is_the_one_on_disk() -> None:
-    found = TREE.search((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    match = TREE.search((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
 
-    assert found
-    listed = {line.split()[0] for line in found[1].splitlines()[1:]}
+    assert match
+    listed = {line.split()[0] for line in match[1].splitlines()[1:]}
     on_disk = {
         path.name + ("/" if path.is_dir() else "")
         for path in PACKAGE.iterdir()

@@ -49,14 +49,14 @@ def python_imports(sources: Mapping[str, str]) -> Graph:
     """Return the modules that each module imports; sources are keyed by dotted name."""
     graph: Graph = {}
     for module, source in sources.items():
-        found: set[str] = set()
+        imported: set[str] = set()
         for node in nodes(source):
             if isinstance(node, ast.Import):
-                found |= {alias.name for alias in node.names}
+                imported |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
                 whole = {f"{node.module}.{alias.name}" for alias in node.names}
-                found |= whole if whole <= sources.keys() else {*whole, node.module}
-        graph[module] = {name for name in found if name in sources and name != module}
+                imported |= whole if whole <= sources.keys() else {*whole, node.module}
+        graph[module] = {name for name in imported if name in sources and name != module}
     return graph
 
 
@@ -69,8 +69,8 @@ def script_imports(sources: Mapping[Path, str]) -> Graph:
             for name in IMPORT.findall(source)
             if name.startswith(".")
         ]
-        found = {Path(f"{base}{ending}") for base in bases for ending in ("", ".ts", ".tsx")}
-        graph[str(path)] = {str(path) for path in found & sources.keys()}
+        imported = {Path(f"{base}{ending}") for base in bases for ending in ("", ".ts", ".tsx")}
+        graph[str(path)] = {str(path) for path in imported & sources.keys()}
     return graph
 
 
@@ -84,12 +84,12 @@ def defined_repeatedly(defined: Iterable[tuple[str, str]]) -> dict[str, list[str
 
 @cache
 def python_sources() -> dict[str, str]:
-    found = {}
+    sources = {}
     for path in PACKAGE.rglob("*.py"):
         parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found[name] = path.read_text(encoding="utf-8")
-    return found
+        sources[name] = path.read_text(encoding="utf-8")
+    return sources
 
 
 @cache
@@ -145,7 +145,7 @@ def test_a_type_or_component_of_the_front_end_has_a_name_of_its_own() -> None:
 
 def test_no_class_reaches_into_its_inheritor() -> None:
     """``vars(self)`` reads attributes that a subclass sets; dependencies must be passed in."""
-    found = [
+    offenders = [
         module
         for module, source in python_sources().items()
         for node in nodes(source)
@@ -155,7 +155,7 @@ def test_no_class_reaches_into_its_inheritor() -> None:
         and any(isinstance(argument, ast.Name) and argument.id == "self" for argument in node.args)
     ]
 
-    assert found == []
+    assert offenders == []
 
 
 MAX_COPIED_FIELDS = 7
@@ -179,11 +179,11 @@ def test_no_value_of_a_page_is_another_value_copied_field_by_field() -> None:
         for module, source in python_sources().items()
         if module.startswith(("palimpsest.frontends.", "palimpsest.review.timeline_view."))
     }
-    found = [
+    copies = [
         (module, ast.unparse(node.func))
         for module, source in sources.items()
         for node in nodes(source)
         if isinstance(node, ast.Call) and copied_fields(node) > MAX_COPIED_FIELDS
     ]
 
-    assert found == []
+    assert copies == []

@@ -33,7 +33,7 @@ ALLOWED = {
 
 
 def test_nothing_sleeps_to_wait() -> None:
-    found = Counter(
+    sleeps = Counter(
         {
             path.relative_to(TESTS).as_posix(): len(SLEEP.findall(path.read_text()))
             for path in TESTS.rglob("*.py")
@@ -41,7 +41,7 @@ def test_nothing_sleeps_to_wait() -> None:
         }
     )
 
-    assert found - Counter(ALLOWED) == Counter(), (
+    assert sleeps - Counter(ALLOWED) == Counter(), (
         "wait with until() or eventually() of tests.waiting"
     )
 

@@ -37,7 +37,7 @@ class InspectorKernels(LoggingConfigurable):  # type: ignore[misc]  # traitlets 
 
     def start(self) -> None:
         """Look at each interval, as long as the server runs."""
-        PeriodicCallback(self._look, self.look_seconds * 1000).start()
+        PeriodicCallback(self._end_left_kernels, self.look_seconds * 1000).start()
 
     def sessions_to_end(self, sessions: Iterable[Mapping[str, Any]], now: float) -> list[str]:
         """Return the ids of sessions that were left long enough ago.
@@ -54,7 +54,7 @@ class InspectorKernels(LoggingConfigurable):  # type: ignore[misc]  # traitlets 
             if now - since >= self.kept_seconds
         ]
 
-    async def _look(self) -> None:
+    async def _end_left_kernels(self) -> None:
         manager = self._server.session_manager
         try:
             sessions = await manager.list_sessions()

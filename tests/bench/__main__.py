@@ -22,9 +22,9 @@ PAGE = {"bench_start": "A start", "bench_step": "A long session", "bench_front":
 
 def names() -> list[str]:
     """Return the benchmark modules, or those that the command line names."""
-    found = sorted(path.stem for path in HERE.glob("bench_*.py"))
+    stems = sorted(path.stem for path in HERE.glob("bench_*.py"))
     wanted = sys.argv[1:]
-    return [name for name in found if not wanted or name.removeprefix("bench_") in wanted]
+    return [name for name in stems if not wanted or name.removeprefix("bench_") in wanted]
 
 
 def table(figures: Iterable[Figure]) -> str:

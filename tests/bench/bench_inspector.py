@@ -188,16 +188,16 @@ def one_more(view: dict[str, Any]) -> dict[str, Any]:
     kept: dict[str, list[int]] = {}
 
     def left_out(value: dict[str, Any], path: str) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        missing: dict[str, Any] = {}
         for name, one in value.items():
             if isinstance(one, dict):
-                found[name] = left_out(one, f"{path}{name}.")
+                missing[name] = left_out(one, f"{path}{name}.")
             elif isinstance(one, list):
                 kept[path + name] = [len(one), 0]
-                found[name] = new.get(path + name, [])
+                missing[name] = new.get(path + name, [])
             else:
-                found[name] = one
-        return found
+                missing[name] = one
+        return missing
 
     newer = {**left_out(view, ""), "seq": view["seq"] + 1}
     return {"after": view["seq"], "kept": kept, "view": newer}
@@ -338,21 +338,21 @@ def main_tasks(events: list[dict[str, Any]]) -> list[float]:
         for one in events
         if one.get("name") == "thread_name" and one["args"]["name"] == "CrRendererMain"
     }
-    for one in events:
-        thread = (one["pid"], one["tid"])
+    for event in events:
+        thread = (event["pid"], event["tid"])
         if (
-            one["name"].endswith("RunTask")
+            event["name"].endswith("RunTask")
             and thread in mains
-            and one.get("tdur", 0) >= MIN_TASK_MICROSECONDS
+            and event.get("tdur", 0) >= MIN_TASK_MICROSECONDS
         ):
-            tasks.setdefault(thread, []).append(one["tdur"] / 1000)
+            tasks.setdefault(thread, []).append(event["tdur"] / 1000)
     return max(tasks.values(), key=sum)
 
 
 def cpu(session: CDPSession) -> float:
     """Return the CPU seconds of the page's tasks until now."""
     metrics = session.send("Performance.getMetrics")["metrics"]
-    return float(next(one["value"] for one in metrics if one["name"] == "TaskDuration"))
+    return float(next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration"))
 
 
 def large_view(seed: int = 7) -> dict[str, Any]:

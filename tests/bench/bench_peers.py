@@ -272,7 +272,9 @@ def markdown(rows: list[Row], missing: str) -> str:
         f"through litellm of one; {missing or f'pi {RELEASE}'}."
     )
     parts = list(dict.fromkeys(row.part for row in rows))
-    return "\n\n".join([*(_table([row for row in rows if row.part == one]) for one in parts), said])
+    return "\n\n".join(
+        [*(_table([row for row in rows if row.part == part]) for part in parts), said]
+    )
 
 
 def _table(rows: list[Row]) -> str:

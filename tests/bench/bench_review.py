@@ -105,7 +105,7 @@ def _small(root: Path, path: Path) -> Iterator[Figure]:
             1000 * _seconds(lambda: review.compare(POLICIES[1])),
             "ms",
         )
-        names = list(dict.fromkeys(one.preset for one in presets()))
+        names = list(dict.fromkeys(preset.preset for preset in presets()))
         yield Figure(f"pi: all {len(names)} presets", _replayed(review, names), "s")
         yield from _whatifs("pi", review)
 

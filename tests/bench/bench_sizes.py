@@ -60,11 +60,13 @@ def _many(project: Path) -> list[Figure]:
         bench_store._fill(JsonlStore(open_project_folder(project)))
     finally:
         bench_store.SESSIONS = before
-    told = _apart("listed", str(project))
-    note = f"{SESSIONS:,} sessions without an index; {told['wall']:.1f} s in all"
+    figures = _apart("listed", str(project))
+    note = f"{SESSIONS:,} sessions without an index; {figures['wall']:.1f} s in all"
     return [
-        Figure("sizes: first page of many sessions", told["first"], "s", FIRST_PAGE_SECONDS, note),
-        Figure("sizes: all of them", told["all"], "s", LIST_SECONDS, note),
+        Figure(
+            "sizes: first page of many sessions", figures["first"], "s", FIRST_PAGE_SECONDS, note
+        ),
+        Figure("sizes: all of them", figures["all"], "s", LIST_SECONDS, note),
     ]
 
 
@@ -79,21 +81,25 @@ def _long(folder: Path) -> list[Figure]:
         store = JsonlStore(open_project_folder(project))
         author = LogAuthor("ses_long", random.Random(7), TURNS, TURN_BYTES, compact_every=every)
         generate(store, "ses_long", author=author)
-        told = _apart("opened", str(project))
-        note = f"{told['size']:.0f} MB, {told['messages']:,.0f} messages of {5 * TURNS:,}"
+        apart = _apart("opened", str(project))
+        note = f"{apart['size']:.0f} MB, {apart['messages']:,.0f} messages of {5 * TURNS:,}"
         figures += [
-            Figure(f"sizes: open a log {name}", told["cpu"], "s", targets[0], note),
-            Figure(f"sizes: memory for it, {name}", told["memory"], "MB", targets[1], note),
+            Figure(f"sizes: open a log {name}", apart["cpu"], "s", targets[0], note),
+            Figure(f"sizes: memory for it, {name}", apart["memory"], "MB", targets[1], note),
         ]
     return figures
 
 
 def _turns() -> list[Figure]:
-    told = _apart("talked")
-    note = f"{PROMPTS:,} turns under a window of {SMALL.window:,}; {told['held']:.0f} messages held"
+    figures = _apart("talked")
+    note = (
+        f"{PROMPTS:,} turns under a window of {SMALL.window:,}; {figures['held']:.0f} messages held"
+    )
     return [
-        Figure(f"sizes: memory a turn after the first {SETTLED}", told["kb"], "kB", TURN_KB, note),
-        Figure("sizes: time of the last turns over the first", told["growth"], "x", TURN_GROWTH),
+        Figure(
+            f"sizes: memory a turn after the first {SETTLED}", figures["kb"], "kB", TURN_KB, note
+        ),
+        Figure("sizes: time of the last turns over the first", figures["growth"], "x", TURN_GROWTH),
     ]
 
 
@@ -113,9 +119,9 @@ def listed(project: str) -> dict[str, float]:
     """Measure listing the sessions of a project that has no index: the first page, then all."""
     store = JsonlStore(open_project_folder(Path(project)))
     begun, wall = time.process_time(), time.perf_counter()
-    found, _ = store.recent_sessions(200)
+    sessions, _ = store.recent_sessions(200)
     first = time.process_time() - begun
-    assert len(found) >= 200
+    assert len(sessions) >= 200
     assert len(store.list()) == SESSIONS
     return {
         "first": first,

@@ -70,7 +70,7 @@ def _least(code: str, **variables: str) -> Run:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         compiled = {"PYTHONPYCACHEPREFIX": str(Path(folder, "compiled"))}
         runs = [_run(code, Path(folder), {**compiled, **variables}) for _ in range(TIMES + 1)]
-    return Run(min(one.seconds for one in runs[1:]), min(one.peak for one in runs[1:]))
+    return Run(min(run.seconds for run in runs[1:]), min(run.peak for run in runs[1:]))
 
 
 def _run(code: str, folder: Path, variables: dict[str, str]) -> Run:

@@ -38,11 +38,11 @@ STEPS = 6
 
 def measure() -> list[Figure]:
     """Return the figures of the three sessions, and the ratio of the two with equal requests."""
-    found = {turns: [_measured(turns)] for turns in (NEW, COMPACTED_EVERY, LONG)}
+    figures = {turns: [_measured(turns)] for turns in (NEW, COMPACTED_EVERY, LONG)}
     for _ in range(ROUNDS - 1):
-        for turns, seconds in found.items():
+        for turns, seconds in figures.items():
             seconds.append(_measured(turns))
-    new, short, long = (min(seconds) * 1000 for seconds in found.values())
+    new, short, long = (min(seconds) * 1000 for seconds in figures.values())
     return [
         Figure("CPU of a whole step in a session of 20 messages", new, "ms"),
         Figure("CPU of a whole step in a session of 200 messages", short, "ms"),

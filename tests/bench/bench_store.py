@@ -91,9 +91,9 @@ def _listing() -> list[Figure]:
         _fill(store)
         note = f"{SESSIONS:,} sessions of {_size(store) / SESSIONS / 1_000:.0f} kB"
         first = time.perf_counter()
-        found = store.list()
+        sessions = store.list()
         made = (time.perf_counter() - first) * 1_000
-        assert len(found) == SESSIONS
+        assert len(sessions) == SESSIONS
 
         def searched() -> object:
             query = Query("needle")

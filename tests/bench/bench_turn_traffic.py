@@ -46,7 +46,7 @@ def iopub_figures(*, cell: bool) -> list[Figure]:
     """Return what a kernel publishes for a turn that is asked for in a cell, or in the panel."""
     messages = turn_messages(cell=cell)
     steps = bytes_by_step(messages)
-    sizes = [(one["header"]["msg_type"], _size(one)) for one in messages]
+    sizes = [(message["header"]["msg_type"], _size(message)) for message in messages]
     outputs = sum(size for kind, size in sizes if "display_data" in kind)
     total = sum(size for _, size in sizes)
     way = "from a cell" if cell else "from the panel"
@@ -85,13 +85,13 @@ def turn_messages(*, cell: bool) -> list[Message]:
 
 def bytes_by_step(messages: list[Message]) -> list[int]:
     """Return the bytes of the records of each step."""
-    found = [0]
+    totals = [0]
     for message in messages:
         for record in message["content"].get("records", ()):
             if record["type"] == "step.requested":
-                found.append(0)
-            found[-1] += len(json.dumps(record))
-    return found[1:-1]
+                totals.append(0)
+            totals[-1] += len(json.dumps(record))
+    return totals[1:-1]
 
 
 def _ends(message: Message) -> bool:
@@ -120,7 +120,7 @@ def page_figures() -> list[Figure]:
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.set_default_timeout(WAIT_MS)
         sessions = [f"session = old({turns})\nuse(session)" for turns in TURNS.values()]
-        cells = [code for one in sessions for code in (one, f"steps({PAGE_STEPS})", GO)]
+        cells = [code for session in sessions for code in (session, f"steps({PAGE_STEPS})", GO)]
         _, panel = old_sessions(page, lab, "traffic", SCRIPT, *cells)
         cpu = page.context.new_cdp_session(page)
         cpu.send("Performance.enable", {"timeDomain": "threadTicks"})

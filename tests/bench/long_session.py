@@ -74,7 +74,7 @@ class LongSession:
 
 def made_in(project: Path) -> LongSession:
     """Make the session, and import it into a project's folder."""
-    lines = "".join(f"{json.dumps(one)}\n" for one in _entries())
+    lines = "".join(f"{json.dumps(entry)}\n" for entry in _entries())
     recording = project.with_name("recording.jsonl")
     recording.write_text(_head(project) + lines)
     project.mkdir()

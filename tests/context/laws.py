@@ -29,7 +29,7 @@ class CallsHaveResults:
 
     def broken(self, messages: NeutralMessages) -> list[str]:
         """Return the violations of the law."""
-        found = []
+        faults = []
         for position, message in enumerate(messages):
             calls = [b.call_id for b in message.blocks if isinstance(b, CallBlock)]
             following = messages[position + 1] if position + 1 < len(messages) else None
@@ -39,8 +39,8 @@ class CallsHaveResults:
                 else []
             )
             if calls != given and (calls or message.role == "assistant"):
-                found.append(f"Message {position} calls {calls} and is answered by {given}.")
-        return found
+                faults.append(f"Message {position} calls {calls} and is answered by {given}.")
+        return faults
 
 
 class NoOrphans:
@@ -48,7 +48,7 @@ class NoOrphans:
 
     def broken(self, messages: NeutralMessages) -> list[str]:
         """Return the violations of the law."""
-        found: list[str] = []
+        faults: list[str] = []
         for position, message in enumerate(messages):
             if message.role != "tool":
                 continue
@@ -56,12 +56,12 @@ class NoOrphans:
             calls = (
                 {b.call_id for b in before.blocks if isinstance(b, CallBlock)} if before else set()
             )
-            found.extend(
+            faults.extend(
                 f"Result {block.call_id} in message {position} answers no call."
                 for block in message.blocks
                 if isinstance(block, ResultBlock) and block.call_id not in calls
             )
-        return found
+        return faults
 
 
 class NothingEmpty:
@@ -121,18 +121,18 @@ class TurnOrder:
         roles = [message.role for message in spoken]
         if self.family == "openai" or not roles:
             return []
-        found = [
+        faults = [
             f"Turn {at} is another one of the {role}'s."
             for at, role in enumerate(roles)
             if at and role == roles[at - 1] and role in self._once()
         ]
         if roles[0] != "user":
-            found.append(f"The {roles[0]} opens the conversation.")
+            faults.append(f"The {roles[0]} opens the conversation.")
         # An answer that the provider paused goes back last, and goes on with just that.
         paused = spoken[-1].stop == "paused"
         if roles[-1] == "assistant" and not paused and self.family != "compatible":
-            found.append("The assistant speaks last.")
-        return found
+            faults.append("The assistant speaks last.")
+        return faults
 
     def _once(self) -> frozenset[str]:
         return frozenset({"assistant", "user"} if self.family == "google" else {"assistant"})

@@ -89,8 +89,8 @@ def written_history(history: NeutralMessages, model: ModelInfo) -> list[Body]:
 
 def _written(messages: NeutralMessages, model: ModelInfo) -> list[Body]:
     sent = to_provider(messages, model)
-    found = with_marks(sent, cache_mark_positions([message["role"] for message in sent], model))
-    return copy.deepcopy(list(sendable_messages(found, model)))
+    marked = with_marks(sent, cache_mark_positions([message["role"] for message in sent], model))
+    return copy.deepcopy(list(sendable_messages(marked, model)))
 
 
 def judged(messages: list[Body], wire: str, family: str, name: str = "") -> list[str]:

@@ -109,10 +109,10 @@ class RequestPath:
 
     def _marked(self, messages: NeutralMessages) -> list[Body]:
         sent = to_provider(messages, self.info)
-        found = with_marks(
+        marked = with_marks(
             sent, cache_mark_positions([message["role"] for message in sent], self.info)
         )
-        return copy.deepcopy(list(sendable_messages(found, self.info)))
+        return copy.deepcopy(list(sendable_messages(marked, self.info)))
 
     def problems(self, messages: list[Body]) -> list[str]:
         """Return the problems for which the provider, or litellm itself, would refuse the messages."""

@@ -97,10 +97,10 @@ def _start(messages: Messages, stands: Callable[[AssistantMessage], bool], *, ta
             if info.summary and stands(info):
                 summarised.add(info.parent_id)
         elif info.id in summarised:
-            found = marker(messages[position])
-            if found is not None and (found.tail_start_id is None or not tails):
+            compaction = marker(messages[position])
+            if compaction is not None and (compaction.tail_start_id is None or not tails):
                 return position
-            tail_start = found.tail_start_id if found is not None else None
+            tail_start = compaction.tail_start_id if compaction is not None else None
     return 0
 
 
@@ -109,11 +109,11 @@ def _summary_first(
 ) -> Messages:
     positions = {message.id: position for position, message in enumerate(messages)}
     for at in range(len(messages) - 1, -1, -1):
-        found = marker(messages[at])
-        if found is None or found.tail_start_id is None or messages[at].id in tailless:
+        compaction = marker(messages[at])
+        if compaction is None or compaction.tail_start_id is None or messages[at].id in tailless:
             continue
         summary = summaries.get(messages[at].id)
-        tail = positions.get(found.tail_start_id)
+        tail = positions.get(compaction.tail_start_id)
         if summary is None or tail is None or not tail < at < summary:
             return messages
         return messages[at : summary + 1] + messages[tail:at] + messages[summary + 1 :]

@@ -28,23 +28,23 @@ policies = st.sampled_from(list(PRESETS.values()))
 @st.composite
 def changes(draw: st.DrawFn) -> dict[str, object]:
     """Draw numbers of a policy with allowed values."""
-    found: dict[str, object] = {}
+    changed: dict[str, object] = {}
     for key in draw(st.lists(st.sampled_from(number_names()), max_size=6, unique=True)):
         before = policy_numbers(Policy())[key]
         low, high = number_bounds(key)
         words = possible_values(key)
         if words:
-            found[key] = draw(st.sampled_from(words))
-            found[key] = {"true": True, "false": False}.get(str(found[key]), found[key])
+            changed[key] = draw(st.sampled_from(words))
+            changed[key] = {"true": True, "false": False}.get(str(changed[key]), changed[key])
         elif isinstance(before, float):
-            found[key] = draw(st.floats(low, min(high, 1e9)))
+            changed[key] = draw(st.floats(low, min(high, 1e9)))
         elif isinstance(before, int):
-            found[key] = draw(st.integers(int(low), int(min(high, 1e9))))
+            changed[key] = draw(st.integers(int(low), int(min(high, 1e9))))
         elif isinstance(before, tuple):
-            found[key] = draw(st.lists(st.sampled_from(["read", "bash"]), max_size=2))
+            changed[key] = draw(st.lists(st.sampled_from(["read", "bash"]), max_size=2))
         else:
-            found[key] = draw(st.text("abc {}", max_size=5))
-    return found
+            changed[key] = draw(st.text("abc {}", max_size=5))
+    return changed
 
 
 @given(policies, changes())
@@ -53,9 +53,11 @@ def test_what_differs_makes_the_same_policy_again_after_storage(
 ) -> None:
     made = policy_with_changes(policy, wanted)
 
-    kept = PolicyChoice.model_validate_json(policy_choice(made).model_dump_json(exclude_none=True))
+    read_back = PolicyChoice.model_validate_json(
+        policy_choice(made).model_dump_json(exclude_none=True)
+    )
 
-    assert chosen_policy(kept) == made
+    assert chosen_policy(read_back) == made
     assert made.name == policy.name
 
 

@@ -106,9 +106,9 @@ def refusals(ref: ModelRef, wire: str, family: str) -> dict[str, list[str]]:
     asked = {f"flat {seed}": written_history(flat_history(seed), model) for seed in SEEDS}
     asked |= {f"session {seed}": written_session(session(seed), model) for seed in SEEDS}
     return {
-        named: found
+        named: problems
         for named, messages in asked.items()
-        if (found := judged(messages, wire, family, ref.name))
+        if (problems := judged(messages, wire, family, ref.name))
     }
 
 

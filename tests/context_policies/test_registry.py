@@ -47,18 +47,18 @@ def test_a_text_names_a_policy_and_its_name_names_it_again(text: str, name: str)
             registry.get(text)
         return
 
-    found = registry.get(text)
+    policy = registry.get(text)
 
-    assert found.name == name
-    assert registry.get(found.name) == found
+    assert policy.name == name
+    assert registry.get(policy.name) == policy
 
 
 def test_numbers_are_given_as_values_too_and_on_top_of_a_policys_own() -> None:
-    found = registry.get("opencode.prune turns=1", protect=20_000)
+    policy = registry.get("opencode.prune turns=1", protect=20_000)
 
-    assert found.name == "opencode.prune protect=20000 turns=1"
-    assert registry.get(found) is found
-    assert registry.get(found, protect=40_000).name == "opencode.prune turns=1"
+    assert policy.name == "opencode.prune protect=20000 turns=1"
+    assert registry.get(policy) is policy
+    assert registry.get(policy, protect=40_000).name == "opencode.prune turns=1"
 
 
 @pytest.mark.parametrize(
@@ -131,11 +131,11 @@ def test_the_table_has_a_row_for_each_policy_with_what_is_known_of_it() -> None:
 
 
 def test_every_preset_has_a_name_of_its_own_a_source_and_a_version() -> None:
-    found = registry.presets()
+    presets = registry.presets()
 
-    assert len(found) >= 14
-    assert len({preset.preset for preset in found}) == len(found)
-    for preset in found:
+    assert len(presets) >= 14
+    assert len({preset.preset for preset in presets}) == len(presets)
+    for preset in presets:
         assert issubclass(preset, EnginePolicy) or preset.preset.count(".") == 1, preset
         assert preset.source, preset
         version = version_of(preset)
@@ -158,16 +158,16 @@ def test_each_number_is_read_as_it_is_written(preset: type[Preset]) -> None:
 def test_a_number_of_an_engines_policy_is_read_as_it_is_written(preset: type[EnginePolicy]) -> None:
     written = f"{preset.preset} summary=900 prune.protect_tokens=7000 prune.deny_tools=a,b"
 
-    found = registry.get(written)
+    policy = registry.get(written)
 
-    assert isinstance(found, EnginePolicy)
-    assert found.engine.prune.protect_tokens == 7_000
-    assert found.engine.prune.deny_tools == ("a", "b")
-    assert registry.get(found.name) == found
-    assert registry.get(found, **{"prune.deny_tools": [], "summary": 1_500}).name == (
+    assert isinstance(policy, EnginePolicy)
+    assert policy.engine.prune.protect_tokens == 7_000
+    assert policy.engine.prune.deny_tools == ("a", "b")
+    assert registry.get(policy.name) == policy
+    assert registry.get(policy, **{"prune.deny_tools": [], "summary": 1_500}).name == (
         f"{preset.preset} prune.protect_tokens=7000"
     )
-    assert EnginePolicy.of(found.engine) == registry.get(found, summary=1_500)
+    assert EnginePolicy.of(policy.engine) == registry.get(policy, summary=1_500)
 
 
 @pytest.mark.parametrize(

@@ -184,19 +184,19 @@ def _requests(
     if whole:
         expect(sent).to_contain_text(f"{request.total:,} blocks, {request.tokens:,} tokens.")
     compactions = _section(views, "Compactions")
-    compacted = [one for one in view.events if one.kind == "compact"]
+    compacted = [event for event in view.events if event.kind == "compact"]
     for number in range(len(compacted[:2])):
         head = compactions.get_by_role("button", name=f"Compaction {number + 1}, ")
         if head.get_attribute("aria-expanded") != "true":
             head.click()
-        found = answers.answer(AskCompaction(number=number)).compaction
-        assert found is not None
-        expect(compactions).to_contain_text(f"~{found.tokens_before:,} tokens")
+        compaction = answers.answer(AskCompaction(number=number)).compaction
+        assert compaction is not None
+        expect(compactions).to_contain_text(f"~{compaction.tokens_before:,} tokens")
     subagents = _section(views, "Subagents")
     expect(subagents).to_have_count(1 if view.subagents else 0)
-    for one in view.subagents:
+    for subagent in view.subagents:
         expect(subagents).to_contain_text(
-            f"{counted_noun(one.requests, 'request')}, {one.tokens:,} tokens"
+            f"{counted_noun(subagent.requests, 'request')}, {subagent.tokens:,} tokens"
         )
 
 
@@ -205,7 +205,7 @@ def _cost(views: Locator, answers: ViewAnswers, view: TimelineView) -> None:
     track = answers.answer(AskTrack(policy=POLICY)).track
     assert track is not None
     columns = [view.recorded.facts, view.recorded.figures, track.figures]
-    known = [one for one in columns if one is not None]
+    known = [column for column in columns if column is not None]
     figures = _section(views, "Figures")
     for name, values in (
         ("tokens in", [one.input for one in known]),

@@ -179,7 +179,7 @@ NEED_UNUSED = (
 def browser_path() -> str | None:
     """Return the path of a browser on this machine, or None."""
     named = os.environ.get("PALIMPSEST_BROWSER")
-    return named or next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    return named or next((path for name in BROWSERS if (path := shutil.which(name))), None)
 
 
 CONNECTS_TO_ALL = tuple(map(int, version("jupyterlab").split(".")[:2])) < (4, 6)
@@ -361,8 +361,8 @@ def running(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment
     )
     assert server.stdout is not None
-    said = Thread(target=follow, args=(server.stdout, log, up := Event()), daemon=True)
-    said.start()
+    thread = Thread(target=follow, args=(server.stdout, log, up := Event()), daemon=True)
+    thread.start()
     lab = kind(f"http://127.0.0.1:{port}", token, folder)
     try:
         if not up.wait(LAST_RESORT_SECONDS) or server.poll() is not None:
@@ -379,7 +379,7 @@ def running(
         except subprocess.TimeoutExpired:
             server.kill()
             server.wait()
-        said.join()
+        thread.join()
         server.stdout.close()
         shutil.rmtree(runtime, ignore_errors=True)
 

@@ -225,11 +225,11 @@ def harmless(page: Page, watch: LeakMonitor, where: str, content: str) -> None:
     """Open and click everything; fail if anything ran, was requested, floats or issued a command."""
     page.evaluate(OPEN_FOLDS, where)
     page.evaluate(AT_REST)
-    found = page.evaluate(FOUND, [where, content])
+    harmful = page.evaluate(FOUND, [where, content])
     commands = page.evaluate(CLICKS, [where, content])
     wait_until_drawn(page)
     report = {
-        "drawn": found,
+        "drawn": harmful,
         "commands": commands,
         "ran": page.evaluate("window.ran ?? null"),
         "leaks": watch.leaks(),

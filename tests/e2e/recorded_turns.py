@@ -65,7 +65,7 @@ class RecordedTurn:
     @property
     def steps(self) -> int:
         """How many requests it takes."""
-        return sum(one.failure is None for one in self.answers) - self.others
+        return sum(answer.failure is None for answer in self.answers) - self.others
 
     @property
     def parts(self) -> list[str]:

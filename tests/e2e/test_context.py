@@ -76,7 +76,7 @@ def test_the_window_is_drawn_everywhere_and_runs_nothing(
     in_every_theme_and_width(page, window(notebook))
     runs_nothing_of_what_was_said(page, notebook)
     assert seen.errors == []
-    is_still_drawn_where_nobody_trusts_the_notebook(page, lab, notebook)
+    assert_drawn_without_trust(page, lab, notebook)
     assert seen.errors == []
 
 
@@ -106,9 +106,7 @@ def in_every_theme_and_width(page: Page, drawn: Locator) -> None:
     page.set_viewport_size(SIZE)  # type: ignore[arg-type]
 
 
-def is_still_drawn_where_nobody_trusts_the_notebook(
-    page: Page, lab: Lab, notebook: Notebook
-) -> None:
+def assert_drawn_without_trust(page: Page, lab: Lab, notebook: Notebook) -> None:
     saved = notebook.save()
     saved["cells"].append(new_markdown_cell("Sent to somebody."))
     nbformat.write(saved, lab.folder / "context-sent.ipynb")

@@ -129,7 +129,7 @@ def test_a_question_a_wait_and_an_error_can_be_read_in_every_theme(
     )
 
 
-def has_lines(page: Page, panel: Locator) -> None:
+def assert_lines_for_colours(page: Page, panel: Locator) -> None:
     """Hold a question and the prompt above it to the lines and grounds that stand for colours."""
     assert ground(allow(panel)) != ground(panel.get_by_role("button", name="Reject…"))
     card = panel.locator(".plm-Tool", has=page.locator(".plm-Question"))
@@ -167,15 +167,16 @@ def contrast(shown: Locator) -> float:
     def bright(colour: tuple[int, ...]) -> float:
         parts = [value / 255 for value in colour]
         red, green, blue = (
-            one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts
+            part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
         )
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
-    found = painted(shown)
-    ((behind, _),) = found.most_common(1)
-    levels = [bright(colour) for colour in found]
+    colours = painted(shown)
+    ((behind, _),) = colours.most_common(1)
+    levels = [bright(colour) for colour in colours]
     return max(
-        (max(one, bright(behind)) + 0.05) / (min(one, bright(behind)) + 0.05) for one in levels
+        (max(level, bright(behind)) + 0.05) / (min(level, bright(behind)) + 0.05)
+        for level in levels
     )
 
 
@@ -217,7 +218,7 @@ def test_every_sign_of_a_turn_is_painted_where_the_system_chooses_the_colours(
 
     allow(panel).click()
     expect(panel.locator(".plm-Tool-name", has_text="write")).to_be_visible()
-    has_lines(page, panel)
+    assert_lines_for_colours(page, panel)
     question = panel.locator(".plm-Tool", has=page.locator(".plm-Question"))
     added = question.locator(".plm-Diff > [data-change='added']").first
     assert added.inner_text().startswith("+")
@@ -249,16 +250,16 @@ def test_every_sign_of_a_turn_is_painted_where_the_system_chooses_the_colours(
             assert contrast(caret) > 3
     gauge = notebook.cell(2).locator(".plm-TurnSummary .plm-Gauge-bar")
     assert len(painted(gauge)) >= 3
-    said = transcript_region(panel)
-    assert style(said.get_by_role("button", name="cell [3]"), "color") == link
+    region = transcript_region(panel)
+    assert style(region.get_by_role("button", name="cell [3]"), "color") == link
     assert style(notebook.cell(2).locator(".jp-OutputArea").first, "--plm-rule") == "Highlight"
 
-    steps = said.locator(".plm-TurnSummary-steps")
+    steps = region.locator(".plm-TurnSummary-steps")
     assert style(steps, "text-decoration-line") == "none"
     steps.click()
     expect(steps).to_have_attribute("aria-pressed", "true")
     assert style(steps, "text-decoration-line") == "underline"
-    for place in (notebook.cell(2), said):
+    for place in (notebook.cell(2), region):
         for button in (
             place.locator(".plm-Disclosure-head").first,
             place.locator(".plm-TurnSummary-steps"),
@@ -299,7 +300,7 @@ def test_every_sign_of_a_turn_is_painted_where_the_system_chooses_the_colours(
         assert page.evaluate(VIOLATIONS, where) == []
     stop(panel)
     notebook.ended()
-    stopped = said.locator(".plm-Failure .plm-StatusIcon[data-state='stopped']")
+    stopped = region.locator(".plm-Failure .plm-StatusIcon[data-state='stopped']")
     assert contrast(stopped) > 4.5
     tells_parts_of_the_window(page, panel, f"signs-{scheme}-window")
     assert seen.errors == []

@@ -30,11 +30,11 @@ def doubtful(front_end: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple
     folder = tmp_path_factory.mktemp("doubtful")
     path = write_recordings(folder)["five_minutes.jsonl"]
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    usages = [one["message"]["usage"] for one in rows if "usage" in one.get("message", {})]
+    usages = [row["message"]["usage"] for row in rows if "usage" in row.get("message", {})]
     for usage in usages[2::3]:
         usage["cache_creation_input_tokens"] += usage["cache_read_input_tokens"]
         usage["cache_read_input_tokens"] = 0
-    path.write_text("".join(f"{json.dumps(one)}\n" for one in rows), encoding="utf-8")
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     with open_recording(path) as recording:
         assert recording[0].proof().is_doubtful
         report = recording[0].report(folder / "doubtful.html", policies=[POLICY])

@@ -68,7 +68,7 @@ def test_the_first_screen_answers(
     session = palimpsest.open_recording(lab.folder / path)[0]
     costs = [float(request["cost"] or 0) for request in session.requests.records()]
     fills_the_window(views)
-    was_dear(views, costs, session.price(None).unit)
+    go_to_dearest_request(views, costs, session.price(None).unit)
     changes_by_policy(views)
     close(page)
     assert seen.errors == []
@@ -104,7 +104,7 @@ def fills_the_window(views: Locator) -> None:
     assert abs(sum(shares) - 100) <= len(shares)
 
 
-def was_dear(views: Locator, costs: list[float], unit: str) -> None:
+def go_to_dearest_request(views: Locator, costs: list[float], unit: str) -> None:
     """Go to the dearest request: it is that of Python's table, with its amount."""
     button = views.get_by_role("button", name="Dearest request")
     if button.get_attribute("aria-disabled") != "true":

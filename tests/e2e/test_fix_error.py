@@ -61,26 +61,26 @@ def test_an_error_is_mended_from_under_it(page: Page, lab: Lab, seen: PageErrors
     cell, panel = notebook.cell(2), panel_of(page)
     press(cell.get_by_role("button", name=FIX))
 
-    said = transcript_region(panel)
-    expect(said.get_by_text("Fix @error 3")).to_be_visible()
+    region = transcript_region(panel)
+    expect(region.get_by_text("Fix @error 3")).to_be_visible()
     at_rest(panel)
-    press(said.get_by_role("button", name="Changes to cell 3"))
-    expect(said.get_by_role("group", name="What it would change")).to_contain_text("-total / 0")
+    press(region.get_by_role("button", name="Changes to cell 3"))
+    expect(region.get_by_role("group", name="What it would change")).to_contain_text("-total / 0")
     look(page, "fix-error")
 
-    press(said.get_by_role("button", name="Replace the cell"))
-    expect(said.get_by_text("Cell 3 was replaced. Undo brings it back.")).to_be_visible()
+    press(region.get_by_role("button", name="Replace the cell"))
+    expect(region.get_by_text("Cell 3 was replaced. Undo brings it back.")).to_be_visible()
     assert sources(page)[2] == FIXED
     page.evaluate(UNDO)
     assert sources(page)[2] == FAILING
 
-    press(said.get_by_role("button", name="Run again"), "Space")
+    press(region.get_by_role("button", name="Run again"), "Space")
     expect(cell.locator(".jp-OutputArea-output")).to_have_text("3.0")
     expect(cell.get_by_role("button", name=FIX)).to_have_count(0)
     assert sources(page)[2] == FIXED
 
-    press(said.get_by_role("button", name="Insert below"))
-    expect(said.get_by_text("The code is in a new cell.")).to_be_visible()
+    press(region.get_by_role("button", name="Insert below"))
+    expect(region.get_by_text("The code is in a new cell.")).to_be_visible()
     assert sources(page)[2:] == [FIXED, FIXED]
     saved: dict[str, Any] = notebook.save()
     assert "Fix this error" not in str(saved)

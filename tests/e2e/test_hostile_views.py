@@ -166,10 +166,10 @@ SAID = ".said, .row, .notice, .input, .output, .todo ul, nav ol, figcaption, .fi
 @pytest.mark.parametrize("form", ["export", "share"])
 def test_a_page_of_a_session(browser: Browser, tmp_path: Path, form: str) -> None:
     with browser.new_context() as context, watching() as watch:
-        is_harmless(context.new_page(), watch, tmp_path, form)
+        assert_harmless(context.new_page(), watch, tmp_path, form)
 
 
-def is_harmless(page: Page, watch: LeakMonitor, tmp_path: Path, form: str) -> None:
+def assert_harmless(page: Page, watch: LeakMonitor, tmp_path: Path, form: str) -> None:
     """Write a session with every payload as a page, open it, and hold it to what such a page may do."""
     store = told(watch.payloads())
     path = tmp_path / "page.html"

@@ -217,7 +217,7 @@ def in_every_theme_and_width(page: Page, views: Locator) -> None:
 
 def listed(folder: Path) -> list[str]:
     """Return what lies in a folder, without the empty one that JupyterLab makes for every open document."""
-    found = (str(one.relative_to(folder)) for one in folder.rglob("*"))
+    found = (str(path.relative_to(folder)) for path in folder.rglob("*"))
     return sorted(one for one in found if one != ".ipynb_checkpoints")
 
 

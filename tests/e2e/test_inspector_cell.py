@@ -115,7 +115,7 @@ def test_two_sessions_are_inspected_live_and_read_in_the_saved_notebook(
     assert page.evaluate(VIOLATIONS, recorded.element_handle()) == []
     # A screen reader lists both as landmarks of the page, each by its session; what is in them are groups.
     regions = page.get_by_role("region", name=re.compile("^Context of "))
-    assert len({one.get_attribute("aria-label") for one in regions.all()}) == 2
+    assert len({region.get_attribute("aria-label") for region in regions.all()}) == 2
     for one in (own, recorded):
         expect(one.get_by_role("region")).to_have_count(0)
 

@@ -73,7 +73,7 @@ def test_a_long_session_shows_the_figures_that_python_gives(
 
 def compared_figures(page: Page, name: str, folder: Path) -> int:
     """Open a report of a session, hold each figure to Python's, and return how many there are."""
-    found = ComparedFigures(name)
+    figures = ComparedFigures(name)
     with palimpsest.open_recording(sample(name, folder)) as recording:
         session = recording[0]
         report = session.report(folder / f"{Path(name).stem}.html", policies=[POLICY])
@@ -81,16 +81,16 @@ def compared_figures(page: Page, name: str, folder: Path) -> int:
         page.goto(f"{report.as_uri()}#{session.link(last, item)}")
         views = page.locator(".plm-Inspector")
         expect(views.locator(".plm-Track")).to_have_count(2)
-        _first_screen(views, session, found)
-        _item_card(views, session, found)
+        _first_screen(views, session, figures)
+        _item_card(views, session, figures)
         _open(views, "Cost")
-        _figures_table(views, session, found)
-        _breaks_table(views, session, found)
+        _figures_table(views, session, figures)
+        _breaks_table(views, session, figures)
         _open(views, "Requests")
-        _requests_table(views, session, found)
+        _requests_table(views, session, figures)
         _open(views, "Wastes")
-        _wastes(views, session, found)
-    return found.compared
+        _wastes(views, session, figures)
+    return figures.compared
 
 
 def _open(views: Locator, name: str) -> None:

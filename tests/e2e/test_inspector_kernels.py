@@ -158,9 +158,9 @@ def kernels_of(lab: Lab, path: str) -> list[str]:
 def process_of(kernel: str) -> int:
     """Return the id of a kernel's process, by the name of its connection file."""
     (found,) = [
-        int(one.name)
-        for one in Path("/proc").iterdir()
-        if one.name.isdigit() and is_kernel(one, kernel)
+        int(path.name)
+        for path in Path("/proc").iterdir()
+        if path.name.isdigit() and is_kernel(path, kernel)
     ]
     return found
 

@@ -68,8 +68,8 @@ def test_it_is_small_and_moves_by_keyboard_and_slider_without_network(
     expect(quiet.locator("#saved")).to_be_hidden()
 
     sliders = quiet.get_by_role("slider")
-    names = [str(one.get_attribute("aria-label")) for one in sliders.all()]
-    (number,) = [one for one in sliders.all() if _is_number(one)][:1]
+    names = [str(slider.get_attribute("aria-label")) for slider in sliders.all()]
+    (number,) = [slider for slider in sliders.all() if _is_number(slider)][:1]
     before = inspector.inner_text()
     number.focus()
     quiet.keyboard.press("Home")
@@ -404,8 +404,8 @@ def test_payloads_as_title_labels_and_texts_stay_words(
     tmp_path: Path,
 ) -> None:
     said = [
-        one["text"].replace("RUN", "top.ran=1")
-        for one in json.loads(PAYLOADS.read_text())["payloads"]
+        payload["text"].replace("RUN", "top.ran=1")
+        for payload in json.loads(PAYLOADS.read_text())["payloads"]
     ]
     said += [
         "</script><script>top.ran=1</script>",
@@ -489,9 +489,9 @@ def _is_number(slider: Any) -> bool:
 
 
 def _session(path: Path) -> str:
-    found = re.search(r"from session (ses_\w+)", path.read_text(encoding="utf-8"))
-    assert found is not None
-    return found[1]
+    match = re.search(r"from session (ses_\w+)", path.read_text(encoding="utf-8"))
+    assert match is not None
+    return match[1]
 
 
 def _pi_session(said: list[str]) -> str:
@@ -526,4 +526,4 @@ def _pi_session(said: list[str]) -> str:
                 }
             )
             above = one
-    return "".join(f"{json.dumps(one)}\n" for one in lines)
+    return "".join(f"{json.dumps(line)}\n" for line in lines)

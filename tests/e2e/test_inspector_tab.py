@@ -260,8 +260,8 @@ def test_a_file_that_grows_on_disk_is_read_again(page: Page, lab: Lab, seen: Pag
     expect(notice(page)).to_be_hidden()
     missing = "/api/contents/recordings/grows.jsonl"
     # The browser reports the one request that found it missing.
-    assert len([one for one in seen.errors if missing in one]) <= 1
-    assert [one for one in seen.errors if missing not in one] == []
+    assert len([error for error in seen.errors if missing in error]) <= 1
+    assert [error for error in seen.errors if missing not in error] == []
 
 
 @pytest.mark.soak  # with each commit tests/e2e/test_inspector.py opens them by other ways; this adds the launcher
@@ -284,9 +284,9 @@ def test_the_launcher_asks_which_session_or_recording(
     expect(dialog.get_by_role("combobox")).to_be_visible()
     names = dialog.locator("option").all_inner_texts()
     photograph(page, "inspector-launcher-asks")
-    assert any("tab-launcher.ipynb" in one for one in names), names
-    assert any(one.endswith("chosen.jsonl") for one in names), names
-    assert not any(one.endswith("table.jsonl") for one in names), names
+    assert any("tab-launcher.ipynb" in name for name in names), names
+    assert any(name.endswith("chosen.jsonl") for name in names), names
+    assert not any(name.endswith("table.jsonl") for name in names), names
     dialog.get_by_role("combobox").select_option(path)
     dialog.get_by_role("button", name="Inspect", exact=True).click()
     inspected(page)

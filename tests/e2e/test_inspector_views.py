@@ -147,7 +147,7 @@ def test_every_view_is_accessible_in_every_theme_and_width(
     page.add_script_tag(path=str(AXE))
 
     def violations(why: str, widths: tuple[int, ...]) -> dict[str, list[str]]:
-        found = {}
+        by_rule = {}
         for name in TABS:
             views.get_by_role("tab", name=name, exact=True).click()
             for width in widths:
@@ -162,8 +162,8 @@ def test_every_view_is_accessible_in_every_theme_and_width(
                     bad += [f"{whose} is {over} px too wide"] if over > 0 else []
                 bad += page.evaluate(TOO_WIDE) if width == min(WIDTHS) else []
                 if bad:
-                    found[f"{why} {width} {name}"] = bad
-        return found
+                    by_rule[f"{why} {width} {name}"] = bad
+        return by_rule
 
     bad = {}
     light, dark, contrast = THEMES

@@ -77,9 +77,9 @@ def test_predictions_are_typed_and_the_answers_draw_themselves_also_after_a_rest
 
     refused = walked.predict("predict-share", "half")
     expect(refused.get_by_role("status")).to_contain_text("Give a number from 0 to 100 %")
-    kept = walked.predict("predict-share", "40")
-    expect(kept.get_by_role("status")).to_contain_text("You predicted 40 %. It is kept.")
-    expect(kept.get_by_role("textbox", name="Your prediction")).to_be_disabled()
+    prediction = walked.predict("predict-share", "40")
+    expect(prediction.get_by_role("status")).to_contain_text("You predicted 40 %. It is kept.")
+    expect(prediction.get_by_role("textbox", name="Your prediction")).to_be_disabled()
     walked.cell("look")
     kinds = inspected(page).get_by_role("list", name=KINDS)
     expect(inspected(page).get_by_text(HIDDEN)).to_have_count(2)
@@ -89,7 +89,7 @@ def test_predictions_are_typed_and_the_answers_draw_themselves_also_after_a_rest
     walked.predict("predict-thumb", "10")
     expect(walked.cell("reveal")).to_contain_text("You predicted 10 %")
     page.add_script_tag(path=str(AXE))
-    output = kept.locator(".jupyter-widgets").first.element_handle()
+    output = prediction.locator(".jupyter-widgets").first.element_handle()
     assert page.evaluate(VIOLATIONS, output) == []
     photograph(page, "lesson-1-answers")
     walked.cell("look")

@@ -26,19 +26,19 @@ WORDS = "Insert the answer again"
 
 def unnumbered(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the data of outputs, without the sequence numbers of records."""
-    found = []
-    for one in outputs:
+    unnumbered_rows = []
+    for output in outputs:
         data = {
             mime: "".join(form) if isinstance(form, list) else form
-            for mime, form in one["data"].items()
+            for mime, form in output["data"].items()
         }
         if MIME in data:
             data[MIME] = data[MIME] | {"seq": []}
         data = {
             mime: form.strip() if isinstance(form, str) else form for mime, form in data.items()
         }
-        found.append(data)
-    return found
+        unnumbered_rows.append(data)
+    return unnumbered_rows
 
 
 def kept(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:

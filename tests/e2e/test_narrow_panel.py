@@ -95,13 +95,13 @@ def worked(panel: Locator) -> None:
     """Send a prompt whose calls fail and are refused, and whose answer is wide."""
     send(panel, f"work on {LONG}")
     panel.get_by_role("button", name="Allow once").click()
-    told = transcript_region(panel)
-    expect(told.locator(".plm-Tool-name", has_text="write")).to_be_visible()
+    region = transcript_region(panel)
+    expect(region.locator(".plm-Tool-name", has_text="write")).to_be_visible()
     panel.get_by_role("button", name="Reject…").click()
     field = panel.get_by_role("textbox", name="What should it do instead?", exact=False)
     field.fill(f"Not there, but in {LONG}.")
     panel.get_by_role("button", name="Reject", exact=True).click()
-    expect(told.get_by_text("That is all.")).to_be_visible()
+    expect(region.get_by_text("That is all.")).to_be_visible()
     at_rest(panel)
 
 
@@ -110,9 +110,9 @@ def test_the_panel_and_a_cell_hold_all_of_it(page: Page, lab: Lab, seen: PageErr
     panel = open_scripted_notebook(page, lab, "narrow.ipynb", ANSWERS, "%%agent -y\nwork")
     page.set_viewport_size({"width": WIDTH, "height": 900})
     worked(panel)
-    told = transcript_region(panel)
+    region = transcript_region(panel)
     looked_at(page, PANEL, "panel")
-    refused = told.locator(".plm-Tool", has_text="write").first
+    refused = region.locator(".plm-Tool", has_text="write").first
     refused.get_by_role("button").first.click()
     expect(refused.locator(".plm-Tool-reason")).to_be_visible()
     assert refused.inner_text().count("Not there, but in") == 1
@@ -125,7 +125,7 @@ def test_the_panel_and_a_cell_hold_all_of_it(page: Page, lab: Lab, seen: PageErr
     assert violations(page) == []
     panel.get_by_role("button", name="Show the end").click()
     panel.get_by_role("button", name="Allow once").click()
-    expect(told.get_by_text("Done.")).to_be_visible()
+    expect(region.get_by_text("Done.")).to_be_visible()
     at_rest(panel)
     page.set_viewport_size({"width": 1280, "height": 800})
 
@@ -194,7 +194,7 @@ def test_no_card_squeezes_its_text_beside_a_button(page: Page, lab: Lab, seen: P
         page, lab, "cards.ipynb", CARDS, "%agent step on", f"%%agent\n{WHY}"
     )
     page.set_viewport_size({"width": 900, "height": 900})
-    told = transcript_region(panel)
+    region = transcript_region(panel)
 
     def read(state: str) -> None:
         assert panel.evaluate("node => node.offsetWidth") == WIDTH
@@ -216,22 +216,22 @@ def test_no_card_squeezes_its_text_beside_a_button(page: Page, lab: Lab, seen: P
     page.keyboard.press("Escape")
 
     send(panel, "And what else?")
-    expect(told.locator(".plm-QuestionForm")).to_be_visible()
+    expect(region.locator(".plm-QuestionForm")).to_be_visible()
     send(panel, f"Then this. {WHY}")
     expect(panel.locator(".plm-Queue", has_text="1 waiting")).to_be_visible()
     read("question")
-    told.locator(".plm-Option").first.click()
-    expect(told.locator(".plm-TurnFooter", has_text="Attempt")).to_be_visible()
+    region.locator(".plm-Option").first.click()
+    expect(region.locator(".plm-TurnFooter", has_text="Attempt")).to_be_visible()
     read("retry")
     panel.get_by_role("button", name="Stop", exact=True).click()
     at_rest(panel)
     composer(panel).fill("")
     send(panel, "Once more")
-    expect(told.get_by_role("button", name="Retry", exact=True).first).to_be_visible()
+    expect(region.get_by_role("button", name="Retry", exact=True).first).to_be_visible()
     at_rest(panel)
     read("error")
 
-    told.get_by_role("button", name="Revert to here…").last.press("Enter")
+    region.get_by_role("button", name="Revert to here…").last.press("Enter")
     dialog = page.get_by_role("dialog", name="Revert to here?")
     revert = dialog.get_by_role("button", name="Revert", exact=True)
     expect(revert).to_be_enabled()  # until then Enter is for the other button
@@ -243,12 +243,12 @@ def test_no_card_squeezes_its_text_beside_a_button(page: Page, lab: Lab, seen: P
     page.evaluate(RUN, 2)
     at_rest(panel)
     page.evaluate(COMMAND, "notebook:clear-cell-output")
-    expect(told.get_by_role("button", name="Insert the answer again")).to_be_visible()
+    expect(region.get_by_role("button", name="Insert the answer again")).to_be_visible()
     read("missing")
 
     page.evaluate(BEGIN, 1)
     send(panel, WHY)
-    card = told.get_by_role("group", name=re.compile("is held"))
+    card = region.get_by_role("group", name=re.compile("is held"))
     expect(card).to_be_visible()
     card.get_by_role("button", name=re.compile("New in it")).click()
     read("held")

@@ -82,4 +82,4 @@ def test_the_panel_opens_at_start_where_a_person_set_so_and_the_server_says_noth
     said = log.read_text()[begins:].splitlines()
     assert [line for line in said if any(words in line for words in OURS)] == []
     # A kernel without ipywidgets closes the comm that JupyterLab's own widgets open.
-    assert [one for one in seen.errors if "Comm not found" not in one] == []
+    assert [error for error in seen.errors if "Comm not found" not in error] == []

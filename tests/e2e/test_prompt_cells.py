@@ -35,11 +35,11 @@ def editor(page: Page, index: int) -> Locator:
     return page.locator(".jp-Notebook .jp-CodeCell").nth(index).locator(".cm-content")
 
 
-def is_prompt(text: Locator) -> None:
+def assert_prompt_cell(text: Locator) -> None:
     expect(text).to_have_attribute("data-language", "markdown")
 
 
-def is_python(text: Locator) -> None:
+def assert_python_cell(text: Locator) -> None:
     expect(text).not_to_have_attribute("data-language", "markdown")
     expect(text.locator(".plm-CellMention")).to_have_count(0)
 
@@ -52,7 +52,7 @@ def test_a_loaded_cell_is_coloured_and_the_notebook_is_as_it_was(
     open_notebook(page, lab, name)
     page.evaluate(READY)
     text = editor(page, 0)
-    is_prompt(text)
+    assert_prompt_cell(text)
     expect(text.locator(".plm-CellMention")).to_have_text(["@penguins", "@cell 2"])
     magic, rule, words = (text.locator(".cm-line").nth(line) for line in range(3))
     expect(magic.locator("span").first).to_have_text("%%agent")
@@ -60,7 +60,7 @@ def test_a_loaded_cell_is_coloured_and_the_notebook_is_as_it_was(
     # The line below a magic is no heading's underline, and what is bold is drawn bold.
     expect(rule).to_have_text("---")
     assert weight(words.locator("span", has_text="in").first) >= 600
-    is_python(editor(page, 1))
+    assert_python_cell(editor(page, 1))
     for theme in SAMPLED_THEMES:
         choose_theme(page, theme)
         photograph(page, f"prompt-cell-{theme.rpartition(' ')[2].lower()}")
@@ -89,9 +89,9 @@ def test_a_typed_and_a_pasted_magic_colour_the_cell_and_undo_takes_both_back(
     text = editor(page, 0)
     text.click()
     page.keyboard.type("%%agen")
-    is_python(text)
+    assert_python_cell(text)
     page.keyboard.type("t")
-    is_prompt(text)
+    assert_prompt_cell(text)
     page.keyboard.press("Enter")
     page.keyboard.type("Look at @data/birds.csv.")
     expect(text.locator(".plm-CellMention")).to_have_text(["@data/birds.csv"])
@@ -100,17 +100,17 @@ def test_a_typed_and_a_pasted_magic_colour_the_cell_and_undo_takes_both_back(
         page.keyboard.press("ArrowUp")
     page.evaluate(NEW_STEP)
     page.keyboard.press("Delete")
-    is_python(text)
+    assert_python_cell(text)
     page.keyboard.press("Control+z")
-    is_prompt(text)
+    assert_prompt_cell(text)
     assert page.evaluate(STATE, 0)[0] == "%%agent\nLook at @data/birds.csv."
 
     editor(page, 1).click()
     page.evaluate(PASTE, PROMPT)
-    is_prompt(editor(page, 1))
+    assert_prompt_cell(editor(page, 1))
     page.evaluate(UNDO)
     expect(editor(page, 1)).to_have_text("")
-    is_python(editor(page, 1))
+    assert_python_cell(editor(page, 1))
     assert seen.errors == []
 
 

@@ -26,7 +26,7 @@ def test_earlier_prompts_are_walked_through_and_the_draft_comes_back(
     panel = open_scripted_notebook(
         page, lab, "history.ipynb", ANSWERS, "%%agent --new\nasked in a cell"
     )
-    is_low_and_whole_at_every_width(page, panel)
+    assert_whole_at_every_width(page, panel)
     field = composer(panel)
     for words in ("first", "second"):
         send(panel, words)
@@ -52,7 +52,7 @@ def test_earlier_prompts_are_walked_through_and_the_draft_comes_back(
     assert seen.errors == []
 
 
-def is_low_and_whole_at_every_width(page: Page, panel: Locator) -> None:
+def assert_whole_at_every_width(page: Page, panel: Locator) -> None:
     """Hold the empty composer to its height, and what stands below its text to one line."""
     expect(composer(panel)).to_have_value("")
     tops = panel.locator(".plm-Composer-chips .plm-Picker-chip, .plm-Composer-foot > .plm-Button")
@@ -64,7 +64,7 @@ def is_low_and_whole_at_every_width(page: Page, panel: Locator) -> None:
         assert box is not None
         assert box["height"] <= MAX_PX, width
         places = [one.bounding_box() for one in tops.all()]
-        shown = [one for one in places if one is not None and one["width"] > 1]
+        shown = [place for place in places if place is not None and place["width"] > 1]
         assert len(shown) >= 3, width
         middles = {round(one["y"] + one["height"] / 2) for one in shown}
         assert max(middles) - min(middles) <= 2, width

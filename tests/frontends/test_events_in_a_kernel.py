@@ -84,8 +84,8 @@ def test_session_deleted_carries_the_session_as_it_was(heard: Heard) -> None:
 
     heard.interfaces.says(f"delete {session} --yes")
 
-    told = heard("session.deleted")
-    assert (told["session_id"], told["session"]["id"]) == (session, session)
+    event = heard("session.deleted")
+    assert (event["session_id"], event["session"]["id"]) == (session, session)
 
 
 def test_session_diff_carries_the_changed_files(heard: Heard) -> None:
@@ -106,9 +106,9 @@ def test_session_compacted_and_checkpoint_follow_a_summary(heard: Heard) -> None
     message = heard("session.compacted")["message_id"]
     asked = "[p.type for m in now().messages if m.id == {!r} for p in m.parts]"
     assert heard.interfaces.look(asked.format(message))[0] == "compaction"
-    kept = heard("session.checkpoint")
-    assert kept["state"]["compacted"] == message
-    assert kept["window_seq"] <= kept["seq"]
+    event = heard("session.checkpoint")
+    assert event["state"]["compacted"] == message
+    assert event["window_seq"] <= event["seq"]
 
 
 def test_session_error_carries_the_error_and_its_message(heard: Heard) -> None:
@@ -116,10 +116,10 @@ def test_session_error_carries_the_error_and_its_message(heard: Heard) -> None:
 
     heard.interfaces.kernel.client.run("%agent Hello.")
 
-    told = heard("session.error")
-    assert (told["error"]["type"], told["error"]["status"]) == ("api", 400)
-    assert "No such thing." in told["error"]["message"]
-    assert told["message_id"] == heard.interfaces.look("now().messages[-1].id")
+    event = heard("session.error")
+    assert (event["error"]["type"], event["error"]["status"]) == ("api", 400)
+    assert "No such thing." in event["error"]["message"]
+    assert event["message_id"] == heard.interfaces.look("now().messages[-1].id")
 
 
 def test_session_status_says_busy_and_idle(heard: Heard) -> None:
@@ -212,8 +212,8 @@ def test_message_part_removed_names_the_part(heard: Heard) -> None:
     heard.interfaces.says(f"revert {part}")
     heard.interfaces.says("cleanup")
 
-    told = heard("message.part.removed", part_id=part)
-    assert told["message_id"] == message
+    event = heard("message.part.removed", part_id=part)
+    assert event["message_id"] == message
     left = heard.interfaces.look("[p.type for p in now().messages[-1].parts]")
     assert ("text" in left, "tool" in left) == (True, False)
 
@@ -290,11 +290,11 @@ def test_decisions_and_requests_are_told_before_anything_is_sent(heard: Heard) -
     heard.interfaces.mark()
     heard.interfaces.says("And?")
 
-    told = heard("step.requested")
-    shown = told["request"]
+    event = heard("step.requested")
+    shown = event["request"]
     assert (shown["purpose"], shown["tokens"] > 0) == ("step", True)
     assert shown["facts"].keys() == {"window", "reserve"}, "a page is told only what it shows"
-    whole = f"next(one.event.request for one in heard if one.seq == {told['seq']})"
+    whole = f"next(one.event.request for one in heard if one.seq == {event['seq']})"
     name_and_length = f"(lambda one: (one.model.ref.name, len(one.sha256)))({whole})"
     assert heard.interfaces.look(name_and_length) == ("model", 64)
     made = "[o.event.decision for o in heard if o.event.type == 'decision']"

@@ -233,9 +233,9 @@ def test_a_restart_of_the_kernel_keeps_what_was_granted(project: Path, tmp_path:
 
 
 def copied(project: Path, _state: Path) -> tuple[Path, Path]:
-    found = project.with_name("copy")
-    shutil.copytree(project, found, symlinks=True)
-    return found, _state
+    folder = project.with_name("copy")
+    shutil.copytree(project, folder, symlinks=True)
+    return folder, _state
 
 
 def fresh_home(project: Path, state: Path) -> tuple[Path, Path]:
@@ -255,15 +255,15 @@ def own_folder_open_to_others(project: Path, state: Path) -> tuple[Path, Path]:
 
 def restored_from_git(project: Path, state: Path) -> tuple[Path, Path]:
     """Replace the project folder by a clone of a git repository to which it was committed by force."""
-    found = project.with_name("repository")
-    shutil.copytree(project, found)
-    shutil.rmtree(found / ".palimpsest" / "snapshots", ignore_errors=True)
-    (found / ".palimpsest" / "project.json").unlink()
+    folder = project.with_name("repository")
+    shutil.copytree(project, folder)
+    shutil.rmtree(folder / ".palimpsest" / "snapshots", ignore_errors=True)
+    (folder / ".palimpsest" / "project.json").unlink()
     for words in (["init", "-q"], ["add", "-Af"], ["commit", "-qm", "all"]):
         who = ["-c", "user.name=x", "-c", "user.email=x@x"]
-        subprocess.run(["git", *who, *words], cwd=found, check=True)
+        subprocess.run(["git", *who, *words], cwd=folder, check=True)
     shutil.rmtree(project)
-    subprocess.run(["git", "clone", "-q", str(found), str(project)], check=True)
+    subprocess.run(["git", "clone", "-q", str(folder), str(project)], check=True)
     return project, state
 
 
@@ -324,9 +324,9 @@ def test_a_linked_home_and_a_linked_project_are_the_same(project: Path, tmp_path
 
 
 def moved(project: Path) -> Path:
-    found = project.with_name("elsewhere")
-    project.rename(found)
-    return found
+    folder = project.with_name("elsewhere")
+    project.rename(folder)
+    return folder
 
 
 def test_a_moved_project_asks_once_whether_to_keep_what_was_allowed(

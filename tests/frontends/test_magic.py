@@ -239,9 +239,9 @@ def test_help_is_shown_for_the_magic_with_a_question_mark(kernel: Kernel) -> Non
     ],
 )
 def test_completes_options_and_subcommands(kernel: Kernel, code: str, words: set[str]) -> None:
-    found = kernel.complete(code)
+    completions = kernel.complete(code)
 
-    assert words <= set(found)
+    assert words <= set(completions)
 
 
 def test_completes_session_ids(kernel: Kernel) -> None:

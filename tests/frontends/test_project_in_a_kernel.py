@@ -106,8 +106,8 @@ def test_what_is_taken_back_is_removed_for_good(interfaces: ThreeInterfaces) -> 
 
 
 def test_settings_are_listed_with_where_they_come_from(interfaces: ThreeInterfaces) -> None:
-    found = interfaces.sends(type="config")
-    row = {setting["key"]: setting for setting in found["settings"]}["max_steps"]
+    reply = interfaces.sends(type="config")
+    row = {setting["key"]: setting for setting in reply["settings"]}["max_steps"]
     assert (row["value"], "palimpsest.toml" in row["origin"]) == ("40", True)
 
 
@@ -290,10 +290,10 @@ def test_what_is_always_allowed_is_listed_and_revoked(
             assert "python" in interfaces.says("permissions")
             interfaces.says("permissions revoke 1")
         case "Python":
-            found = interfaces.look(
+            value = interfaces.look(
                 "[(a.number, a.rule.permission) for a in now().control.allowances]"
             )
-            assert found == [(1, "python")]
+            assert value == [(1, "python")]
             interfaces.cell("now().control.revoke(1)")
         case _:
             (row,) = interfaces.sends(type="approvals")["approvals"]

@@ -96,8 +96,8 @@ def test_a_session_is_looked_at(interfaces: ThreeInterfaces, way: str) -> None:
             assert f"| `session` | {session} |" in said
             assert "| `messages` | 2 |" in said
         case "Python":
-            found = interfaces.look("(now().snapshot.session.id, len(now().snapshot.messages))")
-            assert found == (session, 2)
+            value = interfaces.look("(now().snapshot.session.id, len(now().snapshot.messages))")
+            assert value == (session, 2)
         case _:
             picture = interfaces.picture()
             assert (picture["info"]["id"], picture["info"]["title"]) == (session, "Seen")
@@ -169,8 +169,8 @@ def test_what_is_to_do_is_listed(interfaces: ThreeInterfaces, way: str) -> None:
         case "command":
             assert "Plot it" in interfaces.says("todo")
         case "Python":
-            found = interfaces.look("[(t.content, t.status, t.priority) for t in now().todos]")
-            assert found == [("Plot it", "in_progress", "high")]
+            value = interfaces.look("[(t.content, t.status, t.priority) for t in now().todos]")
+            assert value == [("Plot it", "in_progress", "high")]
         case _:
             todo = {"content": "Plot it", "status": "in_progress", "priority": "high"}
             assert interfaces.picture()["todos"] == [todo]

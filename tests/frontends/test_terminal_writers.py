@@ -68,10 +68,10 @@ def bypasses(path: str, source: str) -> list[str]:
     for node in nodes:
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             bound.add(node.id)
-    found = [bypass for node in nodes for bypass in _bypasses(node, SPEAKS - bound)]
+    calls = [bypass for node in nodes for bypass in _bypasses(node, SPEAKS - bound)]
     of_streams = {"sys.stdout", "sys.stderr"} if path in STREAMS else set()
     shows = {"text/plain"} if not path.startswith("frontends/") else set()
-    return [name for name in found if name not in of_streams | shows]
+    return [name for name in calls if name not in of_streams | shows]
 
 
 def _bypasses(node: ast.AST, speaks: set[str]) -> Iterator[str]:
@@ -116,8 +116,8 @@ def test_nothing_reaches_a_terminal_past_the_writers() -> None:
         path: left
         for path in MODULES
         if NAMED.search(source := (PACKAGE / path).read_text(encoding="utf-8"))
-        if (found := bypasses(path, source))
-        if (left := [name for name in found if name not in EXEMPT.get(path, set())])
+        if (bypassed := bypasses(path, source))
+        if (left := [name for name in bypassed if name not in EXEMPT.get(path, set())])
     }
 
     assert len(MODULES) > 400
@@ -247,9 +247,9 @@ def test_a_question_that_is_read_steers_nothing(
 
     assert terminal.read_line(f"{HOSTILE}\n> ") == "1"
 
-    shown = capsys.readouterr().out
-    assert "\\x1b]52" in shown
-    assert steers(shown) == []
+    output = capsys.readouterr().out
+    assert "\\x1b]52" in output
+    assert steers(output) == []
 
 
 @pytest.mark.slow

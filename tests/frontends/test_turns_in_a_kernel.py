@@ -33,8 +33,8 @@ def stands(interfaces: ThreeInterfaces, *more: str) -> None:
 
 
 def inbox(interfaces: ThreeInterfaces) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = interfaces.look("[(p.text, p.delivery) for p in now().waiting]")
-    return found
+    value: list[tuple[str, str]] = interfaces.look("[(p.text, p.delivery) for p in now().waiting]")
+    return value
 
 
 @each_way
@@ -288,8 +288,8 @@ def test_a_question_of_the_model_is_answered(interfaces: ThreeInterfaces) -> Non
     interfaces.says("--bg Paint it.")
     asked = interfaces.told("question.asked")
 
-    found = interfaces.look("[(q.question_id, q.questions[0].question) for q in now().questions]")
-    assert found == [(asked["question_id"], "Which?")]
+    value = interfaces.look("[(q.question_id, q.questions[0].question) for q in now().questions]")
+    assert value == [(asked["question_id"], "Which?")]
     answered = interfaces.sends(type="answer", question_id=asked["question_id"], answers=[["Blue"]])
     assert answered["late"] is False
 

@@ -170,7 +170,7 @@ def test_a_hostile_folder_runs_nothing_and_gets_no_key(
             "[(r.action, r.force) for r, _ in __import__('palimpsest')"
             ".current_session().control.all_rules() if r.permission == 'bash'][-1]"
         )
-        shown = kernel.run("%agent config").markdown()
+        markdown = kernel.run("%agent config").markdown()
 
         assert trap.seen == []
         assert "mine" in names(server.bodies)
@@ -191,8 +191,8 @@ def test_a_hostile_folder_runs_nothing_and_gets_no_key(
             [m for m in kernel.iopub if m not in first.messages]
         )
         for key in ("model", "system", "share", "mode", "hooks", "models", "budget", "mcp"):
-            assert f"{key} = " in shown, key
-        assert CANARY not in shown
+            assert f"{key} = " in markdown, key
+        assert CANARY not in markdown
         assert not (folder / "agent-share").exists()
 
     copy = tmp_path / "copied"

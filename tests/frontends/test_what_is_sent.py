@@ -146,8 +146,8 @@ def test_the_kernel_connects_to_nothing_that_the_page_does_not_list(
 
 def addresses() -> set[tuple[str, int]]:
     """Return the fixed addresses in the documentation: all others come from a user's settings."""
-    found = re.findall(r"`([\w.]+):(\d+)`", PAGE.read_text(encoding="utf-8"))
-    return {(host, int(port)) for host, port in found}
+    matches = re.findall(r"`([\w.]+):(\d+)`", PAGE.read_text(encoding="utf-8"))
+    return {(host, int(port)) for host, port in matches}
 
 
 CLIENTS = re.compile(
@@ -169,13 +169,13 @@ HOMES = {
 def test_every_place_in_the_code_that_connects_has_a_row_on_the_page() -> None:
     rows = PAGE.read_text(encoding="utf-8")
     sources = [*(ROOT / "kernel_ext" / "palimpsest").rglob("*.py")]
-    found = {
+    clients = {
         str(path.relative_to(ROOT))
         for path in sources
         if not path.name.startswith("fault_") and CLIENTS.search(path.read_text(encoding="utf-8"))
     }
 
-    assert found <= set(HOMES)
+    assert clients <= set(HOMES)
     for title in HOMES.values():
         assert f"| {title}" in rows
 
@@ -185,7 +185,7 @@ def test_the_page_in_the_front_end_asks_only_its_kernel_and_its_jupyter_server()
         *(ROOT / "labextension" / "src").rglob("*.ts"),
         *(ROOT / "labextension" / "src").rglob("*.tsx"),
     ]
-    found = [
+    callers = [
         path.name
         for path in sources
         if ".test." not in path.name
@@ -196,4 +196,4 @@ def test_the_page_in_the_front_end_asks_only_its_kernel_and_its_jupyter_server()
         )
     ]
 
-    assert found == []
+    assert callers == []

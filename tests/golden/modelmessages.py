@@ -104,13 +104,15 @@ def _result(recorded: dict[str, Any]) -> ResultBlock:
         tool=recorded["toolName"],
         text=_text(pieces) if output["type"] == "content" else output["value"],
         media=tuple(
-            MediaBlock(mime=one["mediaType"], url=f"data:{one['mediaType']};base64,{one['data']}")
-            for one in pieces
-            if one["type"] == "media"
+            MediaBlock(
+                mime=piece["mediaType"], url=f"data:{piece['mediaType']};base64,{piece['data']}"
+            )
+            for piece in pieces
+            if piece["type"] == "media"
         ),
         is_error=output["type"] == "error-text",
     )
 
 
 def _text(pieces: list[dict[str, Any]]) -> str:
-    return "".join(one["text"] for one in pieces if one["type"] == "text")
+    return "".join(piece["text"] for piece in pieces if piece["type"] == "text")

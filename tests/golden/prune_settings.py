@@ -37,8 +37,8 @@ def prune_settings(given: object, policy: PrunePolicy) -> PrunePolicy:
 def _seconds(ttl: object) -> float | None:
     if not isinstance(ttl, str):
         return None
-    found = DURATION.fullmatch(ttl.strip().lower())
-    return None if found is None else float(found[1]) * SECONDS[found[2] or "m"]
+    match = DURATION.fullmatch(ttl.strip().lower())
+    return None if match is None else float(match[1]) * SECONDS[match[2] or "m"]
 
 
 def _number(value: object) -> float | None:

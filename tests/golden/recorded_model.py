@@ -117,7 +117,7 @@ class RecordedModel:
         yield StepFinished(step["finish"], _usage(step.get("tokens") or {}))
 
     def _is_subagent(self, request: ModelRequest) -> bool:
-        first = next(one for one in request.messages if one["role"] != "system")
+        first = next(message for message in request.messages if message["role"] != "system")
         content = first.get("content")
         text = content if isinstance(content, str) else (content or [{}])[0].get("text", "")
         return text in self.subagent_prompts

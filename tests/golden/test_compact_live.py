@@ -88,12 +88,12 @@ def cleared(case: Case) -> Iterator[Decision]:
 
 def said_after(messages: tuple[Message, ...], marker_id: str) -> list[str]:
     """Return the engine's synthetic texts after a compaction."""
-    at = [one.id for one in messages].index(marker_id)
+    at = [message.id for message in messages].index(marker_id)
     return [
         part.text
-        for one in messages[at + 1 :]
-        if isinstance(one.info, UserMessage) and marker(one) is None
-        for part in one.parts
+        for message in messages[at + 1 :]
+        if isinstance(message.info, UserMessage) and marker(message) is None
+        for part in message.parts
         if isinstance(part, TextPart)
     ]
 
@@ -128,24 +128,24 @@ async def test_a_live_compaction_does_what_was_recorded(tmp_path: Path, case: Ca
         await asyncio.wait_for(session.loop(), LAST_RESORT_SECONDS)
 
     messages = session.snapshot().messages
-    asked = [one for one in model.requests if one.purpose == "compaction"]
-    found = marker(next(one for one in messages if one.id == marker_id))
+    asked = [request for request in model.requests if request.purpose == "compaction"]
+    compaction = marker(next(message for message in messages if message.id == marker_id))
     recorded = [
         one[1]["text"]
         for one in case["writes"]
         if one[0] == "updatePart" and one[1]["type"] == "text"
     ]
     assert len(asked) == len(case["llm"])
-    assert found is not None
-    assert found.tail_start_id == written_tail(case)
+    assert compaction is not None
+    assert compaction.tail_start_id == written_tail(case)
     assert said_after(messages, marker_id) == recorded
     records = await harness.records(session)
-    done = [one for one in records if isinstance(one.event, SessionCompacted)]
+    done = [record for record in records if isinstance(record.event, SessionCompacted)]
     assert len(done) == len(case["events"])
     summary = next(
-        one.info
-        for one in reversed(messages)
-        if isinstance(one.info, AssistantMessage) and one.info.summary
+        message.info
+        for message in reversed(messages)
+        if isinstance(message.info, AssistantMessage) and message.info.summary
     )
     assert (summary.error is None) is (case["result"] == "continue")
     assert {"compaction_plan", "recorded_plan", "serialize_messages"} <= set(trace.seen)

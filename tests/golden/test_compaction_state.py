@@ -129,7 +129,9 @@ def messages_of(recorded: list[dict[str, Any]]) -> NeutralMessages:
 
 def shown(snapshot: MessagesSnapshot[NeutralMessage]) -> dict[str, Any]:
     return {
-        "messagesSnapshot": [(one.model_extra or {})["source"] for one in snapshot.messages],
+        "messagesSnapshot": [
+            (message.model_extra or {})["source"] for message in snapshot.messages
+        ],
         "sessionIdUsed": snapshot.session_id,
         "source": snapshot.source,
     }

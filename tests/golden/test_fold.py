@@ -24,8 +24,8 @@ def newest_tail_lacks_a_good_summary(messages: Messages) -> bool:
     """Return whether the newest marker that kept a tail has no good summary."""
     summaries = good_summaries(messages)
     for one in reversed(messages):
-        found = marker(one)
-        if found is not None and found.tail_start_id is not None:
+        compaction = marker(one)
+        if compaction is not None and compaction.tail_start_id is not None:
             return one.id not in summaries
     return False
 

@@ -143,7 +143,7 @@ def test_a_fork_at_any_message_has_all_that_came_before() -> None:
 
 def test_a_fork_of_a_fork_and_forks_around_a_compaction_share_the_log(tmp_path: Path) -> None:
     sessions = load("opencode", "sessions")
-    for name in [one for one in sessions if "compaction" in one or "fuzz" in one][
+    for name in [session for session in sessions if "compaction" in session or "fuzz" in session][
         : sample_size(8, 24)
     ]:
         messages = tuple(message(one) for one in sessions[name])

@@ -38,7 +38,7 @@ def test_every_recorded_window_is_found_alike(version: str, preset: str) -> None
                 continue
         given = plain(case["input"])
         config = given.get("cfg") or {}
-        found = resolve_window(
+        window = resolve_window(
             given["provider"],
             given["modelId"],
             models=models(config),
@@ -51,7 +51,7 @@ def test_every_recorded_window_is_found_alike(version: str, preset: str) -> None
             policy=guard_of(preset),
         )
         name = f"{number} {case['name']}"
-        ours[name] = {"tokens": found.tokens, "source": SOURCES[found.source]}
+        ours[name] = {"tokens": window.tokens, "source": SOURCES[window.source]}
         theirs[name] = expected
 
     assert ours == theirs

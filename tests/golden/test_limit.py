@@ -49,10 +49,10 @@ def test_every_recorded_history_is_limited_alike(version: str, preset: str) -> N
     ours, theirs = {}, {}
     for case in load("openclaw", "limitHistoryTurns")["cases"]:
         given = plain(case["input"])
-        kept = with_turn_limit(
+        limited = with_turn_limit(
             flat(given["messages"]), given.get("limit"), preset_policy(preset).limit
         )
-        ours[case["name"]] = [int(message.message_id or "-1") for message in kept]
+        ours[case["name"]] = [int(message.message_id or "-1") for message in limited]
         theirs[case["name"]] = case["expected"][version]["keptIndexes"]
 
     assert ours == theirs

@@ -80,7 +80,9 @@ async def test_one_that_takes_too_long_goes_back_to_the_snapshot_of_before(
     assert [one.snapshot for one in trace.seen["choose_snapshot"]] == [snapshot]
     assert state.count == counted
     assert not state.active
-    aside = [one.numbers for one in session.decisions() if one.rule == "compact/aside"]
+    aside = [
+        decision.numbers for decision in session.decisions() if decision.rule == "compact/aside"
+    ]
     assert {one["source"] for one in aside} == {"pre-compaction"}
     await assert_rebuilt(harness, session, model)
 

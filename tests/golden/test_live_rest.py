@@ -80,7 +80,7 @@ async def test_a_compaction_prunes_truncates_plans_and_writes_what_is_compared(
         await ask(session, "Four?")
 
     assert {one.__name__ for one in wanted} <= set(trace.seen)
-    assert "compaction" in {one.purpose for one in model.requests}
+    assert "compaction" in {request.purpose for request in model.requests}
     await rebuilt(harness, session, model)
 
 

@@ -86,12 +86,12 @@ def recorded(case: Case) -> Played:
     return Played(
         calls=[
             {
-                "agent": one["agent"],
-                "parent": _place(ids, one["parentID"]),
-                "roles": one["roles"],
-                "texts": [masked(text, known) for text in one["texts"]],
+                "agent": call["agent"],
+                "parent": _place(ids, call["parentID"]),
+                "roles": call["roles"],
+                "texts": [masked(text, known) for text in call["texts"]],
             }
-            for one in calls
+            for call in calls
         ],
         messages=[_recorded_message(one, ids, known) for one in final],
         tasks=[_task(one["task"]) for one in case["trace"] if "task" in one],

@@ -148,7 +148,7 @@ def test_every_recorded_request_is_weighed_and_goes_the_same_way() -> None:
         given, expected = plain(case["input"]), case["expected"][NEWEST]
         window = given["contextTokenBudget"]
         results = [size for size in given["sizes"] if size > 0]
-        found = precheck(
+        result = precheck(
             conservative_tokens(request_of(given["sizes"]), chosen.overflow),
             count_reducible_chars(results, window, chosen.recovery),
             window,
@@ -156,13 +156,13 @@ def test_every_recorded_request_is_weighed_and_goes_the_same_way() -> None:
             chosen.overflow,
         )
         ours[f"{number} {case['name']}"] = {
-            "route": found.fit_action,
-            "shouldCompact": found.fit_action.startswith("compact"),
-            "estimatedPromptTokens": found.tokens,
-            "promptBudgetBeforeReserve": found.budget,
-            "overflowTokens": found.overflow,
-            "toolResultReducibleChars": found.reducible_chars,
-            "effectiveReserveTokens": found.reserved_tokens,
+            "route": result.fit_action,
+            "shouldCompact": result.fit_action.startswith("compact"),
+            "estimatedPromptTokens": result.tokens,
+            "promptBudgetBeforeReserve": result.budget,
+            "overflowTokens": result.overflow,
+            "toolResultReducibleChars": result.reducible_chars,
+            "effectiveReserveTokens": result.reserved_tokens,
         }
         theirs[f"{number} {case['name']}"] = {
             name: expected[name] for name in ours[f"{number} {case['name']}"]

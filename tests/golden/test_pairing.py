@@ -22,7 +22,9 @@ def report(repair: RepairReport, given: NeutralMessages, version: str) -> dict[s
     mark = SYNTHETIC if version == NEWEST else {}
     messages = written(repair.messages)
     for back, message in zip(messages, repair.messages, strict=True):
-        if is_result(message) and any(message.blocks[0] is one for one in repair.added_results):
+        if is_result(message) and any(
+            message.blocks[0] is result for result in repair.added_results
+        ):
             back.update(mark)
     found = {
         "messages": messages,

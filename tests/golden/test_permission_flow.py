@@ -65,7 +65,8 @@ class Flow:
         """Return by the rules alone whether ours differs at this step."""
         rules = tuple(Rule(**rule) for rule in step.get("ruleset", []))
         found = [
-            last_matching_rule(step["permission"], one, rules).action for one in step["patterns"]
+            last_matching_rule(step["permission"], pattern, rules).action
+            for pattern in step["patterns"]
         ]
         return "deny" in found
 

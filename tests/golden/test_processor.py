@@ -195,7 +195,7 @@ def test_recorded_streams_become_the_recorded_parts() -> None:
 def _is_rejected(case: Case) -> bool:
     """Return whether a person rejected a call."""
     events = [event for attempt in case["stream"] for event in attempt]
-    return any(_erred(one).rejected for one in events if one["type"] == "tool-error")
+    return any(_erred(event).rejected for event in events if event["type"] == "tool-error")
 
 
 # Decided by the loop too
@@ -296,12 +296,14 @@ async def test_failures_retries_and_overflows_end_as_recorded(
     answer = await ask(session, "Go.")
 
     messages = session.snapshot().messages
-    first = next(one for one in messages if isinstance(one.info, AssistantMessage))
+    first = next(message for message in messages if isinstance(message.info, AssistantMessage))
     assert our_parts(first) == last_attempt(shape(case["final"]["parts"]))
     error = case["final"]["info"].get("error")
     refused = _refused(case)
     assert _kind(first) == ("context-overflow" if refused else error and ERRORS[error["name"]])
-    assert any(marker(one) for one in messages) == (case["result"] == "compact" and not refused)
+    assert any(marker(message) for message in messages) == (
+        case["result"] == "compact" and not refused
+    )
     records = [record.event for record in await harness.records(session)]
     statuses = [event.status.type for event in records if isinstance(event, SessionStatus)]
     failed = [event for event in records if isinstance(event, SessionError)]
@@ -346,17 +348,19 @@ async def test_a_call_that_is_repeated_is_asked_about_as_recorded(
     asked: list[Ask] = []
 
     def reply(records: Sequence[Record]) -> None:
-        for one in records:
-            if isinstance(one.event, PermissionAsked):
-                asked.append(one.event.ask)
+        for record in records:
+            if isinstance(record.event, PermissionAsked):
+                asked.append(record.event.ask)
                 rejects = case["permission"] == "reject"
-                session.reply(one.event.ask.id, Reply(answer="reject" if rejects else "once"))
+                session.reply(record.event.ask.id, Reply(answer="reject" if rejects else "once"))
 
     session.subscribe(reply)
     answer = await ask(session, "Go.")
 
     first = next(
-        one for one in session.snapshot().messages if isinstance(one.info, AssistantMessage)
+        message
+        for message in session.snapshot().messages
+        if isinstance(message.info, AssistantMessage)
     )
     ours = [part.state.status for part in first.parts if isinstance(part, ToolPart)]
     theirs = [part["state"]["status"] for part in case["final"]["parts"] if part["type"] == "tool"]

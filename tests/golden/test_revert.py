@@ -59,7 +59,7 @@ def run(messages: Messages, case: dict[str, Any]) -> tuple[RevertState | None, l
         if plan is None:
             continue
         ops += [["track"]] if plan.restore_from is None else [["restore", plan.restore_from]]
-        undone = [{"hash": one.hash, "files": list(one.files)} for one in plan.patches]
+        undone = [{"hash": patch.hash, "files": list(patch.files)} for patch in plan.patches]
         ops.append(["revert", undone])
         standing = RevertState(
             message_id=plan.message_id,

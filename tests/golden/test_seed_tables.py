@@ -221,8 +221,8 @@ def steered() -> str:
     messages = (asked, step, build.user("and this", joins=True))
     count = counter(OPENCODE.estimator)
     decisions = decide_reminders(View(messages), OPENCODE.reminders, ids(), count)
-    shown = apply_decisions(messages, View(messages, decisions))
-    return words(neutral_messages(shown, MODEL, OPENCODE.convert))[-1]
+    applied = apply_decisions(messages, View(messages, decisions))
+    return words(neutral_messages(applied, MODEL, OPENCODE.convert))[-1]
 
 
 SEED_000: list[Row] = [
@@ -335,8 +335,8 @@ def with_files() -> Message:
 
 
 def guarded(tokens: int) -> tuple[bool, bool]:
-    found = evaluate_guard(WindowSize(tokens, "model"), OPENCLAW.guard)
-    return found.warns, found.blocks
+    guard = evaluate_guard(WindowSize(tokens, "model"), OPENCLAW.guard)
+    return guard.warns, guard.blocks
 
 
 def sources() -> list[str]:
@@ -540,10 +540,14 @@ SEED_002: list[Row] = [
 
 def truncated(text: str) -> list[str]:
     """Return the pieces of a truncated output, without the hint, whose text is ours."""
-    found = truncate(
+    decision = truncate(
         "dec", "prt", "msg", text, OPENCODE.truncate, FACTS, counter(OPENCODE.estimator)
     )
-    return apply_truncation(text, found.numbers).split("\n\n")[:-1] if found is not None else [text]
+    return (
+        apply_truncation(text, decision.numbers).split("\n\n")[:-1]
+        if decision is not None
+        else [text]
+    )
 
 
 SEED_003: list[Row] = [

@@ -89,7 +89,9 @@ class Recorded:
 
 def summary(messages: tuple[Message, ...]) -> Message:
     return next(
-        one for one in messages if isinstance(one.info, AssistantMessage) and one.info.summary
+        message
+        for message in messages
+        if isinstance(message.info, AssistantMessage) and message.info.summary
     )
 
 
@@ -104,16 +106,16 @@ async def test_a_summary_with_a_call_fails_as_recorded(
 
     await session.compact()
 
-    found = summary(session.snapshot().messages)
+    message = summary(session.snapshot().messages)
     assert not is_replayable(case)
-    assert isinstance(found.info, AssistantMessage)
-    assert found.info.error is not None
-    assert found.info.error.type == ERRORS[case["final"]["info"]["error"]["name"]]
-    assert "bash instead of writing the summary" in found.info.error.message
-    [call] = [part for part in found.parts if isinstance(part, ToolPart)]
+    assert isinstance(message.info, AssistantMessage)
+    assert message.info.error is not None
+    assert message.info.error.type == ERRORS[case["final"]["info"]["error"]["name"]]
+    assert "bash instead of writing the summary" in message.info.error.message
+    [call] = [part for part in message.parts if isinstance(part, ToolPart)]
     assert call.state.status == "error"
     records = await harness.records(session)
-    assert not [one for one in records if isinstance(one.event, SessionCompacted)]
+    assert not [record for record in records if isinstance(record.event, SessionCompacted)]
     await session.close()
 
 
@@ -131,13 +133,13 @@ async def test_where_summaries_are_judged_the_words_beside_a_call_are(
 
     await session.compact()
 
-    found = summary(session.snapshot().messages)
-    assert isinstance(found.info, AssistantMessage)
+    message = summary(session.snapshot().messages)
+    assert isinstance(message.info, AssistantMessage)
     if words == "summary":
-        assert found.info.error is None
+        assert message.info.error is None
         assert any(marker(one) for one in session.snapshot().messages)
-        assert SUMMARY in [part.text for part in found.parts if isinstance(part, TextPart)]
+        assert SUMMARY in [part.text for part in message.parts if isinstance(part, TextPart)]
     else:
-        assert found.info.error is not None
-        assert "bash instead of writing the summary" in found.info.error.message
+        assert message.info.error is not None
+        assert "bash instead of writing the summary" in message.info.error.message
     await session.close()

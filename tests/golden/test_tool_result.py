@@ -82,11 +82,11 @@ def test_every_recorded_result_is_cut_alike(version: str, recovery: RecoveryPoli
         given, name = case["input"], case["name"]
         text = text_of(given["textGenerator"])
         options = only(given["options"], "minKeepChars", "suffix")
-        found = cut_result(
+        cut = cut_result(
             text, given["maxChars"], ending(recovery, options), options.get("minKeepChars")
         )
-        shown = text if found is None else apply_truncation(text, found.numbers)
-        ours[name] = digest(text, shown) | {"changed": found is not None}
+        shown = text if cut is None else apply_truncation(text, cut.numbers)
+        ours[name] = digest(text, shown) | {"changed": cut is not None}
         theirs[name] = case["expected"][version]
 
     assert ours == theirs

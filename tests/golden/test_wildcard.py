@@ -18,7 +18,7 @@ def most_specific_value(text: str, patterns: Mapping[str, Any]) -> Any:
 
 
 def most_specific_command(head: str, tail: Sequence[str], patterns: Mapping[str, Any]) -> Any:
-    """Decide as ``most_specific`` does, for a command given as a list of words, like its patterns."""
+    """Decide as ``most_specific_value`` does, for a command given as a list of words, like its patterns."""
     chosen = None
     for pattern, choice in sorted(patterns.items(), key=lambda entry: (len(entry[0]), entry[0])):
         first, *rest = pattern.split() or [""]

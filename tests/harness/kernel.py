@@ -47,7 +47,7 @@ class Run:
 
     def outputs(self) -> list[Message]:
         """Return the outputs as a notebook would hold them: displays, updated in place."""
-        found: list[Message] = []
+        contents: list[Message] = []
         places: dict[str, Message] = {}
         for message in self.messages:
             kind, content = message["header"]["msg_type"], message["content"]
@@ -56,12 +56,12 @@ class Run:
                 places[name]["data"] = content["data"]
             elif kind in ("display_data", "execute_result"):
                 output = {"kind": kind, "data": content["data"]}
-                found.append(output)
+                contents.append(output)
                 if name is not None:
                     places[name] = output
             elif kind == "error":
-                found.append({"kind": "error", "data": content})
-        return found
+                contents.append({"kind": "error", "data": content})
+        return contents
 
     def markdown(self) -> str:
         """Return the Markdown or text of the cell's outputs, with figures as a placeholder."""

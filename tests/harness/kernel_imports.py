@@ -64,7 +64,7 @@ def import_all() -> None:
 
 def complete(model: type[BaseModel]) -> None:
     """Build the validators of our models under a class, which are built at their first use."""
-    for one in model.__subclasses__():
-        if one.__module__.startswith("palimpsest.") and not one.__pydantic_complete__:
-            one.model_rebuild(raise_errors=False)
-        complete(one)
+    for subclass in model.__subclasses__():
+        if subclass.__module__.startswith("palimpsest.") and not subclass.__pydantic_complete__:
+            subclass.model_rebuild(raise_errors=False)
+        complete(subclass)

@@ -70,7 +70,7 @@ class NotebookPage:
 
     def shows(self, *sources: str, **by_id: Any) -> None:
         """Show code cells ``cell-1`` and so on with these sources, and others by their ids."""
-        numbered: dict[str, Any] = {f"cell-{n}": one for n, one in enumerate(sources, 1)}
+        numbered: dict[str, Any] = {f"cell-{n}": source for n, source in enumerate(sources, 1)}
         self.cells = [
             {"id": one, **(held if isinstance(held, dict) else {"source": held})}
             for one, held in (numbered | by_id).items()
@@ -132,7 +132,7 @@ class NotebookPage:
         )
 
     def _tell(self, wanted: Message) -> None:
-        cells = [one for one in self.cells if wanted.get("cell") in (None, one["id"])]
+        cells = [cell for cell in self.cells if wanted.get("cell") in (None, cell["id"])]
         half = len(cells) // 2
         pieces = [cells[:half], cells[half:]]
         for number, piece in enumerate(pieces):

@@ -133,8 +133,8 @@ def number_in_bytes(number: int) -> bytes:
 
 def received_number(line: socket.socket) -> int | None:
     """Receive a number; None where the other side has gone."""
-    said = line.recv(NUMBER_BYTES, socket.MSG_WAITALL)
-    return int(said) if len(said) == NUMBER_BYTES else None
+    number_bytes = line.recv(NUMBER_BYTES, socket.MSG_WAITALL)
+    return int(number_bytes) if len(number_bytes) == NUMBER_BYTES else None
 
 
 def serve(address: str, prepared: list[str]) -> list[str]:

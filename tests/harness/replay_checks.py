@@ -20,20 +20,20 @@ def check_log_laws(store: Store, session_id: str) -> WhatIf:
 
 def replayed_as_it_was(store: Store, session_id: str) -> WhatIf:
     """Check that a what-if with the session's own policy gives the recorded requests and decisions."""
-    found = exact_whatif(store, session_id)
-    was, other = found.recorded, found.other
+    whatif = exact_whatif(store, session_id)
+    was, other = whatif.recorded, whatif.other
     rebuilt = list(rebuild_all(store, session_id, store.read(session_id)))
     assert all(one.matches for one in rebuilt)
-    assert found.is_unchanged, f"step {found.first_difference} is another one"
+    assert whatif.is_unchanged, f"step {whatif.first_difference} is another one"
     assert [step.tokens for step in other.steps] == [step.tokens for step in was.steps]
     assert [step.cached for step in other.steps] == [step.cached for step in was.steps]
-    rules = [[one.rule for one in step.decisions] for step in was.steps]
-    assert [[one.rule for one in step.decisions] for step in other.steps] == rules
-    assert not any(one.stand_in for one in other.compactions)
+    rules = [[decision.rule for decision in step.decisions] for step in was.steps]
+    assert [[decision.rule for decision in step.decisions] for step in other.steps] == rules
+    assert not any(compaction.stand_in for compaction in other.compactions)
     steps = [one.request for one in rebuilt if one.request.purpose == "step"]
     # A session that is still open may have sent more requests since.
     assert [step.request for step in other.steps] == steps[: len(other.steps)]
-    return found
+    return whatif
 
 
 def check_all_replays(opened: Sequence[SessionHarness]) -> None:

@@ -44,6 +44,6 @@ class RunCellTool:
             "number": run.number,
             "status": run.status,
             "by": run.requested_by == context.session_id,
-            "outputs": [[one.kind, one.text, bool(one.image)] for one in run.outputs],
+            "outputs": [[output.kind, output.text, bool(output.image)] for output in run.outputs],
         }
         return ToolOutcome("run", json.dumps(told))

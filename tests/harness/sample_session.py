@@ -189,9 +189,9 @@ class SampleSession:
 
 def everything() -> SampleSession:
     """Return a session with every kind of content."""
-    told = SampleSession()
+    session = SampleSession()
     csv = data_url("text/csv", b"species,n\nAdelie,152\nGentoo,124\n")
-    told.prompt(
+    session.prompt(
         "Look at `penguins.csv` and say how the species differ. *Briefly*, please.",
         {"type": "file", "mime": "text/csv", "filename": "sample.csv", "url": csv},
         {
@@ -201,16 +201,16 @@ def everything() -> SampleSession:
             "url": data_url("image/png", picture(200, 80)),
         },
     )
-    told.answer(finish="tool-calls")
-    told.part(
+    session.answer(finish="tool-calls")
+    session.part(
         type="reasoning",
         text="First I look at the columns, then I compare the means.",
         time={"start": BEGUN, "end": BEGUN + 3_200},
     )
-    told.part(type="text", text="Let me look at the file first.")
-    told.call("read", {"path": "penguins.csv"}, LONG, title="penguins.csv")
-    told.decide("clear", "prune/default", 2_000, 12)
-    told.call(
+    session.part(type="text", text="Let me look at the file first.")
+    session.call("read", {"path": "penguins.csv"}, LONG, title="penguins.csv")
+    session.decide("clear", "prune/default", 2_000, 12)
+    session.call(
         "python",
         {"code": "import pandas as pd\npenguins = pd.read_csv('penguins.csv')\npenguins.plot()"},
         "[result]\n<Axes: >",
@@ -222,7 +222,7 @@ def everything() -> SampleSession:
             }
         ],
     )
-    told.call("edit", {"path": "src/plot.py"}, "Edited.", metadata={"diff": DIFF})
+    session.call("edit", {"path": "src/plot.py"}, "Edited.", metadata={"diff": DIFF})
     failed = {
         "status": "error",
         "input": {"command": "make plot"},
@@ -230,8 +230,8 @@ def everything() -> SampleSession:
         "metadata": {"output": "make: *** No rule to make target 'plot'.  Stop."},
         "time": {"start": BEGUN, "end": BEGUN + 300},
     }
-    told.part(type="tool", call_id="call_x", tool="bash", state=failed)
-    told.part(
+    session.part(type="tool", call_id="call_x", tool="bash", state=failed)
+    session.part(
         type="step-finish",
         reason="tool-calls",
         cost=0.0123,
@@ -240,21 +240,21 @@ def everything() -> SampleSession:
         context_tokens=46_000,
         window=200_000,
     )
-    told.answer()
-    told.part(type="text", text=ANSWER)
-    told.prompt().part(type="compaction", auto=True)
-    told.answer(summary=True)
-    told.part(
+    session.answer()
+    session.part(type="text", text=ANSWER)
+    session.prompt().part(type="compaction", auto=True)
+    session.answer(summary=True)
+    session.part(
         type="text", text="## Goal\n\nSay how the species differ.\n\n## Done\n\n- read the file"
     )
-    told.prompt("And now draw it, with <script>alert('no')</script> in the title.")
+    session.prompt("And now draw it, with <script>alert('no')</script> in the title.")
     retry = ApiError(message="The provider is busy", status=529, retryable=True)
-    told.answer(
+    session.answer(
         error=ApiError(message="The provider answered with an error.", status=500), cost=None
     )
-    told.part(type="retry", attempt=1, error=retry.model_dump(), time={"start": 0, "end": 2_000})
-    told.part(type="text", text="I was about to draw")
-    told.events.append(
+    session.part(type="retry", attempt=1, error=retry.model_dump(), time={"start": 0, "end": 2_000})
+    session.part(type="text", text="I was about to draw")
+    session.events.append(
         TodoUpdated(
             todos=(
                 Todo(content="Read the file", status="completed"),
@@ -264,14 +264,14 @@ def everything() -> SampleSession:
             )
         )
     )
-    return told
+    return session
 
 
 def long_session(turns: int, words: int = 20_000) -> Iterator[Event]:
     """Yield the events of a session of many turns, each with an output."""
-    told = SampleSession(title="A long one")
+    session = SampleSession(title="A long one")
     for turn in range(turns):
-        told.prompt(f"Question {turn}").answer()
-        told.call("python", {"code": f"look({turn})"}, f"{turn} " * (words // 5))
-        told.part(type="text", text="Done.")
-    yield from told.events
+        session.prompt(f"Question {turn}").answer()
+        session.call("python", {"code": f"look({turn})"}, f"{turn} " * (words // 5))
+        session.part(type="text", text="Done.")
+    yield from session.events

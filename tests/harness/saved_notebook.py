@@ -83,7 +83,7 @@ class OpenNotebook:
             source = f"%%agent\n{prompt}"
             run = self.kernel.client.run(source, cellId=cell_id)
             assert WORDS in run.markdown(), run.reply
-            notebook.add(cell_id, source, [_saved(one) for one in run.outputs()])
+            notebook.add(cell_id, source, [_saved(output) for output in run.outputs()])
             told.append(_told(run))
         if save:
             notebook.save()

@@ -24,7 +24,9 @@ GROUPS: dict[str, Any] = {
 def services_of(**given: Any) -> Services:
     """Return services with the given values, each in the group that has a field of its name."""
     groups = {
-        name: group(**{one.name: given.pop(one.name) for one in fields(group) if one.name in given})
+        name: group(
+            **{field.name: given.pop(field.name) for field in fields(group) if field.name in given}
+        )
         for name, group in GROUPS.items()
     }
     return Services(**groups, **given)

@@ -35,7 +35,7 @@ FEW = frozenset({"bash", "edit", "glob", "grep", "list", "read", "recall", "writ
 
 def tools(*, few: bool, kernel: bool = False) -> tuple[Tool, ...]:
     """Return the tools that need no kernel, or with ``few`` a fixed subset."""
-    return tuple(one for one in builtin_tools(kernel=kernel) if not few or one.name in FEW)
+    return tuple(tool for tool in builtin_tools(kernel=kernel) if not few or tool.name in FEW)
 
 
 class SessionHarness:

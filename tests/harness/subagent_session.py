@@ -52,7 +52,8 @@ def open_children(harness: SessionHarness, session: LiveSession) -> list[LiveSes
 
 async def children(harness: SessionHarness, session: LiveSession) -> list[LiveSession]:
     """Open all child sessions of a session, oldest first."""
-    found = [
-        await harness.workspace.open(one.id) for one in await harness.workspace.children(session.id)
+    opened = [
+        await harness.workspace.open(child.id)
+        for child in await harness.workspace.children(session.id)
     ]
-    return [one for one in found if isinstance(one, LiveSession)]
+    return [one for one in opened if isinstance(one, LiveSession)]

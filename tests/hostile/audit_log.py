@@ -34,19 +34,19 @@ def read_audit(audit: Path, planted: HostileClone, there: set[str]) -> AuditFind
     # Walking a folder by descriptors logs bare names, and each folder may have a .gitignore.
     parts = {part for one in known for part in Path(one).parts}
     parts |= set(planted.folder.parts) | set(planted.home.parts)
-    told = AuditFindings()
+    findings = AuditFindings()
     for line in audit.read_text(errors="replace").splitlines():
         event, name, *rest = line.split("\t")
         if event in STARTS:
-            told.started.add(name.rpartition("/")[2])
+            findings.started.add(name.rpartition("/")[2])
         elif not event.startswith("socket"):
-            _sort(told, planted, event, name, is_write=rest == ["write"])
-    told.unplanted = {
+            _sort(findings, planted, event, name, is_write=rest == ["write"])
+    findings.unplanted = {
         one
-        for one in told.unplanted
+        for one in findings.unplanted
         if one not in known and Path(one).name not in parts and not _is_made_here(one)
     }
-    return told
+    return findings
 
 
 def _sort(

@@ -163,10 +163,10 @@ def test_only_planted_files_are_read_and_nothing_is_started(
         kernel.client.run("%agent share")
         kernel.client.run("%agent export kept.md")
 
-    told = read_audit(audit, planted, there)
-    assert not told.outside
-    assert not told.unplanted, f"{UNPLANTED}\n" + "\n".join(sorted(told.unplanted))
-    assert told.started <= {"git", "python", "python3", "uname"}
+    findings = read_audit(audit, planted, there)
+    assert not findings.outside
+    assert not findings.unplanted, f"{UNPLANTED}\n" + "\n".join(sorted(findings.unplanted))
+    assert findings.started <= {"git", "python", "python3", "uname"}
     assert_nothing_won(planted, server, exfiltration_server)
 
 

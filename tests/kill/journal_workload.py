@@ -98,8 +98,8 @@ async def _stream(
         if number % 10 == 9:
             await asyncio.sleep(0)
         if number % 25 == 24:
-            kept = await book.flush()
-            assert kept
+            is_written = await book.flush()
+            assert is_written
             ack(book.state.seq)
 
 

@@ -148,16 +148,16 @@ def examine(
     """
     store = JsonlStore(open_project_folder(project))
     wrong: list[str] = []
-    found = {
+    stored = {
         seq_of(line)
         for piece in store.segments.segment_ranges(session_id)
         for _, line in lines_forward(piece)
     }
-    missing = set(range(1, acknowledged + 1)) - found
+    missing = set(range(1, acknowledged + 1)) - stored
     if missing:
         wrong.append(f"acknowledged records are missing: {sorted(missing)[:5]}")
     numbers = [record.seq for record in store.read(session_id)] if thorough else []
-    if numbers != sorted(found - {None}) and thorough:
+    if numbers != sorted(stored - {None}) and thorough:
         wrong.append("reading the records gives other sequence numbers than the lines")
     whole, live = store.load(session_id), store.open_live(session_id)
     shown = live.messages()
@@ -176,10 +176,10 @@ def _go_on(store: JsonlStore, session_id: str, state: State, expected: int) -> l
     journal = Journal(writer, state, clock=lambda: 1, tick_seconds=0)
     journal.append(*close_interrupted(state, now_ms=1))
     last = journal.append(user(f"msg_after{state.seq}", created=now()), sync=True)
-    kept = journal.flush_sync(sync=True)
+    is_written = journal.flush_sync(sync=True)
     journal.close()
     reopened = store.open_live(session_id)
-    wrong = [] if kept and reopened.seq >= last else ["appending after the kill failed"]
+    wrong = [] if is_written and reopened.seq >= last else ["appending after the kill failed"]
     if close_interrupted(reopened, now_ms=2):
         wrong.append(f"{expected} interrupted things were closed and some were left")
     return wrong + [fault for m in reopened.messages() if (fault := _open(m.info, m.parts))]

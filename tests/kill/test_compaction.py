@@ -61,11 +61,11 @@ def seen_wrongly(store: JsonlStore) -> list[str]:
     wrong = []
     state = store.load(SESSION)
     messages = state.messages()
-    shown = View(messages, state.decisions).folded_messages()
+    visible = View(messages, state.decisions).folded_messages()
     good = good_summaries(messages)
-    newest = max((at for at, one in enumerate(messages) if one.id in good), default=None)
+    newest = max((at for at, message in enumerate(messages) if message.id in good), default=None)
     first = 0 if newest is None else tail_of(messages, newest)
-    missing = {one.id for one in messages[first:]} - {one.id for one in shown}
+    missing = {message.id for message in messages[first:]} - {one.id for one in visible}
     if missing:
         wrong.append(f"messages are not shown: {sorted(missing)[:3]}")
     events = [record.event for record in store.read(SESSION)]
@@ -82,7 +82,7 @@ def seen_wrongly(store: JsonlStore) -> list[str]:
 def tail_of(messages: tuple[Message, ...], at: int) -> int:
     """Return the index at which the tail of this marker's compaction begins."""
     asked = marker(messages[at])
-    ids = [one.id for one in messages]
+    ids = [message.id for message in messages]
     return ids.index(asked.tail_start_id) if asked and asked.tail_start_id in ids else at
 
 

@@ -96,8 +96,8 @@ def _examine(folder: Path, highest: dict[str, int]) -> int:
     store = JsonlStore(open_project_folder(folder))
     count = 0
     for session_id, seq in highest.items():
-        found = {record.seq for record in store.read(session_id)}
-        assert set(range(1, seq + 1)) <= found
+        stored = {record.seq for record in store.read(session_id)}
+        assert set(range(1, seq + 1)) <= stored
         state = store.open_live(session_id)
         events = close_interrupted(state, now_ms=1)
         count += len(events)

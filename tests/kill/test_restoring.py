@@ -77,9 +77,9 @@ def test_each_file_is_whole_and_the_rest_can_be_done_again(tmp_path: Path) -> No
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
         child.stdout.close()
-        found = [(tmp_path / name).read_bytes() for name in names]
-        assert set(found) <= {OLD, NEW}
-        mixed += len(set(found)) == 2
+        contents = [(tmp_path / name).read_bytes() for name in names]
+        assert set(contents) <= {OLD, NEW}
+        mixed += len(set(contents)) == 2
     move(shots, before, after)
 
     assert {(tmp_path / name).read_bytes() for name in names} == {OLD}

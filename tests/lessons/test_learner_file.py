@@ -63,10 +63,10 @@ def test_a_folder_that_cannot_be_written_keeps_the_lesson_going(tmp_path: Path) 
     (tmp_path / "lesson-results").write_text("a file in the way")
 
     opened = lesson(1, "ann", tmp_path)
-    kept = opened.predict("share", 40)
+    prediction = opened.predict("share", 40)
 
-    assert "You predicted 40 %. It is kept." in kept.text
-    assert "kept until the kernel ends, and not in a file" in kept.text
+    assert "You predicted 40 %. It is kept." in prediction.text
+    assert "kept until the kernel ends, and not in a file" in prediction.text
     assert opened.missing_predictions == ["thumb"]
     assert "not in a file" in opened.text
 
@@ -109,10 +109,10 @@ def test_a_line_of_a_later_version_stays_readable(tmp_path: Path) -> None:
     }
     path.write_text(json.dumps(line) + "\n")
 
-    found = LearnerFile(path).prediction(1, "share", SHARE)
+    prediction = LearnerFile(path).prediction(1, "share", SHARE)
 
-    assert found is not None
-    assert found.value == 40
+    assert prediction is not None
+    assert prediction.value == 40
 
 
 def test_two_lessons_open_at_once_write_one_file_in_turn(tmp_path: Path) -> None:

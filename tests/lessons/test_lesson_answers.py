@@ -103,7 +103,7 @@ def test_a_prediction_stays_what_it_was_first(plan: LessonPlan, tmp_path: Path) 
     opened.sessions = sessions(plan.number)
     for name, value in ANSWERS[plan.number].predictions.items():
         opened.predict(name, value)
-    shown = opened.reveal().text
+    text = opened.reveal().text
     for prediction in plan.predictions:
         truth = prediction.truth(opened.sessions)
         changed = opened.predict(prediction.name, truth)
@@ -111,4 +111,4 @@ def test_a_prediction_stays_what_it_was_first(plan: LessonPlan, tmp_path: Path) 
 
     again = lesson(plan.number, "ann", tmp_path)
     again.sessions = sessions(plan.number)
-    assert again.reveal().text == shown
+    assert again.reveal().text == text

@@ -42,12 +42,14 @@ def test_without_answers_nothing_is_told_and_each_check_fails_with_its_hint(
         for prediction in plan.predictions
         for number in telling_numbers(prediction, sessions, words)
     }
-    shown = shown_texts(run)
+    texts = shown_texts(run)
     asked = {prediction.name: prediction.question for prediction in plan.predictions}
-    assert [name for name in asked if asked[name] not in shown[f"predict-{name}"]] == []
-    told = {cell: found for cell, text in shown.items() if (found := told_numbers(text, telling))}
+    assert [name for name in asked if asked[name] not in texts[f"predict-{name}"]] == []
+    told = {
+        cell: numbers for cell, text in texts.items() if (numbers := told_numbers(text, telling))
+    }
     assert told == {}
-    words = "\n".join(shown.values())
+    words = "\n".join(texts.values())
     assert [word for word in ANSWERS[plan.number].telling if word in words] == []
 
 

@@ -93,7 +93,7 @@ def test_refuses_what_is_none(kind: PredictionKind, given: Any, sentence: str) -
 def test_says_how_far_it_is_from_the_truth(
     kind: PredictionKind, value: Any, truth: Any, distance: float | None, words: str
 ) -> None:
-    found = kind.distance(value, truth)
+    error = kind.distance(value, truth)
 
-    assert found == (pytest.approx(distance) if distance is not None else None)
+    assert error == (pytest.approx(distance) if distance is not None else None)
     assert kind.distance_text(value, truth) == words

@@ -116,7 +116,7 @@ async def test_a_live_session_decides_as_the_whatif_of_its_log(
     await without.journal.flush()
     await session.journal.flush()
     expected = simulate(timeline_of(raw.store, without.id, counter), policy, Ruler()).timeline
-    found = timeline_of(live.store, session.id, counter)
+    replayed = timeline_of(live.store, session.id, counter)
 
     def shown(timeline: Any) -> list[list[str | None]]:
         return [
@@ -124,8 +124,8 @@ async def test_a_live_session_decides_as_the_whatif_of_its_log(
             for request in timeline.requests
         ]
 
-    assert any(state not in ("whole", None) for row in shown(found) for state in row)
-    assert shown(found) == shown(expected)
+    assert any(state not in ("whole", None) for row in shown(replayed) for state in row)
+    assert shown(replayed) == shown(expected)
     check_log_laws(live.store, session.id)
 
 
@@ -267,11 +267,11 @@ async def test_one_that_fails_is_off_for_the_turn_and_one_sentence_says_so(
 
     assert len(model.requests) == 3
     assert await own(harness, session) == []
-    (said,) = notices(session)
-    assert said.startswith(
+    (notice,) = notices(session)
+    assert notice.startswith(
         f"Your policy {function.__name__} is switched off until the next prompt."
     )
-    assert re.search(words, said)
+    assert re.search(words, notice)
     await ask(session, "Well?")
     assert len(notices(session)) == 2
     check_log_laws(harness.store, session.id)

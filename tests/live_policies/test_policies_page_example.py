@@ -19,9 +19,9 @@ CLEARED = "[Old tool result content cleared]"
 def example(heading: str = "Let it act live") -> str:
     """Return the page's code from below a heading."""
     section = PAGE.read_text(encoding="utf-8").partition(f"### {heading}")[2]
-    found = re.search(r"```python\n(.*?)```", section, re.DOTALL)
-    assert found is not None
-    return found.group(1)
+    match = re.search(r"```python\n(.*?)```", section, re.DOTALL)
+    assert match is not None
+    return match.group(1)
 
 
 def test_the_page_asks_what_it_would_do_and_lets_it_act(

@@ -70,8 +70,8 @@ async def test_what_a_tool_attached_reaches_the_model_in_every_later_request(
         assert base64.b64encode(image).decode() in sent
         assert base64.b64encode(PDF).decode() in sent
     session = await harness.session()
-    shown = session.picture(kept[0].url)
-    assert shown == f"data:image/png;base64,{base64.b64encode(image).decode()}"
+    drawn = session.picture(kept[0].url)
+    assert drawn == f"data:image/png;base64,{base64.b64encode(image).decode()}"
     for wrong in ("blob:" + "0" * 64, kept[1].url, "data:image/png;base64,AAAA", ""):
         with pytest.raises(NotFound):
             session.picture(wrong)

@@ -73,11 +73,11 @@ class Figures:
     async def decided_again(self) -> int:
         """Return how many decisions about pictures a replay makes again as they were, all of them."""
         session = await self.harness.session()
-        found = redecide(self.harness.harness.store, session.id)
-        assert found.is_same, found.text
+        redecision = redecide(self.harness.harness.store, session.id)
+        assert redecision.is_same, redecision.text
         return sum(
             len(occasion.recorded_decisions)
-            for occasion in found.occasions
+            for occasion in redecision.occasions
             if occasion.decider == "limit"
         )
 

@@ -1,7 +1,7 @@
 """The checklist of the seed documents over real HTTP: a long session in a small window stays valid.
 
 Seed 002 demands five things: 100 turns are all answered, no orphaned result, one consistent state after a
-compaction that timed out (``test_compaction_time.py``), a window that is too small is refused before the
+compaction that timed out (``test_compaction_wait.py``), a window that is too small is refused before the
 run, and overflow is met by compaction, then truncation, then an error.
 """
 
@@ -43,17 +43,19 @@ def server(
 
 def blocks(body: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Return ``(role, "call" | "result" | "text", id)`` of a body in either format, in order."""
-    found = []
+    by_kind = []
     for message in body["messages"]:
         content = message.get("content") or []
         if message["role"] == "tool":
-            found.append(("tool", "result", message["tool_call_id"]))
+            by_kind.append(("tool", "result", message["tool_call_id"]))
             continue
         for block in [{"type": "text"}] if isinstance(content, str) else content:
             kind = {"tool_use": "call", "tool_result": "result"}.get(block["type"], "text")
-            found.append((message["role"], kind, block.get("id") or block.get("tool_use_id") or ""))
-        found += [("assistant", "call", call["id"]) for call in message.get("tool_calls") or []]
-    return found
+            by_kind.append(
+                (message["role"], kind, block.get("id") or block.get("tool_use_id") or "")
+            )
+        by_kind += [("assistant", "call", call["id"]) for call in message.get("tool_calls") or []]
+    return by_kind
 
 
 def orphans(body: dict[str, Any]) -> list[str]:

@@ -65,7 +65,7 @@ def having(language: str) -> list[str]:
 
 def magics(page: str) -> list[str]:
     """Return a page's code blocks of magics, which have no language."""
-    return [one for one in blocks(page, "") if re.search("^%", one, re.MULTILINE)]
+    return [block for block in blocks(page, "") if re.search("^%", block, re.MULTILINE)]
 
 
 def run(source: str, folder: Path, *, fresh: bool = False) -> None:
@@ -249,7 +249,7 @@ def test_each_command_that_a_page_names_is_one() -> None:
 @pytest.mark.parametrize("page", thinned([page for page in having("sh") if page != "README.md"], 2))
 def test_what_a_page_says_for_a_shell_sets_what_we_look_for(page: str, folder: Path) -> None:
     package = ROOT / "kernel_ext" / "palimpsest"
-    source = "\n".join(one.read_text("utf-8") for one in package.rglob("*.py"))
+    source = "\n".join(path.read_text("utf-8") for path in package.rglob("*.py"))
     looks = "import os, palimpsest; palimpsest.models(); print(*os.environ)"
     for block in blocks(page, "sh"):
         named = set(re.findall(r"\b[A-Z]+(?:_[A-Z]+)+\b", block))
@@ -284,7 +284,7 @@ def test_the_commands_of_the_readme_are_there() -> None:
 
 def test_what_a_page_tells_to_install_is_there() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    told = re.findall(r"pip install '?([\w.-]+)(?:\[(\w+)\])?", "\n".join(PAGES.values()))
-    ours = [(name, extra) for name, extra in told if name == settings["name"]]
+    matches = re.findall(r"pip install '?([\w.-]+)(?:\[(\w+)\])?", "\n".join(PAGES.values()))
+    ours = [(name, extra) for name, extra in matches if name == settings["name"]]
     assert ours
     assert {extra for _, extra in ours if extra} <= set(settings["optional-dependencies"])

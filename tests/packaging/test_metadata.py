@@ -52,17 +52,17 @@ def held(release: zipfile.ZipFile, name: str) -> str:
 def test_a_release_names_its_addresses_and_its_readme_shows_its_pictures(
     release: zipfile.ZipFile,
 ) -> None:
-    found = Parser().parsestr(held(release, ".dist-info/METADATA"))
+    fields = Parser().parsestr(held(release, ".dist-info/METADATA"))
 
-    tag = f"v{found['Version']}"
-    assert found.get_all("Project-URL") == [
+    tag = f"v{fields['Version']}"
+    assert fields.get_all("Project-URL") == [
         f"Source, {ADDRESS}",
         f"Documentation, {ADDRESS}/blob/{tag}/docs/index.md",
         f"Changelog, {ADDRESS}/blob/{tag}/CHANGELOG.md",
         f"Issues, {ADDRESS}/issues",
     ]
-    assert found["Description-Content-Type"] == "text/markdown"
-    links = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", str(found.get_payload()))
+    assert fields["Description-Content-Type"] == "text/markdown"
+    links = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", str(fields.get_payload()))
     assert {
         ("!", f"{ADDRESS}/raw/{tag}/docs/images/{name}.png") for name in ("first-light", "context")
     } <= {*links}
@@ -79,7 +79,7 @@ def test_a_release_holds_the_package_with_its_types_and_is_loaded_by_name_alone(
     names = set(release.namelist())
 
     package = ROOT / "kernel_ext"
-    sources = {one.relative_to(package).as_posix() for one in package.glob("palimpsest/**/*.py")}
+    sources = {path.relative_to(package).as_posix() for path in package.glob("palimpsest/**/*.py")}
     assert {*sources, "palimpsest/py.typed", "palimpsest/__init__.pyi"} <= names
     assert all(f"{name}," in held(release, ".dist-info/RECORD") for name in sources)
     assert "palimpsest/frontends/command_line/report.schema.json" in names
@@ -91,10 +91,10 @@ def test_a_release_holds_the_package_with_its_types_and_is_loaded_by_name_alone(
 
 @pytest.mark.slow
 def test_a_build_that_knows_no_address_has_none() -> None:
-    found = published(PALIMPSEST_REPOSITORY="")
+    fields = published(PALIMPSEST_REPOSITORY="")
 
-    assert "urls" not in found
-    assert found["readme"]["text"] == (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "urls" not in fields
+    assert fields["readme"]["text"] == (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

@@ -70,10 +70,10 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([*pip, "--no-deps", "--no-index", built_wheel(wheel)], check=True)
     (site,) = (folder / "lib").glob("python*/site-packages")
     for name in NEEDED:
-        found = find_spec(name)
-        assert found is not None
-        assert found.origin is not None
-        origin = Path(found.origin)
+        spec = find_spec(name)
+        assert spec is not None
+        assert spec.origin is not None
+        origin = Path(spec.origin)
         place = origin.parent if origin.name == "__init__.py" else origin
         (site / place.name).symlink_to(place)
     return binaries

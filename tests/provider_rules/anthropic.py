@@ -192,9 +192,9 @@ class SpeakerTurn:
 
 def problems(body: Any) -> list[str]:
     """Return the problems for which Anthropic would refuse the body of a Messages request."""
-    found = sayable(body) + body_shape(body, "")
-    if found:
-        return found
+    faults = sayable(body) + body_shape(body, "")
+    if faults:
+        return faults
     turns = _turns(body["messages"])
     return [
         *_order(turns),
@@ -205,9 +205,9 @@ def problems(body: Any) -> list[str]:
         *_marks(body),
         *_tools(turns, body),
         *(
-            one
+            problem
             for i, tool in enumerate(body.get("tools", []))
-            for one in anthropic_problems(i, tool["input_schema"])
+            for problem in anthropic_problems(i, tool["input_schema"])
         ),
         *_parameters(body),
     ]
@@ -226,24 +226,24 @@ def _turns(messages: list[dict[str, Any]]) -> list[SpeakerTurn]:
 
 
 def _order(turns: list[SpeakerTurn]) -> list[str]:
-    found = [] if turns[0].role == "user" else ["messages[0] must be the user's."]
+    faults = [] if turns[0].role == "user" else ["messages[0] must be the user's."]
     uses = Counter(one for turn in turns for one in turn.calls)
-    return found + [f"The id {one!r} stands for {n} calls." for one, n in uses.items() if n > 1]
+    return faults + [f"The id {one!r} stands for {n} calls." for one, n in uses.items() if n > 1]
 
 
 def _pairs(turns: list[SpeakerTurn]) -> list[str]:
-    found: list[str] = []
+    faults: list[str] = []
     for before, turn in zip([None, *turns], [*turns, None], strict=True):
         made = before.calls if before is not None else []
         given = turn.results if turn is not None else []
-        found += [
+        faults += [
             f"The call {one!r} has no result directly after." for one in made if one not in given
         ]
-        found += [
+        faults += [
             f"The result of {one!r} follows no such call." for one in given if one not in made
         ]
-        found += [f"The call {one!r} is answered twice." for one in sorted(_twice(given))]
-    return found
+        faults += [f"The call {one!r} is answered twice." for one in sorted(_twice(given))]
+    return faults
 
 
 def _twice(given: list[str]) -> set[str]:
@@ -251,17 +251,17 @@ def _twice(given: list[str]) -> set[str]:
 
 
 def _results(turns: list[SpeakerTurn]) -> list[str]:
-    found: list[str] = []
+    faults: list[str] = []
     for turn in turns:
         kinds = [block["type"] == "tool_result" for block in turn.blocks]
         if kinds != sorted(kinds, reverse=True):
-            found.append(f"{turn.where}: results must come before everything else.")
-        found += [
+            faults.append(f"{turn.where}: results must come before everything else.")
+        faults += [
             f"{turn.where}: the result of an error may hold text only."
             for block in turn.blocks
             if block.get("is_error") and _holds_more_than_text(block.get("content", ""))
         ]
-    return found
+    return faults
 
 
 def _holds_more_than_text(content: Any) -> bool:
@@ -269,16 +269,16 @@ def _holds_more_than_text(content: Any) -> bool:
 
 
 def _thinking(turns: list[SpeakerTurn], body: dict[str, Any]) -> list[str]:
-    found: list[str] = []
+    faults: list[str] = []
     for turn in turns:
         thoughts = [block["type"] in THOUGHTS for block in turn.blocks]
         if thoughts and thoughts[-1]:
-            found.append(f"{turn.where} ends with thinking.")
+            faults.append(f"{turn.where} ends with thinking.")
         if thoughts != sorted(thoughts, reverse=True):
-            found.append(f"{turn.where}: thinking must come before everything else.")
+            faults.append(f"{turn.where}: thinking must come before everything else.")
     if body.get("thinking", {}).get("type") == "enabled":
-        found += _missing_thinking(turns)
-    return found
+        faults += _missing_thinking(turns)
+    return faults
 
 
 def _missing_thinking(turns: list[SpeakerTurn]) -> list[str]:
@@ -326,29 +326,29 @@ def _marked(value: Any) -> Iterator[None]:
 def _tools(turns: list[SpeakerTurn], body: dict[str, Any]) -> list[str]:
     tools = body.get("tools", [])
     if not tools:
-        found = (
+        faults = (
             ["tool_choice is only allowed together with tools."] if "tool_choice" in body else []
         )
         if any(turn.calls or turn.results for turn in turns):
-            found.append("There are calls or results, so tools must be offered.")
-        return found
+            faults.append("There are calls or results, so tools must be offered.")
+        return faults
     names = Counter(one["name"] for one in tools)
-    found = [f"{n} tools have the name {one!r}." for one, n in names.items() if n > 1]
+    faults = [f"{n} tools have the name {one!r}." for one, n in names.items() if n > 1]
     chosen = body.get("tool_choice", {}).get("name")
     if chosen is not None and chosen not in names:
-        found.append(f"tool_choice names {chosen!r}, which is not offered.")
-    return found
+        faults.append(f"tool_choice names {chosen!r}, which is not offered.")
+    return faults
 
 
 def _parameters(body: dict[str, Any]) -> list[str]:
     thinking = body.get("thinking", {})
     if thinking.get("type") != "enabled":
         return []
-    found = []
+    faults = []
     if thinking["budget_tokens"] >= body["max_tokens"]:
-        found.append("max_tokens must be greater than thinking.budget_tokens.")
+        faults.append("max_tokens must be greater than thinking.budget_tokens.")
     if body.get("temperature", 1) != 1 or "top_k" in body:
-        found.append("temperature and top_k cannot be set while thinking is enabled.")
+        faults.append("temperature and top_k cannot be set while thinking is enabled.")
     if body.get("tool_choice", {}).get("type") in {"any", "tool"}:
-        found.append("tool_choice cannot force a tool while thinking is enabled.")
-    return found
+        faults.append("tool_choice cannot force a tool while thinking is enabled.")
+    return faults

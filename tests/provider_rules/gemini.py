@@ -127,30 +127,30 @@ def schema(value: Any, where: str) -> list[str]:
     if not isinstance(value, dict):
         return [f"{where} must be an object."]
     given = known(value)
-    found = [
+    faults = [
         f"{at(where, one)} is no field of a schema." for one in given if one not in SCHEMA_FIELDS
     ]
     kind = given.get("type")
     if kind is not None and str(kind).lower() not in TYPES_OF_VALUES:
-        found.append(f"{at(where, 'type')} is no type.")
+        faults.append(f"{at(where, 'type')} is no type.")
     form = given.get("format")
     if str(kind).lower() == "string" and form not in (None, "enum", "date-time"):
-        found.append(f"{at(where, 'format')} may only be 'enum' or 'date-time' for a string.")
+        faults.append(f"{at(where, 'format')} may only be 'enum' or 'date-time' for a string.")
     if "anyOf" in given and len(given) > 1:
-        found.append(f"{at(where, 'anyOf')} must be the only field where it is used.")
-    return found + _of_kind(given, str(kind).lower(), where) + _inner(given, where)
+        faults.append(f"{at(where, 'anyOf')} must be the only field where it is used.")
+    return faults + _of_kind(given, str(kind).lower(), where) + _inner(given, where)
 
 
 def _of_kind(given: dict[str, Any], kind: str, where: str) -> list[str]:
-    found = []
+    faults = []
     properties = given.get("properties")
     if kind == "object" and properties is not None and not properties:
-        found.append(f"{at(where, 'properties')} must not be empty.")
+        faults.append(f"{at(where, 'properties')} must not be empty.")
     if kind == "array" and "items" not in given:
-        found.append(f"{at(where, 'items')} is missing.")
+        faults.append(f"{at(where, 'items')} is missing.")
     if "enum" in given and kind != "string":
-        found.append(f"{at(where, 'enum')} is only allowed for strings.")
-    return found + [
+        faults.append(f"{at(where, 'enum')} is only allowed for strings.")
+    return faults + [
         f"{at(where, 'required')} names {one!r}, which is no property."
         for one in given.get("required", ())
         if one not in (properties or {})
@@ -260,11 +260,11 @@ class Content:
 
 def problems(body: Any, model: str = "") -> list[str]:
     """Return the problems for which Gemini would refuse the body of a generateContent request."""
-    found = sayable(body) + body_shape(body, "")
-    if found:
-        return found
+    faults = sayable(body) + body_shape(body, "")
+    if faults:
+        return faults
     given = known(body)
-    contents = [Content(one, f"contents[{i}]") for i, one in enumerate(given["contents"])]
+    contents = [Content(content, f"contents[{i}]") for i, content in enumerate(given["contents"])]
     return [
         *_speakers(contents),
         *_order(contents),
@@ -275,39 +275,39 @@ def problems(body: Any, model: str = "") -> list[str]:
 
 
 def _speakers(contents: list[Content]) -> list[str]:
-    found: list[str] = []
-    for one in contents:
-        if one.calls and one.role != "model":
-            found.append(f"{one.where}: only the model calls functions.")
-        if one.responses and one.role != "user":
-            found.append(f"{one.where}: a function's response is the user's to give.")
-    return found
+    faults: list[str] = []
+    for content in contents:
+        if content.calls and content.role != "model":
+            faults.append(f"{content.where}: only the model calls functions.")
+        if content.responses and content.role != "user":
+            faults.append(f"{content.where}: a function's response is the user's to give.")
+    return faults
 
 
 def _order(contents: list[Content]) -> list[str]:
-    found = [] if contents[0].role == "user" else ["contents[0] must be the user's."]
+    faults = [] if contents[0].role == "user" else ["contents[0] must be the user's."]
     if contents[-1].role != "user":
-        found.append("The user, or a function's response, must come last.")
+        faults.append("The user, or a function's response, must come last.")
     for before, one in pairwise(contents):
         if before.role != one.role or (before.responses and not one.responses):
             continue
-        found.append(f"{one.where} has the role {one.role!r} like the one before it.")
-    return found
+        faults.append(f"{one.where} has the role {one.role!r} like the one before it.")
+    return faults
 
 
 def _pairs(contents: list[Content]) -> list[str]:
-    found: list[str] = []
+    faults: list[str] = []
     for before, one in zip([None, *contents], [*contents, None], strict=True):
         made = before.calls if before is not None else []
         given = one.responses if one is not None else []
         if len(made) != len(given):
             place = one.where if one is not None else "The end"
-            found.append(f"{place}: {len(made)} calls have {len(given)} responses.")
+            faults.append(f"{place}: {len(made)} calls have {len(given)} responses.")
         elif Counter(c["name"] for c in made) != Counter(r["name"] for r in given):
-            found.append(f"{one.where if one else ''}: responses and calls name other functions.")
+            faults.append(f"{one.where if one else ''}: responses and calls name other functions.")
         elif Counter(c.get("id") for c in made) != Counter(r.get("id") for r in given):
-            found.append(f"{one.where if one else ''}: responses and calls have other ids.")
-    return found
+            faults.append(f"{one.where if one else ''}: responses and calls have other ids.")
+    return faults
 
 
 def _signatures(contents: list[Content], model: str) -> list[str]:
@@ -315,14 +315,14 @@ def _signatures(contents: list[Content], model: str) -> list[str]:
     version = SIGNING_MODEL.search(model)
     if version is None or int(version[1]) < SIGNS_SINCE:
         return []
-    found: list[str] = []
-    for one in reversed(contents):
-        if one.role == "user" and not one.responses:
+    faults: list[str] = []
+    for content in reversed(contents):
+        if content.role == "user" and not content.responses:
             break
-        first = next((part for part in one.parts if "functionCall" in part), None)
+        first = next((part for part in content.parts if "functionCall" in part), None)
         if first is not None and "thoughtSignature" not in first:
-            found.append(f"{one.where}: the first function call has no thoughtSignature.")
-    return found
+            faults.append(f"{content.where}: the first function call has no thoughtSignature.")
+    return faults
 
 
 def _tools(body: dict[str, Any]) -> list[str]:
@@ -331,9 +331,11 @@ def _tools(body: dict[str, Any]) -> list[str]:
         for tool in body.get("tools", ())
         for one in known(tool).get("functionDeclarations", ())
     )
-    found = [f"{n} functions have the name {one!r}." for one, n in names.items() if n > 1]
+    faults = [f"{n} functions have the name {one!r}." for one, n in names.items() if n > 1]
     config = known(known(body.get("toolConfig", {})).get("functionCallingConfig", {}))
     allowed = config.get("allowedFunctionNames", ())
     if allowed and config.get("mode") not in {"ANY", "VALIDATED"}:
-        found.append("allowedFunctionNames is only allowed in the modes ANY and VALIDATED.")
-    return found + [f"{one!r} is allowed, but not declared." for one in allowed if one not in names]
+        faults.append("allowedFunctionNames is only allowed in the modes ANY and VALIDATED.")
+    return faults + [
+        f"{one!r} is allowed, but not declared." for one in allowed if one not in names
+    ]

@@ -130,11 +130,11 @@ def record(
         if not isinstance(value, dict):
             return [f"{where or 'The body'} must be an object."]
         given = {spell(name): one for name, one in value.items()}
-        found = [f"{at(where, name)} is missing." for name in required if name not in given]
+        faults = [f"{at(where, name)} is missing." for name in required if name not in given]
         for name, one in given.items():
             place = at(where, name)
-            found += known[name](one, place) if name in known else [FIELD.format(where=place)]
-        return found
+            faults += known[name](one, place) if name in known else [FIELD.format(where=place)]
+        return faults
 
     return check
 

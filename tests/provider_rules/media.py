@@ -56,7 +56,7 @@ def url_problems(url: Any, where: str, types: Collection[str]) -> list[str]:
         return [f"{where} must be a string."]
     if url.startswith(("https://", "http://")):
         return []
-    found = DATA_URL.fullmatch(url)
-    if found is None:
+    match = DATA_URL.fullmatch(url)
+    if match is None:
         return [f"{where} is neither a web address nor a data url in base64."]
-    return content_problems(found[1], found[2], where, types)
+    return content_problems(match[1], match[2], where, types)

@@ -149,9 +149,9 @@ body_shape = record({"model": filled, "messages": items(tagged(MESSAGES, "role")
 
 def problems(body: Any) -> list[str]:
     """Return the problems for which Mistral would refuse the body of a chat completion."""
-    found = sayable(body) + body_shape(body, "")
-    if found:
-        return found
+    faults = sayable(body) + body_shape(body, "")
+    if faults:
+        return faults
     messages = body["messages"]
     return [
         *_order(messages),
@@ -159,9 +159,9 @@ def problems(body: Any) -> list[str]:
         *pairs(messages),
         *names_once(body.get("tools", []), name),
         *(
-            one
+            problem
             for tool in body.get("tools", [])
-            for one in openai_problems(tool["function"]["name"], tool["function"]["parameters"])
+            for problem in openai_problems(tool["function"]["name"], tool["function"]["parameters"])
         ),
         *choice_needs_tools(body, "tool_choice", "parallel_tool_calls"),
     ]
@@ -169,30 +169,30 @@ def problems(body: Any) -> list[str]:
 
 def _order(messages: list[dict[str, Any]]) -> list[str]:
     roles = [message["role"] for message in messages]
-    found = [
+    faults = [
         f"messages[{i + 1}] has the role {after!r}, which may not follow {before!r}."
         for i, (before, after) in enumerate(pairwise(roles))
         if after not in MAY_FOLLOW[before]
     ]
     if roles[0] in {"assistant", "tool"}:
-        found.append("The user or the system must speak first.")
+        faults.append("The user or the system must speak first.")
     if roles[-1] == "assistant" and not messages[-1].get("prefix"):
-        found.append("The last message must be a user's, a tool's, or an assistant's prefix.")
+        faults.append("The last message must be a user's, a tool's, or an assistant's prefix.")
     if roles[-1] == "system" and len(roles) > 1:
-        found.append("The last message must not be the system's.")
-    return found
+        faults.append("The last message must not be the system's.")
+    return faults
 
 
 def _answers(messages: list[dict[str, Any]]) -> list[str]:
-    found: list[str] = []
+    faults: list[str] = []
     for i, message in enumerate(messages):
         if message["role"] != "assistant":
             continue
         if _silent(message.get("content")) and not message.get("tool_calls"):
-            found.append(f"messages[{i}] has neither content nor tool_calls.")
+            faults.append(f"messages[{i}] has neither content nor tool_calls.")
         if message.get("prefix") and i < len(messages) - 1:
-            found.append(f"messages[{i}] is a prefix and not the last message.")
-    return found
+            faults.append(f"messages[{i}] is a prefix and not the last message.")
+    return faults
 
 
 def _silent(content: Any) -> bool:

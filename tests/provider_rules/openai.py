@@ -173,18 +173,18 @@ body_shape = record({"model": filled, "messages": items(tagged(MESSAGES, "role")
 
 def problems(body: Any) -> list[str]:
     """Return the problems for which OpenAI would refuse the body of a chat completion."""
-    found = sayable(body) + body_shape(body, "")
-    if found:
-        return found
+    faults = sayable(body) + body_shape(body, "")
+    if faults:
+        return faults
     messages = body["messages"]
     return [
         *(one for i, message in enumerate(messages) for one in _speech(message, f"messages[{i}]")),
         *pairs(messages),
         *names_once(body.get("tools", []), name),
         *(
-            one
+            problem
             for tool in body.get("tools", [])
-            for one in openai_problems(
+            for problem in openai_problems(
                 tool["function"]["name"], tool["function"].get("parameters") or {}
             )
         ),
@@ -221,14 +221,14 @@ def _parameters(body: dict[str, Any]) -> list[str]:
 def _of_thinking_models(body: dict[str, Any]) -> list[str]:
     if not THINKING_MODELS.match(body["model"]):
         return []
-    found = []
+    faults = []
     if "max_tokens" in body:
-        found.append("max_tokens is refused by this model, which wants max_completion_tokens.")
+        faults.append("max_tokens is refused by this model, which wants max_completion_tokens.")
     thinks = body.get("reasoning_effort", "none") != "none"
     own = thinks or not NEED_NOT_THINK.match(body["model"])
     if own and body.get("temperature", 1) != 1:
-        found.append("temperature is refused by this model.")
-    return found
+        faults.append("temperature is refused by this model.")
+    return faults
 
 
 def _of_json(body: dict[str, Any]) -> list[str]:

@@ -49,32 +49,32 @@ def choice_needs_tools(body: dict[str, Any], *fields: str) -> list[str]:
 def names_once(tools: list[Any], name: Check) -> list[str]:
     """Return the tools that have the name of another one."""
     seen: set[str] = set()
-    found: list[str] = []
+    faults: list[str] = []
     for i, tool in enumerate(tools):
         called = str(tool["function"]["name"])
-        found += name(called, f"tools[{i}].function.name")
+        faults += name(called, f"tools[{i}].function.name")
         if called in seen:
-            found.append(f"tools[{i}] has the name {called!r} of another tool.")
+            faults.append(f"tools[{i}] has the name {called!r} of another tool.")
         seen.add(called)
-    return found
+    return faults
 
 
 def pairs(messages: list[dict[str, Any]]) -> list[str]:
     """Return the calls and results that do not form pairs."""
-    found: list[str] = []
+    faults: list[str] = []
     open_calls: list[str] = []
     caller = -1
     for i, message in enumerate(messages):
         if message["role"] == "tool":
-            found += _answer(message["tool_call_id"], open_calls, i)
+            faults += _answer(message["tool_call_id"], open_calls, i)
             continue
-        found += _unanswered(open_calls, caller)
+        faults += _unanswered(open_calls, caller)
         open_calls, caller = _calls(message), i
-        found += [
+        faults += [
             f"messages[{i}] has two calls with the id {one!r}."
-            for one in sorted({one for one in open_calls if open_calls.count(one) > 1})
+            for one in sorted({call for call in open_calls if open_calls.count(call) > 1})
         ]
-    return found + _unanswered(open_calls, caller)
+    return faults + _unanswered(open_calls, caller)
 
 
 def _calls(message: dict[str, Any]) -> list[str]:
@@ -89,4 +89,4 @@ def _answer(identifier: str, open_calls: list[str], i: int) -> list[str]:
 
 
 def _unanswered(open_calls: list[str], caller: int) -> list[str]:
-    return [f"messages[{caller}] has a call {one!r} without a result." for one in open_calls]
+    return [f"messages[{caller}] has a call {call!r} without a result." for call in open_calls]

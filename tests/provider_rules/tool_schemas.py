@@ -18,45 +18,45 @@ MAX_ENUM_VALUES = 1_000
 def openai_problems(name: str, schema: Mapping[str, Any]) -> list[str]:
     """Return why OpenAI would refuse the schema of a function, in its words."""
     head = f"Invalid schema for function '{name}':"
-    found = [f"{head} {words}" for words in _draft_2020(schema)]
+    faults = [f"{head} {words}" for words in _draft_2020(schema)]
     if schema and schema.get("type") != "object":
-        found.append(f"{head} schema must be a JSON Schema of 'type: \"object\"'.")
+        faults.append(f"{head} schema must be a JSON Schema of 'type: \"object\"'.")
     if any(one in schema for one in NOT_AT_TOP):
-        found.append(
+        faults.append(
             f"{head} schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level."
         )
     for where, one in _schemas(schema):
         kinds = one.get("type")
         kinds = kinds if isinstance(kinds, list) else [kinds]
         if "array" in kinds and "items" not in one:
-            found.append(f"{head} In context={where!r}, array schema missing items.")
+            faults.append(f"{head} In context={where!r}, array schema missing items.")
         if len(one.get("enum", ())) > MAX_ENUM_VALUES:
-            found.append(f"{head} In context={where!r}, the enum has too many values.")
+            faults.append(f"{head} In context={where!r}, the enum has too many values.")
         if not isinstance(one.get("default"), str | None) and one.get("type") == "string":
-            found.append(f"{head} In context={where!r}, the default is no string.")
-    return found
+            faults.append(f"{head} In context={where!r}, the default is no string.")
+    return faults
 
 
 def anthropic_problems(index: int, schema: Mapping[str, Any]) -> list[str]:
     """Return why Anthropic would refuse the schema of a tool, in its words."""
     head = f"tools.{index}.custom.input_schema:"
-    found = []
+    faults = []
     if list(_draft_2020(schema)):
-        found.append(
+        faults.append(
             f"{head} JSON schema is invalid. It must match JSON Schema draft 2020-12 "
             "(https://json-schema.org/draft/2020-12)."
         )
     if any(one in schema for one in NOT_AT_TOP[:3]):
-        found.append(
+        faults.append(
             f"{head} input_schema does not support oneOf, allOf, or anyOf at the top level"
         )
     odd = [one for one in schema.get("properties", ()) if not PROPERTY.fullmatch(one)]
     if odd:
-        found.append(
+        faults.append(
             f"tools.{index}.custom.input_schema.properties: Property keys should match pattern "
             f"'^[a-zA-Z0-9_.-]{{1,64}}$'"
         )
-    return found
+    return faults
 
 
 def _draft_2020(schema: Mapping[str, Any]) -> Iterator[str]:

@@ -33,9 +33,9 @@ def test_takes_no_note_about_a_figure_for_a_prompt() -> None:
     ],
 )
 def test_what_the_engine_says_beside_a_prompt_is_no_part_of_it(sent: object) -> None:
-    read = read_conversation(({"role": "user", "content": sent},))
+    conversation = read_conversation(({"role": "user", "content": sent},))
 
-    assert read.current.prompt == "plot it"
+    assert conversation.current.prompt == "plot it"
 
 
 def test_a_prompt_about_tags_stays_whole() -> None:

@@ -60,9 +60,9 @@ def ask(
 
 def mended(turn: PlayedTurn) -> str:
     """Return the only block of Python in an answer, or nothing."""
-    found = re.findall(r"(?ms)^```python\n(.*?)\n```$", turn.text)
-    assert len(found) <= 1
-    return found[0] if found else ""
+    matches = re.findall(r"(?ms)^```python\n(.*?)\n```$", turn.text)
+    assert len(matches) <= 1
+    return matches[0] if matches else ""
 
 
 def fix(

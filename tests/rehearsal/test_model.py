@@ -57,13 +57,13 @@ def usage_of(found: list[StreamEvent]) -> Usage:
 
 
 async def test_thinks_then_speaks_then_calls() -> None:
-    found = await chunks(Rehearsal(), SYSTEM, PROMPT)
+    events = await chunks(Rehearsal(), SYSTEM, PROMPT)
 
     event_types = (ReasoningDelta, TextDelta, ToolCalled, StepFinished)
-    kinds = [type(event) for event in found if isinstance(event, event_types)]
+    kinds = [type(event) for event in events if isinstance(event, event_types)]
     assert tuple(dict.fromkeys(kinds)) == event_types
-    assert all(len(event.text.split()) == 1 for event in found if isinstance(event, TextDelta))
-    assert found[-1].reason == "tool-calls"  # type: ignore[union-attr]
+    assert all(len(event.text.split()) == 1 for event in events if isinstance(event, TextDelta))
+    assert events[-1].reason == "tool-calls"  # type: ignore[union-attr]
 
 
 async def test_the_same_request_streams_the_same_chunks() -> None:
@@ -79,11 +79,11 @@ async def test_call_ids_differ_from_request_to_request() -> None:
 
 
 async def test_counts_the_answer_with_the_real_tokenizer() -> None:
-    found = await chunks(Rehearsal(), {"role": "user", "content": "thanks"}, tools=())
+    events = await chunks(Rehearsal(), {"role": "user", "content": "thanks"}, tools=())
     count = counter("tiktoken/o200k_base")
 
-    assert usage_of(found).output == count(text_of(found))
-    assert usage_of(found).cache_read == 0
+    assert usage_of(events).output == count(text_of(events))
+    assert usage_of(events).cache_read == 0
 
 
 async def test_reads_the_common_prefix_from_its_cache() -> None:
@@ -218,14 +218,14 @@ async def test_goes_on_after_a_compaction_hid_earlier_steps() -> None:
 
 async def test_titles_are_extracted_also_in_a_scenario() -> None:
     register_scenario("quiet", [says("One.")])
-    found = await chunks(
+    events = await chunks(
         Rehearsal(),
         {"role": "user", "content": "Generate a title for this conversation:\ncount whales"},
         name="quiet",
         purpose="title",
     )
 
-    assert text_of(found) == "Count whales"
+    assert text_of(events) == "Count whales"
 
 
 async def test_an_unknown_scenario_says_which_there_are() -> None:

@@ -22,12 +22,12 @@ NOTHING_ELSE = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
 def extremes(answer: PlayedTurn) -> dict[str, tuple[str, str]]:
     """Return the groups named as highest and lowest, each with its number."""
-    found = re.search(
+    match = re.search(
         rf"Highest [\w ]+: `([^`]*)`(?: and \d+ more)? \(({NUMBER})\);"
         rf" lowest: `([^`]*)`(?: and \d+ more)? \(({NUMBER})\)",
         answer.text,
     )
-    return {"max": (found[1], found[2]), "min": (found[3], found[4])} if found else {}
+    return {"max": (match[1], match[2]), "min": (match[3], match[4])} if match else {}
 
 
 STATISTICS = ["mean", "median", "sum", "min", "max", "std", "var"]
@@ -54,8 +54,8 @@ def summary(df: pd.DataFrame) -> list[Any]:
 
 
 def top(df: pd.DataFrame, number: int) -> list[Any]:
-    found = df.nlargest(number, "weight")
-    return [found["weight"].iloc[0], *cells(found)]
+    largest = df.nlargest(number, "weight")
+    return [largest["weight"].iloc[0], *cells(largest)]
 
 
 ASKED: dict[str, Oracle] = {

@@ -89,7 +89,7 @@ def test_every_example_of_the_page_is_one_of_them() -> None:
 def test_every_prompt_of_the_first_notebook_is_one_of_them() -> None:
     cells = json.loads((NOTEBOOKS / "00-start.ipynb").read_text(encoding="utf-8"))["cells"]
     sources = ["".join(cell["source"]) for cell in cells]
-    asked = {one.partition("\n")[2] for one in sources if one.startswith("%%agent")}
+    asked = {source.partition("\n")[2] for source in sources if source.startswith("%%agent")}
 
     assert asked
     assert asked - {entry["prompt"] for entry in entries()} == set()

@@ -170,10 +170,10 @@ SHAPES: list[type[BaseModel]] = [
 )
 @pytest.mark.parametrize("shape", thinned(SHAPES, 2))
 def test_every_shape_is_filled(shape: type[BaseModel], answer: str) -> None:
-    found = filled_schema(shape.model_json_schema(), answer)
+    filled = filled_schema(shape.model_json_schema(), answer)
 
-    assert found is not None
-    shape.model_validate(found)
+    assert filled is not None
+    shape.model_validate(filled)
 
 
 def test_what_the_words_hold_is_taken() -> None:
@@ -218,7 +218,7 @@ TYPES = st.recursive(
         inner.map(lambda one: one | None),
         st.tuples(inner, inner).map(lambda two: tuple[two[0], two[1]]),  # type: ignore[name-defined]
         st.tuples(inner, inner).map(lambda two: two[0] | two[1]),
-        st.lists(inner, min_size=1, max_size=3).map(lambda fields: create_model("Inner", **{f"f{n}": (one, ...) for n, one in enumerate(fields)})),  # type: ignore[call-overload]
+        st.lists(inner, min_size=1, max_size=3).map(lambda fields: create_model("Inner", **{f"f{n}": (field, ...) for n, field in enumerate(fields)})),  # type: ignore[call-overload]
     ),
     max_leaves=6,
 )  # fmt: skip
@@ -229,10 +229,10 @@ def test_forms_of_generated_types_are_filled(types: list[Any], answer: str) -> N
     fields: dict[str, Any] = {f"f{number}": (one, ...) for number, one in enumerate(types)}
     shape = create_model("Generated", **fields)
 
-    found = filled_schema(shape.model_json_schema(), answer)
+    filled = filled_schema(shape.model_json_schema(), answer)
 
-    assert found is not None
-    shape.model_validate(found)
+    assert filled is not None
+    shape.model_validate(filled)
 
 
 @given(TYPES)
@@ -248,9 +248,9 @@ def test_no_shape_is_shown_to_a_model_with_a_reference(shape: type[BaseModel]) -
     schema = format_of(shape)
 
     assert schema is not None
-    shown = cleaned_schema(schema["schema"])
-    assert "$ref" not in json.dumps(shown)
-    assert cleaned_schema(shown) == shown
+    cleaned = cleaned_schema(schema["schema"])
+    assert "$ref" not in json.dumps(cleaned)
+    assert cleaned_schema(cleaned) == cleaned
 
 
 def test_references_of_older_drafts_are_written_out() -> None:

@@ -141,8 +141,8 @@ def message_of(decision: Decision) -> Message:
 def strip(decision: Decision) -> str:
     """Return the line that HTML shows below the subject of a decision; empty if none."""
     made = render_message(message_of(decision), notes=OutlineNotes(decisions=(decision,)))
-    found = re.findall(r'<p class="strip">(.*?)</p>', made)
-    return words(found[0]) if found else ""
+    matches = re.findall(r'<p class="strip">(.*?)</p>', made)
+    return words(matches[0]) if matches else ""
 
 
 def parts() -> Iterator[dict[str, Any]]:
@@ -174,8 +174,8 @@ def _is_fixed(item: Item) -> TypeGuard[ReductionItem | NoticeItem]:
 def ends() -> Iterator[dict[str, Any]]:
     """Yield the last answers of turns that the model did not end, each with the sentence about it."""
     for by, words_said in (*STOP_NOTICES.items(), ("rejected", UNATTENDED_WORDS)):
-        said = user_notice("prt_end", IDS["session_id"], IDS["message_id"], STOP, words_said)
-        yield _ended(assistant(said), by, words_said)
+        notice = user_notice("prt_end", IDS["session_id"], IDS["message_id"], STOP, words_said)
+        yield _ended(assistant(notice), by, words_said)
     why = TURN_ENDED.format(words="python df.head()")
     yield _ended(assistant(), "circle", why, UnknownError(message=why, explained=True))
 

@@ -364,15 +364,15 @@ def test_as_the_last_line_of_a_cell_it_says_which_session_it_is_and_no_figure_of
     maker = TimelineMaker()
     maker.prompt("Do it.")
     named = replace(maker.made(), title="A\x1b[2J title")
-    shown = repr(SessionReview(named, get, lambda _model: None))
+    text = repr(SessionReview(named, get, lambda _model: None))
 
-    assert shown == (
+    assert text == (
         f"<SessionReview {named.session} 'A\\\\x1b[2J title' of {named.origin}: 1 request, 2 items>"
     )
 
 
 def test_a_table_in_a_dataclass_is_shown_as_a_table_in_a_terminal() -> None:
-    found = review().cache_use()
+    use = review().cache_use()
 
-    assert pretty(found) == found.text
-    assert "PauseRow(" not in pretty(found)
+    assert pretty(use) == use.text
+    assert "PauseRow(" not in pretty(use)

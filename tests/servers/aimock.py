@@ -103,11 +103,11 @@ def aimock(*options: str, **variables: str) -> Iterator[Aimock]:
         said = ""
         for line in started.stdout:
             said += line
-            if found := LISTENING.search(line):
+            if match := LISTENING.search(line):
                 break
         else:
             raise AssertionError(f"aimock did not start: {said}")
-        yield Aimock(found[1])
+        yield Aimock(match[1])
     finally:
         started.terminate()
         started.wait(LAST_RESORT_SECONDS)

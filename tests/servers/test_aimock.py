@@ -235,7 +235,7 @@ def test_a_rate_limit_is_waited_for_as_long_as_it_says(server: Aimock, wire: Wir
         answer = session.prompt("Ask.")
 
     assert (answer.text, answer.error, answer.stopped_by) == ("Here.", None, "finished")
-    assert [one["response"]["status"] for one in server.requests] == [429, 200]
+    assert [request["response"]["status"] for request in server.requests] == [429, 200]
 
 
 CHAOS = {"drop": {"dropRate": 1}, "malformed": {"malformedRate": 1}, "disconnect": {"disconnectRate": 1}}  # fmt: skip
@@ -336,7 +336,7 @@ def test_a_kernel_works_with_its_variables_through_a_foreign_server(
     with Kernel(cwd=tmp_path, env=environment) as kernel:
         kernel.run("%load_ext palimpsest")
         kernel.run("weights = [3, 4, 5]")
-        told = kernel.run("%agent -y What is the sum of weights?").markdown()
+        markdown = kernel.run("%agent -y What is the sum of weights?").markdown()
 
-    assert "print(sum(weights))" in told
-    assert "Twelve." in told
+    assert "print(sum(weights))" in markdown
+    assert "Twelve." in markdown

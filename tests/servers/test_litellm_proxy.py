@@ -111,7 +111,9 @@ def test_tools_run_in_two_steps_through_two_formats(
 
     assert (answer.text, answer.error) == ("Seven each.", None)
     assert (answer.steps, answer.stopped_by) == (2, "finished")
-    ran = [part for one in answer.messages for part in one.parts if isinstance(part, ToolPart)]
+    ran = [
+        part for message in answer.messages for part in message.parts if isinstance(part, ToolPart)
+    ]
     assert [(part.state.input, part.state.output) for part in ran] == [
         ({"letter": one}, f"{one} is there 7 times") for one in "ab"
     ]

@@ -28,9 +28,9 @@ def newest(request: ModelRequest) -> str:
 
 def named(request: ModelRequest) -> str:
     """Return the name by which a truncated output can be recalled."""
-    found = re.search(r"recall (\w+)", newest(request))
-    assert found is not None
-    return found[1]
+    match = re.search(r"recall (\w+)", newest(request))
+    assert match is not None
+    return match[1]
 
 
 @pytest.mark.parametrize("preset", thinned(PRESETS, 6))

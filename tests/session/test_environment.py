@@ -42,11 +42,11 @@ async def test_a_live_request_tells_it_in_the_words_of_its_preset(
 
     await ask(session, "Hello")
 
-    told = environment(model)
+    sentence = environment(model)
     words = LINES[PRESETS[preset].environment]
-    assert told.split("\n")[0] == words[0]
-    assert words[1] in told
-    assert [section.name for section in prompt_sections(told)] == ["environment"]
+    assert sentence.split("\n")[0] == words[0]
+    assert words[1] in sentence
+    assert [section.name for section in prompt_sections(sentence)] == ["environment"]
     await rebuilt(harness, session, model)
 
 

@@ -122,8 +122,8 @@ def test_a_session_counts_requests_whose_price_nobody_knows(tmp_path: Path) -> N
     with isolated_session(ScriptedModel(says("Hi.")), folder=tmp_path) as session:
         session.prompt("Hello.")
 
-    found = Log(tmp_path, session.id).session
-    assert (found["unpriced"], found.get("cost")) == (1, None)
+    loaded = Log(tmp_path, session.id).session
+    assert (loaded["unpriced"], loaded.get("cost")) == (1, None)
 
 
 def test_a_session_counts_the_lines_that_it_changed(tmp_path: Path) -> None:
@@ -139,10 +139,10 @@ def test_a_session_says_how_freely_the_agent_works_and_what_it_may_spend(tmp_pat
         session.control.set_budget(usd=2, tokens=9_000)
         session.use_policy("opencode-1.18")
 
-    found = Log(tmp_path, session.id).session
-    assert (found["mode"], found["mode_own"]) == ("plan", True)
-    assert (found["budget"]["usd"], found["budget"]["tokens"]) == (2.0, 9_000)
-    assert "opencode-1.18" in json.dumps(found["policy_choice"])
+    loaded = Log(tmp_path, session.id).session
+    assert (loaded["mode"], loaded["mode_own"]) == ("plan", True)
+    assert (loaded["budget"]["usd"], loaded["budget"]["tokens"]) == (2.0, 9_000)
+    assert "opencode-1.18" in json.dumps(loaded["policy_choice"])
 
 
 def test_a_session_keeps_the_rules_that_it_was_begun_with(tmp_path: Path) -> None:
@@ -171,12 +171,12 @@ def test_a_session_says_where_its_page_is_and_what_is_taken_back(tmp_path: Path)
         first = session.messages[0].id
         session.revert()
 
-    found = Log(tmp_path, session.id).session
-    assert found["share"]["secret"] in page.name
-    assert page.name in found["share"]["url"]
-    assert found["revert"]["message_id"] == first
-    assert found["revert"]["snapshot"]
-    assert found["revert"].get("part_id") is None
+    loaded = Log(tmp_path, session.id).session
+    assert loaded["share"]["secret"] in page.name
+    assert page.name in loaded["share"]["url"]
+    assert loaded["revert"]["message_id"] == first
+    assert loaded["revert"]["snapshot"]
+    assert loaded["revert"].get("part_id") is None
 
 
 def test_a_session_says_since_when_a_summary_is_written(tmp_path: Path) -> None:
@@ -504,8 +504,8 @@ def test_a_compaction_says_what_made_it_and_what_stays_word_for_word(tmp_path: P
 def test_a_part_of_an_import_keeps_what_only_others_write(given: Fields) -> None:
     part = read_part({"id": "prt_1", **given}, "ses_1", "msg_1")
 
-    kept = type(part).model_validate_json(part.model_dump_json())
-    assert {name: part_json(kept)[name] for name in given} == given
+    read_back = type(part).model_validate_json(part.model_dump_json())
+    assert {name: part_json(read_back)[name] for name in given} == given
 
 
 def test_a_message_of_an_import_keeps_what_only_others_write() -> None:

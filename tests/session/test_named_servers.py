@@ -94,6 +94,6 @@ def test_a_named_server_that_is_started_is_found_again(
         with pytest.raises(ConfigError, match="does not answer"):
             app.default_model()
         with listing_server(int(url.rpartition(":")[2])):
-            found = app.default_model()
+            model = app.default_model()
 
-    assert found == "ollama/qwen:latest"
+    assert model == "ollama/qwen:latest"

@@ -16,13 +16,13 @@ from palimpsest.transcript.user_notices import user_notice_text
 
 def ends(session: LiveSession) -> list[tuple[str, str | None, str]]:
     """Return of each message the role, what stopped the turn, and the error's message."""
-    found = []
+    states = []
     for message in session.snapshot().messages:
         info = message.info
         error = info.error if isinstance(info, AssistantMessage) else None
         stop = info.stopped_by if isinstance(info, AssistantMessage) else None
-        found.append((info.role, stop, error.message if error is not None else ""))
-    return found
+        states.append((info.role, stop, error.message if error is not None else ""))
+    return states
 
 
 def notices(message: Message) -> list[str]:

@@ -109,11 +109,11 @@ def test_any_text_can_be_shown_kept_and_exported(
     ]
     thoughts = [part.text for part in parts if isinstance(part, ReasoningPart)]
     assert "".join(thoughts) == whole("".join(thought))
-    _is_sendable(live, before)
-    _is_exportable(live, tmp_path_factory.mktemp("exports"))
+    _assert_sendable(live, before)
+    _assert_exportable(live, tmp_path_factory.mktemp("exports"))
 
 
-def _is_sendable(live: Session, before: int) -> None:
+def _assert_sendable(live: Session, before: int) -> None:
     """Check that the cell's output and the panel's notices can be serialised."""
     kernel_session: Any = live._live
     segment = Segment(0, SegmentCut())
@@ -124,7 +124,7 @@ def _is_sendable(live: Session, before: int) -> None:
         json_packer(notice.model_dump(mode="json", exclude_none=True))
 
 
-def _is_exportable(live: Session, folder: Path) -> None:
+def _assert_exportable(live: Session, folder: Path) -> None:
     for form in FORMS:
         path = live.export(form, folder / f"session.{form}")
         for file in [path] if path.is_file() else path.rglob("*.json"):

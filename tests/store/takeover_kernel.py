@@ -39,8 +39,8 @@ def main() -> None:
             name = f"msg_{kernel_id}_{number}"
             # Long lines too, so that the growth of a file during a write can be observed.
             book.append(assistant(name, "msg_" + "x" * rng.choice((1, 20_000, 400_000))))
-            kept = book.flush_sync(sync=rng.random() < 0.2)
-            if kept:
+            is_written = book.flush_sync(sync=rng.random() < 0.2)
+            if is_written:
                 say({"kept": name, "session": book.session_id})
             time.sleep(rng.random() * 0.004)
         book.close()

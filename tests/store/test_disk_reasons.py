@@ -125,7 +125,7 @@ def test_a_full_disk_still_deletes(room: bool, tmp_path: Path) -> None:  # noqa:
     with small_disk(tmp_path) as project:
         store, _ = open_store(project)
         begin(store)
-        kept = store.put_blob(b"x" * 9_000)
+        blob = store.put_blob(b"x" * 9_000)
         filler = fill(project)
         if room:
             filler.unlink()
@@ -133,7 +133,7 @@ def test_a_full_disk_still_deletes(room: bool, tmp_path: Path) -> None:  # noqa:
 
         assert [summary.id for summary in store.list()] == []
         assert not (project / ".palimpsest/sessions" / SESSION).exists()
-        assert store.get_blob(kept.sha256) == b"x" * 9_000
+        assert store.get_blob(blob.sha256) == b"x" * 9_000
 
 
 def test_what_a_fork_needs_stays_on_a_full_disk(tmp_path: Path) -> None:

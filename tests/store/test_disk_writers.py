@@ -73,7 +73,7 @@ NO_DISK = {
 @cache
 def functions() -> dict[str, list[ast.AST]]:
     """Return the functions of files that may write, and of those who tell it; those of one name in a file together."""
-    found: dict[str, list[ast.AST]] = {}
+    by_name: dict[str, list[ast.AST]] = {}
     named = {place.partition("::")[0] for place in TOLD_BY.values()}
     for path in sorted(PACKAGE.rglob("*.py")):
         source = path.read_text(encoding="utf-8")
@@ -82,8 +82,8 @@ def functions() -> dict[str, list[ast.AST]]:
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 name = f"{path.relative_to(PACKAGE).as_posix()}::{node.name}"
-                found.setdefault(name, []).append(node)
-    return found
+                by_name.setdefault(name, []).append(node)
+    return by_name
 
 
 def writes(call: ast.Call) -> bool:

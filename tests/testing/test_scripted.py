@@ -116,9 +116,9 @@ async def test_a_cancelled_answer_is_counted() -> None:
 async def test_calls_have_ids_of_their_own_in_all_answers() -> None:
     model = ScriptedModel(calls("python"), calls("python"))
 
-    found = [(await run(request(info("openai")), model))[0] for _ in range(2)]
+    answers = [(await run(request(info("openai")), model))[0] for _ in range(2)]
 
-    ids = [e.id for events in found for e in events if isinstance(e, ToolCalled)]
+    ids = [e.id for events in answers for e in events if isinstance(e, ToolCalled)]
     assert ids == ["call_1", "call_2"]
 
 

@@ -108,8 +108,8 @@ def main() -> None:  # noqa: C901  one branch for each message of the protocol
         elif method == "initialize":
             server = {"name": "changing", "version": "1"}
             offers = {"tools": {"listChanged": True}}
-            found = {"protocolVersion": "2025-06-18", "capabilities": offers, "serverInfo": server}
-            out(id=number, result=found)
+            result = {"protocolVersion": "2025-06-18", "capabilities": offers, "serverInfo": server}
+            out(id=number, result=result)
         elif method == "tools/list":
             if said.get("hangs"):
                 continue

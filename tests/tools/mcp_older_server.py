@@ -39,8 +39,8 @@ def main() -> None:
         if name == "initialize":
             server = {"name": "older", "version": "1"}
             offers = {"tools": {"listChanged": True}, **({"resources": {}} if RESOURCES else {})}
-            found = {"protocolVersion": "2025-06-18", "capabilities": offers, "serverInfo": server}
-            out(id=number, result=found)
+            result = {"protocolVersion": "2025-06-18", "capabilities": offers, "serverInfo": server}
+            out(id=number, result=result)
         elif name == "tools/list":
             tools: Any = "none" if sys.argv[1:] == ["wrong"] else TOOLS
             out(id=number, result={"tools": tools})

@@ -29,11 +29,11 @@ SPAN = Span(start=0, end=1)
 def test_tells_how_a_call_ended_that(case: dict[str, Any]) -> None:
     reply = Reply(**case["reply"]) if case["reply"] else None
 
-    found = call_outcome(ToolPart.model_validate(case["part"]), reply)
+    outcome = call_outcome(ToolPart.model_validate(case["part"]), reply)
 
-    refusal = found.refusal
+    refusal = outcome.refusal
     told = (refusal.by, refusal.feedback or "") if refusal else ("", "")
-    assert (found.status, found.reason, *told) == (
+    assert (outcome.status, outcome.reason, *told) == (
         case["status"],
         case["reason"],
         case["by"],
@@ -62,12 +62,12 @@ def test_a_call_that_failed_is_never_told_as_done_and_its_reason_is_one_short_li
         else ToolCompleted(input={}, output=output, metadata=metadata, time=SPAN)
     )
 
-    found = call_outcome(_part(state))
+    outcome = call_outcome(_part(state))
 
-    assert found.status == "error"
-    assert len(found.reason.splitlines()) <= 1
-    assert len(found.reason) <= MAX_REASON_CHARS
-    assert bool(found.reason) or not re.search(r"[^\s|+-]", output)
+    assert outcome.status == "error"
+    assert len(outcome.reason.splitlines()) <= 1
+    assert len(outcome.reason) <= MAX_REASON_CHARS
+    assert bool(outcome.reason) or not re.search(r"[^\s|+-]", output)
 
 
 @given(st.text(), st.sampled_from(["person", "headless", "rule", "engine", "a hook"]), st.text())
@@ -76,10 +76,10 @@ def test_whoever_refused_a_call_it_is_neither_failed_nor_done(
 ) -> None:
     told = {REFUSED_BY: by, REFUSED_WHY: why}
 
-    found = call_outcome(_part(ToolFailed(input={}, error=error, metadata=told, time=SPAN)))
+    outcome = call_outcome(_part(ToolFailed(input={}, error=error, metadata=told, time=SPAN)))
 
-    assert (found.status, found.reason) == ("refused", "")
-    assert found.refusal == Reply(answer="reject", by=by, feedback=why or None)
+    assert (outcome.status, outcome.reason) == ("refused", "")
+    assert outcome.refusal == Reply(answer="reject", by=by, feedback=why or None)
 
 
 def test_a_stopped_call_stays_stopped_also_where_a_person_had_refused_it() -> None:

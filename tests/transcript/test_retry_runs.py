@@ -41,15 +41,15 @@ def message(case: dict[str, Any]) -> Message:
 
 def test_each_case_is_told_in_these_lines(case: dict[str, Any]) -> None:
     parts, error = PARTS.validate_python(case["parts"]), ERROR.validate_python(case["error"])
-    found = retry_lines(parts, error, is_over=case["over"])
+    lines = retry_lines(parts, error, is_over=case["over"])
 
     told = [
-        retry_words(found.runs[part.id]) if part.id in found.runs else part.error.message
+        retry_words(lines.runs[part.id]) if part.id in lines.runs else part.error.message
         for part in parts
-        if isinstance(part, RetryPart) and part.id not in found.merged_ids
+        if isinstance(part, RetryPart) and part.id not in lines.merged_ids
     ]
     assert told == case["told"]
-    assert found.error_attempts == case["attempts"]
+    assert lines.error_attempts == case["attempts"]
 
 
 @pytest.mark.parametrize("form", [markdown, text, html], ids=["markdown", "text", "html"])

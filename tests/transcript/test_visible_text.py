@@ -108,10 +108,10 @@ def test_text_without_what_is_unseen_stays(text: str) -> None:
 
 @given(ANY)
 def test_json_is_read_as_before(text: str) -> None:
-    shown = visible_json(json.dumps({text: [text]}, ensure_ascii=False))
+    visible = visible_json(json.dumps({text: [text]}, ensure_ascii=False))
 
-    assert json.loads(shown) == {text: [text]}
-    assert steers(shown) == []
+    assert json.loads(visible) == {text: [text]}
+    assert steers(visible) == []
 
 
 def test_only_codes_that_colour_are_left_out_of_an_output() -> None:

@@ -38,7 +38,7 @@ from palimpsest.model.adapter.litellm_model import LitellmModel, preload
 from palimpsest.model.catalog import discovery, local_servers, model_info
 from palimpsest.model.catalog.gateway_names import source_remark
 from palimpsest.model.catalog.local_servers import LocalModels
-from palimpsest.model.catalog.model_check import check_model, listed_by
+from palimpsest.model.catalog.model_check import check_model, model_lister
 from palimpsest.model.direct.direct_model import DirectModel
 from palimpsest.model.direct.direct_model import preload as preload_http
 from palimpsest.model.direct.supported_models import needs_litellm
@@ -451,7 +451,7 @@ class App:
 
     def _check_model(self, info: ModelInfo) -> None:
         """Raise ConfigError for a model that is known not to exist."""
-        check_model(info, self._config.models(), listed_by(self.environment))
+        check_model(info, self._config.models(), model_lister(self.environment))
 
     def check_model(self, name: str) -> None:
         """Raise ConfigError for a model that cannot answer here."""

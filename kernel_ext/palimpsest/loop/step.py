@@ -84,7 +84,7 @@ async def run_step(
 ) -> StepResult:
     """Send one request and process the answer; ``is_last_step`` turns the tools off.
 
-    A request that does not fit is an error only where ``room`` does not request a summary first.
+    A request that does not fit is an error only where ``fit_driver`` does not request a summary first.
     """
     requests, log = run_context.requests, run_context.requests.log
     message = log.new_answer(user.id, setup.agent, setup.info.ref)

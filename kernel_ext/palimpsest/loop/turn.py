@@ -231,7 +231,7 @@ class Turn:
             )
         return self._is_released
 
-    async def _may_cut(
+    async def _hold_cut(
         self, setup: StepSetup, user: UserMessage, cause: Cause
     ) -> Literal["cut", "another-summary", "stop"]:
         """Hold the cut after a refused request or a failed summary, and return the next action.
@@ -290,7 +290,7 @@ class Turn:
             continue_without_summary(self._log, user)
             return True
         if outcome == "failed" and marker_part.auto:
-            release = await self._may_cut(setup, user, "failed")
+            release = await self._hold_cut(setup, user, "failed")
             if release != "cut":
                 return release == "another-summary"
             if self._fit_driver.cut_after_failure(setup, user):
@@ -313,7 +313,7 @@ class Turn:
         )
         if result in ("overflow", "full"):
             can_summarise = result == "overflow"
-            release = await self._may_cut(setup, user, "refused" if can_summarise else "failed")
+            release = await self._hold_cut(setup, user, "refused" if can_summarise else "failed")
             if release != "cut":
                 return release == "another-summary"
             return self._fit_driver.reduce_after_refusal(

@@ -93,7 +93,7 @@ def insert_plan(runner: PlanRunner) -> Plan:
         change["after"] = behind[1]
     elif re.search(r"(?i)\bat the (?:very )?top\b", place):
         change["after"] = "top"
-    return (yield from _changed(runner, change, "I wrote the cell. I have not run it.", notes))
+    return (yield from _change_cell(runner, change, "I wrote the cell. I have not run it.", notes))
 
 
 def _given_source(prompt: ParsedPrompt, wanted: str, kind: str, *, is_exact: bool) -> str:
@@ -132,7 +132,7 @@ def rename_plan(runner: PlanRunner) -> Plan:
     renamed = _renamed((yield from _cell_source(runner, "rename in", cell)), old, new)
     change = {"action": "edit", "cell": cell, "source": renamed}
     text = f"{inline_code(old)} is {inline_code(new)} in cell {cell} now. Other cells are as they were, and I ran nothing."
-    return (yield from _changed(runner, change, text, []))
+    return (yield from _change_cell(runner, change, text, []))
 
 
 def replace_plan(runner: PlanRunner) -> Plan:
@@ -221,7 +221,7 @@ def _renamed(source: str, old: str, new: str) -> str:
     return renamed
 
 
-def _changed(runner: PlanRunner, change: dict[str, str], done: str, notes: list[str]) -> Plan:
+def _change_cell(runner: PlanRunner, change: dict[str, str], done: str, notes: list[str]) -> Plan:
     """Ask for a change of a cell, and say what came of it."""
     runner.require_tool("cells", "to change the notebook")
     thought = f"Rule: {change['action']} a cell. The notebook changes only when it is accepted."

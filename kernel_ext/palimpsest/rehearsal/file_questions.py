@@ -45,7 +45,7 @@ def list_plan(runner: PlanRunner) -> Plan:
         pattern = glob if "/" in glob else f"**/{glob}"
         runner.require_tool("glob", "to find files")
         reasoning = f"Rule: find files. The pattern is {pattern}."
-        result = _checked((yield runner.planned_call(reasoning, "glob", pattern=pattern)))
+        result = _require_success((yield runner.planned_call(reasoning, "glob", pattern=pattern)))
         listed = result.text.strip()
         if listed.startswith("No file"):
             return PlanAnswer(f"No file matches {inline_code(pattern)}.")
@@ -55,7 +55,7 @@ def list_plan(runner: PlanRunner) -> Plan:
     folder = _folder(runner.prompt)
     inputs = {"path": folder} if folder else {}
     reasoning = f"Rule: list files{f' in {folder}' if folder else ''}."
-    result = _checked((yield runner.planned_call(reasoning, "list", **inputs)))
+    result = _require_success((yield runner.planned_call(reasoning, "list", **inputs)))
     place = f" in {inline_code(folder)}" if folder else ""
     text = f"These are the files{place}:\n\n{text_block(result.text, 60)}"
     return PlanAnswer(text, "The result lists them.")
@@ -72,7 +72,7 @@ def read_plan(runner: PlanRunner) -> Plan:
     """Show a file, or the beginning of it."""
     path = runner.prompt.paths[0]
     runner.require_tool("read", f"to open {inline_code(path)}")
-    result = _checked((yield runner.planned_call("Rule: read a file.", "read", path=path)))
+    result = _require_success((yield runner.planned_call("Rule: read a file.", "read", path=path)))
     text = f"{inline_code(path)}:\n\n{text_block(result.text, MAX_LINES_SHOWN)}"
     return PlanAnswer(text, "The result holds the text.")
 
@@ -94,7 +94,7 @@ def search_plan(runner: PlanRunner) -> Plan:
     inputs |= {"path": prompt.paths[0]} if prompt.paths else {}
     reasoning = f"Rule: search. I look for {term!r} as it is written."
     result = yield runner.planned_call(reasoning, "grep", pattern=re.escape(term), **inputs)
-    if _checked(result).text.strip().startswith("No line"):
+    if _require_success(result).text.strip().startswith("No line"):
         return PlanAnswer(f"I found {inline_code(term)} nowhere.")
     text = f"Lines with {inline_code(term)}:\n\n{text_block(result.text, 40)}"
     return PlanAnswer(text, "The result lists the lines.")
@@ -117,7 +117,9 @@ def write_plan(runner: PlanRunner) -> Plan:
                 f'{inline_code(path)} exists already, so I left it alone. Say "overwrite {path} with ..." to replace it.'
             )
     reasoning = f"Rule: write a file. I create {path}."
-    result = _checked((yield runner.planned_call(reasoning, "write", path=path, content=content)))
+    result = _require_success(
+        (yield runner.planned_call(reasoning, "write", path=path, content=content))
+    )
     first = next((line.strip() for line in result.text.splitlines() if line.strip()), "")
     return PlanAnswer(f"I wrote {inline_code(path)}. {first[:300]}", "The file is written.")
 
@@ -133,7 +135,7 @@ def _content(prompt: ParsedPrompt, path: str) -> str | None:
     return match[1].strip() + "\n" if match else None
 
 
-def _checked(result: ToolResult) -> ToolResult:
+def _require_success(result: ToolResult) -> ToolResult:
     """Return a tool's result; end the plan with the tool's message where the call failed."""
     if result.is_tool_error:
         raise PlanEnded(f"That did not work: {result.text.strip()[:600]}")

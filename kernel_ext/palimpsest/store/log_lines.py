@@ -152,7 +152,7 @@ class RecordNumbering:
         self._jumped = (0, 0)
         """The numbers before and after the last jump."""
 
-    def is_new(self, seq: int) -> bool:
+    def note_if_new(self, seq: int) -> bool:
         """Note a record's sequence number; False for a record that was noted before."""
         jump_start, jump_end = self._jumped
         if seq > self.seq:

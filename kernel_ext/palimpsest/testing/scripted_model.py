@@ -109,7 +109,7 @@ class ScriptedModel:
     def _usage(self, answer: ModelAnswer, joiner: StreamJoiner, request: ModelRequest) -> Usage:
         prompt = prompt_text(request.messages, request.tools)
         if answer.usage == "none":
-            return usage.estimate(
+            return usage.with_estimates(
                 prompt, joiner.written_text, "".join(joiner.reasoning), lambda text: len(text) // 4
             )
         return answer.natural_usage(len(prompt))

@@ -34,14 +34,14 @@ export class InspectorTabs {
   open(args: IInspectorArguments, layoutName?: string): InspectorArea {
     const target = this._withNotebook(args);
     const open = this._tracker.find(({ content, isDisposed }) => {
-      const shown = content.model.arguments;
+      const opened = content.model.arguments;
       return (
         !isDisposed &&
-        shown.path === target.path &&
-        shown.notebook === target.notebook &&
-        (target.session === undefined || shown.session === target.session) &&
+        opened.path === target.path &&
+        opened.notebook === target.notebook &&
+        (target.session === undefined || opened.session === target.session) &&
         (target.beside === undefined ||
-          isSameBeside(target.beside, shown.beside))
+          isSameBeside(target.beside, opened.beside))
       );
     });
     if (open) {

@@ -84,21 +84,21 @@ export class InspectorWidget extends Widget {
     const name = file.split('/').at(-1) || this._name;
     const first = title === '' ? name : title;
     const other = this.model.arguments.beside;
-    const shown =
+    const heading =
       beside === null || other === undefined
         ? first
         : words.__('%1 and %2', first, besideName(beside, other));
     this.title.label =
-      shown === '' ? words.__('Context') : words.__('Context: %1', shown);
+      heading === '' ? words.__('Context') : words.__('Context: %1', heading);
     this.title.caption = words.__(
       'What the model saw in each request of %1',
-      shown
+      heading
     );
     nameRegion(
       this.node,
-      shown === ''
+      heading === ''
         ? words.__('Inspect the Context')
-        : words.__('Inspect the Context: %1', shown),
+        : words.__('Inspect the Context: %1', heading),
       words
     );
   };

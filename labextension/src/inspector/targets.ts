@@ -180,8 +180,8 @@ function numberOf(
   if (value === undefined || typeof value === 'number') {
     return value ?? null;
   }
-  const link = find(value);
-  return link < 0 ? null : link;
+  const number = find(value);
+  return number < 0 ? null : number;
 }
 
 /** Returns the number of the last item of a part or message: that of a call is its result. */

@@ -357,7 +357,7 @@ export class KernelLink implements ILink {
         if (!this._disposed) {
           this._noteHead(reply, false);
         }
-      }, this._isBehind(reply));
+      }, this._catchUpMs(reply));
     });
   }
 
@@ -408,7 +408,7 @@ export class KernelLink implements ILink {
     await this.command('cells-changed', { request, results, refusal });
   }
 
-  private _isBehind({ session }: CommandReply): number {
+  private _catchUpMs({ session }: CommandReply): number {
     const known =
       session && this.store.getSnapshot().sessions.get(session.session)?.known;
     return known === true ? BEHIND_MS : 0;

@@ -47,7 +47,7 @@ export function showWaiting(
   const shownIds = new Set<string>();
   let questionId = '';
   // A question is rendered a moment after its notice.
-  const drawn = new MutationObserver(() => {
+  const domObserver = new MutationObserver(() => {
     scrollOnce();
   });
   const scrollOnce = () => {
@@ -55,7 +55,7 @@ export function showWaiting(
     if (question === null) {
       return;
     }
-    drawn.disconnect();
+    domObserver.disconnect();
     shownIds.add(questionId);
     if (panel.isVisible && !isInView(question)) {
       question.scrollIntoView({ block: 'center' });
@@ -69,9 +69,12 @@ export function showWaiting(
     }
     waiting.setQuestion(panel, questionId);
     markTab(panel, questionId !== '');
-    drawn.disconnect();
+    domObserver.disconnect();
     if (questionId !== '' && !shownIds.has(questionId)) {
-      drawn.observe(panel.content.node, { childList: true, subtree: true });
+      domObserver.observe(panel.content.node, {
+        childList: true,
+        subtree: true
+      });
       scrollOnce();
     }
   };
@@ -79,7 +82,7 @@ export function showWaiting(
   follow();
   return () => {
     unsubscribe();
-    drawn.disconnect();
+    domObserver.disconnect();
     waiting.setQuestion(panel, '');
   };
 }

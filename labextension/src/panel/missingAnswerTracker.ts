@@ -24,7 +24,7 @@ export class MissingAnswerTracker {
     this._cells = new CellObserver(changed);
   }
 
-  /** Returns the turns; the same set while nothing changed, so that no view is rendered again. */
+  /** Returns the turns whose answers the notebook lacks; the same set while nothing changed, so views stay. */
   turns(
     panel: NotebookPanel | null,
     transcript: ITranscript

@@ -99,14 +99,14 @@ export class PanelWidget extends Widget {
     }
     const request = (this._focusRequest = new AbortController());
     const { signal } = request;
-    const drawn = new MutationObserver(() => {
+    const domObserver = new MutationObserver(() => {
       if (this._focus()) {
         request.abort();
       }
     });
-    drawn.observe(this.node, { childList: true, subtree: true });
+    domObserver.observe(this.node, { childList: true, subtree: true });
     signal.addEventListener('abort', () => {
-      drawn.disconnect();
+      domObserver.disconnect();
     });
     const giveUp = () => {
       this._quote = '';

@@ -33,12 +33,12 @@ export function useAddressPlace(
   opening: IInspectorPlace,
   words: IWords
 ): IAddressPlace {
-  const [shown, setShown] = useState(() =>
+  const [shownAddress, setShownAddress] = useState(() =>
     addressPlace(sessions, opening, words)
   );
   useEffect(() => {
     const follow = () => {
-      setShown(addressPlace(sessions, opening, words));
+      setShownAddress(addressPlace(sessions, opening, words));
     };
     window.addEventListener('hashchange', follow);
     // Two sessions with one id may have the same address.
@@ -49,16 +49,16 @@ export function useAddressPlace(
     };
   }, [sessions, opening, words]);
   return {
-    ...shown,
+    ...shownAddress,
     setPlace: (index, place, isStep) => {
-      const isOpened = index !== shown.index;
+      const isOpened = index !== shownAddress.index;
       const address = `#${linkTo(sessions[index] ?? '', place)}`;
       if (isStep || isOpened) {
         history.pushState({ session: index }, '', address);
       } else {
         history.replaceState({ session: index }, '', address);
       }
-      setShown({ index, place, remark: '', isOpened });
+      setShownAddress({ index, place, remark: '', isOpened });
     }
   };
 }
@@ -70,22 +70,23 @@ function addressPlace(
   words: IWords
 ): IShownAddress {
   const link = parseLink(location.hash.slice(1));
-  const shown = {
+  const opened = {
     index: 0,
     place: opening,
     remark: '',
     isOpened: false
   };
   if (link === null) {
-    return shown;
+    return opened;
   }
   const { session, place } = link;
-  const kept = keptIndex();
-  const index = sessions[kept] === session ? kept : sessions.indexOf(session);
+  const storedIndex = keptIndex();
+  const index =
+    sessions[storedIndex] === session ? storedIndex : sessions.indexOf(session);
   return index >= 0
-    ? { ...shown, index, place, remark: unknownWords(link.unknown, words) }
+    ? { ...opened, index, place, remark: unknownWords(link.unknown, words) }
     : {
-        ...shown,
+        ...opened,
         remark: words.__(
           'The link leads to the session %1, which is not in this file: it holds %2.',
           session,

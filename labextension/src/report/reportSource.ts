@@ -48,7 +48,7 @@ export class ReportSource implements IInspectorSource {
     return this._data.stops;
   }
 
-  /** Of a subagent, those of the session that the report is about: it holds all of them. */
+  /** Returns the source of a subagent; the report's own session holds the sources of all, at any depth. */
   ofSubagent(session: string): ReportSource | null {
     if (this._parent !== null) {
       return this._parent.ofSubagent(session);
@@ -95,7 +95,7 @@ export class ReportSource implements IInspectorSource {
       case 'search':
         return this._answerSearch(query.text);
       case 'comparison':
-        // A report holds its comparison, for which nobody asks.
+        // A report's page reads its comparison from the data, without a question.
         return errorAnswer(this._words.__('No comparison is in this report.'));
     }
   }
@@ -105,7 +105,7 @@ export class ReportSource implements IInspectorSource {
     if (texts === 'none') {
       return errorAnswer(this._words.__('Texts are not in this report.'));
     }
-    const found = items.flatMap((whole, item) => {
+    const matches = items.flatMap((whole, item) => {
       const at = whole.toLowerCase().indexOf(text.toLowerCase());
       const from = Math.max(at - EXCERPT_CHARS / 4, 0);
       return at < 0
@@ -120,8 +120,8 @@ export class ReportSource implements IInspectorSource {
     });
     return answerWith({
       search: {
-        items: found.slice(0, MAX_SEARCHED),
-        total: found.length,
+        items: matches.slice(0, MAX_SEARCHED),
+        total: matches.length,
         note:
           texts === 'preview'
             ? this._words.__('Of each text this report has the beginning.')
@@ -222,7 +222,7 @@ export class ReportSource implements IInspectorSource {
     const { view, items } = this._data;
     const { first, count } = definitionsOf(view, item);
     const texts = count === 0 ? [] : definitionTexts(items[item] ?? '');
-    const all = Math.max(view.items.tokens[item] ?? 0, 1);
+    const itemTokens = Math.max(view.items.tokens[item] ?? 0, 1);
     return Array.from({ length: count }, (_, index) => {
       const text = texts[index] ?? '';
       const tokens = view.definitions.tokens[first + index] ?? 0;
@@ -232,7 +232,7 @@ export class ReportSource implements IInspectorSource {
         words: '',
         text: text.slice(0, BLOCK_CHARS),
         chars: text.length,
-        tokens: Math.round((block.tokens * tokens) / all)
+        tokens: Math.round((block.tokens * tokens) / itemTokens)
       };
     });
   }

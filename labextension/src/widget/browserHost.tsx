@@ -62,9 +62,9 @@ interface IDrawnProps {
 /** Adds elements to the page that React does not manage. */
 function Drawn({ text, draw, as: Place }: IDrawnProps) {
   const elementRef = useRef<HTMLElement>(null);
-  const drawn = useRef(draw);
+  const latestDraw = useRef(draw);
   useLayoutEffect(() => {
-    const fragment = drawn.current(text);
+    const fragment = latestDraw.current(text);
     wrapInScrollBox(fragment);
     elementRef.current?.replaceChildren(fragment);
   }, [text]);

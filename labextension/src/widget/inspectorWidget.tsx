@@ -177,7 +177,7 @@ function useComparison(
       return undefined;
     }
     // The kernel knows which session stands beside.
-    const asked = new ComparisonQuestion(
+    const question = new ComparisonQuestion(
       source,
       () => ({ session: '' }),
       ({ comparison, error }) => {
@@ -188,14 +188,14 @@ function useComparison(
       }
     );
     if (price === null) {
-      asked.askAnew();
+      question.askAnew();
     } else {
-      asked.setPrice(price);
+      question.setPrice(price);
     }
-    const unsubscribe = source.subscribe(asked.askAnew);
+    const unsubscribe = source.subscribe(question.askAnew);
     return () => {
       unsubscribe();
-      asked.dispose();
+      question.dispose();
     };
   }, [source, price]);
   return state;

@@ -13,12 +13,12 @@ import type { InspectorWidgetModel } from './anywidgetModel';
 export function useKernelPlace(
   model: InspectorWidgetModel
 ): [IInspectorPlace, (place: IInspectorPlace) => void] {
-  const [shown, setShown] = useState(() => withPlace(model.get('place')));
+  const [linked, setLinked] = useState(() => withPlace(model.get('place')));
   useEffect(() => {
     const follow = () => {
       const link = model.get('place');
       // What this cell has sent comes back as the same link.
-      setShown(before => (before.link === link ? before : withPlace(link)));
+      setLinked(before => (before.link === link ? before : withPlace(link)));
     };
     follow();
     model.on('change:place', follow);
@@ -29,7 +29,7 @@ export function useKernelPlace(
   const setPlace = useCallback(
     (place: IInspectorPlace) => {
       const link = linkTo(model.get('session'), place);
-      setShown({ link, place });
+      setLinked({ link, place });
       try {
         model.set('place', link);
         model.save_changes();
@@ -39,7 +39,7 @@ export function useKernelPlace(
     },
     [model]
   );
-  return [shown.place, setPlace];
+  return [linked.place, setPlace];
 }
 
 function withPlace(link: string): { link: string; place: IInspectorPlace } {

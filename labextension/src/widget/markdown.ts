@@ -42,8 +42,8 @@ let formulas: IFormula[] = [];
 export function drawMarkdown(text: string): DocumentFragment {
   formulas = [];
   const html = MARKED.parse(text, { async: false });
-  const drawn = sanitize(html, { mark: FORMULA_PREFIX });
-  for (const container of drawn.querySelectorAll(`[${FORMULA_ATTRIBUTE}]`)) {
+  const fragment = sanitize(html, { mark: FORMULA_PREFIX });
+  for (const container of fragment.querySelectorAll(`[${FORMULA_ATTRIBUTE}]`)) {
     const number = container
       .getAttribute(FORMULA_ATTRIBUTE)
       ?.slice(FORMULA_PREFIX.length + 1);
@@ -53,7 +53,7 @@ export function drawMarkdown(text: string): DocumentFragment {
       drawFormula(container, formula);
     }
   }
-  return drawn;
+  return fragment;
 }
 
 /** Returns code with colours, as HTML in which every character of the code is escaped. */

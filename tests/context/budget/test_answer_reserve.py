@@ -18,12 +18,12 @@ OURS = PRESETS["palimpsest"]
 def long_answers() -> list[str]:
     """Return the models in litellm's list whose answers may be as long as half of the window, or longer."""
     whole = json.loads(litellm_table.path().read_text("utf-8"))
-    found = []
+    lengths = []
     for key, value in whole.items():
         reads, writes = value.get("max_input_tokens"), value.get("max_output_tokens")
         if value.get("mode") in {"chat", "responses"} and reads and writes and writes >= reads / 2:
-            found.append(key if "/" in key else f"{value['litellm_provider']}/{key}")
-    return found
+            lengths.append(key if "/" in key else f"{value['litellm_provider']}/{key}")
+    return lengths
 
 
 @pytest.mark.soak  # with each commit windows of several sizes are left room in the tests around; this adds every model of the list
@@ -32,10 +32,14 @@ def test_three_quarters_of_every_window_are_left_to_the_request() -> None:
     wrong = {}
     for name in names:
         info = model_info(name, environment={})
-        kept = reserved_tokens(OURS, info)
-        free = info.window - kept
-        if kept > info.window // 4 or usable_tokens(info, OURS.overflow) < free - 1 or kept < 1:
-            wrong[name] = (info.window, kept, usable_tokens(info, OURS.overflow))
+        reserved = reserved_tokens(OURS, info)
+        free = info.window - reserved
+        if (
+            reserved > info.window // 4
+            or usable_tokens(info, OURS.overflow) < free - 1
+            or reserved < 1
+        ):
+            wrong[name] = (info.window, reserved, usable_tokens(info, OURS.overflow))
 
     assert wrong == {}
     assert len(names) > 900

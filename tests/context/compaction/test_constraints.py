@@ -71,10 +71,10 @@ def test_a_lost_constraint_is_one_of_what_a_summary_loses() -> None:
 def test_nine_in_ten_are_demands_and_eight_in_ten_demands_are_found() -> None:
     # The sentences of a person in a recording of pi with a word such as "no", "should" or "need", labelled by hand.
     rows = json.loads(gzip.decompress(DRAWN.read_bytes()))["sentences"]
-    found = [(row["constraint"], bool(constraints_in(row["text"])), row["text"]) for row in rows]
-    wrong = [text for labelled, told, text in found if told and not labelled]
-    missed = [text for labelled, told, text in found if labelled and not told]
-    right = sum(labelled and told for labelled, told, _ in found)
+    graded = [(row["constraint"], bool(constraints_in(row["text"])), row["text"]) for row in rows]
+    wrong = [text for labelled, told, text in graded if told and not labelled]
+    missed = [text for labelled, told, text in graded if labelled and not told]
+    right = sum(labelled and told for labelled, told, _ in graded)
 
     assert len(rows) == 42
     assert right / (right + len(wrong)) >= 0.9, wrong

@@ -81,11 +81,11 @@ def test_a_question_that_the_summary_covers_is_quoted(build: Builder) -> None:
 
 
 def test_what_is_open_on_the_todo_list_is_named(build: Builder) -> None:
-    said = continuation_text(
+    text = continuation_text(
         Policy(), CompactionPlan(()), build.user("How many?"), "todo", (DONE, OPEN, RUNS)
     )
 
-    assert said.endswith("- Plot the masses\n- Clean the data")
+    assert text.endswith("- Plot the masses\n- Clean the data")
 
 
 def test_the_words_of_a_preset_are_its_own(build: Builder) -> None:

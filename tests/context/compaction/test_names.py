@@ -96,22 +96,25 @@ def measured(names: NamesOf, rows: Iterable[dict[str, str]]) -> Measured:
 def test_nine_in_ten_found_names_are_names_and_eight_in_ten_names_are_found(
     path: Path, words: int
 ) -> None:
-    found = measured(names_of, drawn(path))
+    result = measured(names_of, drawn(path))
 
     assert len(drawn(path)) == words
-    assert found.precision >= 0.9, found
-    assert found.recall >= 0.8, found
+    assert result.precision >= 0.9, result
+    assert result.recall >= 0.8, result
     for kind in NAME_KINDS:
-        if found.there[kind] >= FEW:
-            assert found.right[kind] >= 0.9 * (found.right[kind] + found.wrong[kind]), (kind, found)
-            assert found.right[kind] >= 0.8 * found.there[kind], (kind, found)
+        if result.there[kind] >= FEW:
+            assert result.right[kind] >= 0.9 * (result.right[kind] + result.wrong[kind]), (
+                kind,
+                result,
+            )
+            assert result.right[kind] >= 0.8 * result.there[kind], (kind, result)
 
 
 def test_the_rules_before_were_worse() -> None:
-    found = measured(earlier_names_of, drawn())
+    result = measured(earlier_names_of, drawn())
 
-    assert found.precision < 0.9
-    assert found.recall < 0.8
+    assert result.precision < 0.9
+    assert result.recall < 0.8
 
 
 @pytest.mark.parametrize(

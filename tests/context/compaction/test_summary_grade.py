@@ -31,10 +31,10 @@ def reports(store: Store, session_id: str) -> list[Decision]:
 async def test_the_grade_is_what_review_finds_afterwards(tmp_path: Path, scene: str) -> None:
     harness, session = await SCENES[scene](tmp_path)
     graded = reports(harness.store, session.id)
-    found = review_of(harness.store, session.id).compactions()
+    compactions = review_of(harness.store, session.id).compactions()
 
-    assert len(graded) == len(found) > 0
-    for grade, loss in zip(graded, found, strict=True):
+    assert len(graded) == len(compactions) > 0
+    for grade, loss in zip(graded, compactions, strict=True):
         told = grade.numbers["retention"]
         assert {kind: loss_of_kind["found"] for kind, loss_of_kind in told.items()} == dict(
             loss.found

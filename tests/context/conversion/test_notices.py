@@ -8,13 +8,13 @@ from palimpsest.transcript.user_notices import USER_NOTICE, user_notice, user_no
 
 def test_a_notice_is_left_out_of_what_is_summarised() -> None:
     build = Builder()
-    told = user_notice("prt_1", "ses_1", "msg_1", "hook", "The hook polite failed.")
+    notice = user_notice("prt_1", "ses_1", "msg_1", "hook", "The hook polite failed.")
 
     text = serialize_messages(
-        (build.user("How many?"), build.assistant(told, build.text("Three."))), 2_000
+        (build.user("How many?"), build.assistant(notice, build.text("Three."))), 2_000
     )
 
-    assert user_notice_text(told) == "The hook polite failed."
+    assert user_notice_text(notice) == "The hook polite failed."
     assert text == "[User]: How many?\n\n[Assistant]: Three."
 
 

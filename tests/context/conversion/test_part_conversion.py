@@ -115,10 +115,10 @@ def test_limit_keeps_what_precedes_the_first_turn() -> None:
     head = NeutralMessage(role="system", blocks=(TextBlock(text="summary"),))
     turns = neutral_messages(tuple(Builder().user(f"q{n}") for n in range(9)), MODEL)
 
-    kept = with_turn_limit((head, *turns), 1, LimitPolicy())
+    limited = with_turn_limit((head, *turns), 1, LimitPolicy())
 
-    assert kept[0] is head
-    assert len(kept) < len(turns)
+    assert limited[0] is head
+    assert len(limited) < len(turns)
 
 
 CLAUDE = ModelRef(provider="anthropic", name="claude-test")

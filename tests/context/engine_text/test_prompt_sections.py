@@ -28,9 +28,9 @@ def prompt(*files: tuple[str, str], extra: tuple[str, ...] = ()) -> tuple[str, s
 def test_tells_files_and_further_words_apart() -> None:
     _, body = prompt(("/r/AGENTS.md", "Be kind."), ("/d/AGENTS.md", "Be brief."), extra=("Plan.",))
 
-    found = [(section.kind, section.name) for section in prompt_sections(body)]
+    sections = [(section.kind, section.name) for section in prompt_sections(body)]
 
-    assert found == [
+    assert sections == [
         ("system", "environment"),
         ("instructions", "/r/AGENTS.md"),
         ("instructions", "/d/AGENTS.md"),
@@ -52,15 +52,15 @@ def test_nothing_is_lost_and_files_are_never_taken_for_the_system(
     files: list[tuple[str, str]], extra: list[str]
 ) -> None:
     for part in prompt(*files, extra=tuple(extra)):
-        found = prompt_sections(part)
+        sections = prompt_sections(part)
 
-        assert "\n\n".join(section.text for section in found) == part
+        assert "\n\n".join(section.text for section in sections) == part
         for tokens in (0, 1, 7, 1_000):
             shares = shared_among_sections(part, tokens)
-            assert [section for section, _ in shares] == list(found)
+            assert [section for section, _ in shares] == list(sections)
             assert sum(share for _, share in shares) == tokens
             assert all(share >= 0 for _, share in shares)
-        assert [section.kind for section in found[1:]] == ["instructions"] * (len(found) - 1)
+        assert [section.kind for section in sections[1:]] == ["instructions"] * (len(sections) - 1)
 
 
 def test_a_file_that_ends_the_environment_again_changes_nothing() -> None:

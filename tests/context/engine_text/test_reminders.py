@@ -75,9 +75,9 @@ def test_says_around_steered_words_why_they_come_now() -> None:
     messages = turn("and this")
     (decision,) = decide(messages)
 
-    shown = with_reminders(messages, (decision,))
+    reminded = with_reminders(messages, (decision,))
 
-    assert texts(shown) == ["do it", f"{OURS.before}and this"]
+    assert texts(reminded) == ["do it", f"{OURS.before}and this"]
     assert (decision.action, decision.rule) == ("wrap", STEERED)
     assert decision.tokens_after - decision.tokens_before == len(OURS.before)
     assert reason(decision) == "It was said while the model was at work, so the model is told that."
@@ -89,9 +89,9 @@ def test_only_the_words_of_a_message_get_one() -> None:
     steered = build.user("and this", told, joins=True)
     messages = (*turn(build=build), steered)
 
-    shown = with_reminders(messages, decide(messages))
+    reminded = with_reminders(messages, decide(messages))
 
-    assert texts(shown)[-2:] == [f"{OURS.before}and this", "It is late."]
+    assert texts(reminded)[-2:] == [f"{OURS.before}and this", "It is late."]
 
 
 def test_deciding_twice_changes_nothing_more() -> None:
@@ -163,8 +163,8 @@ def test_the_last_step_is_told_by_the_user_or_by_the_assistant() -> None:
 @pytest.mark.parametrize(("rule", "role"), [(OURS, "user"), (SEEDS, "assistant")])
 def test_the_last_step_is_sent_in_its_name(rule: ReminderPolicy, role: str) -> None:
     build = Builder()
-    told = last_step(3, rule)
-    part = build.text(told.text, synthetic=True, metadata=told.metadata)
+    last = last_step(3, rule)
+    part = build.text(last.text, synthetic=True, metadata=last.metadata)
 
     (message,) = neutral_messages((build.user(part),), MODEL)
 

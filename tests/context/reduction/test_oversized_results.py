@@ -38,8 +38,8 @@ def decide(
 ) -> tuple[Decision, ...]:
     numbers = counter(len(view.decisions))
     outputs = MessageOutputs(view, Policy(), COUNT)
-    found = cut_oversized(outputs, recovery, facts.window)
-    return outputs.decisions(OVERSIZED_RULE, found, lambda: f"dec_{next(numbers)}")
+    reductions = cut_oversized(outputs, recovery, facts.window)
+    return outputs.decisions(OVERSIZED_RULE, reductions, lambda: f"dec_{next(numbers)}")
 
 
 def outputs(view: View) -> list[str]:
@@ -69,10 +69,10 @@ def test_cuts_a_result_that_is_too_long_and_says_so() -> None:
 
     decisions = decide(view)
 
-    shown = outputs(after(view, *decisions))
-    assert [len(text) for text in shown] == [LIMIT, len("short")]
-    assert "more characters were left out" in shown[0]
-    assert shown[0].endswith(f"; recall {short_id(decisions[0].part_id or '')} shows them.]")
+    texts = outputs(after(view, *decisions))
+    assert [len(text) for text in texts] == [LIMIT, len("short")]
+    assert "more characters were left out" in texts[0]
+    assert texts[0].endswith(f"; recall {short_id(decisions[0].part_id or '')} shows them.]")
     assert decisions[0].tokens_before - decisions[0].tokens_after == 2 * LIMIT // 4
 
 
@@ -128,10 +128,10 @@ def test_cuts_all_together_when_each_alone_fits(first: str, spared: int) -> None
     assert together is not None
     view = View(session(*["x" * (LIMIT - 10)] * 6))
 
-    shown = outputs(after(view, *decide(view, recovery)))
+    texts = outputs(after(view, *decide(view, recovery)))
 
-    assert sum(map(len, shown)) <= together
-    assert len(shown[spared]) == LIMIT - 10
+    assert sum(map(len, texts)) <= together
+    assert len(texts[spared]) == LIMIT - 10
 
 
 def test_frees_what_was_promised_before_sending() -> None:
@@ -159,11 +159,11 @@ def test_deciding_again_decides_nothing(name: str, texts: list[str]) -> None:
 
 @given(st.text(alphabet="ab\n数é} error", max_size=600), st.integers(0, 500))
 def test_a_cut_never_goes_over_the_limit(text: str, most: int) -> None:
-    found = cut_result(text, most, OURS)
-    if found is None:
+    cut = cut_result(text, most, OURS)
+    if cut is None:
         assert weigh_chars(text) <= most
         return
-    assert weigh_chars(apply_truncation(text, found.numbers)) <= most
+    assert weigh_chars(apply_truncation(text, cut.numbers)) <= most
 
 
 FRAME = "\n".join(f"{n}  {n * 0.37:.4f}  {-n * 1.01:.6f}  {n:08x}" for n in range(4_000))
@@ -182,11 +182,11 @@ def test_a_result_takes_its_share_of_the_window_by_the_counter(
 
     made = seen.decisions(OVERSIZED_RULE, cut_oversized(seen, OURS, window), lambda: "dec")
     later = after(view, *made)
-    shown = outputs(later)
+    texts = outputs(later)
 
-    assert all(count(text) <= window * OURS.result_share for text in shown)
+    assert all(count(text) <= window * OURS.result_share for text in texts)
     assert cut_oversized(MessageOutputs(later, Policy(), count), OURS, window) == ()
-    assert sum(map(len, shown)) > 0
+    assert sum(map(len, texts)) > 0
 
 
 def test_policies_recorded_before_results_were_counted_keep_their_characters() -> None:

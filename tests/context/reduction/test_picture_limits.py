@@ -347,9 +347,9 @@ def test_a_size_is_read_from_the_first_bytes(kind: str, width: int, height: int)
 
 @given(st.binary(max_size=300) | st.binary(max_size=60).map(lambda rest: b"\xff\xd8" + rest))
 def test_any_bytes_have_a_size_or_none(content: bytes) -> None:
-    found = picture_size(content)
+    size = picture_size(content)
 
-    assert found is None or min(found) > 0
+    assert size is None or min(size) > 0
 
 
 JSON = st.recursive(

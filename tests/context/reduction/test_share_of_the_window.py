@@ -69,11 +69,11 @@ def test_the_share_is_used(kind: str, window: int) -> None:
     made = decide(text, window)
     assert made is not None
 
-    kept = apply_truncation(text, made.numbers)
+    shown_text = apply_truncation(text, made.numbers)
 
-    at_cap = len(kept.encode("utf-8", "surrogatepass")) > OURS.truncate.max_bytes * 0.9
-    all_lines = kept.count("\n") >= OURS.truncate.max_lines - 1
-    assert at_cap or all_lines or COUNT(kept) > window * SHARE * 0.75
+    at_cap = len(shown_text.encode("utf-8", "surrogatepass")) > OURS.truncate.max_bytes * 0.9
+    all_lines = shown_text.count("\n") >= OURS.truncate.max_lines - 1
+    assert at_cap or all_lines or COUNT(shown_text) > window * SHARE * 0.75
 
 
 def test_a_window_without_a_limit_has_no_share() -> None:

@@ -36,11 +36,11 @@ def test_keeps_whole_lines_of_the_head() -> None:
     decision = decide(text)
 
     assert decision is not None
-    shown = apply_truncation(text, decision.numbers)
-    assert shown.startswith("line 0\nline 1\n")
-    assert "...20 lines truncated..." in shown
-    assert shown.endswith(TASK_HINT.format(name="1"))
-    assert "line 10" not in shown
+    shown_text = apply_truncation(text, decision.numbers)
+    assert shown_text.startswith("line 0\nline 1\n")
+    assert "...20 lines truncated..." in shown_text
+    assert shown_text.endswith(TASK_HINT.format(name="1"))
+    assert "line 10" not in shown_text
 
 
 def test_names_recall_only_where_it_is_offered_and_older_decisions_keep_their_words() -> None:
@@ -106,9 +106,9 @@ def test_keeps_head_and_tail_when_the_tail_holds_an_error() -> None:
     decision = decide(text)
 
     assert decision is not None
-    shown = apply_truncation(text, decision.numbers)
-    assert shown.startswith("line 0\n")
-    assert "ValueError: no such column" in shown
+    shown_text = apply_truncation(text, decision.numbers)
+    assert shown_text.startswith("line 0\n")
+    assert "ValueError: no such column" in shown_text
 
 
 def test_cuts_inside_a_line_that_is_longer_than_the_cap() -> None:
@@ -131,12 +131,12 @@ def test_takes_at_most_a_share_of_a_small_window() -> None:
 @given(st.text(alphabet="ab\né ", max_size=400), st.integers(1, 20), st.integers(1, 200))
 def test_what_is_kept_is_within_the_caps(text: str, max_lines: int, max_bytes: int) -> None:
     for from_end in (False, True):
-        kept = choose_ends(text, max_lines, max_bytes, from_end=from_end)
-        if kept is None:
+        ends = choose_ends(text, max_lines, max_bytes, from_end=from_end)
+        if ends is None:
             assert len(text.split("\n")) <= max_lines
             assert len(text.encode()) <= max_bytes
             continue
-        piece = text[len(text) - kept.tail_chars :] if from_end else text[: kept.head_chars]
+        piece = text[len(text) - ends.tail_chars :] if from_end else text[: ends.head_chars]
         assert len(piece.split("\n")) <= max_lines
         assert len(piece.encode()) <= max_bytes
 

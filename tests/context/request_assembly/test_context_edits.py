@@ -39,8 +39,8 @@ def request(
 ) -> NeutralMessages:
     """Return the messages that would be sent to a model."""
     info = INFO.model_copy(update={"ref": MODELS[family]})
-    found = project(view, system=("Be kind.",), tools=(), model=info, policy=policy, count=len)
-    return found.messages
+    projection = project(view, system=("Be kind.",), tools=(), model=info, policy=policy, count=len)
+    return projection.messages
 
 
 def words(messages: NeutralMessages) -> str:

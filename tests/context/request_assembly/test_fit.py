@@ -66,12 +66,12 @@ def step(
 def test_leaves_a_small_session_alone() -> None:
     view, tries = session(2), FitAttempts()
 
-    found = step(fit_request(request(view), tries))
+    event = step(fit_request(request(view), tries))
 
-    assert isinstance(found, FittedRequest)
-    assert found.request.view is view
-    assert found.budget_check.fits
-    assert found.facts == FACTS.model_copy(update={"used_tokens": found.request.projection.total})
+    assert isinstance(event, FittedRequest)
+    assert event.request.view is view
+    assert event.budget_check.fits
+    assert event.facts == FACTS.model_copy(update={"used_tokens": event.request.projection.total})
     assert tries == FitAttempts()
 
 
@@ -83,11 +83,11 @@ def test_clears_old_outputs_before_it_asks_for_anything() -> None:
     assert {decision.rule for decision in decided.decisions} == {"prune/batch"}
     assert decided.facts.used_tokens is not None
     assert decided.facts.used_tokens > WINDOW
-    found = step(running)
+    event = step(running)
 
-    assert isinstance(found, FittedRequest)
-    assert found.request.view.decisions == decided.decisions
-    assert found.request.projection.total < decided.facts.used_tokens
+    assert isinstance(event, FittedRequest)
+    assert event.request.view.decisions == decided.decisions
+    assert event.request.projection.total < decided.facts.used_tokens
 
 
 def test_asks_for_a_summary_and_goes_on_with_what_it_is_sent() -> None:
@@ -97,10 +97,10 @@ def test_asks_for_a_summary_and_goes_on_with_what_it_is_sent() -> None:
     assert step(running) == SummaryNeeded(overflow=False)
     assert tries.compactions == 1
     small = session(1)
-    found = step(running, FitOutcome(request(small)))
+    event = step(running, FitOutcome(request(small)))
 
-    assert isinstance(found, FittedRequest)
-    assert found.request.view is small
+    assert isinstance(event, FittedRequest)
+    assert event.request.view is small
 
 
 def test_cuts_results_where_a_summary_failed_and_asks_that_it_be_said() -> None:
@@ -114,10 +114,10 @@ def test_cuts_results_where_a_summary_failed_and_asks_that_it_be_said() -> None:
     assert {decision.rule for decision in decided.decisions} == {"recover/oversized"}
     assert step(running) == ResultsShortened()
     assert tries.truncations == 1
-    found = step(running, FitOutcome(request(view.with_decisions(*decided.decisions), small)))
+    event = step(running, FitOutcome(request(view.with_decisions(*decided.decisions), small)))
 
-    assert isinstance(found, FittedRequest)
-    assert found.budget_check.fits
+    assert isinstance(event, FittedRequest)
+    assert event.budget_check.fits
 
 
 def test_gives_up_where_a_summary_failed_and_nothing_is_long_enough_to_cut() -> None:
@@ -134,10 +134,10 @@ def test_a_request_that_nothing_helps_is_returned_as_one_that_does_not_fit() -> 
     running = fit_request(request(view, once), FitAttempts())
     step(running)
 
-    found = step(running, FitOutcome(request(view, once)))
+    event = step(running, FitOutcome(request(view, once)))
 
-    assert isinstance(found, FittedRequest)
-    assert not found.budget_check.fits
+    assert isinstance(event, FittedRequest)
+    assert not event.budget_check.fits
 
 
 def test_a_refusal_is_answered_by_as_many_summaries_as_the_policy_says() -> None:
@@ -166,10 +166,10 @@ def test_a_full_window_asks_for_a_summary_only_while_tries_last() -> None:
 def test_a_prompt_alone_is_not_summarised() -> None:
     view = View((Builder().user("word " * 4_000),))
 
-    found = step(fit_request(request(view), FitAttempts()))
+    event = step(fit_request(request(view), FitAttempts()))
 
-    assert isinstance(found, FittedRequest)
-    assert not found.budget_check.fits
+    assert isinstance(event, FittedRequest)
+    assert not event.budget_check.fits
 
 
 def test_the_same_inputs_give_the_same_yields_and_change_nothing() -> None:

@@ -43,16 +43,16 @@ def proof(timeline: Timeline) -> Proof:
 
 
 def test_pi_is_reproduced_but_for_the_breaks_that_nothing_explains() -> None:
-    found = proof(pi_timeline())
+    own_proof = proof(pi_timeline())
 
-    assert (found.requests, found.reproduced, found.taken_losses) == (438, 409, 29)
-    assert found.share == 1.0
-    assert abs(found.money_apart or 1) < 0.01
-    assert found.sentence == (
+    assert (own_proof.requests, own_proof.reproduced, own_proof.taken_losses) == (438, 409, 29)
+    assert own_proof.share == 1.0
+    assert abs(own_proof.money_apart or 1) < 0.01
+    assert own_proof.sentence == (
         "Replayed as recorded: 409 of 438 requests read what the provider reported, 29 breaks taken from the recording,"
         " 30.34 of 30.33 USD."
     )
-    assert found.is_reliable
+    assert own_proof.is_reliable
 
 
 def test_without_the_taken_breaks_pi_would_be_half_of_what_it_cost() -> None:
@@ -121,26 +121,26 @@ def test_a_loss_that_nothing_explains_is_taken_into_every_replay() -> None:
     assert [index for index, size in enumerate(raw.sizes) if size.is_taken and index] == [9]
     assert raw.sizes[9].read == pruned.sizes[9].read == 0
     assert raw.sizes[10].read > 0
-    found = proof_of(timeline, ruler, UNIT_PRICES)
-    assert (found.requests, found.reproduced, found.taken_losses) == (19, 18, 1)
+    own_proof = proof_of(timeline, ruler, UNIT_PRICES)
+    assert (own_proof.requests, own_proof.reproduced, own_proof.taken_losses) == (19, 18, 1)
 
 
 def test_losses_are_not_taken_where_they_are_the_rule() -> None:
     timeline = caching_session(20, losses=dict.fromkeys(range(2, 20, 3), 0))
 
-    found = proof_of(timeline, fit_ruler(timeline), UNIT_PRICES)
+    own_proof = proof_of(timeline, fit_ruler(timeline), UNIT_PRICES)
 
-    assert found.taken_losses == 0
-    assert found.is_doubtful
-    assert "lost the cache for no known cause, too many to be taken" in found.doubt_sentences
+    assert own_proof.taken_losses == 0
+    assert own_proof.is_doubtful
+    assert "lost the cache for no known cause, too many to be taken" in own_proof.doubt_sentences
 
 
 def test_a_cache_that_is_never_read_is_reproduced_as_one() -> None:
     timeline = caching_session(8, losses=dict.fromkeys(range(8), 0))
 
-    found = proof_of(timeline, fit_ruler(timeline), UNIT_PRICES)
+    own_proof = proof_of(timeline, fit_ruler(timeline), UNIT_PRICES)
 
-    assert (found.reproduced, found.taken_losses) == (7, 0)
+    assert (own_proof.reproduced, own_proof.taken_losses) == (7, 0)
 
 
 @pytest.mark.soak  # with each commit the rows of a sweep over one are marked, below; this adds the table in all its forms
@@ -180,10 +180,13 @@ def test_the_rows_of_a_sweep_over_a_doubtful_replay_are_marked(tmp_path: Path) -
 def test_a_recording_without_usage_has_no_proof(tmp_path: Path) -> None:
     store, report = import_file(sample("marshmallow-1867.traj", tmp_path))
 
-    found = proof(timeline_of(store, report.sessions[0].id))
+    own_proof = proof(timeline_of(store, report.sessions[0].id))
 
-    assert (found.share, found.is_reliable, found.is_doubtful) == (None, None, False)
-    assert found.sentence == "Replayed as recorded: the recording reports no usage to compare with."
+    assert (own_proof.share, own_proof.is_reliable, own_proof.is_doubtful) == (None, None, False)
+    assert (
+        own_proof.sentence
+        == "Replayed as recorded: the recording reports no usage to compare with."
+    )
 
 
 @pytest.mark.parametrize(
@@ -207,13 +210,13 @@ def test_of_a_single_request_only_its_texts_are_held_against_its_report(
 ) -> None:
     session = with_usages(caching_session(1), [Usage(input=reported, output=500)])
 
-    found = proof_of(session, fit_ruler(session), UNIT_PRICES)
+    own_proof = proof_of(session, fit_ruler(session), UNIT_PRICES)
 
-    assert found.sentence == (
+    assert own_proof.sentence == (
         f"Replayed as recorded: only 1 request reports usage, so no read of the cache can be compared, {end}"
     )
-    assert found.reasons == reasons
-    assert not found.is_doubtful
+    assert own_proof.reasons == reasons
+    assert not own_proof.is_doubtful
 
 
 @pytest.mark.parametrize(
@@ -227,9 +230,9 @@ def test_of_a_single_request_only_its_texts_are_held_against_its_report(
 def test_each_provider_keeps_a_prompt_by_its_own_rules(model: str, reads: list[int]) -> None:
     timeline = caching_session(3, model=model, first=16_700, output=400, reads=reads)
 
-    found = proof_of(timeline, fit_ruler(timeline), UNIT_PRICES)
+    own_proof = proof_of(timeline, fit_ruler(timeline), UNIT_PRICES)
 
-    assert (found.requests, found.reproduced) == (2, 2)
+    assert (own_proof.requests, own_proof.reproduced) == (2, 2)
 
 
 def test_a_lifetime_of_a_model_is_not_that_of_another() -> None:
@@ -317,10 +320,10 @@ def test_odd_recordings_have_a_sentence(requests: int, usage: Usage | None) -> N
         earlier={},
     )
 
-    found = proof_of(odd, fit_ruler(odd), UNIT_PRICES)
+    own_proof = proof_of(odd, fit_ruler(odd), UNIT_PRICES)
 
-    assert found.sentence.startswith("Replayed as recorded: ")
-    assert found.json()["sentence"] == found.sentence
+    assert own_proof.sentence.startswith("Replayed as recorded: ")
+    assert own_proof.json()["sentence"] == own_proof.sentence
 
 
 def test_what_is_in_no_item_is_counted_once() -> None:
@@ -329,10 +332,10 @@ def test_what_is_in_no_item_is_counted_once() -> None:
         3, first=2_000, growth=2_000, output=100, shown=200, model="mine/custom-1"
     )
 
-    found = proof_of(timeline, fit_ruler(timeline), UNIT_PRICES)
+    own_proof = proof_of(timeline, fit_ruler(timeline), UNIT_PRICES)
 
-    assert (found.requests, found.reproduced) == (2, 2)
-    assert found.money_apart == pytest.approx(0, abs=0.01)
+    assert (own_proof.requests, own_proof.reproduced) == (2, 2)
+    assert own_proof.money_apart == pytest.approx(0, abs=0.01)
 
 
 @pytest.mark.parametrize("requests", [6, 12, 40])
@@ -340,26 +343,26 @@ def test_what_is_in_no_item_is_counted_once() -> None:
 def test_prompts_grow_by_what_the_session_grew_by(requests: int, growth: int) -> None:
     timeline = caching_session(requests, growth=growth)
 
-    found = proof_of(timeline, fit_ruler(timeline), UNIT_PRICES)
+    own_proof = proof_of(timeline, fit_ruler(timeline), UNIT_PRICES)
 
-    assert found.share == 1.0
-    assert found.money_apart == pytest.approx(0, abs=0.01)
+    assert own_proof.share == 1.0
+    assert own_proof.money_apart == pytest.approx(0, abs=0.01)
 
 
 def test_a_real_session_is_within_a_hundredth_of_its_money(spotter: SessionReview) -> None:
-    found = spotter.proof()
+    own_proof = spotter.proof()
 
-    assert found.requests > 100
-    assert found.money_apart == pytest.approx(0, abs=0.012)
+    assert own_proof.requests > 100
+    assert own_proof.money_apart == pytest.approx(0, abs=0.012)
 
 
 @pytest.mark.soak  # with each commit the session above is within a hundredth of its money; this adds another one
 def test_another_session_of_the_recording_is_so_too(tmp_path: Path) -> None:
     with open_recording(sample("claude_code_spotter", tmp_path)) as recording:
-        found = recording[3].proof()
+        own_proof = recording[3].proof()
 
-    assert found.requests > 100
-    assert found.money_apart == pytest.approx(0, abs=0.012)
+    assert own_proof.requests > 100
+    assert own_proof.money_apart == pytest.approx(0, abs=0.012)
 
 
 def test_another_conversation_in_the_same_file_is_taken_with_its_shorter_prompt() -> None:
@@ -368,10 +371,10 @@ def test_another_conversation_in_the_same_file_is_taken_with_its_shorter_prompt(
     )
     ruler = fit_ruler(timeline)
 
-    found = proof_of(timeline, ruler, UNIT_PRICES)
+    own_proof = proof_of(timeline, ruler, UNIT_PRICES)
 
-    assert (found.requests, found.reproduced, found.taken_losses) == (6, 5, 1)
-    assert found.money_apart == pytest.approx(0, abs=0.01)
+    assert (own_proof.requests, own_proof.reproduced, own_proof.taken_losses) == (6, 5, 1)
+    assert own_proof.money_apart == pytest.approx(0, abs=0.01)
     assert recorded_simulation(timeline, ruler.without_taken_reads).sizes[5].total > 24_000
 
 
@@ -382,10 +385,10 @@ def test_a_client_that_marks_nothing_for_the_cache_reads_nothing(requests: int) 
         timeline, [Usage(input=request.reported or 0, output=500) for request in timeline.requests]
     )
 
-    found = proof_of(unmarked, fit_ruler(unmarked), UNIT_PRICES)
+    own_proof = proof_of(unmarked, fit_ruler(unmarked), UNIT_PRICES)
 
-    assert found.reproduced == requests - 1
-    assert found.is_reliable
+    assert own_proof.reproduced == requests - 1
+    assert own_proof.is_reliable
 
 
 def changed_at(timeline: Timeline, places: dict[int, str], setting: str) -> Timeline:
@@ -403,12 +406,12 @@ def test_a_loss_after_a_setting_changed_is_taken_where_nothing_else_tells_its_si
 ) -> None:
     timeline = changed_at(caching_session(20, losses={9: 0}), {9: "two"}, setting)
 
-    found = proof_of(timeline, fit_ruler(timeline), UNIT_PRICES)
+    own_proof = proof_of(timeline, fit_ruler(timeline), UNIT_PRICES)
 
-    assert (found.requests, found.reproduced, found.taken_losses) == (19, 18, 1)
+    assert (own_proof.requests, own_proof.reproduced, own_proof.taken_losses) == (19, 18, 1)
     after = LOST_AFTER["effort" if setting == "effort" else "client"]
-    assert f"1 break taken from the recording (1 after {after})" in found.sentence
-    assert found.json()["taken_causes"] == {f"after {after}": 1}
+    assert f"1 break taken from the recording (1 after {after})" in own_proof.sentence
+    assert own_proof.json()["taken_causes"] == {f"after {after}": 1}
 
 
 @pytest.mark.parametrize("setting", ["effort", "client"])
@@ -419,19 +422,19 @@ def test_the_same_change_elsewhere_tells_how_much_is_lost(setting: str) -> None:
     )
     ruler = fit_ruler(timeline)
 
-    found = proof_of(timeline, ruler, UNIT_PRICES)
+    own_proof = proof_of(timeline, ruler, UNIT_PRICES)
 
     assert [ruler.request_ruler(at).unchanged_beginning for at in changes] == [8_000] * 3
-    assert (found.requests, found.reproduced, found.taken_losses) == (19, 19, 0)
+    assert (own_proof.requests, own_proof.reproduced, own_proof.taken_losses) == (19, 19, 0)
 
 
 def test_changes_after_which_the_cache_was_read_predict_no_loss() -> None:
     changes = {5: "two", 9: "three", 14: "four"}
     timeline = changed_at(caching_session(20, losses={9: 0}), changes, "effort")
 
-    found = proof_of(timeline, fit_ruler(timeline), UNIT_PRICES)
+    own_proof = proof_of(timeline, fit_ruler(timeline), UNIT_PRICES)
 
-    assert (found.reproduced, found.taken_losses) == (18, 1)
+    assert (own_proof.reproduced, own_proof.taken_losses) == (18, 1)
 
 
 def test_a_read_that_arrives_late_is_taken_and_counted_by_its_cause() -> None:
@@ -442,10 +445,10 @@ def test_a_read_that_arrives_late_is_taken_and_counted_by_its_cause() -> None:
     usages[6] = Usage(cache_read=left[4], cache_write=10_000, output=500)
     timeline = with_usages(caching_session(10), usages)
 
-    found = proof_of(timeline, fit_ruler(timeline), UNIT_PRICES)
+    own_proof = proof_of(timeline, fit_ruler(timeline), UNIT_PRICES)
 
-    assert (found.reproduced, found.taken_losses) == (8, 1)
-    assert list(found.json()["taken_causes"]) == [f"after {LOST_AFTER['late']}"]
+    assert (own_proof.reproduced, own_proof.taken_losses) == (8, 1)
+    assert list(own_proof.json()["taken_causes"]) == [f"after {LOST_AFTER['late']}"]
 
 
 @pytest.mark.parametrize(
@@ -471,10 +474,10 @@ def test_the_reason_names_what_the_numbers_show(usages: list[Usage], reason: str
     timeline = caching_session(len(usages), model="gemini/gemini-2.5-pro")
     odd = with_usages(timeline, usages)
 
-    found = proof_of(odd, fit_ruler(odd), UNIT_PRICES)
+    own_proof = proof_of(odd, fit_ruler(odd), UNIT_PRICES)
 
-    assert found.is_doubtful
-    assert reason in found.doubt_sentences
+    assert own_proof.is_doubtful
+    assert reason in own_proof.doubt_sentences
 
 
 def with_usages(timeline: Timeline, usages: Sequence[Usage | None]) -> Timeline:
@@ -499,12 +502,12 @@ def test_two_models_that_take_turns_have_a_cache_and_a_ruler_each() -> None:
     requests = [replace(request, model=models[request.index % 2]) for request in timeline.requests]
     mixed = with_usages(replace(timeline, requests=tuple(requests)), usages)
 
-    found = proof_of(mixed, fit_ruler(mixed), UNIT_PRICES)
+    own_proof = proof_of(mixed, fit_ruler(mixed), UNIT_PRICES)
 
-    assert found.reproduced >= 18
-    assert found.is_reliable
+    assert own_proof.reproduced >= 18
+    assert own_proof.is_reliable
     assert "By model and lifetime: anthropic/claude-opus-4-8, kept for 300 s: 9 of 9" in (
-        found.sentence
+        own_proof.sentence
     )
 
 
@@ -521,9 +524,9 @@ def test_answers_are_at_most_what_is_reported_of_them(output: int, growth: int) 
 def test_a_read_below_the_least_that_is_documented_is_believed() -> None:
     timeline = caching_session(10, first=110, growth=100, output=5, shown=20)
 
-    found = proof_of(timeline, fit_ruler(timeline), UNIT_PRICES)
+    own_proof = proof_of(timeline, fit_ruler(timeline), UNIT_PRICES)
 
-    assert (found.reproduced, found.money_apart) == (9, pytest.approx(0, abs=0.03))
+    assert (own_proof.reproduced, own_proof.money_apart) == (9, pytest.approx(0, abs=0.03))
 
 
 USAGES = st.builds(
@@ -557,12 +560,12 @@ def test_any_usage_in_any_order_has_a_sentence_and_possible_numbers(
     timeline = with_usages(replace(plain, requests=requests), usages)
     ruler = fit_ruler(timeline)
 
-    found = proof_of(timeline, ruler, UNIT_PRICES)
+    own_proof = proof_of(timeline, ruler, UNIT_PRICES)
 
-    assert found.sentence.endswith(".")
-    assert all(reason.endswith(".") for reason in found.reasons)
-    assert found.reproduced + found.taken_losses <= found.requests
-    assert bool(found.is_reliable) is not found.is_doubtful or found.is_reliable is None
+    assert own_proof.sentence.endswith(".")
+    assert all(reason.endswith(".") for reason in own_proof.reasons)
+    assert own_proof.reproduced + own_proof.taken_losses <= own_proof.requests
+    assert bool(own_proof.is_reliable) is not own_proof.is_doubtful or own_proof.is_reliable is None
     for size in recorded_simulation(timeline, ruler).sizes:
         assert 0 <= size.read <= size.total + 0.001
         assert size.written > -0.001

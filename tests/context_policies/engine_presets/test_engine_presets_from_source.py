@@ -62,10 +62,10 @@ def test_opencode_clears_more_than_20_000_tokens_behind_more_than_40_000(
     timeline = old_results(sizes)
     outputs = [item.index for item in timeline.items if item.kind == "output"]
 
-    found = acted(timeline, "opencode-1.1", "cleared")
+    requests = acted(timeline, "opencode-1.1", "cleared")
 
-    assert found == outputs[: len(found)]
-    assert len(found) == cleared
+    assert requests == outputs[: len(requests)]
+    assert len(requests) == cleared
 
 
 def test_opencode_never_clears_a_skill() -> None:
@@ -222,6 +222,6 @@ def test_openclaw_summarises_where_its_weighted_estimate_is_over_the_budget(
     # Twelve tokens a message, a fifth more for safety: 66,666 of them are 80,000, the window less 20,000.
     maker.prompt(tokens(66_666 - 30_000 - 1_000 - 3 * 12 + more))
 
-    found = acted(maker.made(), "openclaw-2026.9 window=100000", "summarised")
+    requests = acted(maker.made(), "openclaw-2026.9 window=100000", "summarised")
 
-    assert bool(found) == acts
+    assert bool(requests) == acts

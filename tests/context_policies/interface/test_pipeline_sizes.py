@@ -41,11 +41,11 @@ def test_what_was_shortened_and_is_still_worth_it_is_pruned() -> None:
 
 
 def test_results_that_were_shortened_before_are_masked_too() -> None:
-    found = simulate(
+    replay = simulate(
         pi_timeline(), shortening(4_000) | get("gemini.mask protect=10000 minimum=10000"), RULER
     )
 
-    made = found.timeline.transitions
+    made = replay.timeline.transitions
     shortened = {transition.item for transition in made if transition.state == "truncated"}
     masked = {transition.item for transition in made if transition.state == "masked"}
     assert shortened & masked

@@ -26,8 +26,8 @@ OWN = ("result", "without")
 def recorded() -> dict[str, Any]:
     """Return what the originals answered when they were run."""
     with gzip.open(ANSWERS, "rt") as file:
-        found: dict[str, Any] = json.load(file)
-    return found
+        answers: dict[str, Any] = json.load(file)
+    return answers
 
 
 def write(found: dict[str, Any]) -> None:
@@ -60,7 +60,7 @@ def shown(timeline: Timeline, rule: str) -> list[dict[str, int]]:
     name, *words = rule.split()
     policy = " ".join([name, *(word for word in words if word.split("=")[0] not in OWN)])
     replay = simulate(timeline, get(policy), Ruler())
-    found = []
+    requests = []
     for request in timeline.requests:
         sizes: dict[str, int] = {}
         for item in timeline.items[: request.items]:
@@ -69,25 +69,25 @@ def shown(timeline: Timeline, rule: str) -> list[dict[str, int]]:
                 chars = -1 if at.state in GONE_STATES else at.chars
                 if chars != item.chars:
                     sizes[str(item.index)] = chars
-        found.append(sizes)
-    return found
+        requests.append(sizes)
+    return requests
 
 
 def numbered(seed: int, rule: str) -> dict[str, str]:
     """Return the number in the timeline of each item that the original knows, where these differ."""
     turns: Sequence[Turn] = session(seed)
-    found: dict[str, str] = {}
+    numbers: dict[str, str] = {}
     if "without" not in rule:
-        return found
+        return numbers
     count = 0
     for turn in turns:
         for index, message in enumerate((turn, *turn.answers)):
-            found[str(message.item)] = str(count)
+            numbers[str(message.item)] = str(count)
             count += 1
             if index:
                 calls = turn.answers[index - 1].calls
-                found |= {str(item): "-1" for call in calls for item in (call.item, call.output)}
-    return found
+                numbers |= {str(item): "-1" for call in calls for item in (call.item, call.output)}
+    return numbers
 
 
 def different(
@@ -102,7 +102,7 @@ def different(
     numbers = numbered(seed, rule)
     mine = shown(timeline, rule)
     newest: set[str] = set()
-    found = []
+    differences = []
     for request, answer, other in zip(timeline.requests, mine, answered, strict=True):
         chars_by_item = {numbers.get(item, item): chars for item, chars in other.items()}
         chars_by_item = {
@@ -117,5 +117,5 @@ def different(
             own, theirs = answer.get(item, whole), chars_by_item.get(item, whole)
             alike = own == theirs or (min(own, theirs) > 0 and abs(own - theirs) <= NOTE_CHARS)
             if not alike and item not in newest and int(item) < start:
-                found.append((request.index, item, own, theirs))
-    return found
+                differences.append((request.index, item, own, theirs))
+    return differences

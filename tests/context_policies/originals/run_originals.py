@@ -38,8 +38,8 @@ def tokens(chars: int) -> int:
 
 def item_of(words: str) -> int:
     """Return the item whose text this is; -1 for a text that is of none."""
-    found = TAG.match(words)
-    return int(found[1]) if found else -1
+    match = TAG.match(words)
+    return int(match[1]) if match else -1
 
 
 def walk(turns: tuple[Turn, ...], form: Any) -> list[Shown]:
@@ -102,19 +102,19 @@ class Strands(Form):
         return [{"role": "user", "content": results}] if results else []
 
     def shown(self, messages: list[Any]) -> Shown:
-        found = {}
+        chars = {}
         for message in messages:
             for part in message["content"]:
                 if "text" in part:
-                    found[item_of(part["text"])] = len(part["text"])
+                    chars[item_of(part["text"])] = len(part["text"])
                 elif "toolUse" in part:
                     call = part["toolUse"]
-                    found[int(call["toolUseId"])] = len(call["name"] + json.dumps(call["input"]))
+                    chars[int(call["toolUseId"])] = len(call["name"] + json.dumps(call["input"]))
                 else:
                     words = part["toolResult"]["content"][0]["text"]
-                    found[item_of(words)] = len(words)
-        found.pop(-1, None)
-        return found
+                    chars[item_of(words)] = len(words)
+        chars.pop(-1, None)
+        return chars
 
     def size(self) -> int:
         summaries = sum(
@@ -299,15 +299,15 @@ class Responses(Form):
         ]
 
     def shown(self, messages: list[Any]) -> Shown:
-        found = {}
+        chars = {}
         for message in self.rule([message for group in messages for message in group]):
             if "content" in message:
-                found[item_of(message["content"])] = len(message["content"])
+                chars[item_of(message["content"])] = len(message["content"])
             elif message["type"] == "function_call":
-                found[int(message["call_id"])] = len(message["name"] + message["arguments"])
+                chars[int(message["call_id"])] = len(message["name"] + message["arguments"])
             else:
-                found[message["item"]] = len(message["output"])
-        return found
+                chars[message["item"]] = len(message["output"])
+        return chars
 
 
 def openai_agents() -> dict[str, Callable[[], Form]]:
@@ -362,14 +362,14 @@ class LangChain(Form):
 
 
 def shown_of_chain(messages: list[Any]) -> Shown:
-    found = {}
+    chars = {}
     for message in messages:
         if not (message.id or "").startswith("m"):
             continue
-        found[int(message.id[1:])] = len(message.content)
+        chars[int(message.id[1:])] = len(message.content)
         for call in getattr(message, "tool_calls", None) or []:
-            found[int(call["id"])] = len(call["name"] + json.dumps(call["args"]))
-    return found
+            chars[int(call["id"])] = len(call["name"] + json.dumps(call["args"]))
+    return chars
 
 
 def chain_tokens(messages: Any, **_: Any) -> int:
@@ -522,20 +522,20 @@ class Inspect(Form):
         ]
 
     def shown(self, messages: list[Any]) -> Shown:
-        found = {}
+        chars = {}
         for message in messages:
             if (message.metadata or {}).get("item") is not None:
-                found[message.metadata["item"]] = len(message.text)
+                chars[message.metadata["item"]] = len(message.text)
                 continue
             parts = [message.content] if isinstance(message.content, str) else message.content
             for part in parts:
                 thought = getattr(part, "reasoning", "")
                 words = part if isinstance(part, str) else thought or part.text
-                found[item_of(words)] = len(words)
+                chars[item_of(words)] = len(words)
             for call in getattr(message, "tool_calls", None) or []:
-                found[int(call.id)] = len(call.function + json.dumps(call.arguments))
-        found.pop(-1, None)
-        return found
+                chars[int(call.id)] = len(call.function + json.dumps(call.arguments))
+        chars.pop(-1, None)
+        return chars
 
     def size(self, messages: list[Any]) -> int:
         summaries = sum("summary" in (message.metadata or {}) for message in messages)
@@ -584,9 +584,9 @@ class Aider(Form):
         return []
 
     def shown(self, messages: list[Any]) -> Shown:
-        found = {item_of(message["content"]): len(message["content"]) for message in messages}
-        found.pop(-1, None)
-        return found
+        chars = {item_of(message["content"]): len(message["content"]) for message in messages}
+        chars.pop(-1, None)
+        return chars
 
     def turn_end(self, messages: list[Any]) -> list[Any]:
         return [
@@ -686,24 +686,24 @@ PROJECTS: dict[str, tuple[Callable[[], dict[str, Callable[[], Form]]], str]] = {
 
 def answers(checkout: str = "") -> dict[str, Any]:
     """Return of each rule what each request of each session shows otherwise, and the versions that were run."""
-    found: dict[str, Any] = {"versions": {}, "shown": {}}
+    answers_by_rule: dict[str, Any] = {"versions": {}, "shown": {}}
     made = dict(PROJECTS)
     if checkout:
         made["sweagent"] = (lambda: sweagent(checkout), "")
     for project, (rules, package) in made.items():
         try:
             forms = rules()
-            found["versions"][project] = version(package) if package else "3ea751c"
+            answers_by_rule["versions"][project] = version(package) if package else "3ea751c"
         except ImportError as error:
             sys.stderr.write(f"{project} is not installed: {error}\n")
             continue
         for name, form in forms.items():
             thoughts = project == "inspect"
-            found["shown"][name] = [
+            answers_by_rule["shown"][name] = [
                 formatted_turns(sized(session(seed, thoughts=thoughts), name), form())
                 for seed in SEEDS
             ]
-    return found
+    return answers_by_rule
 
 
 def sized(turns: tuple[Turn, ...], name: str) -> tuple[Turn, ...]:

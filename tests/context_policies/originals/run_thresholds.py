@@ -81,7 +81,7 @@ def openai_agents() -> dict[str, int]:
 
 def answers() -> dict[str, Any]:
     """Return of each rule and threshold whether it acts one below, at it and one above, and the numbers of others."""
-    found: dict[str, Any] = {}
+    by_preset: dict[str, Any] = {}
     for rules in (anthropic_sdk, langchain, openai_agents):
         try:
             those = rules()
@@ -90,10 +90,10 @@ def answers() -> dict[str, Any]:
             continue
         for name, asked in those.items():
             threshold = int(name.rpartition(" ")[2]) if callable(asked) else 0
-            found[name] = (
+            by_preset[name] = (
                 [asked(threshold + offset) for offset in BESIDE] if callable(asked) else asked
             )
-    return found
+    return by_preset
 
 
 if __name__ == "__main__":

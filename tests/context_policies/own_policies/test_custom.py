@@ -112,10 +112,10 @@ def test_decisions_that_change_nothing_are_told_with_their_reason() -> None:
         short = [output for output in view.outputs if view.item(output).chars <= len(CLEARED_TEXT)]
         yield from (policies.clear(index) for index in short)
 
-    found = replayed(clears_what_is_short)
-    words = verdict(found)
+    replay = replayed(clears_what_is_short)
+    words = verdict(replay)
 
-    assert found.firing_requests == ()
+    assert replay.firing_requests == ()
     assert words.startswith("It decided ")
     assert words.endswith(
         " times, and nothing changed: what it named was as short as what would stand for it."
@@ -143,11 +143,11 @@ def test_a_probe_tells_why_it_did_not_act() -> None:
     def never(view: PastView) -> Iterator[Change | Probe]:
         yield policies.probe("tokens of the request", view.total, 1_000_000)
 
-    found = replayed(never)
+    replay = replayed(never)
 
-    assert found.firing_requests == ()
-    assert found.probes[-1].probe.threshold == 1_000_000
-    assert found.probes[-1].probe.value > 1_000
+    assert replay.firing_requests == ()
+    assert replay.probes[-1].probe.threshold == 1_000_000
+    assert replay.probes[-1].probe.value > 1_000
 
 
 @pytest.mark.parametrize(
@@ -243,9 +243,11 @@ def test_what_an_earlier_policy_took_out_is_not_shown_by_a_later_one() -> None:
     pipelines = (compacts | newest_all, newest_all | compacts)
 
     for pipeline in pipelines:
-        shown = replayed(pipeline).timeline
-        last = len(shown.requests) - 1
-        states = [shown.state(item.index, last) for item in shown.items if item.kind == "output"]
+        timeline = replayed(pipeline).timeline
+        last = len(timeline.requests) - 1
+        states = [
+            timeline.state(item.index, last) for item in timeline.items if item.kind == "output"
+        ]
         assert "summarised" in states
         assert total(replayed(pipeline)) <= total(replayed(compacts))
 

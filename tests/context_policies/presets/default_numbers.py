@@ -186,10 +186,10 @@ def _serialized(timeline: Timeline, item: int, tokens: float, chars: int) -> flo
 
 
 def _by_request(moves: Sequence[Transition]) -> Iterator[list[Transition]]:
-    found: dict[int, list[Transition]] = {}
+    by_request: dict[int, list[Transition]] = {}
     for transition in moves:
-        found.setdefault(transition.request, []).append(transition)
-    yield from (found[request] for request in sorted(found))
+        by_request.setdefault(transition.request, []).append(transition)
+    yield from (by_request[request] for request in sorted(by_request))
 
 
 def _cell(cell: tuple[int, str, int]) -> list[float]:

@@ -241,11 +241,11 @@ def test_a_head_and_a_tail_of_a_long_result_stay() -> None:
     timeline = turns(
         1, Call("bash", "x" * 9_999), Call("bash", "x" * 10_000), Call("bash", "x" * 30_000)
     )
-    found = simulate(timeline, MiniSweAgentOutput(), Ruler()).timeline.transitions
+    transitions = simulate(timeline, MiniSweAgentOutput(), Ruler()).timeline.transitions
 
     assert [
         (transition.item, transition.request, transition.state, transition.chars)
-        for transition in found
+        for transition in transitions
     ] == [
         (6, 1, "truncated", 10_564),
         (7, 1, "truncated", 10_564),
@@ -257,11 +257,11 @@ def test_long_results_and_prompts_go_to_a_file() -> None:
     maker.prompt("word\n" * 50_000)
     maker.answer("I look.", [Call("bash", "word\n" * 20_000), Call("bash", "word\n" * 10_000)])
     timeline = maker.made()
-    found = simulate(timeline, DeepAgentsOffload(), Ruler()).timeline.transitions
+    transitions = simulate(timeline, DeepAgentsOffload(), Ruler()).timeline.transitions
 
     assert [
         (transition.item, transition.request, transition.state, transition.chars)
-        for transition in found
+        for transition in transitions
     ] == [
         (0, 0, "offloaded", 10 * 12 + 640),
         (4, 1, "offloaded", 10 * 12 + 640),

@@ -110,8 +110,10 @@ def test_gemini_shows_less_where_the_window_is_nearly_full() -> None:
     sent = sum(-(-item.chars // 4) for item in timeline.items[:first])
 
     def chars(window: int) -> int:
-        found = simulate(timeline, GeminiTruncate(window=window), Ruler()).timeline.transitions
-        return found[0].chars if found else -1
+        transitions = simulate(
+            timeline, GeminiTruncate(window=window), Ruler()
+        ).timeline.transitions
+        return transitions[0].chars if transitions else -1
 
     assert chars(sent + 5_000) == 20_000 + GeminiTruncate().note_chars
     assert chars(sent + 7_500) == -1
@@ -136,8 +138,8 @@ def test_a_masked_result_of_a_shell_shows_ten_lines_of_its_ends() -> None:
     maker.answer("I look.", [Call("bash", "word\n" * 800), Call("read", "word\n" * 800)])
     maker.answer("I look.", [Call("read", "word\n" * 800)])
     timeline = maker.made()
-    found = simulate(timeline, GeminiMask(protect=0, minimum=0), Ruler()).timeline.transitions
-    shell, read = (item.chars for item in sorted(found, key=lambda item: item.item)[:2])
+    transitions = simulate(timeline, GeminiMask(protect=0, minimum=0), Ruler()).timeline.transitions
+    shell, read = (item.chars for item in sorted(transitions, key=lambda item: item.item)[:2])
 
     assert read - shell == 500 - (10 * 5 + 9 * 5 + 1)
 
@@ -344,8 +346,8 @@ def test_dcp_leaves_what_is_no_text_in_the_input_of_a_failed_call() -> None:
     for _ in range(5):
         maker.answer("I do.", [Call("bash", LONG)])
     timeline = maker.made()
-    found = simulate(timeline, DcpPurgeErrors(), Ruler()).timeline.transitions
+    transitions = simulate(timeline, DcpPurgeErrors(), Ruler()).timeline.transitions
 
-    assert [(transition.item, transition.chars) for transition in found] == [
+    assert [(transition.item, transition.chars) for transition in transitions] == [
         (2, timeline.items[2].chars - 400 + 39)
     ]

@@ -56,16 +56,16 @@ CORRECTED = {
 def test_two_implementations_of_a_rule_agree(policy: str) -> None:
     fired, input_tokens = (ROWS | CORRECTED)[policy]
 
-    found = replayed(policy)
+    replay = replayed(policy)
 
-    assert len(found.firing_requests) == fired
-    assert millions(found) == pytest.approx(input_tokens, rel=NEAR)
+    assert len(replay.firing_requests) == fired
+    assert millions(replay) == pytest.approx(input_tokens, rel=NEAR)
 
 
 def test_dcp_takes_the_input_of_a_whole_write_and_no_edit() -> None:
-    found = replayed("dcp.supersede_writes")
+    replay = replayed("dcp.supersede_writes")
 
-    items = [pi_timeline().items[transition.item] for transition in found.timeline.transitions]
+    items = [pi_timeline().items[transition.item] for transition in replay.timeline.transitions]
     assert [(item.kind, item.tool) for item in items] == [("call", "write")]
 
 

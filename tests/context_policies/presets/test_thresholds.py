@@ -146,12 +146,12 @@ def reporting(timeline: Timeline, tokens: int) -> Timeline:
 
 def last_probe(timeline: Timeline, policy: ContextPolicy) -> Probe:
     """Return what the policy looked at before the last request, first of all."""
-    found = [
+    probes = [
         fired.probe
         for fired in simulate(timeline, policy, Ruler()).probes
         if fired.request == timeline.requests[-1].index
     ]
-    probe = found[-1]
+    probe = probes[-1]
     while probe.passed_before is not None:
         probe = probe.passed_before
     return probe

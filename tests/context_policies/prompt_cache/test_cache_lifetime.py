@@ -94,17 +94,17 @@ def test_the_row_that_repeats_the_recording_costs_what_the_recording_cost(
 
 
 def test_a_recording_that_asks_for_an_hour_is_believed(tmp_path: Path) -> None:
-    found = cache_lifetime(claude(tmp_path, hour=True))
+    lifetime = cache_lifetime(claude(tmp_path, hour=True))
 
-    assert found.seconds == 3_600
-    assert "as the recorded writes asked for" in found.sentence
+    assert lifetime.seconds == 3_600
+    assert "as the recorded writes asked for" in lifetime.sentence
 
 
 def test_pauses_after_which_all_was_read_tell_a_longer_lifetime(tmp_path: Path) -> None:
-    found = cache_lifetime(claude(tmp_path, step=600))
+    lifetime = cache_lifetime(claude(tmp_path, step=600))
 
-    assert found.seconds == 3_600
-    assert "after a pause of 600 s it was still read" in found.sentence
+    assert lifetime.seconds == 3_600
+    assert "after a pause of 600 s it was still read" in lifetime.sentence
 
 
 def test_pauses_after_which_nothing_was_read_outweigh_one_that_was_lucky() -> None:

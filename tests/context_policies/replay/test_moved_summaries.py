@@ -61,17 +61,17 @@ async def test_a_recorded_summary_stands_where_a_policy_would_have_had_one(tmp_p
     review = review_of(harness.store, session.id)
     [recorded] = [item for item in review.timeline.items if item.kind == "summary"]
 
-    [found] = review.compactions(
+    [compaction] = review.compactions(
         "pi.compact window=12000 reserve=0 keep_tokens=2000", summary="recorded"
     )
 
-    assert found.summary == review.timeline.read(recorded.index)
+    assert compaction.summary == review.timeline.read(recorded.index)
     weight = review.timeline.weights(CHARS4)[recorded.index]
-    assert found.tokens_after == pytest.approx(weight * review.ruler.factor)
+    assert compaction.tokens_after == pytest.approx(weight * review.ruler.factor)
 
 
 @pytest.mark.soak  # with each commit a recorded summary fills the place, above; this adds a session without one
 def test_where_no_summary_was_recorded_the_placeholder_stays() -> None:
-    found = pi_review().compactions(POLICIES[0], summary="recorded")
+    compactions = pi_review().compactions(POLICIES[0], summary="recorded")
 
-    assert [simulated.summary for simulated in found] == [""] * 6
+    assert [simulated.summary for simulated in compactions] == [""] * 6

@@ -76,9 +76,9 @@ def counts_of(timeline: Timeline, policy: Asking) -> list[int | None]:
 
 
 def test_it_is_the_last_usage_with_its_answer_and_an_estimate_of_what_came_since() -> None:
-    found = counts_of(session(1_000, 2_000, 3_000), Asking())
+    counts = counts_of(session(1_000, 2_000, 3_000), Asking())
 
-    assert found == [None, 1_000 + 40 + 100, 2_000 + 40 + 100]
+    assert counts == [None, 1_000 + 40 + 100, 2_000 + 40 + 100]
 
 
 def test_what_an_original_leaves_out_is_left_out() -> None:
@@ -94,10 +94,10 @@ def test_what_a_server_counts_is_scaled_as_the_usage_is() -> None:
 
 
 def test_a_request_without_usage_is_estimated_beside_the_last_one_with() -> None:
-    found = counts_of(session(1_000, None, 3_000), Asking())
+    counts = counts_of(session(1_000, None, 3_000), Asking())
 
     call = len('read{"path": "1"}')
-    assert found == [None, 1_140, 1_140 + -(-(80 + call) // 4) + 100]
+    assert counts == [None, 1_140, 1_140 + -(-(80 + call) // 4) + 100]
 
 
 def test_after_the_first_difference_the_ruler_counts() -> None:

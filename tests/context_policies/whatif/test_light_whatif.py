@@ -27,38 +27,38 @@ async def review(tmp_path: Path, scene: str) -> SessionReview:
 
 
 async def test_a_policy_is_compared_in_every_form_and_said_to_be_estimated(tmp_path: Path) -> None:
-    found = light_whatif(await review(tmp_path, "pruned"), PRESETS["openclaw-2026.9"])
+    answer = light_whatif(await review(tmp_path, "pruned"), PRESETS["openclaw-2026.9"])
 
-    for form in (found.text, found.markdown, found.html, found._repr_html_()):
+    for form in (answer.text, answer.markdown, answer.html, answer._repr_html_()):
         assert "Counterfactual: no model was asked." in form
         assert "Estimated: sizes are those of the session" in form
         assert "12 steps as recorded, and under openclaw-2026.9" in form
-        assert f"{found.recorded.tokens:,}" in form
-        assert f"{found.other.tokens:,}" in form
-    assert "without 2 old outputs cleared" in found.text
-    assert "with a stand-in summary" in found.text
-    assert found.first_difference is not None
-    assert not found.is_unchanged
+        assert f"{answer.recorded.tokens:,}" in form
+        assert f"{answer.other.tokens:,}" in form
+    assert "without 2 old outputs cleared" in answer.text
+    assert "with a stand-in summary" in answer.text
+    assert answer.first_difference is not None
+    assert not answer.is_unchanged
 
 
 async def test_a_session_compared_with_itself_is_the_same(tmp_path: Path) -> None:
-    found = light_whatif(await review(tmp_path, "pruned"))
+    answer = light_whatif(await review(tmp_path, "pruned"))
 
-    assert found.is_unchanged
-    assert found.first_difference is None
-    assert "Every request would have shown what the recorded one showed." in found.text
+    assert answer.is_unchanged
+    assert answer.first_difference is None
+    assert "Every request would have shown what the recorded one showed." in answer.text
 
 
 @pytest.mark.parametrize("policy", ["sweagent.last_n n=1", get("sweagent.last_n", n=1)])
 async def test_any_policy_of_the_field_is_taken_by_name_and_as_a_value(
     tmp_path: Path, policy: str
 ) -> None:
-    found = light_whatif(await review(tmp_path, "pruned"), policy)
+    answer = light_whatif(await review(tmp_path, "pruned"), policy)
 
-    assert "under sweagent.last_n n=1" in found.text
-    assert found.other.tokens < found.recorded.tokens
-    assert {decision.rule for decision in found.other.decisions} == {"prune/sweagent.last_n n=1"}
-    assert "old output cleared" in found.text
+    assert "under sweagent.last_n n=1" in answer.text
+    assert answer.other.tokens < answer.recorded.tokens
+    assert {decision.rule for decision in answer.other.decisions} == {"prune/sweagent.last_n n=1"}
+    assert "old output cleared" in answer.text
 
 
 async def test_a_policy_of_ones_own_is_taken(tmp_path: Path) -> None:
@@ -66,19 +66,19 @@ async def test_a_policy_of_ones_own_is_taken(tmp_path: Path) -> None:
     def shorter(view: object) -> list[Change]:
         return [palimpsest.policies.clear(index) for index in view.outputs[:-1]]  # type: ignore[attr-defined]
 
-    found = light_whatif(await review(tmp_path, "after_turn"), shorter)
+    answer = light_whatif(await review(tmp_path, "after_turn"), shorter)
 
-    assert found.other.tokens < found.recorded.tokens
-    assert "under shorter" in found.text
+    assert answer.other.tokens < answer.recorded.tokens
+    assert "under shorter" in answer.text
 
 
 async def test_raw_shows_what_was_cleared_again(tmp_path: Path) -> None:
-    found = light_whatif(await review(tmp_path, "pruned"), "raw")
+    answer = light_whatif(await review(tmp_path, "pruned"), "raw")
 
-    assert found.first_difference == 5
-    assert found.other.decisions == ()
-    assert found.other.tokens > found.recorded.tokens
-    assert found.other.overflows
+    assert answer.first_difference == 5
+    assert answer.other.decisions == ()
+    assert answer.other.tokens > answer.recorded.tokens
+    assert answer.other.overflows
 
 
 async def test_a_stand_in_has_the_stated_size(tmp_path: Path) -> None:
@@ -100,10 +100,10 @@ async def test_a_window_that_is_too_small_for_a_policy_is_said_to_be_refused(
 ) -> None:
     strict = policy_with_changes(Policy(), {"guard.hard_minimum": 50_000})
 
-    found = light_whatif(await review(tmp_path, "pruned"), strict)
+    answer = light_whatif(await review(tmp_path, "pruned"), strict)
 
-    assert all("50,000" in step.refused for step in found.other.steps)
-    assert found.other.overflows == len(found.other.steps)
+    assert all("50,000" in step.refused for step in answer.other.steps)
+    assert answer.other.overflows == len(answer.other.steps)
 
 
 async def test_an_exact_replay_is_made_on_request_and_for_the_engines_policies_alone(

@@ -281,9 +281,9 @@ async def test_the_own_policy_gives_what_the_loop_sent(tmp_path: Path, name: str
     harness, session = await SCENES[name](tmp_path)
     await session.journal.flush()
 
-    found = replayed_as_it_was(harness.store, session.id)
+    whatif = replayed_as_it_was(harness.store, session.id)
 
-    assert len(found.other.steps) > 1
+    assert len(whatif.other.steps) > 1
 
 
 UNTOLD = {ended_before_its_summary_was_asked_for.__name__}

@@ -44,11 +44,11 @@ async def test_the_own_policy_gives_every_recorded_step(tmp_path: Path, name: st
     harness, session = await SCENES[name](tmp_path)
     records = list(await harness.records(session))
 
-    found = exact_whatif(harness.store, session.id)
+    whatif = exact_whatif(harness.store, session.id)
 
-    assert found.is_unchanged
-    assert found.first_difference is None
-    was, other = found.recorded, found.other
+    assert whatif.is_unchanged
+    assert whatif.first_difference is None
+    was, other = whatif.recorded, whatif.other
     assert list(map(comparable, other.steps)) == list(map(comparable, was.steps))
     sent = [rebuilt.request for rebuilt in rebuild_all(harness.store, session.id, records)]
     steps = [request for request in sent if request.purpose == "step"]
@@ -67,14 +67,14 @@ def words(step: Step) -> str:
 
 
 async def test_without_pruning_the_outputs_stay(tmp_path: Path) -> None:
-    found = await replayed(tmp_path, "cold", policy_with_changes(Policy(), {"prune.rule": "none"}))
+    whatif = await replayed(tmp_path, "cold", policy_with_changes(Policy(), {"prune.rule": "none"}))
 
-    assert found.first_difference == 10
-    assert found.other.decisions == ()
-    assert [step.tokens for step in found.other.steps[:9]] == [
-        step.tokens for step in found.recorded.steps[:9]
+    assert whatif.first_difference == 10
+    assert whatif.other.decisions == ()
+    assert [step.tokens for step in whatif.other.steps[:9]] == [
+        step.tokens for step in whatif.recorded.steps[:9]
     ]
-    last, was = found.other.steps[9], found.recorded.steps[9]
+    last, was = whatif.other.steps[9], whatif.recorded.steps[9]
     assert last.tokens > was.tokens
     # Nothing was pruned, so everything but the newest messages is in the cache already.
     assert last.cached > was.cached
@@ -86,11 +86,11 @@ async def test_other_numbers_prune_at_another_step_and_say_so(tmp_path: Path) ->
         Policy(), {"prune.start_share": 0.3, "prune.target_share": 0.2, "prune.protect_tokens": 500}
     )
 
-    found = await replayed(tmp_path, "pruned", eager)
+    whatif = await replayed(tmp_path, "pruned", eager)
 
-    assert found.first_difference is not None
-    assert found.first_difference < 5
-    step = found.other.steps[found.first_difference - 1]
+    assert whatif.first_difference is not None
+    assert whatif.first_difference < 5
+    step = whatif.other.steps[whatif.first_difference - 1]
     assert {decision.rule for decision in step.decisions} == {"prune/batch"}
     assert "[Old tool result content cleared" in words(step)
     assert sum(step.tokens_by_kind.values()) == step.tokens
@@ -99,9 +99,9 @@ async def test_other_numbers_prune_at_another_step_and_say_so(tmp_path: Path) ->
 async def test_an_output_is_cut_by_the_other_policys_caps(tmp_path: Path) -> None:
     small = policy_with_changes(Policy(), {"truncate.max_lines": 10, "truncate.direction": "tail"})
 
-    found = await replayed(tmp_path, "truncated", small)
+    whatif = await replayed(tmp_path, "truncated", small)
 
-    first = found.other.steps[1]
+    first = whatif.other.steps[1]
     assert [decision.numbers["max_lines"] for decision in first.decisions] == [10]
     assert "\\n3999\\n4000" in words(first)
     assert "\\n1999\\n2000" not in words(first)
@@ -134,20 +134,20 @@ async def test_a_compaction_that_would_have_been_the_same_keeps_its_recorded_sum
 ) -> None:
     later = policy_with_changes(Policy(), {"prune.rule": "none", "truncate.max_lines": 1_999})
 
-    found = await replayed(tmp_path, "compacted", later)
+    whatif = await replayed(tmp_path, "compacted", later)
 
-    assert found.is_unchanged
-    assert [compaction.stand_in for compaction in found.other.compactions] == [False]
+    assert whatif.is_unchanged
+    assert [compaction.stand_in for compaction in whatif.other.compactions] == [False]
 
 
 async def test_a_compaction_undone_by_hand_stays_undone_where_it_has_a_stand_in(
     tmp_path: Path,
 ) -> None:
-    found = await replayed(tmp_path, "edited", OPENCODE_1_18)
+    whatif = await replayed(tmp_path, "edited", OPENCODE_1_18)
 
-    assert [compaction.stand_in for compaction in found.other.compactions] == [True]
-    assert STAND_IN in words(found.other.steps[-2])
-    assert STAND_IN not in words(found.other.steps[-1])
+    assert [compaction.stand_in for compaction in whatif.other.compactions] == [True]
+    assert STAND_IN in words(whatif.other.steps[-2])
+    assert STAND_IN not in words(whatif.other.steps[-1])
 
 
 async def test_what_would_be_refused_by_the_provider_is_compacted_or_said_not_to_fit(
@@ -158,46 +158,46 @@ async def test_what_would_be_refused_by_the_provider_is_compacted_or_said_not_to
         {"overflow.output_cap": 10, "overflow.auto": False, "prune.rule": "none"},
     )
 
-    found = await replayed(tmp_path, "pruned", blind)
+    whatif = await replayed(tmp_path, "pruned", blind)
 
-    over = [step for step in found.other.steps if not step.fits]
+    over = [step for step in whatif.other.steps if not step.fits]
     assert over
     assert all(step.tokens > 24_000 for step in over)
-    assert found.other.overflows == len(over)
-    assert "would not fit" in found.text
+    assert whatif.other.overflows == len(over)
+    assert "would not fit" in whatif.text
 
 
 async def test_a_window_below_the_guard_is_said_to_be_refused(tmp_path: Path) -> None:
     strict = policy_with_changes(Policy(), {"guard.hard_minimum": 50_000})
 
-    found = await replayed(tmp_path, "pruned", strict)
+    whatif = await replayed(tmp_path, "pruned", strict)
 
-    assert all("50,000" in step.refused or "50000" in step.refused for step in found.other.steps)
+    assert all("50,000" in step.refused or "50000" in step.refused for step in whatif.other.steps)
 
 
 async def test_the_comparison_is_said_to_be_counterfactual_in_every_form(tmp_path: Path) -> None:
-    found = await replayed(tmp_path, "pruned", PRESETS["openclaw-2026.9"])
+    whatif = await replayed(tmp_path, "pruned", PRESETS["openclaw-2026.9"])
 
-    for form in (found.text, found.markdown, found.html, found._repr_html_()):
+    for form in (whatif.text, whatif.markdown, whatif.html, whatif._repr_html_()):
         assert "Counterfactual: no model was asked." in form
         assert "12 steps as recorded, and under openclaw-2026.9" in form
-        assert f"{found.recorded.tokens:,}" in form
-        assert f"{found.other.tokens:,}" in form
-    assert "without 2 old outputs cleared" in found.text
-    assert "with a stand-in summary" in found.text
-    assert found.other.counterfactual
-    assert not found.recorded.counterfactual
-    assert "<script" not in found.html
+        assert f"{whatif.recorded.tokens:,}" in form
+        assert f"{whatif.other.tokens:,}" in form
+    assert "without 2 old outputs cleared" in whatif.text
+    assert "with a stand-in summary" in whatif.text
+    assert whatif.other.counterfactual
+    assert not whatif.recorded.counterfactual
+    assert "<script" not in whatif.html
 
 
 async def test_the_same_policy_is_said_to_change_nothing(tmp_path: Path) -> None:
     harness, session = await truncated(tmp_path)
     await session.journal.flush()
 
-    found = exact_whatif(harness.store, session.id)
+    whatif = exact_whatif(harness.store, session.id)
 
-    assert "Every request would have been the recorded one, to the byte." in found.text
-    assert found.other == replay(harness.store, session.id)
+    assert "Every request would have been the recorded one, to the byte." in whatif.text
+    assert whatif.other == replay(harness.store, session.id)
 
 
 async def test_a_session_without_requests_has_no_steps(tmp_path: Path) -> None:
@@ -205,11 +205,11 @@ async def test_a_session_without_requests_has_no_steps(tmp_path: Path) -> None:
     empty = await harness.workspace.new("b.ipynb")
     await session.journal.flush()
 
-    found = exact_whatif(harness.store, empty.id)
+    whatif = exact_whatif(harness.store, empty.id)
 
-    assert found.other.steps == ()
-    assert found.is_unchanged
-    assert "0 steps" in found.text
+    assert whatif.other.steps == ()
+    assert whatif.is_unchanged
+    assert "0 steps" in whatif.text
 
 
 async def test_a_prompt_that_would_be_refused_is_said_again_behind_the_stand_in(
@@ -222,16 +222,16 @@ async def test_a_prompt_that_would_be_refused_is_said_again_behind_the_stand_in(
     await ask(session, "Read the others, too.")
     await session.journal.flush()
 
-    found = exact_whatif(
+    whatif = exact_whatif(
         harness.store, session.id, policy_with_changes(OPENCODE_1_18, {"overflow.output_cap": 10})
     )
 
-    [moved] = found.other.compactions
+    [moved] = whatif.other.compactions
     assert moved.stand_in
-    step = next(step for step in found.other.steps if step.compactions)
+    step = next(step for step in whatif.other.steps if step.compactions)
     assert words(step).index(STAND_IN) < words(step).index("Read the others, too.")
     assert words(step).endswith("'content': 'Read the others, too.'})")
-    assert found.other.overflows == 0
+    assert whatif.other.overflows == 0
 
 
 def steps(count: int, differ: Collection[int] = ()) -> tuple[Step, ...]:
@@ -257,12 +257,12 @@ def test_steps_that_differ_are_shown_wherever_they_are() -> None:
     was = Replay("ses_a", None, counterfactual=False, steps=steps(300))
     other = Replay("ses_a", None, counterfactual=True, steps=steps(300, {150, 290}))
 
-    shown = WhatIf(was, other, 1_500, exact=True).comparison
+    comparison = WhatIf(was, other, 1_500, exact=True).comparison
 
-    numbers = [line.number for line in shown.lines]
+    numbers = [line.number for line in comparison.lines]
     assert {149, 150, 289, 290} <= set(numbers)
     assert len(numbers) == 40
-    assert shown.more == "Steps that are not shown: 260 that are the same on both sides."
+    assert comparison.more == "Steps that are not shown: 260 that are the same on both sides."
     many = Replay("ses_a", None, counterfactual=True, steps=steps(300, set(range(100, 200))))
     assert WhatIf(was, many, 1_500, exact=True).comparison.lines[0].number == 100
     assert "60 more that differ" in WhatIf(was, many, 1_500, exact=True).comparison.more

@@ -81,9 +81,9 @@ def run_all(
 
 def first_run(notebook: Notebook) -> None:
     """Run a new notebook and approve its Python once; for a later test, bring back the files that this left."""
-    kept = notebook.folder.with_name("kept")
-    if kept.exists():
-        shutil.copytree(kept, notebook.folder, dirs_exist_ok=True)
+    folder = notebook.folder.with_name("kept")
+    if folder.exists():
+        shutil.copytree(folder, notebook.folder, dirs_exist_ok=True)
         return
     notebook.server.script(*ANSWERS)
     with notebook.kernel() as kernel:
@@ -91,7 +91,7 @@ def first_run(notebook: Notebook) -> None:
         assert [run.status for run in runs] == ["ok"] * len(runs), runs[-1].reply["content"]
         assert len(notebook.server.requests) == 3
     notebook.server.requests.clear()
-    shutil.copytree(notebook.folder, kept)
+    shutil.copytree(notebook.folder, folder)
 
 
 def texts(run: Run) -> str:

@@ -106,9 +106,9 @@ def test_every_command_of_the_page_runs_and_writes_its_list(
     assert len(COMMANDS) > 15
     written_list = listed(colleagues, capsys)
 
-    found = SHOWN.search(PAGE)
-    assert found is not None
-    assert written_list.startswith(found[1])
+    match = SHOWN.search(PAGE)
+    assert match is not None
+    assert written_list.startswith(match[1])
 
     (gemini,) = (
         session

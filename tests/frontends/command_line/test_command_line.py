@@ -38,15 +38,15 @@ def test_a_folder_is_one_table_in_the_order_that_is_named(tmp_path: Path) -> Non
     (tmp_path / ".palimpsest" / "project.json").write_text("{}")
 
     ran = run("inspect", "sessions", "--by", "requests", "--json", cwd=tmp_path)
-    shown = run("inspect", "sessions", "--by", "requests", cwd=tmp_path)
+    output = run("inspect", "sessions", "--by", "requests", cwd=tmp_path)
     one = run("inspect", "sessions", "--by", "requests", "--session", "1", cwd=tmp_path)
     joined = run("inspect", "sessions", "--by", "cost", "--captured", "x.har", cwd=tmp_path)
 
     report = valid(json.loads(ran.out))
-    found = [(row["file"], row["requests"], row["input"]) for row in report["sessions"]]
-    assert found == [("z.jsonl", 3, 330), ("m.jsonl", 2, 220), ("a.jsonl", 1, 110)]
+    rows = [(row["file"], row["requests"], row["input"]) for row in report["sessions"]]
+    assert rows == [("z.jsonl", 3, 330), ("m.jsonl", 2, 220), ("a.jsonl", 1, 110)]
     assert report["together"]["input"] == 660
-    assert "Together: 6 requests, 660 tokens read, 30 written" in shown.out
+    assert "Together: 6 requests, 660 tokens read, 30 written" in output.out
     assert one.code == 2
     assert "--by is about all sessions of a folder; leave out --session." in one.err
     assert joined.code == 2
@@ -168,10 +168,10 @@ def test_a_recording_beside_itself_says_each_thing_once_and_escapes_a_pipe_once(
 
     assert main(["compare", path, path, "--markdown", "--columns", "requests,cost"]) == 0
 
-    told = capsys.readouterr().out
-    assert [row[0] for row in table_rows(told)] == ["figure", "requests", "cost, units"]
-    assert table_rows(told)[0][1:3] == ["first: a \\| b", "second: a \\| b"]
-    notes = [line for line in told.splitlines()[1:] if line and not line.startswith("|")]
+    output = capsys.readouterr().out
+    assert [row[0] for row in table_rows(output)] == ["figure", "requests", "cost, units"]
+    assert table_rows(output)[0][1:3] == ["first: a \\| b", "second: a \\| b"]
+    notes = [line for line in output.splitlines()[1:] if line and not line.startswith("|")]
     assert len(notes) == len(set(notes)) > 0
 
 
@@ -203,9 +203,11 @@ POLICIES = ("recorded", "opencode.prune", "sweagent.last_n n=10")
 def test_compare_gives_one_row_a_policy_in_markdown_for_a_pull_request(tmp_path: Path) -> None:
     sample("codex_rollout.jsonl", tmp_path)
 
-    shown = run("compare", "codex_rollout.jsonl", "--markdown", "--policy", *POLICIES, cwd=tmp_path)
+    output = run(
+        "compare", "codex_rollout.jsonl", "--markdown", "--policy", *POLICIES, cwd=tmp_path
+    )
 
-    rows = [line for line in shown.out.splitlines() if line.startswith("| ")]
+    rows = [line for line in output.out.splitlines() if line.startswith("| ")]
     # A replay does not reproduce the small recording, which each of its rows says.
     assert [row.split("|")[1].strip(" ?") for row in rows] == [
         "policy",
@@ -218,15 +220,15 @@ def test_compare_gives_one_row_a_policy_in_markdown_for_a_pull_request(tmp_path:
 def test_compare_says_how_much_of_a_large_recording_is_reproduced(tmp_path: Path) -> None:
     sample(PI, tmp_path)
 
-    told = run("compare", PI, "--json", "--policy", *POLICIES, cwd=tmp_path)
+    output = run("compare", PI, "--json", "--policy", *POLICIES, cwd=tmp_path)
 
-    (compared,) = valid(told.json)["comparisons"]
+    (compared,) = valid(output.json)["comparisons"]
     proof = compared["proof"]
     assert (proof["requests"], proof["reproduced"], proof["taken"]) == (438, 409, 29)
     assert compared["lead"] == [proof["sentence"]]
     assert compared["doubtful"] == []
-    assert [one["policy"] for one in compared["rows"]] == ["reported (facts)", *POLICIES]
-    assert [one["fired"] for one in compared["rows"]] == [None, 0, 1, 362]
+    assert [row["policy"] for row in compared["rows"]] == ["reported (facts)", *POLICIES]
+    assert [row["fired"] for row in compared["rows"]] == [None, 0, 1, 362]
 
 
 @pytest.mark.soak  # with each commit tests/review/recorded_sessions/test_recording.py compares two; this adds the command line
@@ -298,13 +300,13 @@ def test_a_recording_that_is_not_reproduced_fails_a_condition_on_its_proof(
     condition = ["--fail-if", "proof < 0.95"]
 
     compared = main(["compare", doubtful, "--policy", "raw", "cache.system", *condition])
-    told = capsys.readouterr()
+    output = capsys.readouterr()
     inspected = main(["inspect", doubtful, "--json", "--fail-if", "proof_money > 0.03"])
     values = valid(json.loads(capsys.readouterr().out))
 
     assert (compared, inspected) == (1, 1)
-    assert "proof < 0.95 holds for 'cache.system': proof 0." in told.err
-    assert told.out.index("Replayed as recorded: 0 of 2 requests") < told.out.index("\nraw ?")
+    assert "proof < 0.95 holds for 'cache.system': proof 0." in output.err
+    assert output.out.index("Replayed as recorded: 0 of 2 requests") < output.out.index("\nraw ?")
     assert values["sessions"][0]["proof"]["holds"] is False
 
 
@@ -354,10 +356,10 @@ def test_what_is_wrong_is_said_in_one_line_and_ends_with_two(
 
     code = main(arguments)
 
-    shown = capsys.readouterr()
-    assert (code, shown.out) == (2, "")
-    assert told in shown.err
-    assert len(shown.err.splitlines()) == 1
+    output = capsys.readouterr()
+    assert (code, output.out) == (2, "")
+    assert told in output.err
+    assert len(output.err.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -388,8 +390,8 @@ def test_a_terminals_commands_in_a_recording_are_not_sent_to_the_terminal(
 
     for form in ([], ["--markdown"], ["--json"]):
         assert main(["inspect", str(path), *form]) == 0
-        told = capsys.readouterr().out
-        assert not {"\x1b", "\x07"} & set(told)
+        output = capsys.readouterr().out
+        assert not {"\x1b", "\x07"} & set(output)
 
 
 @pytest.mark.slow

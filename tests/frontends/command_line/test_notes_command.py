@@ -169,7 +169,7 @@ def test_notes_beside_recordings_of_a_folder_are_no_recordings(terminal: Termina
     terminal.run("inspect", "runs/a.jsonl.notes.jsonl", code=2)
 
     assert inspected["problems"] == []
-    assert [note["text"] for one in listed["sessions"] for note in one["notes"]] == [
+    assert [note["text"] for session in listed["sessions"] for note in session["notes"]] == [
         "On a.",
         "On the second.",
     ]

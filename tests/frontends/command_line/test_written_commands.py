@@ -186,7 +186,7 @@ def test_the_arguments_of_the_command_that_is_asked_for_are_the_whole_grammar(
     except SystemExit as left:
         ended = left.code
 
-    told = capsys.readouterr()
+    output = capsys.readouterr()
     assert ended == code
-    assert bool(told.out) == (code == 0)
-    assert bool(told.err) == (code != 0)
+    assert bool(output.out) == (code == 0)
+    assert bool(output.err) == (code != 0)

@@ -33,9 +33,11 @@ def test_cells_that_were_sent_together_are_one_batch_also_on_a_slow_machine(ahea
     clock = Clock(ahead)
     sent = clock.now
 
-    found = [clock.run(sent=sent, after=delay) for delay in (0.01, 0.002, 2.0, MAX_GAP_SECONDS / 2)]
+    batches = [
+        clock.run(sent=sent, after=delay) for delay in (0.01, 0.002, 2.0, MAX_GAP_SECONDS / 2)
+    ]
 
-    assert found == [(1, False), (1, True), (1, True), (1, True)]
+    assert batches == [(1, False), (1, True), (1, True), (1, True)]
 
 
 @pytest.mark.parametrize("ahead", [0.0, 3_600.0, -86_400.0])
@@ -47,32 +49,32 @@ def test_cells_that_all_waited_for_the_load_are_one_batch_also_with_pauses_betwe
     clock.now += 5.0
     clock.batches.end_cell()  # of the cell that loaded the extension, whose begin nobody heard
 
-    found = [
+    batches = [
         clock.run(sent=sent + 0.002 * number, takes=0.001, after=3 * MAX_GAP_SECONDS)
         for number in range(3)
     ]
 
-    assert found == [(1, False), (1, True), (1, True)]
+    assert batches == [(1, False), (1, True), (1, True)]
 
 
 @pytest.mark.parametrize("ahead", [0.0, 3_600.0, -86_400.0])
 def test_cells_that_a_person_runs_one_by_one_are_alone(ahead: float) -> None:
     clock = Clock(ahead)
 
-    found = []
+    batches = []
     for _ in range(3):
         clock.now += MAX_GAP_SECONDS + ALLOWANCE_SECONDS
-        found.append(clock.run(sent=clock.now, after=0.01))
+        batches.append(clock.run(sent=clock.now, after=0.01))
 
-    assert found == [(1, False), (2, False), (3, False)]
+    assert batches == [(1, False), (2, False), (3, False)]
 
 
 def test_a_program_that_sends_no_time_is_seen_by_its_speed() -> None:
     clock = Clock()
 
-    found = [clock.run(sent=None, after=after) for after in (0.0, 0.001, 1.0)]
+    batches = [clock.run(sent=None, after=after) for after in (0.0, 0.001, 1.0)]
 
-    assert found == [(1, False), (1, True), (2, False)]
+    assert batches == [(1, False), (1, True), (2, False)]
 
 
 def test_a_page_may_announce_a_run_of_several_cells() -> None:

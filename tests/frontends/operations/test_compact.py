@@ -106,9 +106,9 @@ def test_what_parts_were_summarised_as_can_be_looked_at(kernel: Kernel) -> None:
         run(f"%agent What is mean {number}?")
     run("use(window=12_000)")
 
-    shown = run("%agent compact").markdown()
+    markdown = run("%agent compact").markdown()
 
-    assert shown.index("Summary so far, of a part of it") < shown.index(
+    assert markdown.index("Summary so far, of a part of it") < markdown.index(
         "Summary of what came before"
     )
     after = kernel.client.run("%agent Well?")
@@ -126,10 +126,10 @@ def test_a_summary_that_does_not_come_is_given_up_with_a_sentence(kernel: Kernel
     )
     run("%agent What is the mean?")
 
-    shown = run("%agent compact").markdown()
+    markdown = run("%agent compact").markdown()
 
-    assert "did not come within 0.3 seconds" in shown
-    assert "compaction.model" in shown
+    assert "did not come within 0.3 seconds" in markdown
+    assert "compaction.model" in markdown
     run("%agent And now?")
     assert "What is the mean?" in sent(kernel, 2)
 
@@ -154,11 +154,11 @@ def test_the_model_that_is_named_writes_and_the_agent_goes_on(kernel: Kernel) ->
     run("%agent What is the mean?")
 
     refused = run("%agent compact --model test/nobody --auto")
-    shown = run("%agent compact --model test/writer --auto focus on the numbers").markdown()
+    markdown = run("%agent compact --model test/writer --auto focus on the numbers").markdown()
 
     assert "did you mean 'somebody'" in refused.reply["content"]["evalue"]
-    assert "know the penguins" in shown
-    assert "It was 43.92." in shown
+    assert "know the penguins" in markdown
+    assert "It was 43.92." in markdown
     assert kernel.client.value(ASKED) == "'step scripted, compaction writer, step scripted'"
     assert "keeps this above all: the numbers" in sent(kernel, 1)
 

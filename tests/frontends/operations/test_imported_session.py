@@ -31,11 +31,11 @@ def kernel(tmp_path: Path) -> Iterator[Kernel]:
 def opened(kernel: Kernel, path: Path) -> str:
     """Import a recording and make it the notebook's session; returns its id."""
     run = kernel.client.run
-    told = run(f"%agent import ./{path.relative_to(kernel.folder)}").markdown()
-    found = ID.search(told.replace("\\", ""))
-    assert found is not None
-    assert "is only read" in run(f"%agent use {found[0]}").markdown()
-    return found[0]
+    markdown = run(f"%agent import ./{path.relative_to(kernel.folder)}").markdown()
+    match = ID.search(markdown.replace("\\", ""))
+    assert match is not None
+    assert "is only read" in run(f"%agent use {match[0]}").markdown()
+    return match[0]
 
 
 @pytest.mark.parametrize(
@@ -45,13 +45,13 @@ def test_status_tells_what_the_recording_cost(name: str, kernel: Kernel) -> None
     path = kernel.folder / "made" / name.replace(".", "-") / name
     opened(kernel, path)
 
-    told = kernel.client.run("%agent status").markdown()
+    markdown = kernel.client.run("%agent status").markdown()
 
     if name in RIGHT:
         basis = "fact" if name == "unknown_model.jsonl" else "estimate"
-        assert amount_with_unit(RIGHT[name], "USD", basis) in told.replace("\\", "")
+        assert amount_with_unit(RIGHT[name], "USD", basis) in markdown.replace("\\", "")
     else:
-        assert "1.25 USD spent, 5,000 tokens sent" in told
+        assert "1.25 USD spent, 5,000 tokens sent" in markdown
 
 
 def test_context_is_the_recordings_own(kernel: Kernel) -> None:

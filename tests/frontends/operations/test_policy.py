@@ -25,13 +25,13 @@ harness = load(get_ipython(), *[says('Well.')] * 9)
 def test_what_differs_comes_first_with_who_said_so() -> None:
     policy = policy_with_changes(PRESETS["opencode-1.18"], {"prune.protect_tokens": 10_000})
 
-    found = policy_changes(
+    changes = policy_changes(
         policy, {"policy.prune.protect_tokens": "project's file x"}, is_chosen=False
     )
 
-    assert found is not None
-    assert found.head_lines == ("number", "value", "in opencode-1.18", "from", "meaning")
-    assert found.rows == [
+    assert changes is not None
+    assert changes.head_lines == ("number", "value", "in opencode-1.18", "from", "meaning")
+    assert changes.rows == [
         (
             "prune.protect_tokens",
             "10,000",
@@ -49,10 +49,10 @@ def test_what_differs_comes_first_with_who_said_so() -> None:
 def test_a_short_name_is_found_as_the_origin() -> None:
     policy = policy_with_changes(Policy(), {"truncate.max_lines": 10})
 
-    found = policy_changes(policy, {"tool_output.max_lines": "user's file y"}, is_chosen=False)
+    changes = policy_changes(policy, {"tool_output.max_lines": "user's file y"}, is_chosen=False)
 
-    assert found is not None
-    assert found.rows[0][3] == "user's file y"
+    assert changes is not None
+    assert changes.rows[0][3] == "user's file y"
 
 
 def test_every_number_is_shown_with_its_meaning() -> None:

@@ -20,8 +20,8 @@ async def test_a_preview_names_what_goes_and_changes_nothing(tmp_path: Path) -> 
     _, session = await three_turns(tmp_path)
     was = files(tmp_path)
 
-    shown = await said("revert --preview", session)
-    marked, plain = shown.markdown, shown.plain_text
+    lines = await said("revert --preview", session)
+    marked, plain = lines.markdown, lines.plain_text
 
     assert plain.startswith("Would revert 3 messages.\n  user: three?")
     assert "a.txt would be brought back (+1 -2)" in plain
@@ -58,8 +58,8 @@ async def test_conflicts_are_overwritten_only_when_said(tmp_path: Path) -> None:
 async def test_the_diff_of_the_session(tmp_path: Path) -> None:
     _, session = await three_turns(tmp_path)
 
-    shown = await said("diff", session)
-    marked, plain = shown.markdown, shown.plain_text
+    lines = await said("diff", session)
+    marked, plain = lines.markdown, lines.plain_text
 
     assert plain == ("This session changed 2 files, +3 -1.\nM a.txt +2 -1\nA b.txt +1 -0")
     assert marked.count("```diff") == 2

@@ -19,16 +19,16 @@ KEY = "sk-proj-abcdefghijklmnopqrstuvwxyz012345"
 def test_an_import_says_what_came_and_what_did_not() -> None:
     problems = tuple(Problem(f"part/{number}.json", "It is no JSON.") for number in range(12))
     came = Imported("ses_a", "One", "new", 1), Imported("ses_b", "Two", "copy", 2_000)
-    told = Import(path="x").output
+    output = Import(path="x").output
 
-    lines = told(ImportedSessions(imported=came, unreadable=problems)).plain_text.splitlines()
+    lines = output(ImportedSessions(imported=came, unreadable=problems)).plain_text.splitlines()
 
     assert lines[0] == "ses_a (One), 1 message: new."
     assert lines[1].startswith("ses_b (Two), 2,000 messages: came as a copy")
     assert lines[3] == "Not read: part/0.json. It is no JSON."
     assert lines[-1] == "2 more could not be read."
     assert (
-        told(ImportedSessions(imported=(), unreadable=())).plain_text
+        output(ImportedSessions(imported=(), unreadable=())).plain_text
         == "No session was found there."
     )
 

@@ -16,15 +16,15 @@ NEW = UnneededBlob("b" * 64, 640, 20 * 365 * DAY_SECONDS, 0.0)
 
 
 def test_says_what_would_go_and_what_went() -> None:
-    found = Sweep((OLD,), (NEW, NEW), 12)
+    sweep = Sweep((OLD,), (NEW, NEW), 12)
 
     assert sweep_text(Sweep(needed_count=3), 7, None) == NOTHING_UNNEEDED
-    assert sweep_text(found, 7, None).startswith(
+    assert sweep_text(sweep, 7, None).startswith(
         "1 kept text (1.5 MB) was not needed by any session for 7 days. %agent storage prune --yes deletes "
         "it, for good. 2 kept texts (1.3 kB) are no longer needed and kept for 7 days, until 19"
     )
-    assert sweep_text(found, 7, (OLD,)).startswith("Deleted 1 kept text (1.5 MB). 2 kept texts")
-    assert sweep_text(found, 7, None).endswith("12 others are needed by sessions and stay.")
+    assert sweep_text(sweep, 7, (OLD,)).startswith("Deleted 1 kept text (1.5 MB). 2 kept texts")
+    assert sweep_text(sweep, 7, None).endswith("12 others are needed by sessions and stay.")
 
 
 @pytest.fixture

@@ -69,7 +69,7 @@ def test_cells_are_changed_in_the_page_below_the_prompt(
 ) -> None:
     with NotebookPage(session) as page:
         page.shows("x = 1", prompt="%agent --yes go on", last="y = 2")
-        told = change(
+        results = change(
             session,
             server,
             {"action": "insert", "source": "z = x + 1"},
@@ -80,7 +80,7 @@ def test_cells_are_changed_in_the_page_below_the_prompt(
         [notice] = page.changed
 
     assert sources == ["y = 2", "x = 1", "%agent --yes go on", "z = x + 1"]
-    assert told.startswith("Changed a.ipynb:\n- inserted new cell")
+    assert results.startswith("Changed a.ipynb:\n- inserted new cell")
     origin = notice["origin"]
     assert origin["request"] == 2
     assert origin["session"].startswith("ses_")
@@ -93,12 +93,12 @@ def test_a_cell_that_the_model_was_not_told_of_is_shown_first(
     edit = {"action": "edit", "cell": "unread", "source": "total = 3"}
     with NotebookPage(session) as page:
         page.shows(unread="total = 2")
-        told = change(session, server, edit)
+        results = change(session, server, edit)
         assert page.changed == []
         again = change(session, server, edit)
         assert [cell["source"] for cell in page.cells] == ["total = 3"]
 
-    assert told.endswith("cell unread, which you have not read:\ntotal = 2")
+    assert results.endswith("cell unread, which you have not read:\ntotal = 2")
     assert again == "Changed a.ipynb:\n- edited cell unread"
 
 
@@ -126,9 +126,9 @@ def test_of_two_pages_the_visible_one_changes_its_cells(
 
 
 def test_without_a_page_the_call_is_refused(session: Kernel, server: FaultServer) -> None:
-    told = change(session, server, {"action": "insert", "source": "y"})
+    results = change(session, server, {"action": "insert", "source": "y"})
 
-    assert told == (
+    assert results == (
         "No open page shows the user's notebook, so its cells cannot be changed. Ask the user to open it in JupyterLab, "
         "or give the cells in your answer."
     )
@@ -142,11 +142,11 @@ def test_modes_answer_for_changes_and_plan_mode_denies_them(
         session.run("%agent mode accept-edits")
         change(session, server, {"action": "insert", "source": "y"}, options="")
         session.run("%agent mode plan")
-        told = change(session, server, {"action": "insert", "source": "z"}, options="")
+        results = change(session, server, {"action": "insert", "source": "z"}, options="")
         session.run("%agent mode default")
 
         assert [cell["source"] for cell in page.cells] == ["x = 1", "y"]
-    assert "cells" in told
+    assert "cells" in results
 
 
 def test_a_page_reviews_what_was_changed_without_asking(
@@ -157,7 +157,7 @@ def test_a_page_reviews_what_was_changed_without_asking(
         change(session, server, {"action": "insert", "source": "y"})
         change(session, server, {"action": "insert", "source": "z"})
         listed = session.run("%agent review").markdown()
-        kept = session.run("%agent review accept 1").markdown()
+        markdown = session.run("%agent review accept 1").markdown()
         request = session.request(type="review-cells", all="reject", reason="no z", id="review-1")
         assert request["status"] == "ok"
         notice = session.wait(
@@ -171,7 +171,7 @@ def test_a_page_reviews_what_was_changed_without_asking(
     [reviewed] = notice["content"]["answer"]["changes"]
     assert (reviewed["change"]["state"], reviewed["change"]["reason"]) == ("rejected", "no z")
     assert "a.ipynb" in listed
-    assert "1 change was accepted." in kept
+    assert "1 change was accepted." in markdown
     server.script(says("I see."))
     session.run("%agent and now?")
     assert "Reason: no z" in str(sent(server)["messages"][-1])
@@ -293,7 +293,7 @@ def test_a_page_accepts_a_part_and_rejects_another_before_anything_is_changed(
 def test_a_cell_is_written_and_run_in_one_call(session: Kernel, server: FaultServer) -> None:
     with NotebookPage(session) as page:
         page.shows("%agent --yes go on")
-        told = change(
+        results = change(
             session,
             server,
             {"action": "insert", "source": "total = 20 + 22\nprint('total', total)", "name": "sum"},
@@ -302,6 +302,6 @@ def test_a_cell_is_written_and_run_in_one_call(session: Kernel, server: FaultSer
         )
         new = page.cells[-1]["id"]
 
-    assert f"[ran new cell {new} id={new} as [" in told
-    assert "[stdout]\ntotal 42" in told
+    assert f"[ran new cell {new} id={new} as [" in results
+    assert "[stdout]\ntotal 42" in results
     assert session.value("total") == "42"

@@ -32,14 +32,14 @@ def test_it_is_told_and_stopped_while_other_commands_are_answered(tmp_path: Path
 
         kernel.request(type="import", id="large", path="large.json")
         first = progress(kernel)
-        told = progress(kernel, known=True)
+        notice = progress(kernel, known=True)
         listed = outcome(kernel, type="sessions", id="list")
         stopped = outcome(kernel, type="stop-import", id="stop", import_id="large")
         ended = ended_import(kernel)
         late = outcome(kernel, type="stop-import", id="again", import_id="large")
 
     assert (first["bytes"], first["total"]) == (0, 0)
-    assert 0 < told["bytes"] <= told["total"] == (tmp_path / "large.json").stat().st_size
+    assert 0 < notice["bytes"] <= notice["total"] == (tmp_path / "large.json").stat().st_size
     assert "sessions" in listed
     assert (stopped["late"], late["late"]) == (False, True)
     (problem,) = ended["unreadable"]

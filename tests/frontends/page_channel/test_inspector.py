@@ -49,7 +49,7 @@ def test_a_page_asks_for_the_view_tracks_and_texts_of_the_notebooks_session(tmp_
         kernel.client.run(f"%agent delete {session} --yes")
         held = {"after": grown["seq"], "epoch": grown["epoch"]}
         gone = asked(kernel, 9, {"ask": "view", **held}, session=session)
-        kept = asked(kernel, 10, {"ask": "item", "item": prompt, "request": 0}, session=session)
+        answer = asked(kernel, 10, {"ask": "item", "item": prompt, "request": 0}, session=session)
 
     assert view["own"] is True
     assert same["unchanged"] is True
@@ -60,7 +60,7 @@ def test_a_page_asks_for_the_view_tracks_and_texts_of_the_notebooks_session(tmp_
     assert len(grown["requests"]["id"]) > len(view["requests"]["id"])
     assert unknown["error"].startswith("There is no session 'ses_none'")
     assert gone["error"].startswith(f"There is no session '{session}'")
-    assert kept["item"]["text"] == "Hello, it is me."
+    assert answer["item"]["text"] == "Hello, it is me."
 
 
 def test_a_page_writes_a_note_that_the_inspector_lists(tmp_path: Path) -> None:

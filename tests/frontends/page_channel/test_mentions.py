@@ -79,30 +79,30 @@ def previews(kernel: Kernel, identifier: str, text: str) -> dict[str, dict[str, 
 
 def cell_with(kernel: Kernel, source: str) -> str:
     """Return the number of the newest cell whose first line is this."""
-    found = rows(kernel, f"find-{source}-{len(kernel.iopub)}")
+    listed = rows(kernel, f"find-{source}-{len(kernel.iopub)}")
     return next(
         row["text"].removeprefix("cell ")
-        for row in found.values()
+        for row in listed.values()
         if row["kind"] == "cell" and row["about"] == source
     )
 
 
 def test_everything_that_a_prompt_may_name_is_listed(kernel: Kernel) -> None:
-    found = rows(kernel, "listed")
+    listed = rows(kernel, "listed")
     failed = cell_with(kernel, "birds['colour']")
 
-    assert found["error"] == {
+    assert listed["error"] == {
         "text": "error",
         "kind": "error",
         "about": "KeyError: 'colour'",
     }
-    assert found["birds"]["about"] == "DataFrame 2\N{MULTIPLICATION SIGN}2"
-    assert found["table"]["about"] == "dict, 1 item"
-    assert found[f"cell {failed}"]["failed"] is True
-    assert {"data/birds.csv", "./Makefile"} <= found.keys()
-    assert "secret notes.txt" not in found
-    assert not any("secret_cell =" in row["about"] for row in found.values())
-    kinds = list(dict.fromkeys(row["kind"] for row in found.values()))
+    assert listed["birds"]["about"] == "DataFrame 2\N{MULTIPLICATION SIGN}2"
+    assert listed["table"]["about"] == "dict, 1 item"
+    assert listed[f"cell {failed}"]["failed"] is True
+    assert {"data/birds.csv", "./Makefile"} <= listed.keys()
+    assert "secret notes.txt" not in listed
+    assert not any("secret_cell =" in row["about"] for row in listed.values())
+    kinds = list(dict.fromkeys(row["kind"] for row in listed.values()))
     assert kinds == ["variable", "error", "cell", "out", "file"]
 
 
@@ -113,12 +113,12 @@ def test_nothing_of_the_user_runs_and_nothing_is_written(kernel: Kernel, project
     }
     kernel.run("ran.clear()")
     rows(kernel, "quiet-rows")
-    found = previews(
+    preview = previews(
         kernel, "quiet", "@loud @held @texts @shown @loud.size @held[1] @error @Loud @birds"
     )
 
     assert kernel.value("ran") == "[]"
-    assert [mention["state"] for mention in found.values()] == [
+    assert [mention["state"] for mention in preview.values()] == [
         *["uncounted"] * 4,
         "unknown",  # a path runs no property, also when it is sent
         "uncounted",
@@ -137,7 +137,7 @@ def test_the_tokens_are_those_of_the_prompt_that_is_sent(kernel: Kernel) -> None
     text = (
         f"compare @cell {number}, @out {number}, @error, @birds, @table['rows'] and @data/birds.csv"
     )
-    found = previews(kernel, "tokens", text)
+    preview = previews(kernel, "tokens", text)
     mark = len(kernel.iopub)
     outcome(kernel, "sent", type="prompt", text=text, model="rehearsal/rules")
 
@@ -146,17 +146,17 @@ def test_the_tokens_are_those_of_the_prompt_that_is_sent(kernel: Kernel) -> None
     sent = [
         part["tokens"] for part in parts if part["type"] == "notebook" and part["about"] != "runs"
     ]
-    assert [mention["state"] for mention in found.values()] == ["sent"] * 6
-    assert [mention["tokens"] for mention in found.values()][:5] == list(dict.fromkeys(sent))
-    assert found["@data/birds.csv"]["tokens"] > 100
+    assert [mention["state"] for mention in preview.values()] == ["sent"] * 6
+    assert [mention["tokens"] for mention in preview.values()][:5] == list(dict.fromkeys(sent))
+    assert preview["@data/birds.csv"]["tokens"] > 100
 
 
 def test_what_names_nothing_or_stays_here_says_so(kernel: Kernel) -> None:
     hidden = int(cell_with(kernel, "birds['colour']")) - 1
     text = "@cell 99 @error 98 @nobody @data/none.csv @.env me@home.org @birds.nothing"
-    found = previews(kernel, "nothing", f"{text} @cell {hidden}")
+    preview = previews(kernel, "nothing", f"{text} @cell {hidden}")
 
-    assert {text: mention["state"] for text, mention in found.items()} == {
+    assert {text: mention["state"] for text, mention in preview.items()} == {
         "@cell 99": "unknown",
         "@error 98": "unknown",
         "@nobody": "unknown",
@@ -177,13 +177,13 @@ def test_it_is_answered_while_a_cell_runs(kernel: Kernel) -> None:
     run = kernel.send(gate.blocking)
     gate.reached()
     listed = rows(kernel, "busy-rows")
-    found = previews(kernel, "busy", f"@birds and @cell {number} and @nobody")
+    preview = previews(kernel, "busy", f"@birds and @cell {number} and @nobody")
     gate.open()
     kernel.finish(run)
     later = previews(kernel, "free", "@birds")
 
     assert listed["birds"]["about"] == "DataFrame 2\N{MULTIPLICATION SIGN}2"
-    assert [mention["state"] for mention in found.values()] == ["busy", "sent", "unknown"]
+    assert [mention["state"] for mention in preview.values()] == ["busy", "sent", "unknown"]
     assert later["@birds"]["tokens"] > 0
 
 
@@ -198,14 +198,14 @@ def test_what_a_rule_denies_is_not_listed_and_stays_here(tmp_path: Path) -> None
         kernel.run("%agent sessions")
         kernel.run("held = 1")
         kernel.request(type="watch", client="page")
-        found = rows(kernel, "denied-rows")
-        told = previews(kernel, "denied", "@held @cell 1 @error @notes.md @open.md")
+        listed = rows(kernel, "denied-rows")
+        preview = previews(kernel, "denied", "@held @cell 1 @error @notes.md @open.md")
 
         assert [
-            mention for mention in found if mention in ("held", "cell 2", "notes.md", "open.md")
+            mention for mention in listed if mention in ("held", "cell 2", "notes.md", "open.md")
         ] == ["open.md"]
-        assert {row["kind"] for row in found.values()} == {"file"}
-        assert {text: mention["state"] for text, mention in told.items()} == {
+        assert {row["kind"] for row in listed.values()} == {"file"}
+        assert {text: mention["state"] for text, mention in preview.items()} == {
             "@held": "denied",
             "@cell 1": "denied",
             "@error": "denied",
@@ -233,9 +233,9 @@ def test_five_hundred_variables_and_two_hundred_cells_are_listed_at_once(kernel:
     kernel.run("for n in range(500): globals()[f'many_{n}'] = [n]")
     for n in range(30):
         kernel.run(f"many_{n}")
-    found = rows(kernel, "many")
+    listed = rows(kernel, "many")
 
-    assert sum(text.startswith("many_") for text in found) == 500
-    assert next(iter(found)) == "many_499"
-    assert list(found).index("shown") > list(found).index("loud")
+    assert sum(text.startswith("many_") for text in listed) == 500
+    assert next(iter(listed)) == "many_499"
+    assert list(listed).index("shown") > list(listed).index("loud")
     kernel.run("for n in range(500): del globals()[f'many_{n}']")

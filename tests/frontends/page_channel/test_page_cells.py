@@ -59,9 +59,9 @@ async def test_pieces_of_an_answer_are_put_together() -> None:
     )
     pages.cells.record_message("a")
 
-    found = await pages.cells.page_notebooks(CellsWanted("3", 10, images=True), LONG)
+    notebooks = await pages.cells.page_notebooks(CellsWanted("3", 10, images=True), LONG)
 
-    assert ids(found) == [["1", "2", "3"], ["9"]]
+    assert ids(notebooks) == [["1", "2", "3"], ["9"]]
     assert (pages.asked[0].cell, pages.asked[0].output_chars, pages.asked[0].images) == (
         "3",
         10,
@@ -133,7 +133,7 @@ async def test_a_cell_that_was_seen_and_is_gone_was_deleted() -> None:
     await pages.cells.page_notebooks(CellsWanted(), LONG)
     pages.answers = ({"client": "a", "notebooks": [book("2", deleted=("3",))]},)
 
-    found = await pages.cells.page_notebooks(CellsWanted(), LONG)
+    notebooks = await pages.cells.page_notebooks(CellsWanted(), LONG)
 
-    assert found is not None
-    assert found[0].deleted == ("1", "3")
+    assert notebooks is not None
+    assert notebooks[0].deleted == ("1", "3")

@@ -86,8 +86,8 @@ def test_a_call_that_ends_within_a_tick_is_told_once_as_it_begins_and_once_as_it
         PartUpdated(part=part.model_copy(update={"text": "aaa."})),
     ]
 
-    told = without_replaced(
+    records = without_replaced(
         [Record(seq=seq, ts=1, event=event).wire() for seq, event in enumerate(steps, 1)]
     )
 
-    assert [record["seq"] for record in told] == [1, 2, 7]
+    assert [record["seq"] for record in records] == [1, 2, 7]

@@ -38,14 +38,14 @@ def attach(kernel: Kernel, identifier: str, name: str, url: str) -> dict[str, An
 
 
 def test_a_text_is_counted_and_told_to_the_model(kernel: Kernel) -> None:
-    found = attach(kernel, "text", "../../etc/t.tsv", data_url(TABLE.encode()))
+    attachment = attach(kernel, "text", "../../etc/t.tsv", data_url(TABLE.encode()))
 
-    assert found["attachment"]["filename"] == "t.tsv"
-    assert found["attachment"]["mime"] == "text/plain"
-    assert found["attachment"].get("source") is None
-    assert 5 < found["tokens"] < 40
-    again = outcome(kernel, "again", type="attach", file=found["attachment"])
-    assert again["tokens"] == found["tokens"]
+    assert attachment["attachment"]["filename"] == "t.tsv"
+    assert attachment["attachment"]["mime"] == "text/plain"
+    assert attachment["attachment"].get("source") is None
+    assert 5 < attachment["tokens"] < 40
+    again = outcome(kernel, "again", type="attach", file=attachment["attachment"])
+    assert again["tokens"] == attachment["tokens"]
 
     mark = len(kernel.iopub)
     outcome(
@@ -53,7 +53,7 @@ def test_a_text_is_counted_and_told_to_the_model(kernel: Kernel) -> None:
         "asks",
         type="prompt",
         text="Which is heavier?",
-        files=[found["attachment"]],
+        files=[attachment["attachment"]],
         model="rehearsal/rules",
     )
     told = str([m["content"].get("records") for m in kernel.iopub[mark:]])
@@ -64,24 +64,24 @@ def test_a_picture_is_one_by_its_bytes_and_named_only_to_a_model_without_picture
     kernel: Kernel,
 ) -> None:
     url = data_url(base64.b64decode(PIXEL), "text/html")
-    found = attach(kernel, "picture", "shot\u202egnp.\nexe", url)
+    attachment = attach(kernel, "picture", "shot\u202egnp.\nexe", url)
     unseen = outcome(
-        kernel, "unseen", type="attach", file=found["attachment"], model="rehearsal/rules"
+        kernel, "unseen", type="attach", file=attachment["attachment"], model="rehearsal/rules"
     )
 
-    assert found["attachment"]["mime"] == "image/png"
-    assert "\n" not in found["attachment"]["filename"]
-    assert found["tokens"] == MEDIA_TOKENS
-    assert found["unseen"] is False
+    assert attachment["attachment"]["mime"] == "image/png"
+    assert "\n" not in attachment["attachment"]["filename"]
+    assert attachment["tokens"] == MEDIA_TOKENS
+    assert attachment["unseen"] is False
     assert unseen["unseen"] is True
 
 
 def test_a_large_file_is_kept_as_a_blob(kernel: Kernel) -> None:
-    found = attach(kernel, "large", "rows.csv", data_url(b"a,b\n" * 100_000))
+    attachment = attach(kernel, "large", "rows.csv", data_url(b"a,b\n" * 100_000))
 
-    assert found["attachment"]["url"].startswith("blob:")
-    assert found["tokens"] > 10_000
-    assert "user" not in found["attachment"]["url"]
+    assert attachment["attachment"]["url"].startswith("blob:")
+    assert attachment["tokens"] > 10_000
+    assert "user" not in attachment["attachment"]["url"]
 
 
 @pytest.mark.parametrize(
@@ -125,9 +125,9 @@ def test_a_key_in_a_pasted_text_does_not_reach_the_log(tmp_path: Path) -> None:
         kernel.run("%load_ext palimpsest")
         kernel.run("%agent sessions")
         kernel.request(type="watch", client="page")
-        found = attach(kernel, "key", "env.txt", data_url(f"KEY={key}\n".encode() * 5_000))
+        attachment = attach(kernel, "key", "env.txt", data_url(f"KEY={key}\n".encode() * 5_000))
 
-        assert found["attachment"]["url"].startswith("blob:")
+        assert attachment["attachment"]["url"].startswith("blob:")
         kept = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
         assert kept
         assert not any(key.encode() in content for content in kept)

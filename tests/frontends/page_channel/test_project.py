@@ -116,11 +116,11 @@ def test_a_second_kernel_sees_what_the_first_one_changed(tmp_path: Path) -> None
         first.client.run("%agent -y -m rehearsal/writes Write it.")
         second.client.run("%load_ext palimpsest")
 
-        told = second.client.run("%agent diff last").markdown()
+        markdown = second.client.run("%agent diff last").markdown()
         refused = second.client.run("%agent revert").reply["content"]
 
         assert "read-only" in second.client.run("%agent status").markdown()
-        assert "new.txt" in told
-        assert "+one" in told
+        assert "new.txt" in markdown
+        assert "+one" in markdown
         assert "Another kernel" in refused["evalue"]
         assert (tmp_path / "new.txt").exists()

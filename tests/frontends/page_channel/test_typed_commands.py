@@ -169,8 +169,8 @@ def test_a_word_behind_a_slash_is_sent_only_where_it_is_an_own_command(text: str
 def test_every_command_alone_is_run_or_answered(name: str) -> None:
     is_whole = name in TABLE.panel_forms and not TABLE.panel_forms[name][0].missing_message
     if is_whole and name not in NEED_A_NAME:
-        found = typed_command(f"/{name}", ())
-        assert isinstance(found, TypedCommand) or found.endswith("@error")
+        command = typed_command(f"/{name}", ())
+        assert isinstance(command, TypedCommand) or command.endswith("@error")
     else:
         with pytest.raises(UserError):
             typed_command(f"/{name}", ())

@@ -53,9 +53,9 @@ def figures(mime: str, url: str) -> tuple[dict[str, str], ...]:
 
 @pytest.mark.parametrize("start", ["", "blob:"])
 def test_a_picture_is_shown(start: str) -> None:
-    (found,) = figures("image/png", f"{start}data:image/png;base64,aGk=")
+    (figure,) = figures("image/png", f"{start}data:image/png;base64,aGk=")
 
-    assert found == {"image/png": "aGk=", "text/plain": "<image/png>"}
+    assert figure == {"image/png": "aGk=", "text/plain": "<image/png>"}
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_picture_is_shown(start: str) -> None:
 )
 @pytest.mark.parametrize("mime", ["image/png", "text/html"])
 def test_what_is_no_picture_never_becomes_markup_of_a_page(mime: str, url: str) -> None:
-    (found,) = figures(mime, url)
+    (figure,) = figures(mime, url)
 
-    assert list(found) == ["text/plain"]
-    assert "no picture" in found["text/plain"]
+    assert list(figure) == ["text/plain"]
+    assert "no picture" in figure["text/plain"]

@@ -186,14 +186,14 @@ def test_segments_together_are_the_turn(parts: list[str]) -> None:
     made = [call(i) if kind == "call" else text(i, kind) for i, kind in enumerate(parts)]
     messages = [message(*made)]
 
-    found = shown(messages, cut(messages))
+    segments = shown(messages, cut(messages))
 
-    order = [part.id for part in found]
+    order = [part.id for part in segments]
     assert sorted(set(order), key=order.index) == [
         part.id for part in made if not isinstance(part, TextPart) or part.text or part.id in order
     ]
     for part in made:
-        pieces = [found_part for found_part in found if found_part.id == part.id]
+        pieces = [found_part for found_part in segments if found_part.id == part.id]
         if isinstance(part, TextPart):
             assert "".join(getattr(piece, "text", "") for piece in pieces) == part.text
         else:

@@ -116,9 +116,9 @@ class TestInAKernel:
 
         assert "[x] Load\n" in run.markdown()
         assert "1 of 2 done" in run.markdown()
-        told = kernel.run("%agent todo").markdown()
-        assert "1 of 2 done." in told
-        assert "- [x] Load\n- [ ] Plot" in told
+        markdown = kernel.run("%agent todo").markdown()
+        assert "1 of 2 done." in markdown
+        assert "- [x] Load\n- [ ] Plot" in markdown
 
     def test_without_a_list_it_says_so(self, kernel: Kernel) -> None:
         kernel.script("says('hi')")

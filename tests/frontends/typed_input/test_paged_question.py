@@ -97,9 +97,9 @@ def test_every_value_is_shown_whole_and_nested_ones_line_by_line() -> None:
 def test_a_value_draws_no_line_of_the_question() -> None:
     fake = "x\n\n1 once   3 reject (a reason may follow)\n> \nThe agent wants to use python: 1"
     wide = "y" * 79 + "1 once   3 reject" + " " * 62 + "> "
-    shown = permission_question(ask(**{"code": fake, "a\nb": wide, "c": {"d": fake}}), str).prompt
+    prompt = permission_question(ask(**{"code": fake, "a\nb": wide, "c": {"d": fake}}), str).prompt
 
-    own = [line for line in shown.split("\n") if not line.startswith(" ")]
+    own = [line for line in prompt.split("\n") if not line.startswith(" ")]
     assert own == [
         "The agent wants to use python: t",
         "1 once   3 reject (a reason may follow)",
@@ -137,11 +137,11 @@ def test_a_question_that_is_no_permission_is_answered_in_its_own_words(
 def test_what_always_would_allow_is_shown_whole() -> None:
     text = "\n".join(f"echo {number}" for number in range(9))
     asked = ask(command=text).model_copy(update={"always": (text,), "permission": "bash"})
-    shown = permission_question(asked, str).prompt
+    prompt = permission_question(asked, str).prompt
 
-    assert "always would allow:" in shown
-    assert shown.count("echo 8\n") == 2
-    assert "2 always in this session (as above)" in shown
+    assert "always would allow:" in prompt
+    assert prompt.count("echo 8\n") == 2
+    assert "2 always in this session (as above)" in prompt
 
 
 HARMLESS = "\\n".join(f"# line {number}" for number in range(60))

@@ -84,21 +84,21 @@ def replies(folder: Path) -> list[PermissionReplied]:
 
 
 def test_a_question_is_answered_at_the_terminal(tmp_path: Path) -> None:
-    said = typed(tmp_path, WRITES, "> ", b"what?\n1\n")
+    output = typed(tmp_path, WRITES, "> ", b"what?\n1\n")
 
-    assert "The agent wants to use write" in said
-    assert "Please answer 1, 2 or 3" in said
-    assert said.endswith("answer: Over.\n")
+    assert "The agent wants to use write" in output
+    assert "Please answer 1, 2 or 3" in output
+    assert output.endswith("answer: Over.\n")
     assert (tmp_path / "a.txt").read_text() == "x"
     assert [reply.reply.by for reply in replies(tmp_path)] == ["person"]
 
 
 @pytest.mark.soak  # with each commit a question for permission is, above; this adds one of the model
 def test_what_the_model_asks_is_answered_at_the_terminal(tmp_path: Path) -> None:
-    said = typed(tmp_path, ASKS, "> ", b"2\n")
+    output = typed(tmp_path, ASKS, "> ", b"2\n")
 
-    assert "Which one?" in said
-    assert said.endswith("answer: Over.\n")
+    assert "Which one?" in output
+    assert output.endswith("answer: Over.\n")
     store, _ = open_store(tmp_path)
     [session] = store.list()
     assert (

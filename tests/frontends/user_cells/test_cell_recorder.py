@@ -221,12 +221,12 @@ def test_a_widget_callback_prints_into_its_cell(kernel: Kernel) -> None:
     )
     kernel.run(handler)
 
-    found = _unquoted(
+    texts = _unquoted(
         kernel.value(
             "_json.dumps([[o.text for o in r.outputs] for r in RECORDER.recorded_runs().runs if r.cell_id == 'cell-button'])"
         )
     )
-    assert "CLICKED" in json.loads(found)[-1][-1]
+    assert "CLICKED" in json.loads(texts)[-1][-1]
 
 
 def test_old_runs_are_forgotten(kernel: Kernel) -> None:

@@ -161,11 +161,11 @@ def test_mentions_and_lists_tell_nothing_of_one(kernel: Kernel, server: FaultSer
 def test_a_traceback_of_the_agent_s_code_shows_no_line_of_one(
     kernel: Kernel, server: FaultServer, code: str
 ) -> None:
-    told = asked(kernel, server, "python", code=code)
+    output = asked(kernel, server, "python", code=code)
     kernel.run("%xmode Context")
 
-    assert "HUSH" not in told
-    assert "broken" in told or "early" in told or "several" in told
+    assert "HUSH" not in output
+    assert "broken" in output or "early" in output or "several" in output
 
 
 @pytest.mark.parametrize("mode", thinned(["Context", "Verbose", "Plain"], 3))
@@ -193,7 +193,7 @@ def test_files_show_no_hidden_cell(kernel: Kernel, server: FaultServer) -> None:
 def test_the_notebook_tool_tells_nothing_of_cells_whose_tags_are_not_known(
     kernel: Kernel, server: FaultServer
 ) -> None:
-    told = asked(kernel, server, "notebook")
+    output = asked(kernel, server, "notebook")
 
-    assert "early" not in told
-    assert "1 cell ran before the agent was loaded" in told
+    assert "early" not in output
+    assert "1 cell ran before the agent was loaded" in output

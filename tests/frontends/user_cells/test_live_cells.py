@@ -102,13 +102,16 @@ def test_an_edited_cell_is_read_with_both_its_sources(session: Kernel, server: F
     session.run("print('RAN-' + 'THEN')", cellId="cell-1")
     with NotebookPage(session) as page:
         page.shows("print('HELD NOW')")
-        told = read(session, server, cell="cell-1")
+        cell_text = read(session, server, cell="cell-1")
 
-    assert "edited since it ran, source from the live page, outputs as this kernel recorded" in told
-    assert told.index("[source now, on the live page; it did not run]\nprint('HELD NOW')") < (
-        told.index("[source that ran, to which the outputs belong]\nprint('RAN-' + 'THEN')")
+    assert (
+        "edited since it ran, source from the live page, outputs as this kernel recorded"
+        in cell_text
     )
-    assert "[stdout]\nRAN-THEN" in told
+    assert cell_text.index("[source now, on the live page; it did not run]\nprint('HELD NOW')") < (
+        cell_text.index("[source that ran, to which the outputs belong]\nprint('RAN-' + 'THEN')")
+    )
+    assert "[stdout]\nRAN-THEN" in cell_text
 
 
 def test_outputs_of_a_cell_that_did_not_run_here_are_asked_of_the_page(
@@ -120,11 +123,11 @@ def test_outputs_of_a_cell_that_did_not_run_here_are_asked_of_the_page(
     }
     with NotebookPage(session) as page:
         page.shows(old={"source": "plot()", "number": 900, "outputs": [output]})
-        told = read(session, server, cell="900")
+        cell_text = read(session, server, cell="900")
         asked = page.asked[-1]
 
-    assert "not run since the agent was loaded, source and outputs from the live page" in told
-    assert "SHOWN-BEFORE" in told
+    assert "not run since the agent was loaded, source and outputs from the live page" in cell_text
+    assert "SHOWN-BEFORE" in cell_text
     assert (asked["cell"], asked["images"]) == ("old", True)
     assert "image_url" in json.dumps(sent(server)["messages"])
 

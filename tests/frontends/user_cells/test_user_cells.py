@@ -55,8 +55,8 @@ def newest_prompt(server: FaultServer) -> list[dict[str, Any]]:
 def told(server: FaultServer) -> str:
     """Return the note about the user's cells in the newest prompt; empty where there is none."""
     text = "\n".join(block.get("text", "") for block in newest_prompt(server))
-    found = re.search(r"^<notebook>.*^</notebook>$", text, re.DOTALL | re.MULTILINE)
-    return found[0] if found is not None else ""
+    match = re.search(r"^<notebook>.*^</notebook>$", text, re.DOTALL | re.MULTILINE)
+    return match[0] if match is not None else ""
 
 
 def test_the_four_markers_reach_the_model(session: Kernel, server: FaultServer) -> None:

@@ -35,7 +35,7 @@ def made() -> dict[str, object]:
 def test_another_process_makes_the_same_checksums() -> None:
     ask = f"{MAKE}\nimport json\nfrom {input_checksums.__module__} import input_checksums\n"
     ask += f"print(json.dumps(input_checksums({CODE!r}, values, seconds={LAST_RESORT_SECONDS})))"
-    found = [
+    checksums = [
         json.loads(
             subprocess.run(
                 [sys.executable, "-c", ask],
@@ -47,8 +47,10 @@ def test_another_process_makes_the_same_checksums() -> None:
         for seed in ("1", "2")
     ]
 
-    assert found[0] == found[1] == input_checksums(CODE, made(), seconds=LAST_RESORT_SECONDS)
-    assert set(NAMES) - set(found[0]) <= {"frame"}  # categories have no lasting checksum
+    assert (
+        checksums[0] == checksums[1] == input_checksums(CODE, made(), seconds=LAST_RESORT_SECONDS)
+    )
+    assert set(NAMES) - set(checksums[0]) <= {"frame"}  # categories have no lasting checksum
 
 
 @pytest.mark.parametrize(

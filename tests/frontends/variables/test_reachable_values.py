@@ -167,11 +167,11 @@ def test_no_variable_leads_to_the_kernel_its_key_or_a_hidden_cell(kind: str) -> 
     here = shell()
     here.user_ns["x"] = aliases(here)[kind]()
 
-    told = everything(here, tuple(f"x{step}" for step in STEPS))
+    listing = everything(here, tuple(f"x{step}" for step in STEPS))
 
-    assert "a source" not in told
-    assert "HUSH-result" not in told
-    assert KEY.decode() not in told
+    assert "a source" not in listing
+    assert "HUSH-result" not in listing
+    assert KEY.decode() not in listing
 
 
 @pytest.mark.parametrize(
@@ -180,10 +180,10 @@ def test_no_variable_leads_to_the_kernel_its_key_or_a_hidden_cell(kind: str) -> 
 def test_what_ipython_put_there_and_private_names_are_no_variables(root: str) -> None:
     here = shell(_mine="HUSH-mine")
 
-    told = everything(here, tuple(f"{root}{step}" for step in STEPS))
+    listing = everything(here, tuple(f"{root}{step}" for step in STEPS))
 
-    assert "HUSH" not in told
-    assert KEY.decode() not in told
+    assert "HUSH" not in listing
+    assert KEY.decode() not in listing
     assert root not in dict(user_variables(here))
     with pytest.raises(NotFound, match="is no variable of the user"):
         value_at(here, root)
@@ -459,7 +459,7 @@ def test_looking_runs_no_code_of_what_is_looked_at(kind: str) -> None:
     RAN.clear()
     LOOKING.append(True)
     try:
-        told = everything(here, ("x",))
+        listing = everything(here, ("x",))
         by_name = list(RAN)
         everything(here, tuple(f"x{step}" for step in INTO))
     finally:
@@ -467,7 +467,7 @@ def test_looking_runs_no_code_of_what_is_looked_at(kind: str) -> None:
 
     assert by_name == []
     assert set(RAN) <= {"__repr__"}, "a path to an object names it, so its class writes it"
-    assert "x" in told
+    assert "x" in listing
 
 
 @pytest.mark.parametrize(
@@ -560,13 +560,13 @@ NESTED = st.recursive(
 @given(NESTED)
 def test_plain_values_are_written_as_python_writes_them(value: Any) -> None:
     """The text of plain values on one line is Python's own, as far as it is not cut."""
-    (told,) = list_variables(shell(x=value), ShownVariables("values"))
+    (variable,) = list_variables(shell(x=value), ShownVariables("values"))
     written = " ".join(repr(value).split())
 
     if (
-        told.value is not None
+        variable.value is not None
         and len(written) < 60
-        and "[redacted]" not in told.value
+        and "[redacted]" not in variable.value
         and value not in ([], {}, ())
     ):
-        assert told.value.endswith(written)
+        assert variable.value.endswith(written)

@@ -35,9 +35,9 @@ def shell(**names: Any) -> Any:
 
 
 def test_lists_the_users_names_alone() -> None:
-    found = list_variables(shell(b=2, a="x", _hidden=1, math=math), VALUES)
+    variables = list_variables(shell(b=2, a="x", _hidden=1, math=math), VALUES)
 
-    assert [(variable.name, variable.kind, variable.value) for variable in found] == [
+    assert [(variable.name, variable.kind, variable.value) for variable in variables] == [
         ("a", "str", "'x'"),
         ("b", "int", "2"),
     ]
@@ -58,11 +58,11 @@ def test_lists_the_users_names_alone() -> None:
     ids=lambda value: type(value).__name__,
 )
 def test_says_in_one_line_what_a_value_is(value: Any, kind: str, words: str) -> None:
-    (found,) = list_variables(shell(value=value), VALUES)
+    (variable,) = list_variables(shell(value=value), VALUES)
 
-    assert found.kind.endswith(kind)
-    assert words in (found.value or "")
-    assert "\n" not in (found.value or "")
+    assert variable.kind.endswith(kind)
+    assert words in (variable.value or "")
+    assert "\n" not in (variable.value or "")
 
 
 def test_describes_a_table_with_types_rows_and_statistics() -> None:
@@ -154,9 +154,9 @@ class WatchedList(list[int]):
 def test_names_and_types_run_no_code_of_the_user(detail: Any) -> None:
     Watched.asked.clear()
 
-    found = list_variables(shell(a=Watched(), b=WatchedList([1])), ShownVariables(detail))
+    variables = list_variables(shell(a=Watched(), b=WatchedList([1])), ShownVariables(detail))
 
-    assert [variable.name for variable in found] == ["a", "b"]
+    assert [variable.name for variable in variables] == ["a", "b"]
     assert Watched.asked == []
 
 
@@ -183,23 +183,28 @@ def test_names_and_types_run_no_code_of_the_user(detail: Any) -> None:
     ids=lambda value: type(value).__name__,
 )
 def test_a_type_is_told_without_a_value(value: Any, told: str) -> None:
-    (found,) = list_variables(shell(value=value))
+    (variable,) = list_variables(shell(value=value))
 
-    assert found.value is None
-    assert found.type_and_summary == found.shown_to_model == told
+    assert variable.value is None
+    assert variable.type_and_summary == variable.shown_to_model == told
 
 
 def test_a_name_alone_is_told_without_a_type() -> None:
-    (found,) = list_variables(shell(value="Ada"), ShownVariables("names"))
+    (variable,) = list_variables(shell(value="Ada"), ShownVariables("names"))
 
-    assert (found.kind, found.summary, found.value, found.shown_to_model) == ("", "", None, "")
+    assert (variable.kind, variable.summary, variable.value, variable.shown_to_model) == (
+        "",
+        "",
+        None,
+        "",
+    )
 
 
 @pytest.mark.parametrize("detail", ["names", "names and types"])
 def test_the_value_of_what_is_named_is_told(detail: Any) -> None:
-    found = list_variables(shell(a="x", b="y"), ShownVariables(detail, frozenset({"b"})))
+    variables = list_variables(shell(a="x", b="y"), ShownVariables(detail, frozenset({"b"})))
 
-    assert [variable.value for variable in found] == [None, "'y'"]
+    assert [variable.value for variable in variables] == [None, "'y'"]
 
 
 KEY = "sk-" + "proj-abcDEF0123456789abcdef"
@@ -224,10 +229,10 @@ KEY = "sk-" + "proj-abcDEF0123456789abcdef"
 def test_a_secret_is_never_told_by_name_or_by_form(name: str, value: Any) -> None:
     here = shell(**{name: value})
 
-    (found,) = list_variables(here, ShownVariables("values", frozenset({name})))
+    (variable,) = list_variables(here, ShownVariables("values", frozenset({name})))
     text = describe_variable(here, name)
 
-    for words in (found.shown_to_model, text):
+    for words in (variable.shown_to_model, text):
         assert "plain-words" not in words
         assert KEY[:12] not in words
 
@@ -247,9 +252,9 @@ def test_secret_columns_and_keys_are_not_described() -> None:
 
 @pytest.mark.parametrize("name", ["df", "keyboard", "monkey", "secretary", "passenger", "author"])
 def test_ordinary_names_are_no_secrets(name: str) -> None:
-    (found,) = list_variables(shell(**{name: "words"}), ShownVariables("values"))
+    (variable,) = list_variables(shell(**{name: "words"}), ShownVariables("values"))
 
-    assert found.value == "'words'"
+    assert variable.value == "'words'"
 
 
 class Model:

@@ -29,7 +29,9 @@ def dearest_of_all(sessions: LessonSessions) -> Any:
 
 
 def dearest_change(sessions: LessonSessions) -> Any:
-    changes = [found for found in sessions["pi"].breaks() if found.cause == "effort"]
+    changes = [
+        cache_break for cache_break in sessions["pi"].breaks() if cache_break.cause == "effort"
+    ]
     return inspector_at(sessions, max(changes, key=lambda b: b.cost).request + 1)
 
 

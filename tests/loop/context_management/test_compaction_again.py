@@ -97,13 +97,13 @@ async def test_a_prompt_that_did_not_fit_is_said_again_behind_a_tail_that_holds_
     await ask(session, "Fourth prompt.")
     await session.journal.flush()
 
-    found = check_log_laws(harness.store, session.id)
+    whatif = check_log_laws(harness.store, session.id)
     assert [str(request.messages).count("Fourth prompt") for request in model.requests[3:]] == [
         1,
         0,
         2,
     ]
-    request = found.other.steps[-1].request
+    request = whatif.other.steps[-1].request
     assert request is not None
     assert str(request.messages).count("Fourth prompt") == 2
     plain = replay(harness.store, session.id, Policy())

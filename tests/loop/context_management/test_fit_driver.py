@@ -362,5 +362,5 @@ async def test_the_newest_openclaw_cuts_results_before_it_asks_for_a_summary(
 
 
 async def _requests(harness: SessionHarness, session: LiveSession) -> list[StepRequest]:
-    found = rebuild_all(harness.store, session.id, await harness.records(session))
-    return [rebuilt_request.record for rebuilt_request in found]
+    requests = rebuild_all(harness.store, session.id, await harness.records(session))
+    return [rebuilt_request.record for rebuilt_request in requests]

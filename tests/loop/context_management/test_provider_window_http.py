@@ -35,12 +35,12 @@ async def test_refusals_in_a_row_name_what_was_refused_and_the_setting(
     answer = await harness.ask("And now?")
 
     assert answer.error is not None
-    told = answer.error.message
-    assert "at most" in told
-    assert "which it refused" in told
-    assert f"{info.window:,}" in told
-    assert f'[models."{info.ref.id}"] in palimpsest.toml' in told
-    assert "Traceback" not in told
+    message = answer.error.message
+    assert "at most" in message
+    assert "which it refused" in message
+    assert f"{info.window:,}" in message
+    assert f'[models."{info.ref.id}"] in palimpsest.toml' in message
+    assert "Traceback" not in message
 
 
 async def test_a_provider_that_says_its_window_is_believed_at_once(
@@ -52,10 +52,10 @@ async def test_a_provider_that_says_its_window_is_believed_at_once(
     answer = await harness.ask("And now? " + "word " * 500)
 
     assert isinstance(answer.error, ContextOverflowError)
-    told = answer.error.message
-    assert "takes 2,048 tokens, as it says" in told
-    assert f"the window here is {info.window:,}" in told
-    assert f'Write window = 2048 below [models."{info.ref.id}"] in palimpsest.toml' in told
+    message = answer.error.message
+    assert "takes 2,048 tokens, as it says" in message
+    assert f"the window here is {info.window:,}" in message
+    assert f'Write window = 2048 below [models."{info.ref.id}"] in palimpsest.toml' in message
 
 
 async def test_a_provider_whose_window_is_ours_gets_no_advice(harness: HttpSessionHarness) -> None:

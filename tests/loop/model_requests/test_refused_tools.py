@@ -71,8 +71,8 @@ async def test_the_turn_goes_on_without_the_tools_that_are_refused(
         False,
         False,
     ]
-    told = notices(await harness.session())
-    assert [("'first_odd'" in notice, "'second_odd'" in notice) for notice in told if "refuses the tool" in notice] == [
+    sentences = notices(await harness.session())
+    assert [("'first_odd'" in notice, "'second_odd'" in notice) for notice in sentences if "refuses the tool" in notice] == [
         (True, False),
         (False, True),
     ]  # fmt: skip

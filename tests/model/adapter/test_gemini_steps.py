@@ -92,10 +92,10 @@ async def test_calls_at_once_keep_the_signature_of_the_first(
 ) -> None:
     events, error = await streamed(*responses)
 
-    found = [event for event in events if isinstance(event, ToolCalled)]
+    calls = [event for event in events if isinstance(event, ToolCalled)]
     assert error is None
-    assert [call.input for call in found] == [{"code": "1"}, {"code": "2"}]
-    assert [call.id.partition("__thought__")[2] for call in found] == [SIGNATURE, ""]
+    assert [call.input for call in calls] == [{"code": "1"}, {"code": "2"}]
+    assert [call.id.partition("__thought__")[2] for call in calls] == [SIGNATURE, ""]
     assert finish(events).reason == "tool-calls"
 
 

@@ -98,7 +98,7 @@ def test_asks_no_name_server_reads_no_env_file_and_outlives_a_cancelled_request(
     inner.mkdir()
     (tmp_path / ".env").write_text("FROM_ENV_FILE=read\n")
 
-    shown = python(
+    output = python(
         together(
             HOOK,
             CANCELLED,
@@ -113,7 +113,7 @@ def test_asks_no_name_server_reads_no_env_file_and_outlives_a_cancelled_request(
         inner,
     )
 
-    assert shown == ""
+    assert output == ""
 
 
 def test_a_module_of_that_name_that_is_there_is_taken_as_it_is(
@@ -134,7 +134,7 @@ def test_a_module_of_that_name_that_is_there_is_taken_as_it_is(
 
 @pytest.mark.soak  # with each commit a module of that name that is there is taken as it is, above; this adds litellm itself
 def test_leaves_litellm_alone_when_the_user_imported_it_first(tmp_path: Path) -> None:
-    shown = python(
+    output = python(
         together(
             HOOK,
             """
@@ -165,4 +165,4 @@ def test_leaves_litellm_alone_when_the_user_imported_it_first(tmp_path: Path) ->
         tmp_path,
     )
 
-    assert "Traceback" not in shown
+    assert "Traceback" not in output

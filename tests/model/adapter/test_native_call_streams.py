@@ -193,10 +193,10 @@ def with_ids(calls: Calls, _chance: random.Random) -> Iterator[Event]:
 
 def cumulative_with_ids(calls: Calls, _chance: random.Random) -> Iterator[Event]:
     """Each chunk has all calls so far, known by their ids."""
-    found = []
+    deltas = []
     for i, name, value in calls:
-        found.append({"functionCall": {"id": i, "name": name, "args": value}})
-        yield {"parts": list(found)}
+        deltas.append({"functionCall": {"id": i, "name": name, "args": value}})
+        yield {"parts": list(deltas)}
 
 
 def leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
@@ -317,9 +317,9 @@ async def test_anthropic_calls_are_what_was_written(dialect: Dialect, seed: int)
     chance = random.Random(seed)
     calls = some_calls(chance)
 
-    found = await called("anthropic", anthropic_body(list(dialect(calls, chance))))
+    tool_calls = await called("anthropic", anthropic_body(list(dialect(calls, chance))))
 
-    assert [(call.id, call.tool, call.input, call.problem) for call in found] == [
+    assert [(call.id, call.tool, call.input, call.problem) for call in tool_calls] == [
         (i, name, value, None) for i, name, value in calls
     ]
 
@@ -330,9 +330,9 @@ async def test_gemini_calls_are_what_was_written(dialect: Dialect, seed: int) ->
     chance = random.Random(seed)
     calls = some_calls(chance)
 
-    found = await called("gemini", gemini_body(list(dialect(calls, chance))))
+    tool_calls = await called("gemini", gemini_body(list(dialect(calls, chance))))
 
-    assert [(call.tool, call.input, call.problem) for call in found] == [
+    assert [(call.tool, call.input, call.problem) for call in tool_calls] == [
         (name, value, None) for _, name, value in calls
     ]
 
@@ -343,11 +343,13 @@ async def test_gemini_calls_in_pieces_are_what_was_written(dialect: Dialect, see
     chance = random.Random(seed)
     calls = without_empty(some_calls(chance))
 
-    found = await called("gemini", gemini_body(list(dialect(calls, chance))))
+    tool_calls = await called("gemini", gemini_body(list(dialect(calls, chance))))
 
     # Without ids, calls that go on at the same time are told apart by their ends only.
     key = operator.itemgetter(0) if dialect is ids_and_mixed else None
-    told = [(json.dumps(call.input, sort_keys=True), call.tool, call.problem) for call in found]
+    told = [
+        (json.dumps(call.input, sort_keys=True), call.tool, call.problem) for call in tool_calls
+    ]
     wrote = [(json.dumps(value, sort_keys=True), name, None) for _, name, value in calls]
     assert (sorted(told, key=key) if key else told) == (sorted(wrote, key=key) if key else wrote)
 
@@ -410,9 +412,9 @@ async def test_an_input_in_pieces_without_an_end_or_a_place_runs_nothing(
     ],
 )
 async def test_pieces_make_the_input_that_they_tell(parts: list[Event], expected: Any) -> None:
-    found = await called("gemini", gemini_body([{"parts": [part]} for part in parts]))
+    calls = await called("gemini", gemini_body([{"parts": [part]} for part in parts]))
 
-    assert [(call.tool, call.input, call.problem) for call in found] == [("read", expected, None)]
+    assert [(call.tool, call.input, call.problem) for call in calls] == [("read", expected, None)]
 
 
 @pytest.mark.parametrize("args", [{}, {"args": None}, {"args": {}}])

@@ -35,26 +35,26 @@ def handed_over(*deltas: Any) -> list[tuple[str, str, Any]]:
 
 
 def test_joins_two_calls_that_arrive_interleaved() -> None:
-    found = handed_over(
+    calls = handed_over(
         piece(0, "a", "one", '{"x"'),
         piece(1, "b", "two", '{"y"'),
         piece(0, None, None, ": 1}"),
         piece(1, None, None, ": 2}"),
     )
 
-    assert found == [("a", "one", {"x": 1}), ("b", "two", {"y": 2})]
+    assert calls == [("a", "one", {"x": 1}), ("b", "two", {"y": 2})]
 
 
 def test_a_new_id_at_the_same_index_is_a_new_call() -> None:
-    found = handed_over(piece(0, "a", "one", "{}"), piece(0, "b", "two", "{}"))
+    calls = handed_over(piece(0, "a", "one", "{}"), piece(0, "b", "two", "{}"))
 
-    assert [(identifier, tool) for identifier, tool, _ in found] == [("a", "one"), ("b", "two")]
+    assert [(identifier, tool) for identifier, tool, _ in calls] == [("a", "one"), ("b", "two")]
 
 
 def test_a_repeated_id_is_the_same_call() -> None:
-    found = handed_over(piece(0, "a", "one", '{"x":'), piece(0, "a", "one", " 1}"))
+    calls = handed_over(piece(0, "a", "one", '{"x":'), piece(0, "a", "one", " 1}"))
 
-    assert found == [("a", "one", {"x": 1})]
+    assert calls == [("a", "one", {"x": 1})]
 
 
 def test_a_call_without_id_or_index_gets_an_id() -> None:

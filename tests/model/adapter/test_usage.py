@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.sample_size import thinned
 
-from palimpsest.model.adapter.usage import estimate, normalise_usage
+from palimpsest.model.adapter.usage import normalise_usage, with_estimates
 from palimpsest.model.interface import StepFinished
 from palimpsest.transcript.values import COUNTS, Price, PriceTier, Usage
 
@@ -90,8 +90,10 @@ def test_a_long_prompt_has_its_own_price() -> None:
 def test_an_estimate_keeps_what_was_reported_of_the_prompt() -> None:
     reported = Usage(input=7, cache_read=3)
 
-    assert estimate("xx", "abc", "d", len) == Usage(input=2, output=3, reasoning=1, estimated=True)
-    assert estimate("xx", "abc", "d", len, reported) == Usage(
+    assert with_estimates("xx", "abc", "d", len) == Usage(
+        input=2, output=3, reasoning=1, estimated=True
+    )
+    assert with_estimates("xx", "abc", "d", len, reported) == Usage(
         input=7, cache_read=3, output=3, reasoning=1, estimated=True
     )
 
@@ -126,7 +128,9 @@ def test_a_report_with_an_impossible_number_is_not_believed(path: Any, wrong: An
 def test_a_prompt_that_was_not_reported_is_estimated() -> None:
     reported = Usage(output=5, total=5)
 
-    assert estimate("xx", "abc", "d", len, reported) == Usage(input=2, output=5, estimated=True)
+    assert with_estimates("xx", "abc", "d", len, reported) == Usage(
+        input=2, output=5, estimated=True
+    )
 
 
 @given(st.fixed_dictionaries({name: st.integers(-(10**12), 10**12) for name in COUNTS}))

@@ -69,13 +69,13 @@ def local_server() -> Iterator[str]:
 def test_asks_a_local_ollama_for_its_models(local_server: str) -> None:
     environment = {"OLLAMA_HOST": local_server}
 
-    found = model_info("ollama/qwen", environment=environment)
+    info = model_info("ollama/qwen", environment=environment)
 
     assert local_servers.models(environment).models == (
         LocalModel("qwen:latest", 32_768, tools=True),
     )
     assert choose_model(environment).id == "ollama/qwen:latest"
-    assert (found.window, found.window_assumed, found.price.input) == (32_768, False, 0.0)
+    assert (info.window, info.window_assumed, info.price.input) == (32_768, False, 0.0)
 
 
 def test_a_server_of_ones_own_is_asked_for_its_model(local_server: str) -> None:

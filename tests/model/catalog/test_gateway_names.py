@@ -57,17 +57,17 @@ NOT_KNOWN = {
 def test_the_one_model_that_is_meant_is_found_for_window_price_and_abilities(
     name: str, key: str
 ) -> None:
-    found = model_info(name, environment={})
+    info = model_info(name, environment={})
     meant = litellm_table.find_model(parse_model(key)) or litellm_table.entry(key)
     assert meant is not None
 
-    assert found.listed_as == key
-    assert found.price == litellm_table.price(meant) == offline_price(name)
-    assert not found.window_assumed
-    assert offline_window(name) == meant["max_input_tokens"] <= found.window
-    assert found.vision == bool(meant.get("supports_vision"))
-    assert f"by the name {key} of litellm's list" in source_remark(found)
-    assert "(~)" in source_remark(found)
+    assert info.listed_as == key
+    assert info.price == litellm_table.price(meant) == offline_price(name)
+    assert not info.window_assumed
+    assert offline_window(name) == meant["max_input_tokens"] <= info.window
+    assert info.vision == bool(meant.get("supports_vision"))
+    assert f"by the name {key} of litellm's list" in source_remark(info)
+    assert "(~)" in source_remark(info)
 
 
 @pytest.mark.parametrize("name", NOT_KNOWN)
@@ -133,6 +133,6 @@ def test_the_prices_of_a_review_name_the_name_they_were_found_by() -> None:
 def test_a_setting_is_the_persons_own_price() -> None:
     settings = {"gw/gpt-5.4": {"price": {"input": 1.0, "output": 2.0}}}
 
-    found = model_info("gw/gpt-5.4", settings, environment={})
+    info = model_info("gw/gpt-5.4", settings, environment={})
 
-    assert (found.price.input, found.listed_as) == (1.0, None)
+    assert (info.price.input, info.listed_as) == (1.0, None)

@@ -15,36 +15,36 @@ from palimpsest.transcript.values import ModelRef, Price
 
 
 def test_knows_a_model_from_the_offline_table() -> None:
-    found = model_info("anthropic/claude-sonnet-4-5", environment={})
+    info = model_info("anthropic/claude-sonnet-4-5", environment={})
 
-    assert (found.window, found.window_assumed, found.output_limit) == (200_000, False, 64_000)
-    assert (found.tools, found.vision, found.caching) == (True, True, True)
-    assert (found.price.input, found.price.output, found.price.cache_read) == (3.0, 15.0, 0.3)
-    assert found.price.cache_write == 3.75
+    assert (info.window, info.window_assumed, info.output_limit) == (200_000, False, 64_000)
+    assert (info.tools, info.vision, info.caching) == (True, True, True)
+    assert (info.price.input, info.price.output, info.price.cache_read) == (3.0, 15.0, 0.3)
+    assert info.price.cache_write == 3.75
 
 
 def test_a_round_window_is_put_together_from_its_halves() -> None:
-    found = model_info("openai/gpt-5.1", environment={})
+    info = model_info("openai/gpt-5.1", environment={})
 
-    assert (found.window, found.input_limit, found.output_limit) == (400_000, 272_000, 128_000)
+    assert (info.window, info.input_limit, info.output_limit) == (400_000, 272_000, 128_000)
 
 
 def test_long_prompts_may_cost_more() -> None:
-    found = model_info("gemini/gemini-2.5-pro", environment={})
+    info = model_info("gemini/gemini-2.5-pro", environment={})
 
-    assert [(tier.above, tier.price.input) for tier in found.price.tiers] == [(200_000, 2.5)]
+    assert [(tier.above, tier.price.input) for tier in info.price.tiers] == [(200_000, 2.5)]
 
 
 def test_the_answer_never_takes_the_whole_window() -> None:
-    found = model_info("mistral/mistral-large-latest", environment={})
+    info = model_info("mistral/mistral-large-latest", environment={})
 
-    assert found.output_limit <= found.window // 2
+    assert info.output_limit <= info.window // 2
 
 
 def test_an_unknown_model_has_an_assumed_window_and_no_price() -> None:
-    found = model_info("somewhere/new-model", environment={})
+    info = model_info("somewhere/new-model", environment={})
 
-    assert (found.window, found.window_assumed, found.price) == (200_000, True, Price())
+    assert (info.window, info.window_assumed, info.price) == (200_000, True, Price())
 
 
 def test_a_bare_name_finds_its_provider() -> None:
@@ -66,11 +66,11 @@ def test_configuration_wins() -> None:
         "api_base": "http://127.0.0.1:1/v1",
     }
 
-    found = model_info("local/qwen", {"local/qwen": settings}, environment={}, variant="high")
+    info = model_info("local/qwen", {"local/qwen": settings}, environment={}, variant="high")
 
-    assert (found.window, found.window_assumed, found.output_limit) == (9_000, False, 1_000)
-    assert (found.price.input, found.api_base) == (1.0, "http://127.0.0.1:1/v1")
-    assert found.ref.variant == "high"
+    assert (info.window, info.window_assumed, info.output_limit) == (9_000, False, 1_000)
+    assert (info.price.input, info.api_base) == (1.0, "http://127.0.0.1:1/v1")
+    assert info.ref.variant == "high"
 
 
 @pytest.mark.parametrize("settings", [{"window": "big"}, {"window": -1}, {"price": {"in": 1}}, 7])
@@ -105,10 +105,10 @@ def test_the_address_of_ollama_is_read_as_ollama_reads_it(named: str, address: s
 
 def test_default_models_are_known_and_call_tools() -> None:
     for provider, name in DEFAULT_MODELS.items():
-        found = model_info(f"{provider}/{name}", environment={})
+        info = model_info(f"{provider}/{name}", environment={})
 
-        assert found.tools
-        assert provider == "openrouter" or not found.window_assumed
+        assert info.tools
+        assert provider == "openrouter" or not info.window_assumed
 
 
 FACTS = (

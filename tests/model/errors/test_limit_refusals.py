@@ -64,10 +64,10 @@ OTHERS = [
 
 @pytest.mark.parametrize(("words", "kind", "sent", "most"), NAMED)
 def test_what_is_named_is_read_with_its_number(words: str, kind: str, sent: int, most: int) -> None:
-    found = named_limit(words, 400)
+    limit = named_limit(words, 400)
 
-    assert found is not None
-    assert (found.kind, found.maximum_below(sent)) == (kind, most)
+    assert limit is not None
+    assert (limit.kind, limit.maximum_below(sent)) == (kind, most)
 
 
 @pytest.mark.parametrize("words", OTHERS)
@@ -81,10 +81,10 @@ def test_a_status_of_another_kind_settles_it(status: int) -> None:
 
 
 def test_a_refusal_for_its_size_needs_no_words() -> None:
-    found = named_limit("<html>nginx</html>", 413)
+    limit = named_limit("<html>nginx</html>", 413)
 
-    assert found is not None
-    assert (found.kind, found.maximum_below(50)) == ("request_bytes", 25)
+    assert limit is not None
+    assert (limit.kind, limit.maximum_below(50)) == ("request_bytes", 25)
 
 
 @given(
@@ -92,9 +92,9 @@ def test_a_refusal_for_its_size_needs_no_words() -> None:
     st.integers(1, 10**9),
 )
 def test_the_most_is_below_what_was_sent(words: str, sent: int) -> None:
-    found = named_limit(words, 400)
+    limit = named_limit(words, 400)
 
-    assert found is None or 0 < found.maximum_below(sent) <= max(1, sent - 1)
+    assert limit is None or 0 < limit.maximum_below(sent) <= max(1, sent - 1)
 
 
 def test_a_long_error_is_read_in_time() -> None:

@@ -55,6 +55,6 @@ def test_a_limit_far_above_the_request_is_not_why_it_was_refused() -> None:
 
 @given(st.text(max_size=400), st.integers(0, 10**6))
 def test_any_text_gives_a_number_of_tokens_or_none(text: str, tokens: int) -> None:
-    found = stated_window(text, tokens)
+    window = stated_window(text, tokens)
 
-    assert found is None or 512 <= found <= 2 * tokens
+    assert window is None or 512 <= window <= 2 * tokens

@@ -32,12 +32,12 @@ WRITTEN = st.dictionaries(KEYWORDS, ANYTHING, max_size=5)
 @example(written={"a": {"properties": None}})
 @example(written={"a": {"properties": {"$": 1}, "required": 3}})
 def test_any_schema_becomes_one_that_is_accepted(written: dict[str, Any]) -> None:
-    shown = shown_schema(copy.deepcopy(written))
+    schema = shown_schema(copy.deepcopy(written))
 
-    assert openai_problems("x", in_subset(copy.deepcopy(shown), "json_schema")) == []
-    plain = in_subset(copy.deepcopy(shown), "json_schema", plain_names=True)
+    assert openai_problems("x", in_subset(copy.deepcopy(schema), "json_schema")) == []
+    plain = in_subset(copy.deepcopy(schema), "json_schema", plain_names=True)
     assert anthropic_problems(0, plain) == []
-    assert gemini_problems(in_subset(copy.deepcopy(shown), "openapi"), "parameters") == []
+    assert gemini_problems(in_subset(copy.deepcopy(schema), "openapi"), "parameters") == []
 
 
 @given(written=WRITTEN)

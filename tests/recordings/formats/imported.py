@@ -67,9 +67,9 @@ def parts_of(store: Store, session_id: str) -> list[Part]:
 
 
 def info_of(store: Store, session_id: str) -> SessionInfo:
-    found = store.load(session_id).session
-    assert found is not None
-    return found
+    session = store.load(session_id).session
+    assert session is not None
+    return session
 
 
 def facts_of(store: Store, session_id: str) -> dict[str, Any]:
@@ -79,12 +79,12 @@ def facts_of(store: Store, session_id: str) -> dict[str, Any]:
 
 def kinds_of(store: Store, session_id: str) -> Counter[str]:
     """Count messages by role and parts by type; a call with its state."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for message in messages_of(store, session_id):
-        found[message.info.role] += 1
+        counts[message.info.role] += 1
         for part in message.parts:
-            found[part.type if part.type != "tool" else f"tool {part.state.status}"] += 1
-    return found
+            counts[part.type if part.type != "tool" else f"tool {part.state.status}"] += 1
+    return counts
 
 
 def dialogue(store: Store, session_id: str) -> list[str]:

@@ -27,7 +27,7 @@ class Counted(TestLLM):
     """A scripted model that reports usage as a provider does."""
 
     def completion(self, messages: list[Message], **rest: Any) -> LLMResponse:
-        found = super().completion(messages, **rest)
+        response = super().completion(messages, **rest)
         number = len(self.metrics.token_usages) + 1
         name = f"{self.usage_id}-{number}"
         self.metrics.add_token_usage(
@@ -42,7 +42,9 @@ class Counted(TestLLM):
         self.metrics.add_cost(0.001 * number)
         raw = ModelResponse(id=name, choices=[Choices(message=LiteMessage(content=""))])
         return LLMResponse(
-            message=found.message, metrics=MetricsSnapshot(model_name=self.model), raw_response=raw
+            message=response.message,
+            metrics=MetricsSnapshot(model_name=self.model),
+            raw_response=raw,
         )
 
 

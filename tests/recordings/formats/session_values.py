@@ -168,13 +168,13 @@ class SessionValues:
 
 def values_of(recorded: Sequence[Recorded]) -> list[SessionValues]:
     """Return the sessions of a recording as our messages."""
-    found: list[SessionValues] = []
+    values: list[SessionValues] = []
     for said in recorded:
         if isinstance(said, SessionBegin):
-            found.append(SessionValues(said, model=said.model or "unknown/unknown"))
+            values.append(SessionValues(said, model=said.model or "unknown/unknown"))
         else:
-            found[-1].add(said)
-    return found
+            values[-1].add(said)
+    return values
 
 
 def reference(name: str) -> ModelRef:

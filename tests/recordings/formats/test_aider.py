@@ -36,13 +36,13 @@ def sessions_in(path: Path) -> dict[str, list[Recorded]]:
     """Return the values of each session."""
     values, reports = read_all(AiderImporter(), path)
     assert reports == []
-    found: dict[str, list[Recorded]] = {}
+    by_session: dict[str, list[Recorded]] = {}
     name = ""
     for value in values:
         if isinstance(value, SessionBegin):
             name = value.id
-        found.setdefault(name, []).append(value)
-    return found
+        by_session.setdefault(name, []).append(value)
+    return by_session
 
 
 def history(path: Path, text: str, head: str = HEAD) -> list[Recorded]:
@@ -80,17 +80,17 @@ def test_each_session_has_its_model_version_and_time() -> None:
 
 
 def test_each_answer_has_the_tokens_and_the_cost_printed_below_it() -> None:
-    found = sessions_in(REAL)
+    sessions = sessions_in(REAL)
 
-    assert [(request.usage, request.cost) for request in answers_of(found[FIRST])] == [
+    assert [(request.usage, request.cost) for request in answers_of(sessions[FIRST])] == [
         (Usage(input=2500, output=29), 0.0064),
         (Usage(input=2500, output=16), 0.0065),
         (Usage(input=2600, output=29), 0.0067),
         (Usage(input=2700, output=31), 0.0070),
     ]
-    assert input_tokens(found[SECOND]) == [12_000, 900, 16_000, 10, 10]
-    assert [totals.totals.cost for totals in only(TotalsRead, found[SECOND])][-1] == 0.07
-    for values in found.values():
+    assert input_tokens(sessions[SECOND]) == [12_000, 900, 16_000, 10, 10]
+    assert [totals.totals.cost for totals in only(TotalsRead, sessions[SECOND])][-1] == 0.07
+    for values in sessions.values():
         assert sum("which is rounded" in gap for gap in gaps_of(values)) == 1
 
 
@@ -131,13 +131,15 @@ def test_a_cleared_chat_is_gone_once_another_message_follows(tmp_path: Path) -> 
 
 
 def test_quotes_and_headings_of_an_answer_stay_in_it() -> None:
-    found = sessions_in(REAL)
+    sessions = sessions_in(REAL)
 
-    assert spoken(found[SECOND])[1] == (
+    assert spoken(sessions[SECOND])[1] == (
         "< Change the greeting in hello.py from bye to good night.\n\n> A quoted line of the answer.\n\n"
         "#### A small heading\n\nThat is all."
     )
-    assert "< It prints hello.\n\n# A heading of the answer\n\n- one\n- two" in spoken(found[FIRST])
+    assert "< It prints hello.\n\n# A heading of the answer\n\n- one\n- two" in spoken(
+        sessions[FIRST]
+    )
 
 
 def test_an_editor_has_its_own_model_and_later_requests_do_not_have_its_messages() -> None:
@@ -231,10 +233,10 @@ def test_a_history_without_blanks_at_its_line_ends_is_read(tmp_path: Path) -> No
     path = tmp_path / "h.md"
     path.write_text("\n".join(line.rstrip() for line in REAL.read_text().split("\n")))
 
-    found = sessions_in(path)
+    sessions = sessions_in(path)
 
-    assert input_tokens(found[FIRST]) == [2500, 2500, 2600, 2700]
-    assert [line for line in spoken(found[FIRST]) if line.startswith(">")] == [
+    assert input_tokens(sessions[FIRST]) == [2500, 2500, 2600, 2700]
+    assert [line for line in spoken(sessions[FIRST]) if line.startswith(">")] == [
         "> Make hello.py say hello.",
         "> What does it print?",
         "> Make it say bye.",
@@ -256,9 +258,9 @@ def test_prompts_without_an_answer_are_kept_and_sessions_without_words_left_out(
         f"{HEAD}{HEAD}\n#### hey  \n#### you  \n> litellm.NotFoundError: no such model  \n\n#### <blank>  \n"
     )
 
-    found = sessions_in(path)
+    sessions = sessions_in(path)
 
-    assert [spoken(values) for values in found.values()] == [["> hey\nyou"]]
+    assert [spoken(values) for values in sessions.values()] == [["> hey\nyou"]]
 
 
 def test_a_changed_model_is_that_of_the_next_requests(tmp_path: Path) -> None:

@@ -32,13 +32,13 @@ Json = dict[str, Any]
 
 
 def sessions(recorded: list[Recorded]) -> dict[str, list[Recorded]]:
-    found: dict[str, list[Recorded]] = {}
+    by_session: dict[str, list[Recorded]] = {}
     newest: list[Recorded] = []
     for entry in recorded:
         if isinstance(entry, SessionBegin):
-            newest = found[entry.id] = []
+            newest = by_session[entry.id] = []
         newest.append(entry)
-    return found
+    return by_session
 
 
 def test_a_trajectory_with_its_continuation_is_one_session() -> None:

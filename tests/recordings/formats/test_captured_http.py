@@ -78,11 +78,11 @@ def made_of(tmp_path: Path, *exchanges: Json) -> tuple[list[Recorded], list[str]
 def test_each_conversation_of_claude_code_is_a_session_and_its_subagent_has_a_parent(
     name: str,
 ) -> None:
-    found, reports = read_all(IMPORTER, CAPTURES / name)
+    values, reports = read_all(IMPORTER, CAPTURES / name)
 
     assert reports == []
     opus = "anthropic/claude-opus-4-8"
-    assert outline(found) == [
+    assert outline(values) == [
         ("anthropic/claude-haiku-4-5-20251001", ['{"title": "Count the files"}']),
         (
             opus,
@@ -95,9 +95,9 @@ def test_each_conversation_of_claude_code_is_a_session_and_its_subagent_has_a_pa
         (opus, [SUMMARY]),
         (opus, ["Bash()", "There are two files: a.txt and b.txt."]),
     ]
-    begins = [begin for begin, _ in sessions(found)]
+    begins = [begin for begin, _ in sessions(values)]
     main, summary, agent = begins[1:]
-    [call] = [part.id for part in answers_of(found)[1].parts if isinstance(part, Call)]
+    [call] = [part.id for part in answers_of(values)[1].parts if isinstance(part, Call)]
     assert (agent.parent, agent.parent_call) == (main.id, call)
     assert (summary.parent, summary.parent_call) == (main.id, None)
 
@@ -109,36 +109,36 @@ SUMMARY = (
 
 
 def test_the_summary_of_claude_code_replaces_what_its_writer_saw() -> None:
-    found, _ = read_all(IMPORTER, CAPTURES / "claude_code.har")
+    values, _ = read_all(IMPORTER, CAPTURES / "claude_code.har")
 
-    [compaction] = only(CompactionRead, found)
-    writer = sessions(found)[2][0]
+    [compaction] = only(CompactionRead, values)
+    writer = sessions(values)[2][0]
     assert compaction.written_by == writer.id
     assert "This session is being continued" in (compaction.summary or "")
-    main = [request.id for request in answers_of(sessions(found)[1][1])]
+    main = [request.id for request in answers_of(sessions(values)[1][1])]
     assert main[0] in (compaction.replaced_messages or ())
     assert main[1] not in (compaction.replaced_messages or ())  # Claude Code kept its last answer
 
 
 def test_system_prompt_tools_and_cache_marks_are_those_of_each_body() -> None:
-    found, _ = read_all(IMPORTER, CAPTURES / "claude_code.har")
+    values, _ = read_all(IMPORTER, CAPTURES / "claude_code.har")
 
     bodies = {}
-    for one in json.loads((CAPTURES / "claude_code.har").read_text())["log"]["entries"]:
-        body = json.loads(one["request"]["postData"]["text"])
-        text = one["response"]["content"]["text"]
+    for entry in json.loads((CAPTURES / "claude_code.har").read_text())["log"]["entries"]:
+        body = json.loads(entry["request"]["postData"]["text"])
+        text = entry["response"]["content"]["text"]
         bodies[text.split('"id": "')[1].split('"')[0]] = body
     assert len(bodies) == 7
     system: tuple[str, ...] | None = None
     tools: str | None = None
-    for request in answers_of(found):
+    for request in answers_of(values):
         body, sent = bodies[request.id], request.captured_request
         assert sent is not None
         system, tools = sent.system or system, sent.tools or tools
         assert list(system or ()) == [block["text"] for block in body["system"]]
         assert json.loads(tools or "") == body["tools"]
         assert len(sent.cache_marks) == json.dumps(body).count('"cache_control"')
-    first = answers_of(sessions(found)[1][1])[0]
+    first = answers_of(sessions(values)[1][1])[0]
     assert first.captured_request is not None
     assert [mark.place for mark in first.captured_request.cache_marks] == [
         "system block 2",
@@ -163,10 +163,10 @@ def test_a_har_and_the_lines_of_one_run_tell_the_same() -> None:
 
 
 def test_the_lines_of_claude_trace_have_streams_and_whole_answers() -> None:
-    found, reports = read_all(IMPORTER, CAPTURES / "claude_trace.jsonl")
+    recorded, reports = read_all(IMPORTER, CAPTURES / "claude_trace.jsonl")
 
     assert reports == [": Calls that only counted tokens are no requests and were left out: 1."]
-    [(begin, values)] = sessions(found)
+    [(begin, values)] = sessions(recorded)
     assert begin.system == "Be brief."
     assert [line_of(request) for request in answers_of(values)] == [
         "Bash()",
@@ -188,18 +188,18 @@ def test_the_lines_of_claude_trace_have_streams_and_whole_answers() -> None:
 
 
 def test_openai_and_gemini_are_read_with_their_usage() -> None:
-    found, reports = read_all(IMPORTER, CAPTURES / "sdk.har")
+    values, reports = read_all(IMPORTER, CAPTURES / "sdk.har")
 
     assert reports == [
         ": Exchanges that are no requests to a model were left out: 1 GET 127.0.0.1/v1/models."
     ]
-    assert outline(found) == [
+    assert outline(values) == [
         ("openai/gpt-5", ["read()", "It says one.", "read()"]),
         ("openai/gpt-5", ["A summary of what was read so far in a.txt: it says one."]),
         ("openai/gpt-5", ["read()", "It says two."]),
         ("google/gemini-2.5-pro", ["read()", "It says one."]),
     ]
-    assert [request.usage for request in answers_of(found)] == [
+    assert [request.usage for request in answers_of(values)] == [
         Usage(input=136, output=15, reasoning=5, cache_read=64),
         Usage(input=236, output=15, reasoning=5, cache_read=64),
         Usage(input=186, output=15, reasoning=5, cache_read=64),
@@ -209,31 +209,31 @@ def test_openai_and_gemini_are_read_with_their_usage() -> None:
         Usage(input=150, output=12, reasoning=8, cache_read=100),
         Usage(input=150, output=12, reasoning=8, cache_read=100),
     ]
-    assert [begin.system for begin, _ in sessions(found)] == [
+    assert [begin.system for begin, _ in sessions(values)] == [
         "Be brief.",
         "Be brief.",
         "Be exact.",
         "Be kind.",
     ]
-    gemini = answers_of(sessions(found)[3][1])[0]
+    gemini = answers_of(sessions(values)[3][1])[0]
     assert gemini.parts[0] == Thinking("I look. ")
-    assert [result.output for result in only(ResultRead, found)] == ["one", "two", "one"]
-    [compaction] = only(CompactionRead, found)
-    assert compaction.written_by == sessions(found)[1][0].id
+    assert [result.output for result in only(ResultRead, values)] == ["one", "two", "one"]
+    [compaction] = only(CompactionRead, values)
+    assert compaction.written_by == sessions(values)[1][0].id
 
 
 # What a later request shows of an earlier one
 
 
 def test_a_request_that_begins_with_another_prompt_is_another_session(tmp_path: Path) -> None:
-    found, _ = made_of(
+    values, _ = made_of(
         tmp_path,
         tap_line(1, [user("One?")], response(1, "The first answer.")),
         tap_line(2, [user("Two?")], response(2, "The second answer.")),
         tap_line(3, [user("One?"), reply("The first answer."), user("More")], response(3, "Yes.")),
     )
 
-    assert [answers for _, answers in outline(found)] == [
+    assert [answers for _, answers in outline(values)] == [
         ["The first answer.", "Yes."],
         ["The second answer."],
     ]
@@ -241,14 +241,14 @@ def test_a_request_that_begins_with_another_prompt_is_another_session(tmp_path: 
 
 def test_messages_that_the_client_left_out_are_told(tmp_path: Path) -> None:
     first = [user("One?"), reply("The first answer."), user("Two?")]
-    found, _ = made_of(
+    values, _ = made_of(
         tmp_path,
         tap_line(1, first[:1], response(1, "The first answer.")),
         tap_line(2, first, response(2, "The second answer.")),
         tap_line(3, [first[2], reply("The second answer."), user("Three?")], response(3, "Ends.")),
     )
 
-    [session] = sessions(found)
+    [session] = sessions(values)
     assert only(GapRead, session[1]) == [
         GapRead("The client left earlier messages out from here on, with nothing in their place.")
     ]
@@ -256,13 +256,13 @@ def test_messages_that_the_client_left_out_are_told(tmp_path: Path) -> None:
 
 
 def test_a_message_that_is_sent_in_another_form_is_no_new_one(tmp_path: Path) -> None:
-    found, _ = made_of(
+    recorded, _ = made_of(
         tmp_path,
         tap_line(1, [user("One? (a note)")], response(1, "The first answer.")),
         tap_line(2, [user("One?"), reply("The first answer."), user("Two?")], response(2, "Yes.")),
     )
 
-    [(_, values)] = sessions(found)
+    [(_, values)] = sessions(recorded)
     assert only(CompactionRead, values) == []
     assert only(GapRead, values) == [
         GapRead("A later request shows this message in another form, which is not kept.", "m1")
@@ -271,13 +271,13 @@ def test_a_message_that_is_sent_in_another_form_is_no_new_one(tmp_path: Path) ->
 
 def test_a_refused_request_is_one_without_usage_and_its_repetition_goes_on(tmp_path: Path) -> None:
     refusal = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
-    found, _ = made_of(
+    recorded, _ = made_of(
         tmp_path,
         tap_line(1, [user("One?")], refusal, status=529),
         tap_line(2, [user("One?")], response(2, "The first answer.")),
     )
 
-    [(_, values)] = sessions(found)
+    [(_, values)] = sessions(recorded)
     first, second = answers_of(values)
     assert (first.error, first.finish, first.usage) == ("Overloaded", "error", None)
     assert (second.error, second.usage) == (None, Usage(input=200, output=2))
@@ -287,7 +287,7 @@ def test_a_refused_request_is_one_without_usage_and_its_repetition_goes_on(tmp_p
 def test_what_was_said_before_the_capture_began_is_no_request(tmp_path: Path) -> None:
     call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "ls"}}
     result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "a.txt"}
-    found, _ = made_of(
+    recorded, _ = made_of(
         tmp_path,
         tap_line(
             1,
@@ -300,7 +300,7 @@ def test_what_was_said_before_the_capture_began_is_no_request(tmp_path: Path) ->
         ),
     )
 
-    [(_, values)] = sessions(found)
+    [(_, values)] = sessions(recorded)
     assert [line_of(request) for request in answers_of(values)] == ["There is a file."]
     texts = [
         (message.by_program, line_of(message))
@@ -325,10 +325,10 @@ def test_an_answer_that_breaks_off_is_kept_as_far_as_it_came(tmp_path: Path) -> 
             {"mimeType": "text/event-stream", "text": stream + 'data: {"type": "content_bl'},
         ),
     )
-    found, reports = read_all(IMPORTER, path)
+    values, reports = read_all(IMPORTER, path)
 
     assert reports == []
-    [answer] = answers_of(found)
+    [answer] = answers_of(values)
     assert answer.parts == (Text("Ab"),)
     assert answer.finish == "aborted"
 
@@ -336,9 +336,9 @@ def test_an_answer_that_breaks_off_is_kept_as_far_as_it_came(tmp_path: Path) -> 
 def test_what_the_provider_cleared_is_told(tmp_path: Path) -> None:
     edits = [{"type": "clear_tool_uses", "cleared_tool_uses": 8, "cleared_input_tokens": 50_000}]
     answer = response(1, "Yes.", context_management={"applied_edits": edits})
-    found, _ = made_of(tmp_path, tap_line(1, [user("One?")], answer))
+    values, _ = made_of(tmp_path, tap_line(1, [user("One?")], answer))
 
-    assert only(GapRead, found) == [
+    assert only(GapRead, values) == [
         GapRead(
             "The provider cleared 8 results of tools (50,000 tokens) from the prompt before it answered, as the client had "
             "asked.",
@@ -349,9 +349,9 @@ def test_what_the_provider_cleared_is_told(tmp_path: Path) -> None:
 
 def test_one_exchange_twice_counts_once(tmp_path: Path) -> None:
     exchange = tap_line(1, [user("One?")], response(1, "The first answer."))
-    found, reports = made_of(tmp_path, exchange, exchange)
+    values, reports = made_of(tmp_path, exchange, exchange)
 
-    assert len(answers_of(found)) == 1
+    assert len(answers_of(values)) == 1
     assert reports == ["line 2: The capture holds this exchange twice; it counts once."]
 
 
@@ -361,14 +361,14 @@ def test_subagents_with_the_same_prompt_belong_to_their_calls_in_order(tmp_path:
         {"type": "tool_use", "id": f"toolu_{n}", "name": "Task", "input": {"prompt": prompt}}
         for n in (1, 2)
     ]
-    found, _ = made_of(
+    values, _ = made_of(
         tmp_path,
         tap_line(1, [user("Count them twice.")], response(1, "", content=calls)),
         tap_line(2, [user(prompt)], response(2, "There are two files.")),
         tap_line(3, [user(prompt)], response(3, "There are three files.")),
     )
 
-    begins = [begin for begin, _ in sessions(found)]
+    begins = [begin for begin, _ in sessions(values)]
     assert [(begin.id, begin.parent, begin.parent_call) for begin in begins] == [
         ("msg_1", None, None),
         ("msg_2", "msg_1", "toolu_1"),
@@ -378,14 +378,14 @@ def test_subagents_with_the_same_prompt_belong_to_their_calls_in_order(tmp_path:
 
 def test_what_was_asked_and_taken_back_is_a_branch(tmp_path: Path) -> None:
     begun = [user("One?"), reply("The first answer.")]
-    found, _ = made_of(
+    values, _ = made_of(
         tmp_path,
         tap_line(1, begun[:1], response(1, "The first answer.")),
         tap_line(2, [*begun, user("Two?")], response(2, "This was a mistake.")),
         tap_line(3, [*begun, user("Three?")], response(3, "The third answer.")),
     )
 
-    (main, main_values), (branch, branch_values) = sessions(found)
+    (main, main_values), (branch, branch_values) = sessions(values)
     assert [line_of(request) for request in answers_of(main_values)] == [
         "The first answer.",
         "The third answer.",
@@ -410,11 +410,11 @@ def test_answers_that_are_named_and_not_repeated_are_one_session(tmp_path: Path)
             instructions="Be exact.",
         )
 
-    found, _ = made_of(
+    recorded, _ = made_of(
         tmp_path, asks(1, "One?", None), asks(2, "Two?", "resp_1"), asks(3, "Three?", "resp_2")
     )
 
-    [(begin, values)] = sessions(found)
+    [(begin, values)] = sessions(recorded)
     assert begin.system == "Be exact."
     assert [line_of(message) for message in only(MessageRead, values)] == [
         "One?",
@@ -490,9 +490,9 @@ def test_a_body_is_unpacked_within_limits(
     path = write_har(
         tmp_path / "a.har", har_entry("https://api.anthropic.com/v1/messages", body, content)
     )
-    found, reports = read_all(IMPORTER, path)
+    values, reports = read_all(IMPORTER, path)
 
-    [answer] = answers_of(found)
+    [answer] = answers_of(values)
     if problem is None:
         assert (reports, line_of(answer)) == ([], "Packed.")
     else:
@@ -509,10 +509,10 @@ def test_a_request_that_is_no_json_costs_only_itself(tmp_path: Path) -> None:
         har_entry(address, "nothing", content),
         har_entry(address, body, content),
     )
-    found, reports = read_all(IMPORTER, path)
+    values, reports = read_all(IMPORTER, path)
 
     assert reports == ["entry 1: The request cannot be read and was left out: it is no JSON."]
-    assert [line_of(answer) for answer in answers_of(found)] == ["Packed."]
+    assert [line_of(answer) for answer in answers_of(values)] == ["Packed."]
 
 
 KEYS = ("SECRETSECRET", "COOKIESECRET", "sk-ant-api", "AIzaSy")
@@ -579,17 +579,17 @@ def test_importing_the_same_capture_again_adds_nothing() -> None:
 
 def test_a_request_says_that_it_is_recorded_and_what_was_marked() -> None:
     with open_recording(CAPTURES / "claude_trace.jsonl") as recording:
-        shown = recording[0].request(2)
+        request = recording[0].request(2)
 
-    assert shown.basis == "captured"
-    assert shown.note == (
+    assert request.basis == "captured"
+    assert request.note == (
         "System prompt, tools and cache marks are recorded, from a capture of what was sent, and no estimate; the messages "
         "are those that were recorded before it. The client marked the prompt for the cache up to: system block 1 for 1h; "
         "message 3, block 1."
     )
-    assert shown.system == "Be brief."
-    assert [tool["name"] for tool in shown.tools] == ["Bash"]
-    assert shown.json()["cache_marks"] == ["system block 1 for 1h", "message 3, block 1"]
+    assert request.system == "Be brief."
+    assert [tool["name"] for tool in request.tools] == ["Bash"]
+    assert request.json()["cache_marks"] == ["system block 1 for 1h", "message 3, block 1"]
 
 
 def test_what_a_client_wrote_into_a_mark_draws_nothing(tmp_path: Path) -> None:

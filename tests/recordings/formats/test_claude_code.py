@@ -104,8 +104,10 @@ def test_a_compaction_hides_what_its_summary_replaced(tmp_path: Path) -> None:
     store, report = import_file(folder / "compaction_session.jsonl")
 
     state = store.load(report.sessions[0].id)
-    shown = View.of(state.messages(), state.decisions, store.get_blob).folded_messages()
-    words = [part.text for message in shown for part in message.parts if isinstance(part, TextPart)]
+    visible = View.of(state.messages(), state.decisions, store.get_blob).folded_messages()
+    words = [
+        part.text for message in visible for part in message.parts if isinstance(part, TextPart)
+    ]
     assert words[0].startswith("Summary of previous conversation")
     assert words[1] == "Continue where we left off"
     assert len(words) == 3

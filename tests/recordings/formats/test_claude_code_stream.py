@@ -33,9 +33,9 @@ LINES = [json.loads(line) for line in STREAM.read_text().splitlines()]
 
 
 def read(path: Path) -> list[Recorded]:
-    found, reports = read_all(ClaudeCodeImporter(), path)
+    values, reports = read_all(ClaudeCodeImporter(), path)
     assert reports == []
-    return found
+    return values
 
 
 def write_file(path: Path, lines: list[Any]) -> Path:
@@ -48,17 +48,17 @@ def outputs(found: list[Recorded]) -> list[int]:
 
 
 def test_records_with_one_message_id_are_one_request() -> None:
-    found = read(STREAM)
+    values = read(STREAM)
 
-    assert [line_of(answer) for answer in answers_of(found)] == [
+    assert [line_of(answer) for answer in answers_of(values)] == [
         "I read both. Read() Read()",
         "Agent()",
         "It says alpha; b.txt has 3 words.",
         "Read()",
         "There are 3 words.",
     ]
-    assert input_tokens(found) == [1_101, 6_202, 21_505, 11_303, 16_404]
-    assert answers_of(found)[1].usage == Usage(
+    assert input_tokens(values) == [1_101, 6_202, 21_505, 11_303, 16_404]
+    assert answers_of(values)[1].usage == Usage(
         input=200, output=1, cache_read=5_000, cache_write=1_002
     )
 
@@ -77,15 +77,15 @@ def test_the_first_record_tells_tools_model_folder_version_and_permissions() -> 
 
 
 def test_the_result_s_totals_are_those_of_all_requests_with_the_subagents() -> None:
-    found = read(STREAM)
-    prompts = [tokens for tokens in input_tokens(found) if tokens is not None]
+    values = read(STREAM)
+    prompts = [tokens for tokens in input_tokens(values) if tokens is not None]
 
-    assert only(TotalsRead, found) == [
+    assert only(TotalsRead, values) == [
         TotalsRead(RecordedTotals(cost=0.04003125, input=56_515, cached=50_000, output=115))
     ]
     assert sum(prompts) == 56_515
     sentence = "The recorded totals count the requests of its subagents, too."
-    assert [gap.sentence for gap in only(GapRead, found)].count(sentence) == 1
+    assert [gap.sentence for gap in only(GapRead, values)].count(sentence) == 1
     with open_recording(STREAM) as recording:
         assert recording[0].timeline.recorded_totals.input == 56_515
         (row,) = recording[0].subagents.table.records()
@@ -93,17 +93,17 @@ def test_the_result_s_totals_are_those_of_all_requests_with_the_subagents() -> N
 
 
 def test_a_subagent_is_a_session_of_the_call_that_started_it() -> None:
-    found = read(STREAM)
-    main, child = only(SessionBegin, found)
+    values = read(STREAM)
+    main, child = only(SessionBegin, values)
 
     assert (child.parent, child.parent_call) == (main.id, "toolu_2_0")
     started = next(line for line in LINES if line.get("subtype") == "task_started")
     assert child.id == f"{main.id}/{started['task_id']}"
-    results = {result.call: result for result in only(ResultRead, found)}
+    results = {result.call: result for result in only(ResultRead, values)}
     assert results["toolu_2_0"].session == child.id
     assert results["toolu_1_3"].is_error
     assert results["toolu_3_1"].output == "1\tone two three\n2\t"
-    prompts = [message for message in only(MessageRead, found) if message.role == "user"]
+    prompts = [message for message in only(MessageRead, values) if message.role == "user"]
     assert [line_of(prompt) for prompt in prompts] == ["Count the words of b.txt"]
 
 
@@ -127,12 +127,12 @@ def test_a_last_answer_that_was_printed_itself_is_not_counted_twice(tmp_path: Pa
 
 
 def test_events_of_an_answer_are_no_second_count_and_tell_its_length() -> None:
-    found = read(PRINTED / "claude_partial.jsonl")
+    values = read(PRINTED / "claude_partial.jsonl")
 
-    assert input_tokens(found) == input_tokens(read(STREAM))
+    assert input_tokens(values) == input_tokens(read(STREAM))
     # The scripted lengths are 20 and the number of the request; a subagent's events are not printed.
-    assert outputs(found) == [21, 22, 25, 1, 24]
-    assert [answer.finish for answer in answers_of(found)][:3] == [
+    assert outputs(values) == [21, 22, 25, 1, 24]
+    assert [answer.finish for answer in answers_of(values)][:3] == [
         "tool-calls",
         "tool-calls",
         "stop",
@@ -153,9 +153,9 @@ def test_without_events_a_gap_says_that_lengths_are_those_of_the_beginning() -> 
 
 
 def test_a_turn_of_one_request_has_the_tokens_of_its_result() -> None:
-    found = read(COMPACTION)
+    values = read(COMPACTION)
 
-    assert only(UsageRead, found) == [
+    assert only(UsageRead, values) == [
         UsageRead(
             "msg_7",
             Usage(input=700, output=27, cache_read=30_000, cache_write=1_007, cache_write_hour=0),
@@ -173,14 +173,14 @@ def test_a_result_with_another_prompt_says_nothing_of_the_request(tmp_path: Path
 
 
 def test_a_boundary_is_a_compaction_with_its_summary_and_what_it_kept() -> None:
-    found = read(COMPACTION)
-    (compaction,) = only(CompactionRead, found)
+    values = read(COMPACTION)
+    (compaction,) = only(CompactionRead, values)
 
     assert compaction.summary is not None
     assert "Two files were read." in compaction.summary
     assert (compaction.is_automatic, compaction.tokens_before) == (False, 21_530)
     assert compaction.keeps_from == "msg_5"
-    prompts = [message for message in only(MessageRead, found) if message.role == "user"]
+    prompts = [message for message in only(MessageRead, values) if message.role == "user"]
     assert [line_of(prompt) for prompt in prompts if not prompt.by_program] == [
         "What is in a.txt, and how long is b.txt?",
         "Thank you",
@@ -189,10 +189,10 @@ def test_a_boundary_is_a_compaction_with_its_summary_and_what_it_kept() -> None:
 
 
 def test_totals_of_later_turns_count_everything_so_far() -> None:
-    found = read(COMPACTION)
+    values = read(COMPACTION)
 
-    assert [value.totals.input for value in only(TotalsRead, found)] == [56_515, 83_121, 114_828]
-    assert only(TotalsRead, found)[-1].totals.cost == 0.068775
+    assert [value.totals.input for value in only(TotalsRead, values)] == [56_515, 83_121, 114_828]
+    assert only(TotalsRead, values)[-1].totals.cost == 0.068775
 
 
 @pytest.mark.parametrize("cost", [0.01, 0.07], ids=["cheaper", "dearer"])
@@ -228,42 +228,42 @@ def test_turns_of_older_versions_are_added_up(tmp_path: Path) -> None:
 
 
 def test_one_list_of_all_messages_reads_like_lines() -> None:
-    found = read(PRINTED / "claude_list.json")
+    values = read(PRINTED / "claude_list.json")
 
-    assert input_tokens(found) == input_tokens(read(STREAM))
-    assert len(only(SessionBegin, found)) == 2
-    assert only(TotalsRead, found)[0].totals.output == 115
+    assert input_tokens(values) == input_tokens(read(STREAM))
+    assert len(only(SessionBegin, values)) == 2
+    assert only(TotalsRead, values)[0].totals.output == 115
 
 
 def test_a_result_alone_is_the_last_answer() -> None:
-    found = read(PRINTED / "claude_result.json")
+    values = read(PRINTED / "claude_result.json")
 
-    assert [line_of(answer) for answer in answers_of(found)] == [
+    assert [line_of(answer) for answer in answers_of(values)] == [
         "It says alpha; b.txt has 3 words."
     ]
-    assert input_tokens(found) == [None]
-    assert only(TotalsRead, found)[0].totals.input == 56_515
+    assert input_tokens(values) == [None]
+    assert only(TotalsRead, values)[0].totals.input == 56_515
     assert "Only the last answer of the session is in the recording." in [
-        gap.sentence for gap in only(GapRead, found)
+        gap.sentence for gap in only(GapRead, values)
     ]
 
 
 def test_a_failed_request_has_its_error_and_no_tokens() -> None:
-    found = read(PRINTED / "claude_failed.jsonl")
-    (answer,) = answers_of(found)
+    values = read(PRINTED / "claude_failed.jsonl")
+    (answer,) = answers_of(values)
 
     assert (answer.finish, answer.error) == ("error", "API Error: 400 It fails.")
     assert answer.usage is None
-    assert only(TotalsRead, found) == []
+    assert only(TotalsRead, values) == []
 
 
 def test_a_stream_whose_first_line_is_lost_is_recognised_and_read(tmp_path: Path) -> None:
     path = write_file(tmp_path / "cut.jsonl", LINES[1:])
     path.write_text('"Read"],"model":"x"}\n' + path.read_text())
 
-    found, reports = read_all(ClaudeCodeImporter(), path)
+    values, reports = read_all(ClaudeCodeImporter(), path)
 
-    assert input_tokens(found) == input_tokens(read(STREAM))
+    assert input_tokens(values) == input_tokens(read(STREAM))
     assert [report.partition(":")[0] for report in reports] == ["line 1"]
 
 
@@ -328,7 +328,7 @@ def test_a_stream_that_grew_adds_what_is_new(tmp_path: Path) -> None:
 def test_only_so_many_subagents_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claude_code_stream_index, "MAX_THREADS", 1)
 
-    found, reports = read_all(ClaudeCodeImporter(), STREAM)
+    values, reports = read_all(ClaudeCodeImporter(), STREAM)
 
-    assert len(only(SessionBegin, found)) == 1
+    assert len(only(SessionBegin, values)) == 1
     assert reports == [": Only the first 1 of its sessions and subagents were read."]

@@ -26,24 +26,24 @@ MESSAGES = FOLDER / f"{NAME}.messages.json"
 
 
 def test_the_input_counts_cached_tokens() -> None:
-    found, reports = read_all(ClineImporter(), MESSAGES)
+    values, reports = read_all(ClineImporter(), MESSAGES)
 
     assert reports == []
-    assert [(begin.id, begin.system) for begin in only(SessionBegin, found)] == [
+    assert [(begin.id, begin.system) for begin in only(SessionBegin, values)] == [
         (NAME, "You are Cline.")
     ]
-    assert input_tokens(found) == [2_000, 4_000, 6_000, 900]
-    assert answers_of(found)[1].usage == Usage(
+    assert input_tokens(values) == [2_000, 4_000, 6_000, 900]
+    assert answers_of(values)[1].usage == Usage(
         input=2_100, output=60, cache_read=1_500, cache_write=400
     )
-    assert [request.cost for request in answers_of(found)] == [0.004, 0.008, 0.01, 0.0034]
-    assert {request.model for request in answers_of(found)} == {"anthropic/claude-sonnet-4-5"}
+    assert [request.cost for request in answers_of(values)] == [0.004, 0.008, 0.01, 0.0034]
+    assert {request.model for request in answers_of(values)} == {"anthropic/claude-sonnet-4-5"}
 
 
 def test_messages_and_results_come_in_order() -> None:
-    found, _ = read_all(ClineImporter(), MESSAGES)
+    values, _ = read_all(ClineImporter(), MESSAGES)
 
-    assert [line_of(message) for message in only(MessageRead, found)] == [
+    assert [line_of(message) for message in only(MessageRead, values)] == [
         "Which of the two files is longer?",
         "I read file 1. read_files()",
         "I read file 2. read_files()",
@@ -51,16 +51,16 @@ def test_messages_and_results_come_in_order() -> None:
         "By how much?",
         "400 lines.",
     ]
-    assert [(result.call, len(result.output)) for result in only(ResultRead, found)] == [
+    assert [(result.call, len(result.output)) for result in only(ResultRead, values)] == [
         ("toolu_1", 4_000),
         ("toolu_2", 8_000),
     ]
-    assert only(CompactionRead, found) == []
+    assert only(CompactionRead, values) == []
 
 
 def test_the_state_of_a_compaction_tells_what_it_replaced() -> None:
-    found, reports = read_all(ClineImporter(), FOLDER)
-    (compacted,) = only(CompactionRead, found)
+    values, reports = read_all(ClineImporter(), FOLDER)
+    (compacted,) = only(CompactionRead, values)
 
     assert reports == []
     assert compacted.replaced_messages == ("msg_1", "msg_2", "msg_4")
@@ -68,7 +68,7 @@ def test_the_state_of_a_compaction_tells_what_it_replaced() -> None:
     assert compacted.summary.startswith("Which of the two files is longer?")
     assert "Earlier context was compacted" in compacted.summary
     assert not compacted.is_automatic
-    assert found.index(compacted) == found.index(answers_of(found)[3]) - 1
+    assert values.index(compacted) == values.index(answers_of(values)[3]) - 1
 
 
 def test_a_result_that_the_state_shows_shorter_is_a_reduction(tmp_path: Path) -> None:
@@ -81,12 +81,12 @@ def test_a_result_that_the_state_shows_shorter_is_a_reduction(tmp_path: Path) ->
         json.dumps({"version": 1, "source_message_count": 7, "messages": shorter, "updated_at": ""})
     )
 
-    found, _ = read_all(ClineImporter(), folder)
+    values, _ = read_all(ClineImporter(), folder)
 
-    assert [(reduced.call, reduced.shown_text) for reduced in only(ReducedRead, found)] == [
+    assert [(reduced.call, reduced.shown_text) for reduced in only(ReducedRead, values)] == [
         ("toolu_1", "line of 1 ...")
     ]
-    assert only(CompactionRead, found) == []
+    assert only(CompactionRead, values) == []
 
 
 def test_a_summary_among_the_messages_stands_for_what_was_not_recorded(tmp_path: Path) -> None:
@@ -95,10 +95,10 @@ def test_a_summary_among_the_messages_stands_for_what_was_not_recorded(tmp_path:
     path = tmp_path / f"{NAME}.messages.json"
     path.write_text(json.dumps({**whole, "messages": state["messages"]}, indent=2))
 
-    found, _ = read_all(ClineImporter(), path)
+    values, _ = read_all(ClineImporter(), path)
 
-    assert [compaction.replaced_messages for compaction in only(CompactionRead, found)] == [()]
-    assert [gap.sentence for gap in only(GapRead, found)] == [
+    assert [compaction.replaced_messages for compaction in only(CompactionRead, values)] == [()]
+    assert [gap.sentence for gap in only(GapRead, values)] == [
         "Earlier messages were replaced by a summary before this was recorded."
     ]
 
@@ -107,9 +107,9 @@ def test_a_state_that_cannot_be_read_costs_only_itself(tmp_path: Path) -> None:
     folder = shutil.copytree(FOLDER, tmp_path / "one")
     (folder / f"{NAME}.compaction.json").write_text("[" * 200)
 
-    found, reports = read_all(ClineImporter(), folder)
+    values, reports = read_all(ClineImporter(), folder)
 
-    assert len(answers_of(found)) == 4
+    assert len(answers_of(values)) == 4
     assert reports == [
         f"{NAME}.compaction.json: The state of the compaction cannot be read and was left out."
     ]

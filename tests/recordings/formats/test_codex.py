@@ -128,10 +128,10 @@ def test_a_compaction_keeps_what_its_new_history_holds(tmp_path: Path) -> None:
     store, report = import_file(path)
 
     state = store.load(report.sessions[0].id)
-    shown = View.of(state.messages(), state.decisions, store.get_blob).folded_messages()
+    visible = View.of(state.messages(), state.decisions, store.get_blob).folded_messages()
     words = [
         part.text
-        for message_shown in shown
+        for message_shown in visible
         for part in message_shown.parts
         if isinstance(part, TextPart)
     ]

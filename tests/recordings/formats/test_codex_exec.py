@@ -30,9 +30,9 @@ OLD = {"workdir": "/w", "model": "gpt-5", "provider": "openai"}
 
 
 def read(path: Path) -> list[Recorded]:
-    found, reports = read_all(CodexImporter(), path)
+    values, reports = read_all(CodexImporter(), path)
     assert reports == []
-    return found
+    return values
 
 
 def write_file(path: Path, *lines: Any) -> Path:
@@ -49,27 +49,27 @@ def calls(found: list[Recorded]) -> list[Call]:
 
 
 def test_items_up_to_a_result_are_one_answer() -> None:
-    found = read(EVENTS)
+    values = read(EVENTS)
 
-    assert [line_of(answer) for answer in answers_of(found)] == [
+    assert [line_of(answer) for answer in answers_of(values)] == [
         "I read both. shell()",
         "shell()",
         "apply_patch()",
         "It says alpha; b.txt was written.",
     ]
-    results = {result.output: result for result in only(ResultRead, found)}
+    results = {result.output: result for result in only(ResultRead, values)}
     assert results["alpha\n"].metadata == {"exit_code": 0}
     assert results["cat: missing.txt: No such file or directory\n"].is_error
 
 
 def test_no_request_gets_tokens_and_the_turn_s_are_a_total() -> None:
-    found = read(EVENTS)
+    values = read(EVENTS)
 
-    assert input_tokens(found) == [None] * 4
-    assert only(TotalsRead, found) == [
+    assert input_tokens(values) == [None] * 4
+    assert only(TotalsRead, values) == [
         TotalsRead(RecordedTotals(input=10_000, cached=1_000, output=80))
     ]
-    gaps = " ".join(gap.sentence for gap in only(GapRead, found))
+    gaps = " ".join(gap.sentence for gap in only(GapRead, values))
     for sentence in (
         "The requests are not recorded",
         "The prompts, the model",
@@ -82,12 +82,12 @@ def test_the_tokens_of_a_resumed_thread_are_not_added_to_those_before(tmp_path: 
     path = tmp_path / "both.jsonl"
     path.write_text(EVENTS.read_text() + (PRINTED / "codex_resumed.jsonl").read_text())
 
-    found = read(path)
+    values = read(path)
 
     # Four requests with 10,000 tokens, then one with 5,000, which the program prints as 15,000.
-    assert len(only(SessionBegin, found)) == 1
-    assert line_of(answers_of(found)[-1]) == "You are welcome."
-    assert len({message.id for message in only(MessageRead, found)}) == 5
+    assert len(only(SessionBegin, values)) == 1
+    assert line_of(answers_of(values)[-1]) == "You are welcome."
+    assert len({message.id for message in only(MessageRead, values)}) == 5
     with open_recording(path) as recording:
         totals = recording[0].timeline.recorded_totals
     assert totals == RecordedTotals(input=15_000, cached=1_500, output=100)
@@ -97,10 +97,10 @@ def test_two_threads_in_one_file_are_two_sessions(tmp_path: Path) -> None:
     other = THREAD | {"thread_id": "u"}
     text = item(type="agent_message", text="Yes.")
 
-    found = read(write_file(tmp_path / "a.jsonl", THREAD, text, other, text))
+    values = read(write_file(tmp_path / "a.jsonl", THREAD, text, other, text))
 
-    assert [begin.id for begin in only(SessionBegin, found)] == ["t", "u"]
-    assert [message.id for message in answers_of(found)] == ["m1", "m1"]
+    assert [begin.id for begin in only(SessionBegin, values)] == ["t", "u"]
+    assert [message.id for message in answers_of(values)] == ["m1", "m1"]
 
 
 @pytest.mark.parametrize(
@@ -136,18 +136,18 @@ def test_two_threads_in_one_file_are_two_sessions(tmp_path: Path) -> None:
 def test_calls_of_other_kinds_have_their_tool_and_their_output(
     fields: Any, tool: str, output: str, tmp_path: Path
 ) -> None:
-    found = read(write_file(tmp_path / "a.jsonl", THREAD, item(**fields)))
+    values = read(write_file(tmp_path / "a.jsonl", THREAD, item(**fields)))
 
-    assert [call.tool for call in calls(found)] == [tool]
-    assert [result.output for result in only(ResultRead, found)] == [output]
-    assert [gap for gap in only(GapRead, found) if gap.call] == []
+    assert [call.tool for call in calls(values)] == [tool]
+    assert [result.output for result in only(ResultRead, values)] == [output]
+    assert [gap for gap in only(GapRead, values) if gap.call] == []
 
 
 def test_an_output_that_is_not_printed_is_a_gap() -> None:
-    found = read(EVENTS)
-    (patch,) = [call for call in calls(found) if call.tool == "apply_patch"]
+    values = read(EVENTS)
+    (patch,) = [call for call in calls(values) if call.tool == "apply_patch"]
 
-    assert [gap.call for gap in only(GapRead, found) if gap.call] == [patch.id]
+    assert [gap.call for gap in only(GapRead, values) if gap.call] == [patch.id]
 
 
 def test_each_change_of_a_plan_is_a_call_and_its_end_is_none(tmp_path: Path) -> None:
@@ -165,17 +165,17 @@ def test_each_change_of_a_plan_is_a_call_and_its_end_is_none(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(("name", "total"), [("codex_44.jsonl", 10_000), ("codex_42.jsonl", None)])
 def test_the_first_versions_with_items_are_read(name: str, total: int | None) -> None:
-    found = read(PRINTED / name)
+    values = read(PRINTED / name)
 
-    assert [line_of(answer) for answer in answers_of(found)] == [
+    assert [line_of(answer) for answer in answers_of(values)] == [
         "I read both. shell()",
         "shell()",
         "update_plan()",
         "apply_patch()",
         "It says alpha; b.txt was written.",
     ]
-    assert input_tokens(found) == [None] * 5
-    assert [value.totals.input for value in only(TotalsRead, found)] == ([total] if total else [])
+    assert input_tokens(values) == [None] * 5
+    assert [value.totals.input for value in only(TotalsRead, values)] == ([total] if total else [])
 
 
 def test_a_failed_turn_has_its_error() -> None:
@@ -198,19 +198,19 @@ def test_an_item_of_an_unknown_kind_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["codex_39.jsonl", "codex_20.jsonl"])
 def test_older_versions_print_the_tokens_of_each_request(name: str) -> None:
-    found = read(PRINTED / name)
-    begin = only(SessionBegin, found)[0]
+    values = read(PRINTED / name)
+    begin = only(SessionBegin, values)[0]
 
-    assert [line_of(message) for message in only(MessageRead, found)] == [
+    assert [line_of(message) for message in only(MessageRead, values)] == [
         "What is in a.txt, and how long is b.txt?",
         "I read both. shell() shell()",
         "update_plan()",
         "apply_patch()",
         "It says alpha; b.txt was written.",
     ]
-    assert input_tokens(found) == [1_000, 2_000, 3_000, 4_000]
-    assert answers_of(found)[1].usage == Usage(input=1_800, output=15, reasoning=5, cache_read=200)
-    assert [result.output for result in only(ResultRead, found)][:2] == [
+    assert input_tokens(values) == [1_000, 2_000, 3_000, 4_000]
+    assert answers_of(values)[1].usage == Usage(input=1_800, output=15, reasoning=5, cache_read=200)
+    assert [result.output for result in only(ResultRead, values)][:2] == [
         "alpha\n",
         "cat: missing.txt: No such file or directory\n",
     ]
@@ -231,10 +231,10 @@ def test_a_second_run_of_an_older_version_is_another_session(tmp_path: Path) -> 
     text = (PRINTED / "codex_39.jsonl").read_text()
     (tmp_path / "two.jsonl").write_text(text * 2)
 
-    found = read(tmp_path / "two.jsonl")
+    values = read(tmp_path / "two.jsonl")
 
-    assert [begin.id for begin in only(SessionBegin, found)] == ["two", "two-2"]
-    assert input_tokens(found) == [1_000, 2_000, 3_000, 4_000] * 2
+    assert [begin.id for begin in only(SessionBegin, values)] == ["two", "two-2"]
+    assert input_tokens(values) == [1_000, 2_000, 3_000, 4_000] * 2
 
 
 @pytest.mark.parametrize(
@@ -256,10 +256,10 @@ def test_calls_of_servers_in_older_versions(
         {"id": "0", "msg": {"type": "mcp_tool_call_end", **called, "result": result}},
     )
 
-    found = read(path)
+    values = read(path)
 
-    (answer,) = only(ResultRead, found)
-    assert [call.tool for call in calls(found)] == ["s__find"]
+    (answer,) = only(ResultRead, values)
+    assert [call.tool for call in calls(values)] == ["s__find"]
     assert (answer.output, answer.is_error) == (output, is_error)
 
 

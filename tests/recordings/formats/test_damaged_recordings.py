@@ -92,15 +92,15 @@ def changed(document: Any, data: st.DataObject) -> Any:
 def read(importer: Importer, path: Path) -> list[Recorded]:
     """Return what is read of a source; a refusal has to be one sentence."""
     importer.recognises(head_of(path))
-    found: list[Recorded] = []
+    values: list[Recorded] = []
     try:
-        found += importer.read(path, lambda _place, _what: None)
+        values += importer.read(path, lambda _place, _what: None)
     except UserError as error:
         assert str(error).endswith((".", "zstandard"))  # noqa: PT017  # both ways are right
-    begins = [entry for entry in found if isinstance(entry, SessionBegin)]
+    begins = [entry for entry in values if isinstance(entry, SessionBegin)]
     assert all(begin.id and begin.format == importer.name for begin in begins)
-    assert all(entry.id for entry in found if isinstance(entry, MessageRead))
-    return found
+    assert all(entry.id for entry in values if isinstance(entry, MessageRead))
+    return values
 
 
 @pytest.mark.parametrize(("importer", "name"), thinned(LINES, 3))

@@ -28,13 +28,13 @@ CHAT = SAMPLES / "gemini_cli.jsonl"
 
 
 def test_records_with_one_id_are_one_request() -> None:
-    found, reports = read_all(GeminiCliImporter(), CHAT)
+    values, reports = read_all(GeminiCliImporter(), CHAT)
 
     assert reports == []
-    assert [begin.id for begin in only(SessionBegin, found)] == [
+    assert [begin.id for begin in only(SessionBegin, values)] == [
         "5f0e7d1c-0000-4000-8000-000000000001"
     ]
-    assert [line_of(message) for message in only(MessageRead, found)] == [
+    assert [line_of(message) for message in only(MessageRead, values)] == [
         "What is in a.txt?",
         "I read it. read_file()",
         "It says alpha.",
@@ -46,39 +46,41 @@ def test_records_with_one_id_are_one_request() -> None:
         "Thanks. Which is shorter?",
         "b.txt.",
     ]
-    assert input_tokens(found) == [5_000, 8_000, 8_100, 8_200, 5_300, 2_100]
-    assert [title.title for title in only(TitleRead, found)] == ["Two files were compared."]
+    assert input_tokens(values) == [5_000, 8_000, 8_100, 8_200, 5_300, 2_100]
+    assert [title.title for title in only(TitleRead, values)] == ["Two files were compared."]
 
 
 def test_cached_tokens_are_part_of_the_input_and_thoughts_beside_the_output() -> None:
-    found, _ = read_all(GeminiCliImporter(), CHAT)
+    values, _ = read_all(GeminiCliImporter(), CHAT)
 
-    assert answers_of(found)[3].usage == Usage(input=200, output=30, reasoning=20, cache_read=8_000)
+    assert answers_of(values)[3].usage == Usage(
+        input=200, output=30, reasoning=20, cache_read=8_000
+    )
 
 
 def test_a_rewind_takes_back_what_followed() -> None:
-    found, _ = read_all(GeminiCliImporter(), CHAT)
+    values, _ = read_all(GeminiCliImporter(), CHAT)
 
-    assert [removed.messages for removed in only(RemovedRead, found)] == [("u2", "g3")]
+    assert [removed.messages for removed in only(RemovedRead, values)] == [("u2", "g3")]
 
 
 def test_a_result_that_was_masked_later_keeps_its_whole_output() -> None:
-    found, _ = read_all(GeminiCliImporter(), CHAT)
-    (masked,) = only(ReducedRead, found)
+    values, _ = read_all(GeminiCliImporter(), CHAT)
+    (masked,) = only(ReducedRead, values)
 
-    assert only(ResultRead, found)[0].output == "alpha " * 2_000
+    assert only(ResultRead, values)[0].output == "alpha " * 2_000
     assert (masked.call, masked.rule) == ("read-1", "gemini.mask")
     assert masked.shown_text.startswith("<tool_output_masked>")
-    assert found.index(masked) > found.index(answers_of(found)[3])
+    assert values.index(masked) > values.index(answers_of(values)[3])
 
 
 def test_a_compression_names_what_it_replaced_and_its_made_up_answer_is_a_gap() -> None:
-    found, _ = read_all(GeminiCliImporter(), CHAT)
-    (compressed,) = only(CompactionRead, found)
+    values, _ = read_all(GeminiCliImporter(), CHAT)
+    (compressed,) = only(CompactionRead, values)
 
     assert compressed.summary == "<state_snapshot>Both files were read.</state_snapshot>"
     assert compressed.replaced_messages == ("u1", "g1", "g2")
-    assert [gap.chars for gap in only(GapRead, found)] == [56]
+    assert [gap.chars for gap in only(GapRead, values)] == [56]
 
 
 def test_a_whole_document_reads_like_lines(tmp_path: Path) -> None:
@@ -87,12 +89,12 @@ def test_a_whole_document_reads_like_lines(tmp_path: Path) -> None:
     document = {**lines[0], "messages": list(last.values()), "summary": "A title."}
     (tmp_path / "session-1.json").write_text(json.dumps(document, indent=2))
 
-    found, reports = read_all(GeminiCliImporter(), tmp_path / "session-1.json")
+    values, reports = read_all(GeminiCliImporter(), tmp_path / "session-1.json")
 
     assert reports == []
-    assert input_tokens(found) == [5_000, 8_000, 8_100, 8_200, 5_300, 2_100]
-    assert [begin.id for begin in only(SessionBegin, found)] == [lines[0]["sessionId"]]
-    assert [title.title for title in only(TitleRead, found)] == ["A title."]
+    assert input_tokens(values) == [5_000, 8_000, 8_100, 8_200, 5_300, 2_100]
+    assert [begin.id for begin in only(SessionBegin, values)] == [lines[0]["sessionId"]]
+    assert [title.title for title in only(TitleRead, values)] == ["A title."]
 
 
 @pytest.mark.parametrize("summed_up", [True, False])
@@ -117,10 +119,12 @@ def test_a_chat_with_no_compression_has_no_reduction(tmp_path: Path) -> None:
     kept = [line for line in CHAT.read_text().splitlines() if "$" not in line]
     (tmp_path / "one.jsonl").write_text("\n".join(kept) + "\n")
 
-    found, _ = read_all(GeminiCliImporter(), tmp_path / "one.jsonl")
+    values, _ = read_all(GeminiCliImporter(), tmp_path / "one.jsonl")
 
-    assert only(CompactionRead, found) + only(ReducedRead, found) + only(RemovedRead, found) == []
-    assert len(answers_of(found)) == 6
+    assert (
+        only(CompactionRead, values) + only(ReducedRead, values) + only(RemovedRead, values) == []
+    )
+    assert len(answers_of(values)) == 6
 
 
 def test_a_subagent_s_chat_stands_at_the_call_that_names_it(tmp_path: Path) -> None:

@@ -28,9 +28,9 @@ LINES = [json.loads(line) for line in STREAM.read_text().splitlines()]
 
 
 def read(path: Path) -> list[Recorded]:
-    found, reports = read_all(GeminiCliImporter(), path)
+    values, reports = read_all(GeminiCliImporter(), path)
     assert reports == []
-    return found
+    return values
 
 
 def write_file(path: Path, lines: list[Any]) -> Path:
@@ -39,61 +39,61 @@ def write_file(path: Path, lines: list[Any]) -> Path:
 
 
 def test_pieces_and_calls_up_to_the_results_are_one_answer() -> None:
-    found = read(STREAM)
+    values = read(STREAM)
 
-    assert [line_of(message) for message in only(MessageRead, found)] == [
+    assert [line_of(message) for message in only(MessageRead, values)] == [
         "What is in a.txt, and how long is b.txt?",
         "I read both. read_file() read_file()",
         "It says alpha.",
     ]
-    (begin,) = only(SessionBegin, found)
+    (begin,) = only(SessionBegin, values)
     assert begin.model == "gemini/gemini-2.5-pro"
 
 
 def test_the_tokens_are_a_total_and_no_request_s() -> None:
-    found = read(STREAM)
+    values = read(STREAM)
 
-    assert input_tokens(found) == [None, None]
-    assert only(TotalsRead, found) == [
+    assert input_tokens(values) == [None, None]
+    assert only(TotalsRead, values) == [
         TotalsRead(RecordedTotals(input=3_000, cached=300, output=43))
     ]
 
 
 def test_a_result_that_was_displayed_as_nothing_is_a_gap() -> None:
-    found = read(STREAM)
-    read_one, missing = only(ResultRead, found)
+    values = read(STREAM)
+    read_one, missing = only(ResultRead, values)
 
     assert (read_one.output, read_one.is_error) == ("", False)
     assert (missing.output, missing.is_error) == ("File not found.", True)
-    assert [gap.call for gap in only(GapRead, found) if gap.call] == [read_one.call]
+    assert [gap.call for gap in only(GapRead, values) if gap.call] == [read_one.call]
 
 
 def test_a_run_that_resumed_the_chat_adds_its_tokens(tmp_path: Path) -> None:
-    found = read(write_file(tmp_path / "two.jsonl", [*LINES, *LINES]))
+    values = read(write_file(tmp_path / "two.jsonl", [*LINES, *LINES]))
 
-    assert len(only(SessionBegin, found)) == 1
-    assert only(TotalsRead, found)[-1].totals == RecordedTotals(input=6_000, cached=600, output=86)
+    assert len(only(SessionBegin, values)) == 1
+    assert only(TotalsRead, values)[-1].totals == RecordedTotals(input=6_000, cached=600, output=86)
 
 
 def test_a_failed_run_has_its_error() -> None:
-    found = read(PRINTED / "gemini_failed.jsonl")
-    (answer,) = answers_of(found)
+    values = read(PRINTED / "gemini_failed.jsonl")
+    (answer,) = answers_of(values)
 
     assert answer.finish == "error"
     assert answer.error is not None
     assert "It fails." in answer.error
-    assert only(TotalsRead, found) == []
+    assert only(TotalsRead, values) == []
 
 
 def test_a_document_has_the_last_answer_and_the_totals_of_all_requests() -> None:
-    found = read(PRINTED / "gemini.json")
+    values = read(PRINTED / "gemini.json")
 
-    assert [line_of(answer) for answer in answers_of(found)] == ["It says alpha."]
-    assert input_tokens(found) == [None]
-    assert only(TotalsRead, found) == [
+    assert [line_of(answer) for answer in answers_of(values)] == ["It says alpha."]
+    assert input_tokens(values) == [None]
+    assert only(TotalsRead, values) == [
         TotalsRead(RecordedTotals(input=3_000, cached=300, output=43, requests=2))
     ]
-    assert only(SessionBegin, found)[0].model == "gemini/gemini-2.5-pro"
+    assert only(SessionBegin, values)[0].model == "gemini/gemini-2.5-pro"
 
 
 def test_a_document_of_one_request_has_its_tokens(tmp_path: Path) -> None:
@@ -144,27 +144,27 @@ def test_a_text_of_endless_pieces_is_not_stored_without_limit(
     monkeypatch.setattr(printed_answers, "MAX_TEXT_CHARS", 10)
     piece = {**LINES[2], "content": "12345"}
 
-    found = read(write_file(tmp_path / "long.jsonl", [*LINES[:2], *[piece] * 7]))
+    values = read(write_file(tmp_path / "long.jsonl", [*LINES[:2], *[piece] * 7]))
 
-    assert [line_of(answer) for answer in answers_of(found)] == ["12345" * 3, "12345" * 3, "12345"]
+    assert [line_of(answer) for answer in answers_of(values)] == ["12345" * 3, "12345" * 3, "12345"]
 
 
 def test_the_chat_that_was_kept_has_each_request_and_begins_with_the_program_s_words() -> None:
-    found = read(PRINTED / "gemini_session.jsonl")
+    values = read(PRINTED / "gemini_session.jsonl")
     store, report = import_file(PRINTED / "gemini_session.jsonl")
 
-    assert input_tokens(found) == [1_000, 2_000]
-    assert [line_of(answer) for answer in answers_of(found)] == [
+    assert input_tokens(values) == [1_000, 2_000]
+    assert [line_of(answer) for answer in answers_of(values)] == [
         line_of(answer) for answer in answers_of(read(STREAM))
     ], "the same run as it was printed"
-    assert [message.by_program for message in only(MessageRead, found)] == [
+    assert [message.by_program for message in only(MessageRead, values)] == [
         True,
         False,
         False,
         False,
     ]
     assert info_of(store, report.sessions[0].id).title == "What is in a.txt, and how long is b.txt?"
-    assert [result.output for result in only(ResultRead, found)] == [
+    assert [result.output for result in only(ResultRead, values)] == [
         "alpha\n",
         "File not found: /home/user/project/missing.txt",
     ]

@@ -77,10 +77,10 @@ def changed(document: Any, way: tuple[Any, ...], to: Any) -> Any:
 def read(importer: Importer, path: Path) -> list[Any]:
     """Return what is read of a file; nothing where it is refused."""
     importer.recognises(head_of(path))
-    found: list[Any] = []
+    values: list[Any] = []
     with suppress(UserError):
-        found += importer.read(path, lambda _place, _what: None)
-    return found
+        values += importer.read(path, lambda _place, _what: None)
+    return values
 
 
 @pytest.mark.parametrize(("importer", "document"), FILES)

@@ -43,8 +43,8 @@ def changed(source: Path, target: Path, change: Callable[[Json], None]) -> Path:
 
 
 def test_a_sample_is_a_session_whose_inputs_are_told_once() -> None:
-    found, reports = read_all(InspectEvalImporter(), PLAIN)
-    (begins,) = only(SessionBegin, found)
+    values, reports = read_all(InspectEvalImporter(), PLAIN)
+    (begins,) = only(SessionBegin, values)
 
     assert reports == []
     assert (begins.title, begins.model, begins.format_version) == (
@@ -55,21 +55,21 @@ def test_a_sample_is_a_session_whose_inputs_are_told_once() -> None:
     assert begins.system
     assert begins.system.startswith("You read files.")
     assert [tool.name for tool in begins.tools or ()] == ["read", "submit"]
-    assert [line_of(message) for message in only(MessageRead, found)] == [
+    assert [line_of(message) for message in only(MessageRead, values)] == [
         "Is it in the files?",
         "I read a. read()",
         "I read b. read()",
         "tool call for tool submit submit()",
     ]
-    assert input_tokens(found) == [300, 1_301, 9_309]
-    assert answers_of(found)[1].usage == Usage(
+    assert input_tokens(values) == [300, 1_301, 9_309]
+    assert answers_of(values)[1].usage == Usage(
         input=101, output=25, reasoning=5, cache_read=1_000, cache_write=200
     )
 
 
 def test_long_results_are_looked_up_and_the_last_one_comes_from_its_run() -> None:
-    found, _ = read_all(InspectEvalImporter(), PLAIN)
-    results = only(ResultRead, found)
+    values, _ = read_all(InspectEvalImporter(), PLAIN)
+    results = only(ResultRead, values)
 
     assert [result.output for result in results] == [
         "a: " + "some words of it " * 120,
@@ -82,11 +82,11 @@ def test_long_results_are_looked_up_and_the_last_one_comes_from_its_run() -> Non
 
 
 def test_a_compaction_by_summary_replaces_all_but_the_question() -> None:
-    found, _ = read_all(InspectEvalImporter(), SUMMARY)
-    answers = answers_of(found)
-    (compacted,) = only(CompactionRead, found)
+    values, _ = read_all(InspectEvalImporter(), SUMMARY)
+    answers = answers_of(values)
+    (compacted,) = only(CompactionRead, values)
 
-    assert input_tokens(found) == [300, 1_301, 2_302, 9_309]
+    assert input_tokens(values) == [300, 1_301, 2_302, 9_309]
     assert compacted.replaced_messages == tuple(answer.id for answer in answers[:3])
     assert compacted.summary
     assert "Files a to c were read." in compacted.summary
@@ -94,20 +94,20 @@ def test_a_compaction_by_summary_replaces_all_but_the_question() -> None:
     assert compacted.usage == Usage(
         input=107, output=25, reasoning=5, cache_read=7_000, cache_write=200
     )
-    assert found.index(only(ResultRead, found)[2]) < found.index(compacted)
+    assert values.index(only(ResultRead, values)[2]) < values.index(compacted)
 
 
 def test_cleared_tool_results_are_reductions_of_the_next_request() -> None:
-    found, _ = read_all(InspectEvalImporter(), EDIT)
-    calls = [result.call for result in only(ResultRead, found)]
-    reductions = only(ReducedRead, found)
+    values, _ = read_all(InspectEvalImporter(), EDIT)
+    calls = [result.call for result in only(ResultRead, values)]
+    reductions = only(ReducedRead, values)
 
     assert [(reduction.call, reduction.shown_text, reduction.rule) for reduction in reductions] == [
         (call, "(Tool result removed)", "inspect.edit") for call in calls[:5]
     ]
-    assert [sum(found.index(reduction) < found.index(answer) for reduction in reductions)
-            for answer in answers_of(found)] == [0, 0, 0, 2, 3, 4, 5]  # fmt: skip
-    assert input_tokens(found) == [300, 1_301, 2_302, 3_303, 4_304, 5_305, 9_309]
+    assert [sum(values.index(reduction) < values.index(answer) for reduction in reductions)
+            for answer in answers_of(values)] == [0, 0, 0, 2, 3, 4, 5]  # fmt: skip
+    assert input_tokens(values) == [300, 1_301, 2_302, 3_303, 4_304, 5_305, 9_309]
 
 
 def test_each_epoch_is_a_session(tmp_path: Path) -> None:
@@ -119,14 +119,14 @@ def test_each_epoch_is_a_session(tmp_path: Path) -> None:
             "samples/first_epoch_2.json", json.dumps({**sample, "epoch": 2, "uuid": "second"})
         )
 
-    found, _ = read_all(InspectEvalImporter(), path)
+    values, _ = read_all(InspectEvalImporter(), path)
 
-    assert [begin.title for begin in only(SessionBegin, found)] == [
+    assert [begin.title for begin in only(SessionBegin, values)] == [
         "plain: sample first, epoch 1",
         "plain: sample first, epoch 2",
     ]
-    assert only(SessionBegin, found)[1].id == "second"
-    assert len(answers_of(found)) == 6
+    assert only(SessionBegin, values)[1].id == "second"
+    assert len(answers_of(values)) == 6
 
 
 def test_requests_of_scorers_are_not_the_agents(tmp_path: Path) -> None:
@@ -135,9 +135,9 @@ def test_requests_of_scorers_are_not_the_agents(tmp_path: Path) -> None:
         asked = next(event for event in sample["events"] if event["event"] == "model")
         sample["events"].append({**asked, "span_id": scorer["id"]})
 
-    found, reports = read_all(InspectEvalImporter(), changed(PLAIN, tmp_path / "one.eval", scored))
+    values, reports = read_all(InspectEvalImporter(), changed(PLAIN, tmp_path / "one.eval", scored))
 
-    assert len(answers_of(found)) == 3
+    assert len(answers_of(values)) == 3
     assert reports == [f"{SAMPLE}: 1 requests of scorers are not the agent's: left out."]
 
 
@@ -149,12 +149,12 @@ def test_an_agent_inside_a_tool_is_a_subagent(tmp_path: Path) -> None:
         place = sample["events"].index(tool) + 1
         sample["events"][place:place] = [span, {**asked, "span_id": "inner"}]
 
-    found, _ = read_all(InspectEvalImporter(), changed(PLAIN, tmp_path / "one.eval", nested))
-    main, inner = only(SessionBegin, found)
+    values, _ = read_all(InspectEvalImporter(), changed(PLAIN, tmp_path / "one.eval", nested))
+    main, inner = only(SessionBegin, values)
 
     assert inner.parent == main.id
-    assert inner.parent_call == only(ResultRead, found)[0].call
-    assert len(answers_of(found[found.index(inner) :])) == 1
+    assert inner.parent_call == only(ResultRead, values)[0].call
+    assert len(answers_of(values[values.index(inner) :])) == 1
 
 
 def test_a_changed_system_prompt_is_named(tmp_path: Path) -> None:
@@ -163,12 +163,12 @@ def test_a_changed_system_prompt_is_named(tmp_path: Path) -> None:
         asked[-1]["input"] = [{"role": "system", "content": "Other."}]
         asked[-1]["input_refs"] = [[1, 6]]
 
-    found, _ = read_all(InspectEvalImporter(), changed(PLAIN, tmp_path / "one.eval", other))
+    values, _ = read_all(InspectEvalImporter(), changed(PLAIN, tmp_path / "one.eval", other))
 
-    assert [event.sentence for event in only(GapRead, found)] == [
+    assert [event.sentence for event in only(GapRead, values)] == [
         "Another system prompt was sent from here on."
     ]
-    assert only(CompactionRead, found) == []
+    assert only(CompactionRead, values) == []
 
 
 @pytest.mark.soak  # with each commit tests/recordings/formats/test_small_files.py bounds what small files cost; this adds ranges into a pool
@@ -178,10 +178,12 @@ def test_ranges_into_the_pool_are_bounded(tmp_path: Path) -> None:
             if event["event"] == "model":
                 event["input_refs"] = [[0, 10**9]] * 20_000
 
-    found, reports = read_all(InspectEvalImporter(), changed(PLAIN, tmp_path / "one.eval", endless))
+    values, reports = read_all(
+        InspectEvalImporter(), changed(PLAIN, tmp_path / "one.eval", endless)
+    )
 
-    assert len([request for request in answers_of(found) if request.usage]) == 3
-    assert len(found) < 3 * 20_000
+    assert len([request for request in answers_of(values) if request.usage]) == 3
+    assert len(values) < 3 * 20_000
     assert any("more messages than are believed" in report for report in reports)
 
 
@@ -201,9 +203,9 @@ def test_a_sample_that_lies_about_its_size_costs_only_itself(tmp_path: Path) -> 
         log.writestr("samples/bomb_epoch_1.json", b'{"events": "' + b"a" * 30_000_000 + b'"}')
         log.writestr("../../samples/outside.json", b"{}")
 
-    found, reports = read_all(InspectEvalImporter(), path)
+    values, reports = read_all(InspectEvalImporter(), path)
 
-    assert len(answers_of(found)) == 3
+    assert len(answers_of(values)) == 3
     assert reports == [
         "samples/bomb_epoch_1.json: It would unpack to more than is believed, and was left out."
     ]

@@ -40,13 +40,13 @@ def sessions_in(path: Path) -> dict[str, list[Recorded]]:
     """Return the values of each session."""
     values, reports = read_all(KimiCliImporter(), path)
     assert reports == []
-    found: dict[str, list[Recorded]] = {}
+    by_session: dict[str, list[Recorded]] = {}
     name = ""
     for value in values:
         if isinstance(value, SessionBegin):
             name = value.id
-        found.setdefault(name, []).append(value)
-    return found
+        by_session.setdefault(name, []).append(value)
+    return by_session
 
 
 def wire(path: Path, *events: tuple[str, Any]) -> Path:
@@ -125,15 +125,15 @@ def test_results_are_as_the_model_was_shown_them() -> None:
 
 
 def test_a_subagent_is_a_child_of_its_call() -> None:
-    found = sessions_in(REAL)
+    sessions = sessions_in(REAL)
 
-    assert list(found) == [NAME, f"{NAME}.{AGENT}"]
-    child = found[f"{NAME}.{AGENT}"]
+    assert list(sessions) == [NAME, f"{NAME}.{AGENT}"]
+    child = sessions[f"{NAME}.{AGENT}"]
     head = child[0]
     assert isinstance(head, SessionBegin)
     assert (head.parent, head.parent_call) == (NAME, "call_3")
     assert input_tokens(child) == [900, 1000]
-    assert only(ResultRead, found[NAME])[2].session == f"{NAME}.{AGENT}"
+    assert only(ResultRead, sessions[NAME])[2].session == f"{NAME}.{AGENT}"
 
 
 def test_a_compaction_has_the_summary_and_what_it_kept_from_the_context_files() -> None:
@@ -232,14 +232,14 @@ def test_without_the_files_beside_it_the_events_alone_are_read(tmp_path: Path) -
     path = tmp_path / "one.jsonl"
     shutil.copy(REAL / "wire.jsonl", path)
 
-    found = sessions_in(path)
+    sessions = sessions_in(path)
 
-    assert list(found) == ["one", f"one.{AGENT}"]
-    assert input_tokens(found[f"one.{AGENT}"]) == [900, 1000]
-    compaction = only(CompactionRead, found["one"])[0]
+    assert list(sessions) == ["one", f"one.{AGENT}"]
+    assert input_tokens(sessions[f"one.{AGENT}"]) == [900, 1000]
+    compaction = only(CompactionRead, sessions["one"])[0]
     assert (compaction.summary, compaction.keeps_from) == (None, "m4")
     assert "The messages that a compaction kept are not known." in [
-        gap.sentence for gap in only(GapRead, found["one"])
+        gap.sentence for gap in only(GapRead, sessions["one"])
     ]
 
 
@@ -290,10 +290,10 @@ def test_links_beside_the_events_are_not_followed(tmp_path: Path) -> None:
     (folder / "context_2.jsonl").symlink_to(REAL / "context_2.jsonl")
     (folder / "subagents").symlink_to(REAL / "subagents")
 
-    found = sessions_in(folder / "wire.jsonl")
+    sessions = sessions_in(folder / "wire.jsonl")
 
-    assert only(CompactionRead, found["linked"])[0].summary is None
-    head = found[f"linked.{AGENT}"][0]
+    assert only(CompactionRead, sessions["linked"])[0].summary is None
+    head = sessions[f"linked.{AGENT}"][0]
     assert isinstance(head, SessionBegin)
     assert head.system is None
 
@@ -310,13 +310,13 @@ def test_an_agent_in_the_background_is_known_by_its_id_in_the_result(tmp_path: P
     )
     wire(folder / "subagents" / "a77" / "wire.jsonl", begin("Look."), STEP, text("Seen."), used(7))
 
-    found = sessions_in(folder)
+    sessions = sessions_in(folder)
 
-    head = found["main.a77"][0]
+    head = sessions["main.a77"][0]
     assert isinstance(head, SessionBegin)
     assert (head.parent, head.parent_call) == ("main", "c1")
-    assert only(ResultRead, found["main"])[0].session == "main.a77"
-    assert input_tokens(found["main.a77"]) == [7]
+    assert only(ResultRead, sessions["main"])[0].session == "main.a77"
+    assert input_tokens(sessions["main.a77"]) == [7]
 
 
 def test_older_events_name_a_subagent_by_its_call(tmp_path: Path) -> None:
@@ -339,10 +339,10 @@ def test_older_events_name_a_subagent_by_its_call(tmp_path: Path) -> None:
         result("c1", "Seen."),
     )
 
-    found = sessions_in(path)
+    sessions = sessions_in(path)
 
-    assert only(ResultRead, found["old"])[0].session == "old.c1"
-    assert input_tokens(found["old.c1"]) == [7]
+    assert only(ResultRead, sessions["old"])[0].session == "old.c1"
+    assert input_tokens(sessions["old.c1"]) == [7]
 
 
 def test_a_result_before_the_usage_comes_after_its_answer(tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ def test_older_files_are_read(tmp_path: Path, form: str) -> None:
         "Please always provide EXACTLY ONE action in triple backticks.",
     ]
     totals = [entry.totals for entry in recorded if isinstance(entry, TotalsRead)]
-    assert [(found.cost, found.requests) for found in totals] == [(1.0, 4)] * (form == "old")
+    assert [(total.cost, total.requests) for total in totals] == [(1.0, 4)] * (form == "old")
 
 
 def test_a_file_named_as_all_others_is_named_by_its_folder(tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ V1, V0 = SAMPLES / "openhands_v1", SAMPLES / "openhands_v0.jsonl"
 
 
 def test_a_conversation_of_the_sdk_gives_its_requests_with_usage_and_cost() -> None:
-    found, reports = read_all(OpenHandsImporter(), V1)
-    begins = only(SessionBegin, found)
+    values, reports = read_all(OpenHandsImporter(), V1)
+    begins = only(SessionBegin, values)
 
     assert reports == []
     assert [(begin.format_version, begin.window, begin.directory) for begin in begins] == [
@@ -33,7 +33,7 @@ def test_a_conversation_of_the_sdk_gives_its_requests_with_usage_and_cost() -> N
     ]
     assert begins[0].system
     assert [begin.name for begin in begins[0].tools or ()] == ["finish", "think"]
-    assert [line_of(message) for message in only(MessageRead, found)] == [
+    assert [line_of(message) for message in only(MessageRead, values)] == [
         "Think it over, please.",
         "Step 1. think() think()",
         "Step 2. think()",
@@ -43,11 +43,11 @@ def test_a_conversation_of_the_sdk_gives_its_requests_with_usage_and_cost() -> N
         "Was it hard?",
         "It was easy.",
     ]
-    assert input_tokens(found) == [1_000, 2_000, 3_000, 4_000, 5_000, 6_000]
-    assert answers_of(found)[1].usage == Usage(
+    assert input_tokens(values) == [1_000, 2_000, 3_000, 4_000, 5_000, 6_000]
+    assert answers_of(values)[1].usage == Usage(
         input=1_000, output=40, reasoning=10, cache_read=900, cache_write=100
     )
-    assert [request.cost for request in answers_of(found)] == [
+    assert [request.cost for request in answers_of(values)] == [
         0.001,
         0.002,
         0.003,
@@ -55,7 +55,7 @@ def test_a_conversation_of_the_sdk_gives_its_requests_with_usage_and_cost() -> N
         0.005,
         0.006,
     ]
-    assert [result.call for result in only(ResultRead, found)] == [
+    assert [result.call for result in only(ResultRead, values)] == [
         "call_1a",
         "call_1b",
         "call_2a",
@@ -65,15 +65,15 @@ def test_a_conversation_of_the_sdk_gives_its_requests_with_usage_and_cost() -> N
 
 
 def test_a_condensation_names_exactly_the_messages_that_it_replaced() -> None:
-    found, _ = read_all(OpenHandsImporter(), V1)
-    answers = answers_of(found)
-    (condensed,) = only(CompactionRead, found)
+    values, _ = read_all(OpenHandsImporter(), V1)
+    answers = answers_of(values)
+    (condensed,) = only(CompactionRead, values)
 
     assert condensed.replaced_messages == tuple(answer.id for answer in answers[:3])
     assert condensed.summary == "The user greets. Thoughts 1 and 2 were had."
     assert condensed.is_automatic
     assert condensed.usage == Usage(input=900, output=40, reasoning=10, cache_write=100)
-    assert found.index(condensed) == found.index(answers[4]) - 1
+    assert values.index(condensed) == values.index(answers[4]) - 1
 
 
 def test_a_condensation_that_was_asked_for_says_so(tmp_path: Path) -> None:
@@ -82,10 +82,10 @@ def test_a_condensation_that_was_asked_for_says_so(tmp_path: Path) -> None:
     asked = {"id": "asked", "kind": "CondensationRequest", "source": "user"}
     (tmp_path / "list.json").write_text(json.dumps([*events[:place], asked, *events[place:]]))
 
-    found, _ = read_all(OpenHandsImporter(), tmp_path / "list.json")
+    values, _ = read_all(OpenHandsImporter(), tmp_path / "list.json")
 
-    assert [compaction.is_automatic for compaction in only(CompactionRead, found)] == [False]
-    assert len(answers_of(found)) == 6
+    assert [compaction.is_automatic for compaction in only(CompactionRead, values)] == [False]
+    assert len(answers_of(values)) == 6
 
 
 def test_going_on_from_an_earlier_event_takes_the_later_messages_back(tmp_path: Path) -> None:
@@ -94,9 +94,9 @@ def test_going_on_from_an_earlier_event_takes_the_later_messages_back(tmp_path: 
     again = {**question, "id": "again", "parent_id": question["parent_id"]}
     (tmp_path / "list.json").write_text(json.dumps([*events, again]))
 
-    found, _ = read_all(OpenHandsImporter(), tmp_path / "list.json")
+    values, _ = read_all(OpenHandsImporter(), tmp_path / "list.json")
 
-    assert [removed.messages for removed in only(RemovedRead, found)] == [
+    assert [removed.messages for removed in only(RemovedRead, values)] == [
         (question["id"], events[-1]["id"])
     ]
 
@@ -106,9 +106,9 @@ def test_a_broken_event_costs_only_itself(tmp_path: Path) -> None:
     broken = sorted((folder / "events").glob("event-*"))[1]
     broken.write_text("{")
 
-    found, reports = read_all(OpenHandsImporter(), folder)
+    values, reports = read_all(OpenHandsImporter(), folder)
 
-    assert len(answers_of(found)) == 6
+    assert len(answers_of(values)) == 6
     assert reports == [f"{broken.name}: It cannot be read as JSON and was left out."]
 
 
@@ -118,31 +118,31 @@ def test_links_in_a_folder_are_not_followed(tmp_path: Path) -> None:
     elsewhere = first.rename(tmp_path / "elsewhere.json")
     first.symlink_to(elsewhere)
 
-    found, reports = read_all(OpenHandsImporter(), folder)
+    values, reports = read_all(OpenHandsImporter(), folder)
 
     assert reports == [f"{first.name}: It is a link and was left out."]
     assert "Think it over, please." not in [
-        line_of(message) for message in only(MessageRead, found)
+        line_of(message) for message in only(MessageRead, values)
     ]
 
 
 def test_an_evaluation_output_joins_the_events_of_one_response() -> None:
-    found, reports = read_all(OpenHandsImporter(), V0)
-    begins = only(SessionBegin, found)
+    values, reports = read_all(OpenHandsImporter(), V0)
+    begins = only(SessionBegin, values)
 
     assert reports == []
     assert [(begin.id, begin.system, begin.window) for begin in begins] == [
         ("owner__name-1", "You are OpenHands.", 200_000)
     ]
     assert [begin.name for begin in begins[0].tools or ()] == ["execute_bash"]
-    assert [line_of(message) for message in only(MessageRead, found)] == [
+    assert [line_of(message) for message in only(MessageRead, values)] == [
         "Mend the program.",
         "I do one. execute_bash() execute_bash()",
         "I do two. execute_bash()",
         "I do three. execute_bash()",
         "It is mended.",
     ]
-    assert [result.metadata for result in only(ResultRead, found)] == [
+    assert [result.metadata for result in only(ResultRead, values)] == [
         {"exit_code": 0},
         {"exit_code": 1},
         {"exit_code": 0},
@@ -151,16 +151,16 @@ def test_an_evaluation_output_joins_the_events_of_one_response() -> None:
 
 
 def test_usage_comes_from_the_metrics_also_for_an_answer_without_calls() -> None:
-    found, _ = read_all(OpenHandsImporter(), V0)
+    values, _ = read_all(OpenHandsImporter(), V0)
 
-    assert input_tokens(found) == [1_000, 2_000, 3_000, 4_000]
-    assert [request.usage.cache_read for request in answers_of(found) if request.usage] == [
+    assert input_tokens(values) == [1_000, 2_000, 3_000, 4_000]
+    assert [request.usage.cache_read for request in answers_of(values) if request.usage] == [
         0,
         800,
         1_600,
         2_400,
     ]
-    assert {request.model for request in answers_of(found)} == {
+    assert {request.model for request in answers_of(values)} == {
         "anthropic/claude-sonnet-4-20250514"
     }
 
@@ -172,9 +172,9 @@ def test_a_cost_of_nothing_is_unknown(tmp_path: Path) -> None:
     ]
     (tmp_path / "output.jsonl").write_text(json.dumps(line))
 
-    found, _ = read_all(OpenHandsImporter(), tmp_path / "output.jsonl")
+    values, _ = read_all(OpenHandsImporter(), tmp_path / "output.jsonl")
 
-    assert [request.cost for request in answers_of(found)] == [None, 0.5, None, 0.25]
+    assert [request.cost for request in answers_of(values)] == [None, 0.5, None, 0.25]
 
 
 def test_a_forgotten_result_of_a_call_that_stays_is_a_reduction(tmp_path: Path) -> None:
@@ -184,21 +184,21 @@ def test_a_forgotten_result_of_a_call_that_stays_is_a_reduction(tmp_path: Path) 
             event["args"] = {"forgotten_event_ids": [5]}
     (tmp_path / "output.jsonl").write_text(json.dumps(line))
 
-    found, _ = read_all(OpenHandsImporter(), tmp_path / "output.jsonl")
+    values, _ = read_all(OpenHandsImporter(), tmp_path / "output.jsonl")
 
-    assert [(reduced.call, reduced.shown_text) for reduced in only(ReducedRead, found)] == [
+    assert [(reduced.call, reduced.shown_text) for reduced in only(ReducedRead, values)] == [
         ("toolu_one_0", "")
     ]
-    assert only(CompactionRead, found) == []
+    assert only(CompactionRead, values) == []
 
 
 def test_each_line_is_a_session_and_a_broken_line_costs_only_itself(tmp_path: Path) -> None:
     line = V0.read_text().strip()
     (tmp_path / "output.jsonl").write_text(f'{line}\n{{"instance_id"\n{line}\n')
 
-    found, reports = read_all(OpenHandsImporter(), tmp_path / "output.jsonl")
+    values, reports = read_all(OpenHandsImporter(), tmp_path / "output.jsonl")
 
-    assert len(only(SessionBegin, found)) == 2
+    assert len(only(SessionBegin, values)) == 2
     assert reports == ["line 2: It is no JSON and was left out."]
 
 
@@ -210,13 +210,13 @@ def test_events_from_before_function_calls_are_a_request_each(tmp_path: Path) ->
     line = {"instance_id": "old", "test_result": {}, "history": history}
     (tmp_path / "output.jsonl").write_text(json.dumps(line))
 
-    found, _ = read_all(OpenHandsImporter(), tmp_path / "output.jsonl")
+    values, _ = read_all(OpenHandsImporter(), tmp_path / "output.jsonl")
 
-    assert [line_of(message) for message in only(MessageRead, found)] == [
+    assert [line_of(message) for message in only(MessageRead, values)] == [
         "Look round.",
         "Look. run()",
     ]
-    assert [(result.call, result.output) for result in only(ResultRead, found)] == [
+    assert [(result.call, result.output) for result in only(ResultRead, values)] == [
         ("call-1", "a b")
     ]
 
@@ -247,6 +247,6 @@ def test_a_summary_of_reasoning_that_is_no_list_costs_only_itself(
     path = tmp_path / "events.json"
     path.write_text(json.dumps([asked, answered]))
 
-    found, _ = read_all(OpenHandsImporter(), path)
+    values, _ = read_all(OpenHandsImporter(), path)
 
-    assert [line_of(message) for message in only(MessageRead, found)] == ["Go on.", "Done."]
+    assert [line_of(message) for message in only(MessageRead, values)] == ["Go on.", "Done."]

@@ -57,8 +57,8 @@ def asked(*words: str, answer: str, **more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("path", FORMS, ids=["otlp", "sdk"])
 def test_a_conversation_is_a_session_and_an_agent_in_a_tool_its_subagent(path: Path) -> None:
-    found, reports = read_all(OtelGenAiImporter(), path)
-    main, counter = only(SessionBegin, found)
+    values, reports = read_all(OtelGenAiImporter(), path)
+    main, counter = only(SessionBegin, values)
 
     assert reports == []
     assert (main.id, main.title, main.system, main.parent) == (
@@ -69,7 +69,7 @@ def test_a_conversation_is_a_session_and_an_agent_in_a_tool_its_subagent(path: P
     )
     assert (counter.title, counter.parent, counter.parent_call) == ("counter", "conv-1", "call-b")
     assert [tool.name for tool in main.tools or ()] == ["read"]
-    assert [line_of(message) for message in only(MessageRead, found)] == [
+    assert [line_of(message) for message in only(MessageRead, values)] == [
         "What do a and b hold?",
         "I read a. read()",
         "I read b. read()",
@@ -83,33 +83,33 @@ def test_a_conversation_is_a_session_and_an_agent_in_a_tool_its_subagent(path: P
 
 @pytest.mark.parametrize("path", FORMS, ids=["otlp", "sdk"])
 def test_the_input_counts_cached_tokens(path: Path) -> None:
-    found, _ = read_all(OtelGenAiImporter(), path)
+    values, _ = read_all(OtelGenAiImporter(), path)
 
-    assert input_tokens(found) == [1_000, 4_000, 3_500, 600, 300]
-    assert answers_of(found)[1].usage == Usage(
+    assert input_tokens(values) == [1_000, 4_000, 3_500, 600, 300]
+    assert answers_of(values)[1].usage == Usage(
         input=2_600, output=40, cache_read=900, cache_write=500
     )
-    assert [request.finish for request in answers_of(found)][:3] == [
+    assert [request.finish for request in answers_of(values)][:3] == [
         "tool-calls",
         "tool-calls",
         "stop",
     ]
-    assert only(Thinking, answers_of(found)[0].parts) == [Thinking("I need a.")]
+    assert only(Thinking, answers_of(values)[0].parts) == [Thinking("I need a.")]
 
 
 @pytest.mark.parametrize("path", FORMS, ids=["otlp", "sdk"])
 def test_what_changed_between_requests_is_a_reduction(path: Path) -> None:
-    found, _ = read_all(OtelGenAiImporter(), path)
-    answers = answers_of(found)
-    (compacted,) = only(CompactionRead, found)
+    values, _ = read_all(OtelGenAiImporter(), path)
+    answers = answers_of(values)
+    (compacted,) = only(CompactionRead, values)
 
-    assert [(reduced.call, reduced.shown_text) for reduced in only(ReducedRead, found)] == [
+    assert [(reduced.call, reduced.shown_text) for reduced in only(ReducedRead, values)] == [
         ("call-a", "[cleared]")
     ]
-    assert only(ResultRead, found)[0].output == "a holds " + "a " * 800
+    assert only(ResultRead, values)[0].output == "a holds " + "a " * 800
     assert compacted.summary == "Summary: a and b were read."
     assert compacted.replaced_messages == ("m1", answers[0].id, answers[1].id)
-    assert found.index(compacted) < found.index(answers[3])
+    assert values.index(compacted) < values.index(answers[3])
 
 
 def test_a_question_that_was_asked_anew_takes_the_former_one_back(tmp_path: Path) -> None:
@@ -122,10 +122,10 @@ def test_a_question_that_was_asked_anew_takes_the_former_one_back(tmp_path: Path
         )
     )
 
-    found, _ = read_all(OtelGenAiImporter(), path)
+    values, _ = read_all(OtelGenAiImporter(), path)
 
-    assert [removed.messages for removed in only(RemovedRead, found)] == [("m2", "s1")]
-    assert only(CompactionRead, found) == []
+    assert [removed.messages for removed in only(RemovedRead, values)] == [("m2", "s1")]
+    assert only(CompactionRead, values) == []
 
 
 def test_dropped_oldest_messages_are_a_compaction_without_a_summary(tmp_path: Path) -> None:
@@ -134,13 +134,13 @@ def test_dropped_oldest_messages_are_a_compaction_without_a_summary(tmp_path: Pa
         spans(asked("one", "1", "two", answer="2"), asked("two", "2", "three", answer="3"))
     )
 
-    found, _ = read_all(OtelGenAiImporter(), path)
+    values, _ = read_all(OtelGenAiImporter(), path)
 
     assert [
         (compaction.summary, compaction.replaced_messages)
-        for compaction in only(CompactionRead, found)
+        for compaction in only(CompactionRead, values)
     ] == [("", ("m1", "m2"))]
-    assert [gap.message for gap in only(GapRead, found)] == ["m2"]
+    assert [gap.message for gap in only(GapRead, values)] == ["m2"]
 
 
 def test_spans_without_contents_give_usage_and_a_gap(tmp_path: Path) -> None:
@@ -148,11 +148,11 @@ def test_spans_without_contents_give_usage_and_a_gap(tmp_path: Path) -> None:
     usage = {"usage.input_tokens": 10, "usage.output_tokens": 2}
     path.write_text(spans(usage, {**usage, "usage.cache_read.input_tokens": 90}))
 
-    found, _ = read_all(OtelGenAiImporter(), path)
+    values, _ = read_all(OtelGenAiImporter(), path)
 
-    assert [begin.id for begin in only(SessionBegin, found)] == ["trace t"]
-    assert input_tokens(found) == [10, 100]
-    assert [gap.sentence[:42] for gap in only(GapRead, found)] == [
+    assert [begin.id for begin in only(SessionBegin, values)] == ["trace t"]
+    assert input_tokens(values) == [10, 100]
+    assert [gap.sentence[:42] for gap in only(GapRead, values)] == [
         "The texts of the messages were not recorde"
     ]
 
@@ -162,9 +162,9 @@ def test_a_failed_request_says_why(tmp_path: Path) -> None:
     status = {"status_code": "ERROR", "description": "overloaded"}
     path.write_text(spans({"input.messages": talk("one")}, status=status))
 
-    found, _ = read_all(OtelGenAiImporter(), path)
+    values, _ = read_all(OtelGenAiImporter(), path)
 
-    assert [(request.finish, request.error) for request in answers_of(found)] == [
+    assert [(request.finish, request.error) for request in answers_of(values)] == [
         ("error", "overloaded")
     ]
 
@@ -182,13 +182,15 @@ def test_calls_that_were_recorded_without_ids_keep_their_results(tmp_path: Path)
         )
     )
 
-    found, _ = read_all(OtelGenAiImporter(), path)
+    values, _ = read_all(OtelGenAiImporter(), path)
 
-    assert [(result.call, result.output) for result in only(ResultRead, found)] == [
+    assert [(result.call, result.output) for result in only(ResultRead, values)] == [
         ("call1", '{"b": 2}'),
         ("call2", '{"b": 2}'),
     ]
-    assert only(CompactionRead, found) + only(RemovedRead, found) + only(ReducedRead, found) == []
+    assert (
+        only(CompactionRead, values) + only(RemovedRead, values) + only(ReducedRead, values) == []
+    )
 
 
 def test_spans_of_other_programs_alone_are_refused(tmp_path: Path) -> None:

@@ -80,9 +80,9 @@ def test_a_real_session_gives_its_own_figures(tmp_path: Path) -> None:
         peak=177_604,
         cost=30.3302,
     )
-    found = kinds_of(store, session.id)
-    assert (found["assistant"], found["user"]) == (453, 88)
-    assert found["tool completed"] + found["tool error"] == 391
+    kinds = kinds_of(store, session.id)
+    assert (kinds["assistant"], kinds["user"]) == (453, 88)
+    assert kinds["tool completed"] + kinds["tool error"] == 391
     assert round(info_of(store, session.id).cost or 0, 4) == 30.3302
     assert facts_of(store, session.id)["from"] == "pi"
 
@@ -121,8 +121,10 @@ def test_a_file_of_pi_itself_shows_what_pi_would_send(tmp_path: Path) -> None:
     assert report.problems == ()
     assert main.title == "Two files"
     state = store.load(main.id)
-    shown = View.of(state.messages(), state.decisions, store.get_blob).folded_messages()
-    words = [part.text for message in shown for part in message.parts if isinstance(part, TextPart)]
+    visible = View.of(state.messages(), state.decisions, store.get_blob).folded_messages()
+    words = [
+        part.text for message in visible for part in message.parts if isinstance(part, TextPart)
+    ]
     assert words == [
         "The folder holds a.py and b.py.",
         "Read a.py",
@@ -196,8 +198,8 @@ def test_a_compaction_hides_what_it_replaced(tmp_path: Path) -> None:
     store, report = import_file(path)
 
     state = store.load(report.sessions[0].id)
-    shown = View.of(state.messages(), state.decisions, store.get_blob).folded_messages()
-    words = [part.text for message in shown for part in message.parts if hasattr(part, "text")]
+    visible = View.of(state.messages(), state.decisions, store.get_blob).folded_messages()
+    words = [part.text for message in visible for part in message.parts if hasattr(part, "text")]
     assert words == ["It was about old things.", "Kept question", "Kept answer", "New question"]
 
 

@@ -53,9 +53,9 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Read]:
 
 def both(read: Callable[..., Read], content: bytes, prefix: str, **options: bool) -> Read:
     """Return what both ways read, which is the same."""
-    found = read(content, prefix, ijson=True, **options)
-    assert read(content, prefix, ijson=False, **options) == found
-    return found
+    values = read(content, prefix, ijson=True, **options)
+    assert read(content, prefix, ijson=False, **options) == values
+    return values
 
 
 @given(DOCUMENTS, st.sampled_from(PREFIXES), st.sampled_from(WRITTEN))

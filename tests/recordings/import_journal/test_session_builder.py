@@ -361,7 +361,7 @@ def test_a_subagent_is_a_child_and_a_branch_names_its_origin(
         SessionBegin("three", "listed", branch_of="one", branch_at="u"), user("u", "Hi"),
     )  # fmt: skip
 
-    first, two, three = (store.load(found.id).session for found in report.sessions)
+    first, two, three = (store.load(session.id).session for session in report.sessions)
     assert first is not None
     assert two is not None
     assert three is not None

@@ -39,23 +39,23 @@ def test_a_message_that_is_repeated_is_told_once() -> None:
     first, second = user("go on"), user("go on")
 
     asked(inputs, first, answer=calls("c"))
-    found = asked(inputs, first, calls("c"), result("c"), second, answer=calls("d"))
+    values = asked(inputs, first, calls("c"), result("c"), second, answer=calls("d"))
 
-    assert [type(entry) for entry in found] == [ResultRead, MessageRead, MessageRead]
+    assert [type(entry) for entry in values] == [ResultRead, MessageRead, MessageRead]
 
 
 def test_ids_of_calls_and_answers_that_are_used_again_get_a_number() -> None:
     inputs = RepeatedInputs()
 
     asked(inputs, user("u"), answer=calls("c"))
-    found = asked(inputs, user("u"), calls("c"), result("c", "1"), answer=calls("c"))
+    values = asked(inputs, user("u"), calls("c"), result("c", "1"), answer=calls("c"))
     more = asked(
         inputs,
         *(user("u"), calls("c"), result("c", "1"), calls("c"), result("c", "2")),
         answer=InputMessage("assistant", (Text("end"),)),
     )
 
-    assert found[1] == MessageRead("a#2", "assistant", (Call("c#2", "f", {}),))
+    assert values[1] == MessageRead("a#2", "assistant", (Call("c#2", "f", {}),))
     assert more[0] == ResultRead("c#2", "2")
 
 
@@ -79,10 +79,10 @@ def test_a_new_message_in_the_place_of_others_is_their_summary() -> None:
     asked(inputs, user("u"), answer=calls("c"))
     asked(inputs, user("u"), calls("c"), result("c"), answer=calls("d"))
 
-    found = asked(inputs, user("sum"), calls("d"), result("d"), answer=calls("e"))
+    values = asked(inputs, user("sum"), calls("d"), result("d"), answer=calls("e"))
     later = asked(inputs, user("sum of sums"), calls("e"), answer=calls("f"))
 
-    assert found[0] == CompactionRead("c2", "sum", replaced_messages=("m1", "a"))
+    assert values[0] == CompactionRead("c2", "sum", replaced_messages=("m1", "a"))
     assert later[0] == CompactionRead("c3", "sum of sums", replaced_messages=("c2", "a#2"))
 
 
@@ -90,15 +90,15 @@ def test_an_answer_that_is_tried_again_takes_the_former_one_back() -> None:
     inputs = RepeatedInputs()
     asked(inputs, user("u"), answer=InputMessage("assistant", (Text("bad"),)))
 
-    found = asked(inputs, user("u"), answer=InputMessage("assistant", (Text("good"),)))
+    values = asked(inputs, user("u"), answer=InputMessage("assistant", (Text("good"),)))
 
-    assert found[0] == RemovedRead(("a",))
+    assert values[0] == RemovedRead(("a",))
 
 
 def test_a_result_without_its_call_is_a_gap() -> None:
-    found = asked(RepeatedInputs(), result("x", "12345"), answer=calls("c"))
+    values = asked(RepeatedInputs(), result("x", "12345"), answer=calls("c"))
 
-    assert found[0] == GapRead("A result stood in a request without its call.", chars=5)
+    assert values[0] == GapRead("A result stood in a request without its call.", chars=5)
 
 
 def test_each_message_of_a_long_session_is_told_once() -> None:

@@ -33,12 +33,12 @@ async def test_everything_is_decided_again_bit_for_bit(tmp_path: Path, name: str
     harness, session = await SCENES[name](tmp_path)
     await session.journal.flush()
 
-    found = redecide(harness.store, session.id)
+    redecision = redecide(harness.store, session.id)
 
-    assert found.text.endswith("all decided again, bit for bit.")
-    assert found.is_same
-    decided = Counter({occasion.decider: 0 for occasion in found.occasions})
-    for occasion in found.occasions:
+    assert redecision.text.endswith("all decided again, bit for bit.")
+    assert redecision.is_same
+    decided = Counter({occasion.decider: 0 for occasion in redecision.occasions})
+    for occasion in redecision.occasions:
         decided[occasion.decider] += len(occasion.recorded_decisions)
     assert MADE.get(name, {}).items() <= decided.items()
 

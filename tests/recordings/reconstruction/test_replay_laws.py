@@ -83,13 +83,13 @@ async def test_a_session_reopened_from_disk_goes_on_and_is_replayed_whole(tmp_pa
     await ask(session, "Read them again.")
     await session.journal.flush()
 
-    found = check_log_laws(second.store, session.id)
-    assert {decision.rule for decision in found.other.decisions} == {"prune/batch"}
+    whatif = check_log_laws(second.store, session.id)
+    assert {decision.rule for decision in whatif.other.decisions} == {"prune/batch"}
     await second.workspace.close()
     # Neither kernel nor session is needed: the folder is enough.
     copy = tmp_path.parent / f"{tmp_path.name}-copy"
     shutil.copytree(tmp_path / ".palimpsest", copy / ".palimpsest")
-    assert check_log_laws(disk(copy), session.id).recorded == found.recorded
+    assert check_log_laws(disk(copy), session.id).recorded == whatif.recorded
 
 
 async def test_a_fork_is_replayed_with_what_it_shares_and_keeps_the_policy(tmp_path: Path) -> None:
@@ -142,8 +142,8 @@ async def test_a_log_that_was_cut_anywhere_is_rebuilt_and_replayed_as_far_as_it_
         assert all(
             request.matches for request in rebuild_all(store, session.id, store.read(session.id))
         )
-        found = exact_whatif(store, session.id)
-        assert found.is_unchanged
+        whatif = exact_whatif(store, session.id)
+        assert whatif.is_unchanged
         unlike = redecide(store, session.id).differences
         # A kill may come between a decision and its record, and at no other place.
         assert all(request.seq >= cut - 4 for request in unlike), unlike
@@ -155,11 +155,11 @@ def test_a_log_of_the_first_projection_is_replayed_as_that_version_sent_it(
     store, records = loaded(FIRST)
     monkeypatch.setattr(store, "read", lambda _session_id, **_rest: iter(records))
 
-    found = exact_whatif(store, "ses_any")
+    whatif = exact_whatif(store, "ses_any")
 
-    assert found.is_unchanged
+    assert whatif.is_unchanged
     # That version counted one token more for the tools.
-    steps = zip(found.recorded.steps, found.other.steps, strict=True)
+    steps = zip(whatif.recorded.steps, whatif.other.steps, strict=True)
     assert all(was.tokens - other.tokens == 1 for was, other in steps)
     assert redecide(store, "ses_any").is_same
     assert not exact_whatif(store, "ses_any", Policy()).is_unchanged
@@ -268,8 +268,8 @@ def test_any_session_is_replayed_as_it_was_under_its_own_policy(
 
         check_log_laws(store, session_id)
         # Under another policy the replay completes, with a request for each step.
-        found = exact_whatif(store, session_id, another)
-        assert len(found.other.steps) == len(found.recorded.steps)
+        whatif = exact_whatif(store, session_id, another)
+        assert len(whatif.other.steps) == len(whatif.recorded.steps)
 
 
 @pytest.fixture(params=PROVIDERS)
@@ -303,6 +303,6 @@ async def test_what_a_server_received_is_what_a_replay_sends(harness: HttpSessio
     session = await harness.session()
     await session.journal.flush()
 
-    found = check_log_laws(harness.harness.store, session.id)
+    whatif = check_log_laws(harness.harness.store, session.id)
 
-    assert found.recorded.decisions or found.recorded.compactions
+    assert whatif.recorded.decisions or whatif.recorded.compactions

@@ -166,8 +166,8 @@ async def test_taking_back_a_compaction_shows_the_history_whole_after_a_restart(
     )
     session = await third.session()
     await ask(session, "And?")
-    shown = requested(await third.records(session))[-1].request
-    names = {item.message_id for item in shown.items}
+    request = requested(await third.records(session))[-1].request
+    names = {item.message_id for item in request.items}
     users = [m.id for m in session.snapshot().messages if isinstance(m.info, UserMessage)]
     assert set(users) <= names
     assert (

@@ -139,8 +139,8 @@ async def test_marks_of_ours_stand_after_the_system_prompt_and_the_newest_messag
         [timeline.items[item].kind for item in request.mark_items if item >= 0]
         for request in timeline.requests
     ]
-    assert all(found[0] == "system" for found in kinds)
-    assert [found[-1] for found in kinds] == ["user", "output", "output"]
+    assert all(kind[0] == "system" for kind in kinds)
+    assert [kind[-1] for kind in kinds] == ["user", "output", "output"]
     assert kinds[-1][-2:] == ["call", "output"]
     newest = timeline.requests[-1]
     assert newest.mark_items[-1] == max(

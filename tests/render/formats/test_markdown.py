@@ -145,22 +145,22 @@ def test_never_exceeds_the_caps(calls: list[tuple[str, str]], call: int, turn: i
 
 
 def test_says_how_much_was_left_out_and_where_it_is() -> None:
-    shown = render_parts((ran("bash", "x" * 50_000, command="yes"),))
+    drawn = render_parts((ran("bash", "x" * 50_000, command="yes"),))
 
-    assert "48.0 kB not shown here; the whole text is kept in .palimpsest/sessions/ses" in shown
-    assert len(shown) < 2_400
+    assert "48.0 kB not shown here; the whole text is kept in .palimpsest/sessions/ses" in drawn
+    assert len(drawn) < 2_400
 
 
 def test_keeps_the_last_lines_of_a_long_output() -> None:
-    shown = render_parts((ran("bash", "\n".join(f"line {n}" for n in range(500)), command="x"),))
+    drawn = render_parts((ran("bash", "\n".join(f"line {n}" for n in range(500)), command="x"),))
 
-    assert "line 0\n" in shown
-    assert "… 460 lines …" in shown
-    assert "line 499\n```" in shown
+    assert "line 0\n" in drawn
+    assert "… 460 lines …" in drawn
+    assert "line 499\n```" in drawn
 
 
 def test_tells_one_of_everything() -> None:
-    shown = render_parts(EVERYTHING, notes=NOTES)
+    drawn = render_parts(EVERYTHING, notes=NOTES)
 
     for words in (
         "> *Thought for 3.2 s*",
@@ -173,7 +173,7 @@ def test_tells_one_of_everything() -> None:
         "Truncated for the model: 12,000 → 2,400 tokens, by rule truncate",
         "Ask it to go on.",
     ):
-        assert words in shown
+        assert words in drawn
 
 
 def test_keeps_the_models_markdown() -> None:
@@ -201,9 +201,9 @@ def test_writes_indented_code_as_a_fence() -> None:
 
 
 def test_uses_a_fence_longer_than_any_inside() -> None:
-    shown = render_parts((ran("read", "````\n```python\n````", path="README.md"),))
+    drawn = render_parts((ran("read", "````\n```python\n````", path="README.md"),))
 
-    assert "`````\u00a0\n````\n```python\n````\n`````" in shown
+    assert "`````\u00a0\n````\n```python\n````\n`````" in drawn
 
 
 def test_replaces_a_remote_image_by_a_link_that_names_the_host() -> None:
@@ -220,10 +220,10 @@ def test_names_a_picture_of_the_project_instead_of_loading_it() -> None:
 
 @pytest.mark.parametrize("name", ["href", "class", "style", "cssId", "data", "require", "bbox"])
 def test_maths_has_no_command_that_links_loads_or_styles(name: str) -> None:
-    shown = safe_markdown(f"a $\\{name}{{x}}{{y}}$ and \\{name}{{x}}{{y}}")
+    markdown = safe_markdown(f"a $\\{name}{{x}}{{y}}$ and \\{name}{{x}}{{y}}")
 
-    assert f"\\{name}" not in shown
-    assert "$\\text{x}{y}$" in shown
+    assert f"\\{name}" not in markdown
+    assert "$\\text{x}{y}$" in markdown
     assert "\\displaystyle" in safe_markdown("$\\displaystyle x_1$")
 
 
@@ -235,9 +235,9 @@ def test_drops_links_that_run_something() -> None:
 def test_scrubs_before_it_cuts() -> None:
     parts = (ran("bash", "a" * 1_995 + "sk-secret", command="env"), text("sk-secret"))
 
-    shown = render_parts(parts, scrub=lambda words: words.replace("sk-secret", "[key]"))
+    drawn = render_parts(parts, scrub=lambda words: words.replace("sk-secret", "[key]"))
 
-    assert "sk-" not in shown
+    assert "sk-" not in drawn
 
 
 def test_ends_a_message_with_its_error_and_what_to_do() -> None:

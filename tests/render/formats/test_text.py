@@ -40,7 +40,7 @@ def test_tells_a_session() -> None:
 
 
 def test_tells_one_of_everything() -> None:
-    shown = render_parts(EVERYTHING, notes=OutlineNotes(ASKS, REPLIES, DECISIONS))
+    drawn = render_parts(EVERYTHING, notes=OutlineNotes(ASKS, REPLIES, DECISIONS))
 
     for words in (
         "Thought for 3.2 s",
@@ -50,15 +50,15 @@ def test_tells_one_of_everything() -> None:
         "$0.012 · 4.1 s · ███▋",
         "--- A summary",
     ):
-        assert words in shown
+        assert words in drawn
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8")))
 def test_sends_the_terminal_no_control_sign(words: str) -> None:
-    shown = render_parts(everywhere(f"\x1b[31m{words}\x1b]0;title\x07\x9b1m\u202e"))
+    drawn = render_parts(everywhere(f"\x1b[31m{words}\x1b]0;title\x07\x9b1m\u202e"))
 
-    assert not any(sign < " " and sign != "\n" and sign != "\t" for sign in shown)
-    assert not any("\x7f" <= sign <= "\x9f" or sign == "\u202e" for sign in shown)
+    assert not any(sign < " " and sign != "\n" and sign != "\t" for sign in drawn)
+    assert not any("\x7f" <= sign <= "\x9f" or sign == "\u202e" for sign in drawn)
 
 
 def test_says_what_to_do_about_an_error() -> None:
@@ -101,9 +101,9 @@ def test_names_the_provider_whose_key_is_missing() -> None:
         update={"error": AuthError(provider="anthropic", message="No key.")}
     )
 
-    shown = render_message(assistant().model_copy(update={"info": from_provider}))
+    drawn = render_message(assistant().model_copy(update={"info": from_provider}))
 
-    assert shown == (
+    assert drawn == (
         "✗ No key. Set the key of anthropic in the environment of the kernel and ask again."
     )
 
@@ -120,18 +120,18 @@ def test_a_draft_of_a_summary_is_told_apart_from_it() -> None:
     message = assistant(draft, text("Of all."))
     summary = message.model_copy(update={"info": message.info.model_copy(update={"summary": True})})
 
-    shown = render_message(summary)
+    drawn = render_message(summary)
 
-    assert shown.index("Summary so far") < shown.index("Summary of what came before")
+    assert drawn.index("Summary so far") < drawn.index("Summary of what came before")
 
 
 def test_a_summary_that_failed_is_not_told_as_one() -> None:
     message = assistant(text("Too short."))
     failed = {"summary": True, "error": UnknownError(message="The summary is too short.")}
 
-    shown = render_message(
+    drawn = render_message(
         message.model_copy(update={"info": message.info.model_copy(update=failed)})
     )
 
-    assert "Summary that was not used; nothing was cut" in shown
-    assert "Summary of what came before" not in shown
+    assert "Summary that was not used; nothing was cut" in drawn
+    assert "Summary of what came before" not in drawn

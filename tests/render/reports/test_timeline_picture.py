@@ -92,8 +92,8 @@ def test_a_payload_is_a_word_wherever_it_stands(payload: str) -> None:
 
 
 def test_the_height_is_the_limit_of_the_largest_request() -> None:
-    shown = picture(4)
-    both = timeline_svg(replace(shown, limits=(5_000, 0, 0, 300)))
+    drawn = picture(4)
+    both = timeline_svg(replace(drawn, limits=(5_000, 0, 0, 300)))
 
     assert f"full height: {count(300)} tokens" in both
     assert both.count("stroke-dasharray") == 1

@@ -41,9 +41,9 @@ def compared(name: str, *policies: str, window: int = 0) -> PolicyComparison:
 def test_no_row_of_a_preset_with_a_threshold_passes_its_window(name: str) -> None:
     names = [preset.preset for preset in presets() if preset.token_source][:: sample_size(3, 1)]
 
-    found = compared(name, *names, window=0)
+    comparison = compared(name, *names, window=0)
 
-    over = {figures.name for figures in found.figures if not figures.fits}
+    over = {figures.name for figures in comparison.figures if not figures.fits}
     assert over <= {*OWN_ESTIMATE}
 
 
@@ -52,20 +52,20 @@ def test_no_row_of_a_preset_with_a_threshold_passes_its_window(name: str) -> Non
 def test_what_cannot_fit_is_marked_and_never_the_cheapest(name: str, window: int) -> None:
     names = ["raw", "recorded", *(preset.preset for preset in presets())][:: sample_size(2, 1)]
 
-    found = compared(name, *names, window=window)
+    comparison = compared(name, *names, window=window)
 
     fits = {}
-    for figures, replay in zip(found.figures, found.simulations, strict=True):
+    for figures, replay in zip(comparison.figures, comparison.simulations, strict=True):
         limit = replay.window
         assert figures.over == requests_over(replay)
         assert ("Does not fit" in figures.verdict) == (figures.over > 0)
         assert limit in (0, window)
         fits[figures.name] = figures.fits
     assert not fits["raw"]
-    assert found.cheapest is None or fits[found.cheapest]
-    assert found.json()["cheapest"] == found.cheapest
-    assert any("never the cheapest" in note for note in found.table.notes)
-    row = next(record for record in found.table.records() if record["policy"] == "raw")
+    assert comparison.cheapest is None or fits[comparison.cheapest]
+    assert comparison.json()["cheapest"] == comparison.cheapest
+    assert any("never the cheapest" in note for note in comparison.table.notes)
+    row = next(record for record in comparison.table.records() if record["policy"] == "raw")
     assert isinstance(row["over"], int)
     assert row["over"] > 100
 
@@ -95,11 +95,11 @@ def test_a_sweep_never_takes_a_value_that_does_not_fit() -> None:
 
 
 def test_what_is_left_of_a_window_is_said_where_the_longest_answer_is_not_known() -> None:
-    found = compared("pi_large_session.jsonl", "palimpsest", window=32_000)
+    comparison = compared("pi_large_session.jsonl", "palimpsest", window=32_000)
 
     assert (
         "palimpsest works in 24,000 of 32,000 tokens: the rest is kept free for the answer, whose longest is not known."
-        in found.table.notes
+        in comparison.table.notes
     )
     assert not compared("pi_large_session.jsonl", "pi.compact").windows
 
@@ -109,20 +109,20 @@ def test_an_engines_policy_counts_another_agents_requests_as_they_were_reported(
     policy: str,
 ) -> None:
     """Claude Code's system prompt is not recorded: its 25,860 tokens are in the usage alone."""
-    [found] = compared("claude_code_spotter", f"{policy} window=200000").simulations
+    [simulation] = compared("claude_code_spotter", f"{policy} window=200000").simulations
 
     compactions = {
         transition.request
-        for transition in found.timeline.transitions
+        for transition in simulation.timeline.transitions
         if transition.state == "summarised"
     }
     assert len(compactions) == 1
     assert 70 < min(compactions) < 130
-    assert max(size.total for size in found.sizes) < 200_000
+    assert max(size.total for size in simulation.sizes) < 200_000
 
 
 def test_a_session_whose_window_nobody_knows_is_not_marked() -> None:
     timeline: Timeline = review("claude_code_spotter").timeline
-    found = simulate(timeline, None, Ruler())
+    replay = simulate(timeline, None, Ruler())
 
-    assert requests_over(found) == 0
+    assert requests_over(replay) == 0

@@ -37,8 +37,8 @@ def policies_of(review: SessionReview) -> dict[str, Policy]:
 @pytest.mark.parametrize("scene", thinned(SOME_SCENES, 6))
 async def test_the_recorded_policy_acts_where_the_live_loop_did(tmp_path: Path, scene: str) -> None:
     review = await reviewed(tmp_path, scene)
-    found = review.own_rule()
-    assert found is not None
+    rule = review.own_rule()
+    assert rule is not None
     compacted = {event.request for event in review.timeline.events if event.kind == "compact"}
     pruned = {
         transition.request
@@ -46,10 +46,10 @@ async def test_the_recorded_policy_acts_where_the_live_loop_did(tmp_path: Path, 
         if transition.rule.startswith("prune/")
     }
 
-    assert {*found.found_at, *found.by_hand} == compacted
-    assert {*found.cleared_at} == pruned
-    assert found.is_reproduced
-    assert found.assumptions == () or scene == "changed_policy"
+    assert {*rule.found_at, *rule.by_hand} == compacted
+    assert {*rule.cleared_at} == pruned
+    assert rule.is_reproduced
+    assert rule.assumptions == () or scene == "changed_policy"
 
 
 @pytest.mark.soak  # with each commit the recorded policy acts where the live loop did, beside it; this adds the sentence
@@ -71,12 +71,12 @@ async def test_a_policy_that_was_not_the_recorded_one_is_found_out(tmp_path: Pat
         others = {
             key: policy_with_changes(policy, quiet) for key, policy in policies_of(review).items()
         }
-        found = own_engine_rule(review.timeline, review.ruler, others)
-        assert found is not None
+        rule = own_engine_rule(review.timeline, review.ruler, others)
+        assert rule is not None
 
-        assert (*found.missed, *found.uncleared_at) == recorded
-        assert not found.is_reproduced
-        assert "found 0 of" in found.sentence_end
+        assert (*rule.missed, *rule.uncleared_at) == recorded
+        assert not rule.is_reproduced
+        assert "found 0 of" in rule.sentence_end
 
 
 @pytest.mark.slow
@@ -85,10 +85,10 @@ async def test_an_automatic_compaction_that_was_none_is_found_out(tmp_path: Path
     events = (TimelineEvent(2, "compact", "automatic"), *review.timeline.events)
     timeline = replace(review.timeline, events=events, earlier={})
 
-    found = own_engine_rule(timeline, review.ruler, policies_of(review))
+    rule = own_engine_rule(timeline, review.ruler, policies_of(review))
 
-    assert found is not None
-    assert (found.found_at, found.missed) == ((6,), (2,))
+    assert rule is not None
+    assert (rule.found_at, rule.missed) == ((6,), (2,))
 
 
 @pytest.mark.slow
@@ -105,11 +105,11 @@ async def test_each_request_is_compared_with_the_policy_that_held(tmp_path: Path
     at_it = {request.id: quiet[request.id] for request in requests[: compacted + 2]}
 
     for changed, at in ((later, (compacted,)), (at_it, ())):
-        found = own_engine_rule(review.timeline, review.ruler, policies | changed)
-        assert found is not None
-        assert found.found_at == at
-        assert (changed is later) == (found.missed == ())
-        assert changed == quiet or found.assumptions == (
+        rule = own_engine_rule(review.timeline, review.ruler, policies | changed)
+        assert rule is not None
+        assert rule.found_at == at
+        assert (changed is later) == (rule.missed == ())
+        assert changed == quiet or rule.assumptions == (
             "The policy changed during the session: 2 were recorded, and each request is compared with its own.",
         )
 

@@ -75,9 +75,9 @@ def import_all(path: Path) -> tuple[Timeline, ...]:
 
 
 def found_in(timeline: Timeline) -> OwnRule:
-    found = own_rule(timeline)
-    assert found is not None
-    return found
+    rule = own_rule(timeline)
+    assert rule is not None
+    return rule
 
 
 @pytest.mark.parametrize("name", thinned(SAMPLES, 4))
@@ -85,17 +85,17 @@ def test_the_rule_acts_at_the_recorded_compactions_or_says_what_they_must_have_b
     name: str,
 ) -> None:
     for timeline in timelines_of(name):
-        found = found_in(timeline)
+        rule = found_in(timeline)
         events = [event for event in timeline.events if event.kind.startswith("compact")]
 
-        assert {*found.found_at, *found.missed, *found.by_hand, *found.unclear} == {
+        assert {*rule.found_at, *rule.missed, *rule.by_hand, *rule.unclear} == {
             event.request for event in events
         }
-        assert found.found_count == len(found.found_at) == found.recorded_count - len(found.missed)
-        for place in found.unclear:
-            assert any(f"before request {place + 1}" in words for words in found.assumptions)
-        if not found.is_reproduced:
-            assert any("settings are not recorded" in words for words in found.assumptions)
+        assert rule.found_count == len(rule.found_at) == rule.recorded_count - len(rule.missed)
+        for place in rule.unclear:
+            assert any(f"before request {place + 1}" in words for words in rule.assumptions)
+        if not rule.is_reproduced:
+            assert any("settings are not recorded" in words for words in rule.assumptions)
 
 
 def test_claude_codes_rule_finds_the_compaction_that_it_made_by_itself() -> None:
@@ -104,12 +104,12 @@ def test_claude_codes_rule_finds_the_compaction_that_it_made_by_itself() -> None
         found for found in timelines_of("claude_code_spotter") if len(found.requests) == 143
     ]
 
-    found = found_in(timeline)
+    rule = found_in(timeline)
 
-    assert (found.recorded_count, found.found_at, found.unmatched_requests) == (1, (71,), ())
-    assert found.is_reproduced
-    assert (found.preset, found.window, found.threshold) == ("claude_code.auto", 200_000, 167_000)
-    assert found.sentence_end == "this agent's own rule found 1 of 1 compactions, at request 72"
+    assert (rule.recorded_count, rule.found_at, rule.unmatched_requests) == (1, (71,), ())
+    assert rule.is_reproduced
+    assert (rule.preset, rule.window, rule.threshold) == ("claude_code.auto", 200_000, 167_000)
+    assert rule.sentence_end == "this agent's own rule found 1 of 1 compactions, at request 72"
     replay = simulate(timeline, get("claude_code.auto"), fit_ruler(timeline))
     assert replay.firing_requests == (71,)
     assert max(size.total for size in replay.sizes) <= 200_000
@@ -120,18 +120,18 @@ def test_a_compaction_that_a_person_asked_for_is_none_of_the_rules() -> None:
         found for found in timelines_of("claude_code_spotter") if len(found.requests) == 217
     ]
 
-    found = found_in(timeline)
+    rule = found_in(timeline)
 
-    assert (found.recorded_count, found.by_hand, found.unmatched_requests) == (0, (138,), ())
-    assert found.sentence_end == "this agent's own rule had no automatic compaction to find"
+    assert (rule.recorded_count, rule.by_hand, rule.unmatched_requests) == (0, (138,), ())
+    assert rule.sentence_end == "this agent's own rule had no automatic compaction to find"
 
 
 def test_the_only_sample_of_pi_has_none_and_the_rule_does_not_act() -> None:
     [timeline] = timelines_of("pi_large_session.jsonl")
 
-    found = found_in(timeline)
+    rule = found_in(timeline)
 
-    assert (found.recorded_count, found.unmatched_requests, found.unclear) == (0, (), ())
+    assert (rule.recorded_count, rule.unmatched_requests, rule.unclear) == (0, (), ())
 
 
 def pi_session(folder: Path, answers: int) -> Timeline:
@@ -202,65 +202,65 @@ def test_the_window_of_a_recording_is_taken_where_it_has_one() -> None:
     """Codex records 95 per cent of the model's window, and compacts at 90 per cent of the whole."""
     sizes = [200_000, 243_000, 244_900, 20_000]
 
-    found = found_in(made_of("codex", sizes, (3, "automatic"), window=258_400))
+    rule = found_in(made_of("codex", sizes, (3, "automatic"), window=258_400))
 
-    assert (found.window, found.threshold) == (272_000, 244_800)
-    assert (found.found_at, found.assumptions) == ((3,), ())
+    assert (rule.window, rule.threshold) == (272_000, 244_800)
+    assert (rule.found_at, rule.assumptions) == ((3,), ())
 
 
 def test_a_prompt_above_the_window_proves_a_larger_one() -> None:
-    found = found_in(made_of("claude-code", [150_000, 200_500, 310_760, 320_000]))
+    rule = found_in(made_of("claude-code", [150_000, 200_500, 310_760, 320_000]))
 
-    assert found.window == 1_000_000
-    assert found.unmatched_requests == ()
+    assert rule.window == 1_000_000
+    assert rule.unmatched_requests == ()
     assert any(
         "310,760" not in sentence and "320,000" in sentence and "proves" in sentence
-        for sentence in found.assumptions
+        for sentence in rule.assumptions
     )
 
 
 def test_compactions_below_the_threshold_say_what_it_must_have_been() -> None:
     sizes = [90_000, 99_000, 101_000, 20_000, 98_000, 100_500, 21_000]
 
-    found = found_in(made_of("claude-code", sizes, (3, "automatic"), (6, "automatic")))
+    rule = found_in(made_of("claude-code", sizes, (3, "automatic"), (6, "automatic")))
 
-    assert (found.recorded_count, found.found_count, found.missed) == (2, 0, (3, 6))
-    assert found.sentence_end == "this agent's own rule found 0 of 2 compactions"
-    [told] = [sentence for sentence in found.assumptions if "must have been" in sentence]
+    assert (rule.recorded_count, rule.found_count, rule.missed) == (2, 0, (3, 6))
+    assert rule.sentence_end == "this agent's own rule found 0 of 2 compactions"
+    [told] = [sentence for sentence in rule.assumptions if "must have been" in sentence]
     assert "from 90,000 to" in told
     assert "below 100,5" in told
 
 
 def test_what_began_a_compaction_is_not_guessed() -> None:
     """Pi does not record whether a person asked for it."""
-    found = found_in(made_of("pi", [100_000, 144_000, 20_000], (2, "automatic")))
+    rule = found_in(made_of("pi", [100_000, 144_000, 20_000], (2, "automatic")))
 
-    assert (found.recorded_count, found.unclear) == (0, (2,))
+    assert (rule.recorded_count, rule.unclear) == (0, (2,))
     assert any(
-        "asked for, or the settings were others" in sentence for sentence in found.assumptions
+        "asked for, or the settings were others" in sentence for sentence in rule.assumptions
     )
 
 
 def test_a_compaction_before_anything_was_reported_cannot_be_checked() -> None:
-    found = found_in(made_of("claude-code", [30_000, 40_000], (0, "automatic")))
+    rule = found_in(made_of("claude-code", [30_000, 40_000], (0, "automatic")))
 
-    assert (found.recorded_count, found.unclear, found.missed) == (0, (0,), ())
-    assert any("cannot be checked" in sentence for sentence in found.assumptions)
+    assert (rule.recorded_count, rule.unclear, rule.missed) == (0, (0,), ())
+    assert any("cannot be checked" in sentence for sentence in rule.assumptions)
 
 
 def test_a_compaction_after_the_last_request_is_found() -> None:
-    found = found_in(made_of("claude-code", [150_000, 166_000, 168_000], (3, "automatic")))
+    rule = found_in(made_of("claude-code", [150_000, 166_000, 168_000], (3, "automatic")))
 
-    assert found.found_at == (3,)
+    assert rule.found_at == (3,)
 
 
 def test_a_session_that_went_over_the_threshold_says_that_it_was_switched_off() -> None:
-    found = found_in(made_of("claude-code", [150_000, 170_000, 180_000, 199_000]))
+    rule = found_in(made_of("claude-code", [150_000, 170_000, 180_000, 199_000]))
 
-    assert found.unmatched_requests == (2,)
-    assert not found.is_reproduced
-    assert "acts where the agent did not, at request 3" in found.sentence_end
-    assert any("higher or switched off" in sentence for sentence in found.assumptions)
+    assert rule.unmatched_requests == (2,)
+    assert not rule.is_reproduced
+    assert "acts where the agent did not, at request 3" in rule.sentence_end
+    assert any("higher or switched off" in sentence for sentence in rule.assumptions)
 
 
 def test_an_agent_without_a_preset_has_no_own_rule() -> None:
@@ -291,13 +291,13 @@ def test_every_compaction_by_the_rule_is_found(origin: str, steps: list[int]) ->
     acted = [(index, "automatic") for index, (_, compacts) in enumerate(rows) if compacts]
 
     window = 258_400 if origin == "codex" else 200_000
-    found = found_in(made_of(origin, [size for size, _ in rows], *acted, window=window))
+    rule = found_in(made_of(origin, [size for size, _ in rows], *acted, window=window))
 
     # The estimate of what came since is some tokens, so that a size just below the threshold passes it.
     close = [index for index, (size, _) in enumerate(rows) if 0 <= REPORTING[origin] - size < 100]
-    assert found.missed == ()
-    assert found.found_at == tuple(at for at, _ in acted)
-    assert close or found.unmatched_requests == ()
+    assert rule.missed == ()
+    assert rule.found_at == tuple(at for at, _ in acted)
+    assert close or rule.unmatched_requests == ()
 
 
 def test_every_agent_of_the_table_has_its_preset() -> None:
@@ -311,47 +311,47 @@ def test_every_agent_of_the_table_has_its_preset() -> None:
 
 def test_an_act_of_the_rule_is_of_one_compaction() -> None:
     """The second was not the rule's: its request was small when it was made."""
-    found = found_in(
+    rule = found_in(
         made_of("claude-code", [168_000, 20_000, 21_000], (1, "automatic"), (2, "automatic"))
     )
 
-    assert (found.found_at, found.missed) == ((1,), (2,))
+    assert (rule.found_at, rule.missed) == ((1,), (2,))
 
 
 def test_what_a_person_asked_for_is_no_act_beside_another_compaction() -> None:
     """The person compacted what was over the threshold; the compaction after it has another reason."""
-    found = found_in(
+    rule = found_in(
         made_of("claude-code", [168_000, 20_000, 21_000], (1, "by hand"), (2, "automatic"))
     )
 
-    assert (found.by_hand, found.found_at, found.missed) == ((1,), (), (2,))
+    assert (rule.by_hand, rule.found_at, rule.missed) == ((1,), (), (2,))
 
 
 @pytest.mark.parametrize("first", ["by hand", "automatic"])
 def test_two_compactions_before_one_request_are_both_told(first: str) -> None:
     second = "automatic" if first == "by hand" else "by hand"
 
-    found = found_in(made_of("claude-code", [168_000, 20_000], (1, first), (1, second)))
+    rule = found_in(made_of("claude-code", [168_000, 20_000], (1, first), (1, second)))
 
-    assert (found.by_hand, found.found_at) == ((1,), (1,))
+    assert (rule.by_hand, rule.found_at) == ((1,), (1,))
 
 
 def test_a_compaction_before_the_first_request_is_not_that_of_the_next() -> None:
     """The session was continued from another; that the second request is over the threshold says nothing of it."""
     sizes = [168_000, 169_000, 20_000]
 
-    found = found_in(made_of("claude-code", sizes, (0, "automatic"), (2, "automatic")))
+    rule = found_in(made_of("claude-code", sizes, (0, "automatic"), (2, "automatic")))
 
-    assert (found.unclear, found.found_at, found.missed) == ((0,), (2,), ())
+    assert (rule.unclear, rule.found_at, rule.missed) == ((0,), (2,), ())
 
 
 def test_compactions_by_both_are_told_apart() -> None:
     sizes = [100_000, 20_000, 167_500, 20_000, 90_000, 20_000, 168_000, 21_000]
     events = ((1, "by hand"), (3, "automatic"), (5, "by hand"), (7, "automatic"))
 
-    found = found_in(made_of("claude-code", sizes, *events))
+    rule = found_in(made_of("claude-code", sizes, *events))
 
-    assert (found.by_hand, found.found_at, found.missed, found.unmatched_requests) == (
+    assert (rule.by_hand, rule.found_at, rule.missed, rule.unmatched_requests) == (
         (1, 5),
         (3, 7),
         (),
@@ -381,9 +381,9 @@ def test_each_model_has_its_recorded_window() -> None:
         (245_000, *large),
     ]
 
-    found = found_in(windowed("codex", [*rows, (20_000, *large)], 2, 5))
+    rule = found_in(windowed("codex", [*rows, (20_000, *large)], 2, 5))
 
-    assert (found.found_at, found.missed, found.unmatched_requests, found.assumptions) == (
+    assert (rule.found_at, rule.missed, rule.unmatched_requests, rule.assumptions) == (
         (2, 5),
         (),
         (),
@@ -402,19 +402,19 @@ def test_a_model_may_be_given_a_longer_window_in_one_session() -> None:
         (400_000, *long),
     ]
 
-    found = found_in(windowed("claude-code", rows, 2))
+    rule = found_in(windowed("claude-code", rows, 2))
 
-    assert (found.found_at, found.missed, found.unmatched_requests) == ((2,), (), ())
-    assert found.assumptions == ()
+    assert (rule.found_at, rule.missed, rule.unmatched_requests) == ((2,), (), ())
+    assert rule.assumptions == ()
 
 
 def test_a_request_without_a_window_has_that_of_its_model() -> None:
     """It acts at 67,000, before and after the one request whose window is recorded."""
     rows = [(67_500, "m", 0), (20_000, "m", 100_000), (67_500, "m", 0), (20_000, "m", 0)]
 
-    found = found_in(windowed("claude-code", rows, 1, 3))
+    rule = found_in(windowed("claude-code", rows, 1, 3))
 
-    assert (found.window, found.found_at, found.assumptions) == (100_000, (1, 3), ())
+    assert (rule.window, rule.found_at, rule.assumptions) == (100_000, (1, 3), ())
 
 
 @given(
@@ -438,11 +438,11 @@ def test_compactions_by_hand_change_nothing_of_the_others(steps: list[tuple[int,
             size = min(size + step, 166_000 if size + step <= 167_100 else 200_000)
         sizes.append(size)
 
-    found = found_in(made_of("claude-code", sizes, *acted, *asked, window=200_000))
+    rule = found_in(made_of("claude-code", sizes, *acted, *asked, window=200_000))
 
-    assert found.found_at == tuple(index for index, _ in acted)
-    assert found.missed == ()
-    assert {*found.by_hand} == {index for index, _ in asked}
+    assert rule.found_at == tuple(index for index, _ in acted)
+    assert rule.missed == ()
+    assert {*rule.by_hand} == {index for index, _ in asked}
 
 
 class ProbedRequests:

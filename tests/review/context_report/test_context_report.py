@@ -472,11 +472,11 @@ async def test_what_never_was_for_the_model_is_not_told_as_gone(tmp_path: Path) 
     await ask(session, "Go on.")
     prompt = session.snapshot().messages[0].info
     ids = {"session_id": session.id, "message_id": prompt.id, "ignored": True}
-    said = user_notice("prt_note", session.id, prompt.id, "hook", "The hook failed.")
+    notice = user_notice("prt_note", session.id, prompt.id, "hook", "The hook failed.")
     typed = TextPart(id="prt_typed", text="/review", metadata={"command": "review"}, **ids)
     other = TextPart(id="prt_other", text="Not this.", **ids)
 
-    session.journal.append(*(PartUpdated(part=part) for part in (said, typed, other)))
+    session.journal.append(*(PartUpdated(part=part) for part in (notice, typed, other)))
 
     assert [gone.text for gone in (await look(session)).reductions] == ["Not this."]
 

@@ -65,9 +65,9 @@ def test_a_capture_beside_recordings_is_named_and_counts_nothing_twice(tmp_path:
     for folder in (both, alone):
         shutil.copyfile(captured / "claude_code.har", folder / "claude_code.har")
 
-    found = sources_in(both)
-    assert [Path(source.path).suffix for source in found.sources] == [".jsonl"]
-    (sentence,) = found.left_out
+    sources = sources_in(both)
+    assert [Path(source.path).suffix for source in sources.sources] == [".jsonl"]
+    (sentence,) = sources.left_out
     assert sentence.startswith(f"{both / 'claude_code.har'}: It is captured HTTP beside other")
 
     assert [Path(source.path).suffix for source in sources_in(alone).sources] == [".har"]
@@ -285,10 +285,10 @@ def test_the_table_is_a_dataframe_and_a_parquet_file(folder: Path) -> None:
     corpus = opened(folder)
 
     corpus.to_parquet(folder / "sessions.parquet")
-    read = pandas.read_parquet(folder / "sessions.parquet")
+    table = pandas.read_parquet(folder / "sessions.parquet")
 
-    assert list(read["session"]) == [session.session for session in corpus]
-    assert list(read["input"]) == list(corpus.to_dataframe()["input"])
+    assert list(table["session"]) == [session.session for session in corpus]
+    assert list(table["input"]) == list(corpus.to_dataframe()["input"])
 
 
 @pytest.mark.soak  # with each commit threads compare, above; this adds dask

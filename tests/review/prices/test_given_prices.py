@@ -132,11 +132,11 @@ def price_files(folder: Path) -> list[Path]:
 def test_a_price_file_is_what_its_words_are(tmp_path: Path) -> None:
     for path in price_files(tmp_path):
         assert price_words(path) == price_words(str(path))
-        found = given_prices(price_words(path) or "")
-        assert found.price_of("mine/custom-1") == Price(
+        prices = given_prices(price_words(path) or "")
+        assert prices.price_of("mine/custom-1") == Price(
             input=1, output=2, cache_read=0.1, cache_write=1.25
         )
-        assert found.price_of("other") == Price(input=9, output=9)
+        assert prices.price_of("other") == Price(input=9, output=9)
 
 
 @pytest.mark.parametrize(
@@ -304,15 +304,15 @@ def test_a_session_without_a_price_is_in_the_money_of_its_subagents() -> None:
         children_of=lambda session: [child] if session == "ses_parent" else [],
     )
 
-    found = review.subagents
+    subagents = review.subagents
 
-    assert found.unit == "USD"
+    assert subagents.unit == "USD"
     paid = 0.2 * len(child.requests)
-    assert [(profile.totals.cost, profile.totals.cost_is_fact) for profile in found] == [
+    assert [(profile.totals.cost, profile.totals.cost_is_fact) for profile in subagents] == [
         (paid, True)
     ]
-    assert found.own_totals.cost == pytest.approx(0.2 * len(parent.requests))
-    assert not found.own_totals.cost_is_fact
+    assert subagents.own_totals.cost == pytest.approx(0.2 * len(parent.requests))
+    assert not subagents.own_totals.cost_is_fact
     assert "The price of a/none is not known and taken to be that of b/known" in (
         review.price().sentence
     )

@@ -17,13 +17,13 @@ def with_requests(*changed: TimelineRequest) -> Timeline:
 
 def test_models_have_the_limits_of_the_list_and_a_sentence_says_so() -> None:
     first = pi_timeline().requests[0]
-    found = listed_limits(
+    limits = listed_limits(
         with_requests(replace(first, model=SONNET), replace(first, model="somebody/no-such-model"))
     )
 
-    assert found.by_model == {SONNET: 200_000}
-    assert "not in the recording, but from litellm" in found.source_sentence
-    assert found.source_sentence.endswith(f"200,000 tokens of {SONNET}.")
+    assert limits.by_model == {SONNET: 200_000}
+    assert "not in the recording, but from litellm" in limits.source_sentence
+    assert limits.source_sentence.endswith(f"200,000 tokens of {SONNET}.")
 
 
 def test_a_limit_that_was_recorded_or_passed_is_no_lists() -> None:

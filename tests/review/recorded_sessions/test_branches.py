@@ -39,14 +39,14 @@ def test_a_branch_goes_on_with_another_model_and_policy() -> None:
         branch.loop().result()
 
         assert model.requests[-1].model.ref.id == "scripted/other"
-        found = branch.branches()
-        assert found.parted_at == 2
-        first, second = found.branches
+        branches = branch.branches()
+        assert branches.parted_at == 2
+        first, second = branches.branches
         assert (first.models, second.models) == (("scripted/model",), ("scripted/other",))
         assert (first.answer, second.answer) == ("Still two.", "From another model.")
         assert (first.requests, second.requests) == (1, 1)
         assert (first.policy, second.policy) == ("", "opencode-1.18, prune.protect_tokens=1000")
-        assert found.json() == session.branches().json()
+        assert branches.json() == session.branches().json()
 
 
 def test_branches_are_shown_as_text_markdown_and_html() -> None:
@@ -54,13 +54,13 @@ def test_branches_are_shown_as_text_markdown_and_html() -> None:
     with isolated_session(model, settings=SETTINGS) as session:
         talked(session)
         session.fork(request=1).loop().result()
-        found = session.branches()
+        branches = session.branches()
 
-        assert "Branches that part after request 0" in found.text
-        assert "newest answer" in found.markdown
-        assert "<b>Bold" not in found.html
-        assert "&lt;b&gt;Bold" in found.html
-        assert "<b>Bold" not in found.markdown
+        assert "Branches that part after request 0" in branches.text
+        assert "newest answer" in branches.markdown
+        assert "<b>Bold" not in branches.html
+        assert "&lt;b&gt;Bold" in branches.html
+        assert "<b>Bold" not in branches.markdown
 
 
 def test_a_cost_without_a_price_is_told_in_units_and_reported_tokens_are_no_estimates() -> None:
@@ -75,20 +75,20 @@ def test_a_cost_without_a_price_is_told_in_units_and_reported_tokens_are_no_esti
         branch.prompt("More?")
         branch.revert()
         branch.cleanup()
-        found = branch.branches()
+        branches = branch.branches()
 
         # 1,000 uncached, a tenth of 2,000 read, and five times 100 written.
-        assert [(shown_branch.cost, shown_branch.units) for shown_branch in found.branches] == [
+        assert [(shown_branch.cost, shown_branch.units) for shown_branch in branches.branches] == [
             (None, 1_700),
             (None, 3_400),
         ]
         assert [
-            (shown_branch.estimates, shown_branch.largest) for shown_branch in found.branches
+            (shown_branch.estimates, shown_branch.largest) for shown_branch in branches.branches
         ] == [(0, 3_000)] * 2
-        assert "~1,700 units" in found.text
-        assert "One unit is the price" in found.text or "one unit is the price" in found.text
-        assert "estimated tokens" not in found.text
-        assert "are estimates" not in found.text
+        assert "~1,700 units" in branches.text
+        assert "One unit is the price" in branches.text or "one unit is the price" in branches.text
+        assert "estimated tokens" not in branches.text
+        assert "are estimates" not in branches.text
 
 
 def test_which_tokens_are_estimates_is_counted() -> None:
@@ -105,10 +105,10 @@ def test_which_tokens_are_estimates_is_counted() -> None:
         branch.loop().result()
         branch.prompt("More?")
 
-        found = branch.branches()
-        assert [shown_branch.estimates for shown_branch in found.branches] == [0, 1]
-        assert "One request of 2 of" in found.text
-        assert "has estimated tokens; all others were reported." in found.text
+        branches = branch.branches()
+        assert [shown_branch.estimates for shown_branch in branches.branches] == [0, 1]
+        assert "One request of 2 of" in branches.text
+        assert "has estimated tokens; all others were reported." in branches.text
 
 
 def test_a_request_that_is_not_there_and_a_session_without_branches_are_named() -> None:
@@ -197,15 +197,15 @@ def test_a_fork_behind_a_compaction_sends_the_same_request_again_and_parts_after
             sent[0],
         ]
         for session_at in (session, behind, again):
-            found = session_at.branches()
-            assert found.parted_at == 0
-            assert [(branch.answer, branch.parent) for branch in found.branches] == [
+            branches = session_at.branches()
+            assert branches.parted_at == 0
+            assert [(branch.answer, branch.parent) for branch in branches.branches] == [
                 ("After.", ""),
                 ("Branch 0.", session.id),
                 ("Branch 1.", session.id),
                 ("Branch 2.", before.id),
             ]
-            assert [branch.forked_after for branch in found.branches] == [0, 4, 1, 0]
+            assert [branch.forked_after for branch in branches.branches] == [0, 4, 1, 0]
             names = ["One.", *(f"One. (fork #{number})" for number in (1, 2, 3))]
-            assert [branch.title for branch in found.branches] == names
-            assert "One. (fork #2), after request 0" in found.text
+            assert [branch.title for branch in branches.branches] == names
+            assert "One. (fork #2), after request 0" in branches.text

@@ -90,10 +90,10 @@ def test_a_hostile_recording_is_data_in_a_report_of_two(tmp_path: Path) -> None:
         tmp_path / "page.html", policies="raw", beside=hostile
     )
 
-    shown = page.read_text("utf-8")
-    assert "<img src=x" not in shown
-    assert "\x1b" not in shown
-    assert "&lt;img src=x" in shown
+    text = page.read_text("utf-8")
+    assert "<img src=x" not in text
+    assert "\x1b" not in text
+    assert "&lt;img src=x" in text
 
 
 def test_a_capture_and_a_missing_second_recording_are_one_sentence(

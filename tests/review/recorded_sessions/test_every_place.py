@@ -108,9 +108,9 @@ def walk(
     assert "~~" not in shown
     folder = path if path.is_dir() else path.parent
     with ThreadPoolExecutor(1) as threads:
-        kept = palimpsest.corpus(folder, threads, cache=False, **given)
-        by_id = {session_figures.session: session_figures for session_figures in kept.figures}
-        in_table = {record["session"]: record for record in kept.table.records()}
+        corpus = palimpsest.corpus(folder, threads, cache=False, **given)
+        by_id = {session_figures.session: session_figures for session_figures in corpus.figures}
+        in_table = {record["session"]: record for record in corpus.table.records()}
         assert by_id
     with palimpsest.open_recording(path, **given) as recording:
         assert len(recording) == len(inspected)

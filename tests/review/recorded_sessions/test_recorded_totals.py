@@ -55,6 +55,6 @@ def test_totals_of_a_log_of_another_program_are_checked(path: Path, tmp_path: Pa
         text = log.read_text()
         log.write_text(text.replace('"cost":1.25', '"cost":"1.25"').replace("5000", "-5000"))
 
-    found = palimpsest.open_recording(project)[0].timeline.recorded_totals
+    recorded = palimpsest.open_recording(project)[0].timeline.recorded_totals
 
-    assert found == RecordedTotals(output=100, requests=1)
+    assert recorded == RecordedTotals(output=100, requests=1)

@@ -40,13 +40,13 @@ SMALL = "pi.compact window=64000 measure=estimated"
 
 async def test_a_recorded_compaction_names_what_its_summary_lost(tmp_path: Path) -> None:
     harness, session = await SCENES["compacted"](tmp_path)
-    [found] = review_of(harness.store, session.id).compactions()
+    [compaction] = review_of(harness.store, session.id).compactions()
 
-    assert found.summary.count("## Goal") == 1
-    assert found.tokens_after < found.tokens_before
-    assert {word.name for word in found.lost} == {f"log{number}.txt" for number in range(5)}
-    assert found.sentences[1] == found.conversation
-    assert found.sentences[2] == "No longer shown: 5 of 5 paths."
+    assert compaction.summary.count("## Goal") == 1
+    assert compaction.tokens_after < compaction.tokens_before
+    assert {word.name for word in compaction.lost} == {f"log{number}.txt" for number in range(5)}
+    assert compaction.sentences[1] == compaction.conversation
+    assert compaction.sentences[2] == "No longer shown: 5 of 5 paths."
 
 
 async def test_a_summary_that_failed_is_told_and_replaced_nothing(tmp_path: Path) -> None:
@@ -84,15 +84,15 @@ def made_review(*before: str) -> SessionReview:
 
 
 def test_a_lost_name_that_a_later_answer_uses_was_needed() -> None:
-    [found] = made_review().compactions("pi.compact window=3000 reserve=0 keep_tokens=700")
+    [compaction] = made_review().compactions("pi.compact window=3000 reserve=0 keep_tokens=700")
 
-    assert found.request == 2
-    needed = {word.name: word.needed for word in found.needed_names}
+    assert compaction.request == 2
+    needed = {word.name: word.needed for word in compaction.needed_names}
     assert needed == {"src/parser.py": (2,), "parse_line": (2,)}
-    assert {word.name for word in found.lost} == {*needed, "total_cost"}
-    assert "never written" in found.sentences[1]
-    assert found.sentences[-2].startswith("Needed later: 2 of them, ")
-    assert "(request 3)" in found.sentences[-2]
+    assert {word.name for word in compaction.lost} == {*needed, "total_cost"}
+    assert "never written" in compaction.sentences[1]
+    assert compaction.sentences[-2].startswith("Needed later: 2 of them, ")
+    assert "(request 3)" in compaction.sentences[-2]
 
 
 def test_a_lost_name_that_a_prompt_brings_back_was_not_needed() -> None:
@@ -100,24 +100,26 @@ def test_a_lost_name_that_a_prompt_brings_back_was_not_needed() -> None:
     review = made_review("And then?", "Is parse_line in src/parser.py wrong?")
     policy = "pi.compact window=3000 reserve=0 keep_tokens=700"
 
-    [found] = review.compactions(policy)
+    [compaction] = review.compactions(policy)
 
-    assert {word.name for word in found.lost} == {"src/parser.py", "parse_line", "total_cost"}
-    assert (found.needed_names, found.fetches, found.refetching) == ((), 0, 0)
+    assert {word.name for word in compaction.lost} == {"src/parser.py", "parse_line", "total_cost"}
+    assert (compaction.needed_names, compaction.fetches, compaction.refetching) == ((), 0, 0)
     assert review.compare([policy]).figures[0].refetching == 0
 
 
 def test_fetching_again_what_was_needed_costs_a_request_for_each_source() -> None:
     policy = "pi.compact window=3000 reserve=0 keep_tokens=700"
-    [found] = made_review().compactions(policy, price="units")
+    [compaction] = made_review().compactions(policy, price="units")
     [dear] = made_review().compactions(policy, price=OPUS)
 
     # One name stands in the prompt, the other in the result: two sources.
-    assert found.fetches == 2
-    assert found.refetching > 2 * 0.1 * 700
-    assert found.sentences[-1].startswith("To fetch them again would take 2 requests, and cost ")
-    assert found.table.title.endswith("3 names lost")
-    assert dear.refetching == pytest.approx(found.refetching * 5 / 1e6, rel=1e-9)
+    assert compaction.fetches == 2
+    assert compaction.refetching > 2 * 0.1 * 700
+    assert compaction.sentences[-1].startswith(
+        "To fetch them again would take 2 requests, and cost "
+    )
+    assert compaction.table.title.endswith("3 names lost")
+    assert dear.refetching == pytest.approx(compaction.refetching * 5 / 1e6, rel=1e-9)
     assert dear.sentences[-1].endswith("USD: an estimate.")
 
 
@@ -221,11 +223,11 @@ async def test_an_undone_compaction_says_so_and_counts_only_what_was_needed_unti
     await ask(session, "Sure?")
     session.edit_context("undo")
     await ask(session, "Really?")
-    [found] = review_of(harness.store, session.id).compactions()
+    [compaction] = review_of(harness.store, session.id).compactions()
 
-    assert (found.request, found.undone) == (4, 5)
-    assert {word.name: word.needed for word in found.needed_names} == {"log0.txt": (4,)}
-    assert "It was undone: request 6 shows again what it replaced." in found.sentences
+    assert (compaction.request, compaction.undone) == (4, 5)
+    assert {word.name: word.needed for word in compaction.needed_names} == {"log0.txt": (4,)}
+    assert "It was undone: request 6 shows again what it replaced." in compaction.sentences
 
 
 async def test_what_stays_beside_a_summary_that_no_request_used_yet_is_not_lost(
@@ -237,11 +239,11 @@ async def test_what_stays_beside_a_summary_that_no_request_used_yet_is_not_lost(
     await ask(session, "Read the logs and kept_table.csv.")
     await ask(session, "Say more.")
     await asyncio.wait_for(session.compact("the numbers"), LAST_RESORT_SECONDS)
-    [found] = review_of(harness.store, session.id).compactions()
+    [compaction] = review_of(harness.store, session.id).compactions()
 
-    assert found.request == len(found.timeline.requests)
-    assert "kept_table.csv" not in {word.name for word in found.lost}
-    assert found.sentences[0].startswith("After the last request compaction 1 replaced ")
+    assert compaction.request == len(compaction.timeline.requests)
+    assert "kept_table.csv" not in {word.name for word in compaction.lost}
+    assert compaction.sentences[0].startswith("After the last request compaction 1 replaced ")
 
 
 @pytest.mark.soak  # with each commit a recorded compaction names what its summary lost, above; this adds summaries that are filled

@@ -31,22 +31,22 @@ def texts(line: Line) -> list[str]:
     content = message["content"]
     if isinstance(content, str):
         return [content]
-    found = []
+    by_part = []
     for part in content:
         if part["type"] == "toolCall":
-            found.append(part["name"] + " " + json.dumps(part["arguments"], ensure_ascii=False))
+            by_part.append(part["name"] + " " + json.dumps(part["arguments"], ensure_ascii=False))
         else:
-            found += [value for key in ("text", "thinking") if (value := part.get(key))]
-    return found
+            by_part += [value for key in ("text", "thinking") if (value := part.get(key))]
+    return by_part
 
 
 @cache
 def names(text: str) -> dict[str, str]:
     """Return the names in a text with their kinds."""
-    found: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for kind, name in names_of(text):
-        found.setdefault(name, kind)
-    return found
+        by_name.setdefault(name, kind)
+    return by_name
 
 
 def compacted(path: Path, target: Path, cuts: Mapping[int, tuple[int, str]]) -> list[Line]:

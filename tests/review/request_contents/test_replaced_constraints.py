@@ -53,16 +53,16 @@ def compacted(folder: Path, summary: str, command: str) -> CompactionLoss:
     path = folder / "session.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with open_recording(path) as recording:
-        (found,) = recording[0].compactions()
-    return found
+        (compaction,) = recording[0].compactions()
+    return compaction
 
 
 def test_a_constraint_that_the_summary_drops_is_told_with_the_call_that_touches_it(
     tmp_path: Path,
 ) -> None:
-    found = compacted(tmp_path, "The project was looked at.", "rm -r archive/old")
+    loss = compacted(tmp_path, "The project was looked at.", "rm -r archive/old")
 
-    (constraint,) = found.constraints
+    (constraint,) = loss.constraints
     assert (
         constraint.sentence,
         constraint.shown_from,
@@ -70,14 +70,14 @@ def test_a_constraint_that_the_summary_drops_is_told_with_the_call_that_touches_
         constraint.is_kept,
         constraint.call,
     ) == (DEMAND, 0, 0, False, 1)
-    assert found.found["constraints"] == 1
-    sentence = next(sentence for sentence in found.sentences if DEMAND in sentence)
+    assert loss.found["constraints"] == 1
+    sentence = next(sentence for sentence in loss.sentences if DEMAND in sentence)
     assert "of request 1; a call of request 2 holds one of its words" in sentence
     assert sentence.endswith("Words are compared, not meanings.")
-    assert found.json()["constraints"] == [
+    assert loss.json()["constraints"] == [
         {"constraint": DEMAND, "said": 1, "shown_until": 1, "kept": "no", "call": 2}
     ]
-    assert "meanings" in found.constraints_table.text
+    assert "meanings" in loss.constraints_table.text
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,7 @@ def test_tools_beside_a_recording_are_blocks_one_by_one(tmp_path: Path) -> None:
     ],
 )
 def test_names_are_found_in_each_providers_form(tools: Any, names: list[str]) -> None:
-    assert [found.name for found in tool_definitions(json.dumps(tools))] == names
+    assert [definition.name for definition in tool_definitions(json.dumps(tools))] == names
 
 
 def test_a_text_that_is_no_list_is_left_whole() -> None:

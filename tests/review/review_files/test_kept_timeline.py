@@ -91,10 +91,10 @@ def test_every_field_of_a_timeline_is_written_or_belongs_to_a_replay() -> None:
 
 
 def test_a_timeline_that_holds_a_long_text_is_not_written() -> None:
-    shown = Transition(3, 5, "masked", tokens=9, shown="x" * (MAX_TEXT_CHARS + 1))
+    transition = Transition(3, 5, "masked", tokens=9, shown="x" * (MAX_TEXT_CHARS + 1))
 
     with pytest.raises(ValueError, match="too long"):
-        _again(replace(made_review().timeline, transitions=(shown,)))
+        _again(replace(made_review().timeline, transitions=(transition,)))
 
 
 def test_numbers_of_a_decision_that_are_nested_too_deep_are_not_written() -> None:

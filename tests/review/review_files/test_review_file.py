@@ -296,13 +296,13 @@ def test_a_sessions_review_is_read_from_its_file_by_the_next_kernel(
     with isolated_session(ScriptedModel(says("Use pandas.read_csv.")), folder=tmp_path) as session:
         session.prompt("How is data/penguins.csv read?")
         first = session.compare(["raw", "sweagent.last_n n=1"], price="units").table
-        (kept,) = (tmp_path / ".palimpsest" / "review" / session.id).iterdir()
-        value = json.loads(kept.read_text())
+        (path,) = (tmp_path / ".palimpsest" / "review" / session.id).iterdir()
+        value = json.loads(path.read_text())
         session_id = session.id
 
     # What is shown next comes from the file.
     value["timeline"]["title"] = "A title that only the file has"
-    kept.write_text(json.dumps(value))
+    path.write_text(json.dumps(value))
     with isolated_session(ScriptedModel(), folder=tmp_path) as session:
         review = open_session(session._app, session_id).review
         again = review.compare(["raw", "sweagent.last_n n=1"], price="units").table

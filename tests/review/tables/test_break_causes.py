@@ -77,11 +77,11 @@ def claude(
 
 
 def test_a_note_of_the_program_before_which_all_is_sent_otherwise_is_named(tmp_path: Path) -> None:
-    (found,) = claude(tmp_path, FALL, said={3: NOTE}, more={})
+    (cache_break,) = claude(tmp_path, FALL, said={3: NOTE}, more={})
 
-    assert found.cause == "rewritten"
-    assert "<task-notification>" in found.words
-    assert "only the beginning of the session was read" in found.words
+    assert cache_break.cause == "rewritten"
+    assert "<task-notification>" in cache_break.words
+    assert "only the beginning of the session was read" in cache_break.words
 
 
 def test_a_replay_reads_the_beginning_where_the_program_sent_the_rest_otherwise(
@@ -90,15 +90,15 @@ def test_a_replay_reads_the_beginning_where_the_program_sent_the_rest_otherwise(
     claude(tmp_path, [*FALL, *REST], said={3: NOTE, 5: NOTE}, more={})
     with open_recording(tmp_path / "s1.jsonl") as recording:
         ruler = recording[0].ruler
-        found = recording[0].proof()
+        proof = recording[0].proof()
 
     assert (
         ruler.request_ruler(3).unchanged_beginning,
         ruler.request_ruler(5).unchanged_beginning,
     ) == (21_500, 21_445)
     assert ruler.request_ruler(4).unchanged_beginning is None
-    assert found.taken_losses == 0
-    assert {read.request: read.outcome for read in found.replayed_reads}[5] == "reproduced"
+    assert proof.taken_losses == 0
+    assert {read.request: read.outcome for read in proof.replayed_reads}[5] == "reproduced"
 
 
 @pytest.mark.parametrize(
@@ -109,34 +109,34 @@ def test_a_replay_reads_the_beginning_where_the_program_sent_the_rest_otherwise(
     ],
 )
 def test_other_words_of_the_program_are_as_good_a_reason(tmp_path: Path, note: str) -> None:
-    (found,) = claude(tmp_path, FALL, said={3: note}, more={})
+    (cache_break,) = claude(tmp_path, FALL, said={3: note}, more={})
 
-    assert found.cause == "rewritten"
+    assert cache_break.cause == "rewritten"
 
 
 def test_after_a_prompt_of_a_person_the_same_fall_stays_unexplained(tmp_path: Path) -> None:
-    (found,) = claude(tmp_path, FALL, said={}, more={})
+    (cache_break,) = claude(tmp_path, FALL, said={}, more={})
 
-    assert (found.cause, found.words) == ("unexplained", UNEXPLAINED)
-    assert found.beginning_only
+    assert (cache_break.cause, cache_break.words) == ("unexplained", UNEXPLAINED)
+    assert cache_break.beginning_only
 
 
 def test_a_note_after_which_nothing_at_all_was_read_is_no_reason(tmp_path: Path) -> None:
     usages = [*FALL[:3], Usage(cache_read=0, cache_write=37_445)]
 
-    (found,) = claude(tmp_path, usages, said={3: NOTE}, more={})
+    (cache_break,) = claude(tmp_path, usages, said={3: NOTE}, more={})
 
-    assert found.cause == "unexplained"
+    assert cache_break.cause == "unexplained"
 
 
 @pytest.mark.parametrize(("word", "cause"), PROVIDER_CAUSES.items())
 def test_what_the_provider_itself_says_is_the_reason(tmp_path: Path, word: str, cause: str) -> None:
     reason = {"cache_miss_reason": {"type": word, "cache_missed_input_tokens": 13_562}}
 
-    (found,) = claude(tmp_path, FALL, said={}, more={3: {"message": {"diagnostics": reason}}})
+    (cache_break,) = claude(tmp_path, FALL, said={}, more={3: {"message": {"diagnostics": reason}}})
 
-    assert found.cause == cause
-    assert found.words.endswith("as the provider says")
+    assert cache_break.cause == cause
+    assert cache_break.words.endswith("as the provider says")
 
 
 @pytest.mark.parametrize(
@@ -145,25 +145,25 @@ def test_what_the_provider_itself_says_is_the_reason(tmp_path: Path, word: str, 
 def test_where_the_provider_cannot_tell_nothing_is_made_of_it(tmp_path: Path, reason: Any) -> None:
     more_fields = {"diagnostics": {"cache_miss_reason": {"type": reason}}}
 
-    (found,) = claude(tmp_path, FALL, said={}, more={3: {"message": more_fields}})
+    (cache_break,) = claude(tmp_path, FALL, said={}, more={3: {"message": more_fields}})
 
-    assert found.cause == "unexplained"
+    assert cache_break.cause == "unexplained"
 
 
 def test_what_the_provider_says_confirms_what_the_recording_holds(tmp_path: Path) -> None:
     more_fields = {"diagnostics": {"cache_miss_reason": {"type": "messages_changed"}}}
 
-    (found,) = claude(tmp_path, FALL, said={3: NOTE}, more={3: {"message": more_fields}})
+    (cache_break,) = claude(tmp_path, FALL, said={3: NOTE}, more={3: {"message": more_fields}})
 
-    assert [cause.cause for cause in found.causes] == ["rewritten"]
-    assert found.words.endswith("as the provider says, too")
+    assert [cause.cause for cause in cache_break.causes] == ["rewritten"]
+    assert cache_break.words.endswith("as the provider says, too")
 
 
 def test_another_version_of_the_program_is_told(tmp_path: Path) -> None:
-    (found,) = claude(tmp_path, FALL, said={}, more={3: {"record": {"version": "2.1.201"}}})
+    (cache_break,) = claude(tmp_path, FALL, said={}, more={3: {"record": {"version": "2.1.201"}}})
 
-    assert found.cause == "client"
-    assert found.words == "the agent's program changed from version 2.1.200 to 2.1.201"
+    assert cache_break.cause == "client"
+    assert cache_break.words == "the agent's program changed from version 2.1.200 to 2.1.201"
 
 
 def test_an_effort_is_a_reason_only_where_the_two_requests_differ() -> None:
@@ -198,10 +198,10 @@ def test_a_compaction_after_a_pause_is_told_as_both() -> None:
     made = with_pause(FALL, 1_000)
     made = replace(made, events=(TimelineEvent(3, "compact", "by hand"),))
 
-    (found,) = cache_breaks(made, SONNET)
+    (cache_break,) = cache_breaks(made, SONNET)
 
-    assert [cause.cause for cause in found.causes] == ["compacted", "idle"]
-    assert found.words == (
+    assert [cause.cause for cause in cache_break.causes] == ["compacted", "idle"]
+    assert cache_break.words == (
         "a summary replaced earlier messages; and 1,000 s passed since the request before; the cache is kept for 300 s"
     )
 
@@ -229,11 +229,11 @@ def test_a_read_that_only_arrives_late_is_told() -> None:
         ]
     )
 
-    (found,) = cache_breaks(late, SONNET)
+    (cache_break,) = cache_breaks(late, SONNET)
 
-    assert (found.request, found.cause) == (2, "late")
-    assert "request 1 had left" in found.words
-    assert "request 4" in found.words
+    assert (cache_break.request, cache_break.cause) == (2, "late")
+    assert "request 1 had left" in cache_break.words
+    assert "request 4" in cache_break.words
 
 
 def test_a_prefix_that_was_written_anew_did_not_arrive_late() -> None:
@@ -269,8 +269,8 @@ def test_a_growing_session_tells_it_as_soon_as_the_next_request_shows_it() -> No
 def test_the_compaction_of_a_real_session_after_a_pause_is_the_first_reason(tmp_path: Path) -> None:
     (path,) = sample("claude_code_spotter", tmp_path).glob("ae4a77f8*.jsonl")
     with open_recording(path) as recording:
-        found = recording[0].breaks()
+        breaks = recording[0].breaks()
 
-    assert [cause.cause for cause in found] == ["model", "compacted"]
-    assert [cause.cause for cause in found[1].causes] == ["compacted", "model", "idle"]
-    assert found.unexplained_share == 0
+    assert [cause.cause for cause in breaks] == ["model", "compacted"]
+    assert [cause.cause for cause in breaks[1].causes] == ["compacted", "model", "idle"]
+    assert breaks.unexplained_share == 0

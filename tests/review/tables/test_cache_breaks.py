@@ -100,10 +100,10 @@ def test_input_behind_the_last_cache_mark_is_nothing_that_can_be_lost() -> None:
 
 def test_of_claude_code_only_what_the_cache_held_is_lost(tmp_path: Path) -> None:
     with open_recording(sample("claude_code/cc1df109.jsonl", tmp_path)) as recording:
-        (found,) = recording[0].breaks()
+        (cache_break,) = recording[0].breaks()
 
     # Of the 22,607 tokens of the request before, 10,126 were read and 12,478 written; 3 were in no cache.
-    assert (found.request, found.expected, found.read, found.loss) == (
+    assert (cache_break.request, cache_break.expected, cache_break.read, cache_break.loss) == (
         1,
         22_604,
         10_126,
@@ -114,17 +114,21 @@ def test_of_claude_code_only_what_the_cache_held_is_lost(tmp_path: Path) -> None
 def test_a_cache_that_was_written_and_never_read_was_lost() -> None:
     made = reported([Usage(cache_write=13_000), Usage(input=900, cache_write=23_000)])
 
-    (found,) = cache_breaks(made, SONNET)
+    (cache_break,) = cache_breaks(made, SONNET)
 
-    assert (found.expected, found.read) == (13_000, 0)
+    assert (cache_break.expected, cache_break.read) == (13_000, 0)
 
 
 def test_without_reported_writes_all_that_was_sent_is_expected() -> None:
     made = reported([Usage(input=3_000, cache_read=20_000), Usage(input=20_000, cache_read=4_000)])
 
-    (found,) = cache_breaks(made, SONNET)
+    (cache_break,) = cache_breaks(made, SONNET)
 
-    assert (found.expected, found.loss, found.reports_writes) == (23_000, 19_000, False)
+    assert (cache_break.expected, cache_break.loss, cache_break.reports_writes) == (
+        23_000,
+        19_000,
+        False,
+    )
 
 
 def test_a_request_in_between_that_reported_nothing_is_not_passed_over_in_silence() -> None:

@@ -32,8 +32,8 @@ def review(store: Store, session_id: str) -> SessionReview:
             if info.parent_id == parent
         ]
 
-    found = timeline_of(store, session_id, counter)
-    return SessionReview(found, get, lambda _model: None, None, timelines)  # type: ignore[arg-type]
+    timeline = timeline_of(store, session_id, counter)
+    return SessionReview(timeline, get, lambda _model: None, None, timelines)  # type: ignore[arg-type]
 
 
 async def test_those_of_a_session_of_ours_stand_at_the_calls_that_began_them(
@@ -55,20 +55,20 @@ async def test_those_of_a_session_of_ours_stand_at_the_calls_that_began_them(
     for harness_session in (session, *await children(harness, session)):
         await harness_session.journal.flush()
 
-    found = review(harness.store, session.id)
+    reviewed = review(harness.store, session.id)
 
-    alpha, beta = found.subagents.table.records()
+    alpha, beta = reviewed.subagents.table.records()
     assert alpha["subagent"] == "Do alpha (@general subagent)"
     assert (alpha["request"], beta["request"]) == (1, 2)
     assert (alpha["call"], alpha["calls"]) == ("task Do alpha", 1)
     assert [alpha[key] for key in ("requests", "input", "output", "peak")] == [2, 3_000, 20, 2_000]
     assert "A words." in str(alpha["returned"])
     assert isinstance(alpha["returned_tokens"], int)
-    own, whole = found.subagents.own_totals, found.subagents.all_totals
+    own, whole = reviewed.subagents.own_totals, reviewed.subagents.all_totals
     assert (own.requests, own.input) == (3, 600)
     assert (whole.requests, whole.input, whole.peak) == (6, 4_100, 2_000)
 
-    rows = found.requests_with_subagents.records()
+    rows = reviewed.requests_with_subagents.records()
     assert [(row["request"], row["subagent"], row["own_request"]) for row in rows] == [
         (1, "", 1),
         (1, alpha["subagent"], 1),

@@ -64,23 +64,23 @@ def track_of(answers: ViewAnswers, policy: str, **numbers: float) -> tuple[str, 
 
 
 def option(name: str, policy: Any) -> PolicyOption:
-    [found] = [found for found in policy_choices(chosen_policies(policy)) if found.name == name]
+    [found] = [choice for choice in policy_choices(chosen_policies(policy)) if choice.name == name]
     return found
 
 
 def test_they_stand_first_with_what_they_do_and_sliders_of_their_numbers() -> None:
-    shown = policy_choices(chosen_policies([newest, "opencode.prune"]))
+    options = policy_choices(chosen_policies([newest, "opencode.prune"]))
 
-    assert [found.name for found in shown[:3]] == ["newest", "opencode.prune", "aider.history"]
-    assert len(shown) == len(policy_choices()) + 1
-    assert shown[0].what == "Keep the newest results, and clear the others."
-    assert shown[0].source == f"your own, sha256 {newest.digest[:12]}"
-    assert [(slider.name, slider.default, slider.stops) for slider in shown[0].sliders] == [
+    assert [found.name for found in options[:3]] == ["newest", "opencode.prune", "aider.history"]
+    assert len(options) == len(policy_choices()) + 1
+    assert options[0].what == "Keep the newest results, and clear the others."
+    assert options[0].source == f"your own, sha256 {newest.digest[:12]}"
+    assert [(slider.name, slider.default, slider.stops) for slider in options[0].sliders] == [
         ("keep", 3, (1, 2, 3, 5, 8, 10, 15, 20, 30)),
         ("share", 0.5, (0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 0.9, 1.0)),
         ("delta", -4, (-20, -12, -8, -6, -4, -3, -2, -1, 0)),
     ]
-    assert shown[1] in policy_choices()
+    assert options[1] in policy_choices()
 
 
 def test_a_fraction_over_one_is_multiplied() -> None:

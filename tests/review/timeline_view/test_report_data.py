@@ -43,8 +43,8 @@ def read(
             return {name: filled(inner) for name, inner in value.items()}
         return [filled(inner) for inner in value] if isinstance(value, list) else value
 
-    found: dict[str, Any] = filled(packed["data"])
-    return found
+    data: dict[str, Any] = filled(packed["data"])
+    return data
 
 
 def test_the_view_and_its_tracks_are_those_that_a_kernel_answers(answers: ViewAnswers) -> None:

@@ -115,13 +115,13 @@ def test_item_is_told_with_what_stands_in_its_place(pi: ViewAnswers) -> None:
 
 def test_request_holds_the_blocks_it_shows_and_finds_a_text(pi: ViewAnswers) -> None:
     whole = pi.answer(AskRequest(request=300)).request
-    found = pi.answer(AskRequest(request=300, find="TUI-RENDERER")).request
+    request = pi.answer(AskRequest(request=300, find="TUI-RENDERER")).request
 
     assert whole is not None
-    assert found is not None
+    assert request is not None
     assert whole.total == pi_timeline().requests[300].items
-    assert 0 < found.total < whole.total
-    assert all("tui-renderer" in block.text.casefold() for block in found.blocks)
+    assert 0 < request.total < whole.total
+    assert all("tui-renderer" in block.text.casefold() for block in request.blocks)
 
 
 def test_blocks_of_a_request_add_up_to_what_the_replay_counts(pi: ViewAnswers) -> None:

@@ -157,10 +157,10 @@ def test_a_server_that_does_not_answer_is_not_waited_for(
 ) -> None:
     server.go_on.clear()  # type: ignore[attr-defined]
 
-    found = remote_defaults.fetch_text(point(tmp_path, server), tmp_path / "cache", seconds=0.1)
+    fetched = remote_defaults.fetch_text(point(tmp_path, server), tmp_path / "cache", seconds=0.1)
 
-    assert found.text is None
-    assert "no answer in 0.1 seconds" in found.problem
+    assert fetched.text is None
+    assert "no answer in 0.1 seconds" in fetched.problem
 
 
 def test_an_address_that_leads_on_to_one_that_others_could_change_is_refused(
@@ -174,11 +174,11 @@ def test_an_address_that_leads_on_to_one_that_others_could_change_is_refused(
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Leads) as made:
         threading.Thread(target=made.serve_forever, args=(0.01,), daemon=True).start()
-        found = remote_defaults.fetch_text(point(tmp_path, made), tmp_path / "cache")
+        fetched = remote_defaults.fetch_text(point(tmp_path, made), tmp_path / "cache")
         made.shutdown()
 
-    assert found.text is None
-    assert "leads on to 'http://example.invalid/defaults.toml'" in found.problem
+    assert fetched.text is None
+    assert "leads on to 'http://example.invalid/defaults.toml'" in fetched.problem
 
 
 @pytest.mark.parametrize("url", ["http://example.org/a", "file:///etc/passwd", "ftp://x/y", "x"])

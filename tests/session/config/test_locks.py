@@ -142,10 +142,10 @@ def two(key: str, annotation: Any) -> tuple[Any, Any]:
 
 
 def _words(annotation: Any) -> list[str]:
-    found = [annotation, *get_args(annotation)]
-    found += [member for part in found for member in get_args(part)]
+    words = [annotation, *get_args(annotation)]
+    words += [member for part in words for member in get_args(part)]
     return [
-        member for part in found for member in (part, *get_args(part)) if isinstance(member, str)
+        member for part in words for member in (part, *get_args(part)) if isinstance(member, str)
     ]
 
 
@@ -494,15 +494,17 @@ def test_no_switch_of_a_notebook_changes_a_locked_replay(start: Start) -> None:
 
 def test_no_limit_of_age_or_size_is_other_than_the_locked_one(start: Start) -> None:
     app, _ = start({"retention": {"days": 365, "size": "1GB"}})
-    kept = app.config.value.retention
+    retention = app.config.value.retention
 
     for other in ({"days": 1}, {"max_size": 5}, {"max_size": "2GB"}):
         with pytest.raises(ConfigError, match="retention"):
             app.engine.submit(
-                prune_storage(app.workspace, kept, locked_settings=app.locked_settings, **other)
+                prune_storage(
+                    app.workspace, retention, locked_settings=app.locked_settings, **other
+                )
             ).result()
     same = prune_storage(
-        app.workspace, kept, days=365, max_size="1000MB", locked_settings=app.locked_settings
+        app.workspace, retention, days=365, max_size="1000MB", locked_settings=app.locked_settings
     )
     assert app.engine.submit(same).result().plan.due == ()
 

@@ -85,9 +85,9 @@ async def test_the_other_summary_is_held_graded_beside_the_first_and_used(tmp_pa
     assert second.older_summary == asked.older_summary
     assert second.new_summary.numbers["retention"]["paths"]["lost"] == 0
     assert second.older_summary.numbers["retention"]["paths"]["names"] == ["rows.csv"]
-    told = held_request_text(second)
-    assert "It would be the first to use a new summary:" in told
-    assert told.index("new summary") < told.index("The summary that you put aside for it:")
+    text = held_request_text(second)
+    assert "It would be the first to use a new summary:" in text
+    assert text.index("new summary") < text.index("The summary that you put aside for it:")
     session.step_mode.release(second.id)
     answer = await answering
 

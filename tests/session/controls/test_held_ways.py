@@ -59,15 +59,15 @@ class Observed:
     async def journaled(self) -> list[str]:
         """Return what was decided and sent in the project since the last call."""
         await self.session.journal.flush()
-        found: list[str] = []
+        events: list[str] = []
         for summary in self.harness.store.list():
             for record in self.harness.store.read(summary.id):
                 event = record.event
                 if isinstance(event, DecisionMade):
-                    found.append(f"decided {event.decision.rule}")
+                    events.append(f"decided {event.decision.rule}")
                 elif isinstance(event, StepRequested):
-                    found.append(f"sent {event.request.purpose}")
-        new, self._known = found[self._known :], len(found)
+                    events.append(f"sent {event.request.purpose}")
+        new, self._known = events[self._known :], len(events)
         return new
 
     async def observe(self, work: "asyncio.Task[Any]") -> None:

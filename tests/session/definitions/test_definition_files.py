@@ -108,14 +108,14 @@ def test_a_broken_file_is_one_sentence_and_the_rest_works(project: Path, shelf: 
     write(project / ".opencode/command/empty.md", "---\ndescription: nothing\n---\n")
     write(project / ".opencode/skill/one/SKILL.md", "No head.")
 
-    found = shelf()
+    definitions = shelf()
 
-    assert found.agents["good"].prompt == "Words."
-    assert [words.partition(" is left out")[0].rpartition("/")[2] for words in found.problems] == [
+    assert definitions.agents["good"].prompt == "Words."
+    assert [words.partition(" is left out")[0].rpartition("/")[2] for words in definitions.problems] == [
         "hot.md", "mode.md", "open.md", "rules.md", "yaml.md", "empty.md", "SKILL.md",
     ]  # fmt: skip
-    assert all(words.endswith(".") and "\n" not in words for words in found.problems)
-    assert "it is one of primary, subagent, all" in found.problems[1]
+    assert all(words.endswith(".") and "\n" not in words for words in definitions.problems)
+    assert "it is one of primary, subagent, all" in definitions.problems[1]
 
 
 def test_a_pipe_is_not_waited_for(project: Path, shelf: Shelf) -> None:
@@ -123,10 +123,10 @@ def test_a_pipe_is_not_waited_for(project: Path, shelf: Shelf) -> None:
     os.mkfifo(project / ".palimpsest/agents/pipe.md")
     os.mkfifo(project / ".gitignore")
 
-    found = shelf()
+    definitions = shelf()
 
-    assert found.agents["good"].prompt == "Words."
-    assert [words.rpartition("/")[2] for words in found.problems] == [
+    assert definitions.agents["good"].prompt == "Words."
+    assert [words.rpartition("/")[2] for words in definitions.problems] == [
         "pipe.md is left out: it is no file."
     ]
     assert (
@@ -182,21 +182,21 @@ def test_explore_can_change_nothing_and_asks_before_the_shell(shelf: Shelf) -> N
 
 
 def test_a_changed_file_is_read_again_without_a_restart(project: Path, shelf: Shelf) -> None:
-    found = shelf()
-    agents = found.agents
-    assert not found.refresh()
+    definitions = shelf()
+    agents = definitions.agents
+    assert not definitions.refresh()
 
     path = write(project / ".agents/agents/new.md", "---\ndescription: one\n---\nx")
-    assert found.refresh()
+    assert definitions.refresh()
     assert agents["new"].description == "one"
 
     write(path, "---\ndescription: another\n---\nx")
     os.utime(path, ns=(1, 1))
-    assert found.refresh()
+    assert definitions.refresh()
     assert agents["new"].description == "another"
 
     path.unlink()
-    assert found.refresh()
+    assert definitions.refresh()
     assert "new" not in agents
 
 
@@ -209,12 +209,14 @@ def test_commands_have_the_path_below_their_folder_for_a_name(
     )
     write(project / ".opencode/command/review.md", "Look at $ARGUMENTS")
 
-    found = shelf(commands={"hi": {"template": "Say hi.", "subtask": True}, "no": {}})
+    definitions = shelf(commands={"hi": {"template": "Say hi.", "subtask": True}, "no": {}})
 
-    assert list(found.commands) == ["git/commit", "hi", "review"]
-    assert found.commands["git/commit"].model is None
-    assert found.commands["hi"].subtask is True
-    assert found.problems == ("command.no of the settings has no template, so it does nothing.",)
+    assert list(definitions.commands) == ["git/commit", "hi", "review"]
+    assert definitions.commands["git/commit"].model is None
+    assert definitions.commands["hi"].subtask is True
+    assert definitions.problems == (
+        "command.no of the settings has no template, so it does nothing.",
+    )
 
 
 def test_skills_are_folders_with_a_text(home: Path, project: Path, shelf: Shelf) -> None:
@@ -234,17 +236,19 @@ def test_skills_are_folders_with_a_text(home: Path, project: Path, shelf: Shelf)
 
 
 def test_an_unusable_default_agent_is_told_and_another_one_answers(shelf: Shelf) -> None:
-    found = shelf(default_agent="explore")
+    definitions = shelf(default_agent="explore")
 
-    assert found.default_agent == "build"
-    assert "it only works for other agents" in found.problems[0]
+    assert definitions.default_agent == "build"
+    assert "it only works for other agents" in definitions.problems[0]
 
 
 def test_a_default_agent_that_is_not_there_is_told_with_those_that_are(shelf: Shelf) -> None:
-    found = shelf(default_agent="builder")
+    definitions = shelf(default_agent="builder")
 
-    assert found.default_agent == "build"
-    assert "there is none of that name. Agents that can answer: build, plan" in found.problems[0]
+    assert definitions.default_agent == "build"
+    assert (
+        "there is none of that name. Agents that can answer: build, plan" in definitions.problems[0]
+    )
 
 
 def test_an_alias_in_a_head_is_refused() -> None:
@@ -261,7 +265,7 @@ def test_a_file_of_a_stranger_in_a_folder_open_to_all_is_left_out(
     path.parent.chmod(0o777)
     os.chown(path, 12345, 12345)
 
-    found = shelf()
+    definitions = shelf()
 
-    assert "evil" not in found.agents
-    assert "it belongs to another user" in found.problems[0]
+    assert "evil" not in definitions.agents
+    assert "it belongs to another user" in definitions.problems[0]

@@ -203,8 +203,8 @@ async def test_what_a_person_brought_back_a_hook_does_not_take_again(tmp_path: P
     (tmp_path / "a.txt").write_text("long " * 400)
 
     def tidy(event: Any) -> list[dict[str, Any]]:
-        found = [part for message in event.messages for part in message.parts]
-        return [{"action": "clear", "part_id": p.id} for p in found if isinstance(p, ToolPart)]
+        parts = [part for message in event.messages for part in message.parts]
+        return [{"action": "clear", "part_id": p.id} for p in parts if isinstance(p, ToolPart)]
 
     model = ScriptedModel(calls("read", path="a.txt"), says("One."), says("Two."))
     session = await make_harness(tmp_path, model, ("decide", tidy)).session()
@@ -279,10 +279,10 @@ async def test_nonsense_is_skipped_and_said_once_in_a_turn(tmp_path: Path) -> No
     answer = await ask(session, "Read it twice")
 
     assert answer.text == "Read."
-    said = notices(session)
-    assert sorted(words.split()[3] for words in said) == sorted(f"({name})" for name in names)
-    assert "The hook odd_decide (decide) answered what cannot be used" in " ".join(said)
-    assert all(words.endswith("It was skipped.") for words in said)
+    sentences = notices(session)
+    assert sorted(words.split()[3] for words in sentences) == sorted(f"({name})" for name in names)
+    assert "The hook odd_decide (decide) answered what cannot be used" in " ".join(sentences)
+    assert all(words.endswith("It was skipped.") for words in sentences)
     assert "It was skipped" not in str([request.messages for request in model.requests])
     await ask(session, "Another turn")
     assert sum("odd_decide" in words for words in notices(session)) == 2
@@ -378,12 +378,12 @@ async def test_hooks_are_loaded_from_where_the_settings_say(
 
     sent = str(model.requests[0].messages)
     assert [f"by {words}" in sent for words in ("its name", "its mark", "the table")] == [True] * 3
-    said = notices(session)
-    assert len(said) == 4
-    assert "nothing says which hook it is" in said[0]
-    assert "there is no 'nothing' in 'my_hooks_for_test'" in said[1]
-    assert "No module named 'no_such_module_here'" in said[2]
-    assert "not of the form 'package.module:function'" in said[3]
+    sentences = notices(session)
+    assert len(sentences) == 4
+    assert "nothing says which hook it is" in sentences[0]
+    assert "there is no 'nothing' in 'my_hooks_for_test'" in sentences[1]
+    assert "No module named 'no_such_module_here'" in sentences[2]
+    assert "not of the form 'package.module:function'" in sentences[3]
 
 
 async def test_the_window_of_an_opaque_request_says_whose_it_is(tmp_path: Path) -> None:
@@ -396,12 +396,12 @@ async def test_the_window_of_an_opaque_request_says_whose_it_is(tmp_path: Path) 
     await ask(session, "Hello")
     (event,) = requested(await harness.records(session))
 
-    found = build_recorded_report(harness.store, session.id, event.request.id, counter)
+    report = build_recorded_report(harness.store, session.id, event.request.id, counter)
 
-    assert found.opaque_by == "hook/rewrite"
-    assert [item.words for item in found.items if item.kind == "user"] == ["Say boo."]
-    assert "hook/rewrite wrote this request: it is stored whole" in found.text
-    assert abs(found.used_tokens - event.request.tokens) <= 2
+    assert report.opaque_by == "hook/rewrite"
+    assert [item.words for item in report.items if item.kind == "user"] == ["Say boo."]
+    assert "hook/rewrite wrote this request: it is stored whole" in report.text
+    assert abs(report.used_tokens - event.request.tokens) <= 2
 
 
 async def test_a_request_that_would_not_be_accepted_is_not_sent(tmp_path: Path) -> None:

@@ -88,9 +88,9 @@ async def test_a_server_adds_its_tools_and_its_words_to_the_first_request(tmp_pa
 
 def test_what_servers_say_is_a_section_of_its_own() -> None:
     env = "You are powered by the model x.\n<env>\n</env>"
-    found = prompt_sections(f"{env}\n\n{SERVERS}\n<mcp_instructions>\n</mcp_instructions>")
+    sections = prompt_sections(f"{env}\n\n{SERVERS}\n<mcp_instructions>\n</mcp_instructions>")
 
-    assert [(mention.kind, mention.name) for mention in found][1:] == [
+    assert [(mention.kind, mention.name) for mention in sections][1:] == [
         ("instructions", "MCP servers")
     ]
 
@@ -237,8 +237,8 @@ async def test_tools_that_come_later_are_the_cause_of_a_lost_cache(
     await slow.servers.close()
 
     timeline = timeline_of(harness.store, session.id)
-    (found,) = cache_breaks(timeline, PriceProfile(input=3, read=0.3, write=3.75, output=15))
-    assert (found.request, found.cause, found.words) == (
+    (cache_break,) = cache_breaks(timeline, PriceProfile(input=3, read=0.3, write=3.75, output=15))
+    assert (cache_break.request, cache_break.cause, cache_break.words) == (
         1,
         "tools",
         "the tool definitions changed",
@@ -261,7 +261,7 @@ async def test_what_a_model_is_shown_of_a_tool_otherwise_is_said_in_a_word(tmp_p
     await ask(session, "Go")
 
     report = build_context_report(session.basis(), lambda only: session.records_after(0, only))
-    told = server_lines(servers.status(), harness.services.agents.registry)
+    lines = server_lines(servers.status(), harness.services.agents.registry)
     await servers.close()
 
     assert {item.name: item.remark for item in report.items if item.remark} == {
@@ -269,7 +269,7 @@ async def test_what_a_model_is_shown_of_a_tool_otherwise_is_said_in_a_word(tmp_p
         "demo_long": "description cut",
     }
     assert "(demo_long: description cut; demo_odd: schema repaired)" in report.text
-    repaired, cut = told[1:]
+    repaired, cut = lines[1:]
     assert "repaired for the model" in str(repaired)
     assert str(repaired).count("demo_") == 1
     assert str(cut) == (

@@ -149,8 +149,8 @@ async def test_an_answer_that_makes_no_sense_leaves_the_prompt(tmp_path: Path, a
 
     assert systems(model)[0].startswith("You are Palimpsest")
     assert len(systems(model)) == 2
-    [told] = notices(session)
-    assert "answered what cannot be used" in told
+    [notice] = notices(session)
+    assert "answered what cannot be used" in notice
 
 
 async def test_what_an_administrator_fixed_is_added_to_and_not_replaced(tmp_path: Path) -> None:
@@ -167,8 +167,8 @@ async def test_what_an_administrator_fixed_is_added_to_and_not_replaced(tmp_path
     assert header.startswith("You are Palimpsest")
     assert "Name no customers." in body
     assert body.endswith("Say please.")
-    [told] = notices(session)
-    assert "an administrator fixed what stands in the system prompt" in told
+    [notice] = notices(session)
+    assert "an administrator fixed what stands in the system prompt" in notice
 
 
 @pytest.mark.slow

@@ -51,11 +51,11 @@ def test_cells_sources_and_saved_answers_are_read(tmp_path: Path) -> None:
     first = {"id": "c1", "source": ["%%agent\n", "Draw."], "outputs": [{"data": data}]}
     second = {"source": "1 + 1", "id": "c2", "metadata": {"id": "no", "cells": [{"id": "no"}]}}
 
-    found = saved(tmp_path / "a.ipynb", first, second)
+    notebook = saved(tmp_path / "a.ipynb", first, second)
 
-    assert found is not None
-    assert found.cells == {"c1": "%%agent\nDraw.", "c2": "1 + 1"}
-    assert found.turns == {"ses_1": {"msg_1"}}
+    assert notebook is not None
+    assert notebook.cells == {"c1": "%%agent\nDraw.", "c2": "1 + 1"}
+    assert notebook.turns == {"ses_1": {"msg_1"}}
 
 
 @pytest.mark.parametrize(

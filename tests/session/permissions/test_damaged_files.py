@@ -60,7 +60,7 @@ def test_any_byte_of_the_grants_may_be_wrong(project: Path, tmp_path: Path) -> N
     path = grants_file(state / "grants", project.resolve())
     content = path.read_bytes()
     for seed in SEEDS:
-        said, wrong = damaged(seed, content)
+        problem, wrong = damaged(seed, content)
         path.write_bytes(wrong)
         try:
             opened = approvals(project, state)
@@ -70,7 +70,7 @@ def test_any_byte_of_the_grants_may_be_wrong(project: Path, tmp_path: Path) -> N
             opened.add((GIT,), "ses_2")
             assert GIT in approvals(project, state).rules()
         except Exception as error:
-            raise AssertionError(f"seed {seed}, {said}: {error!r}"[:400]) from error
+            raise AssertionError(f"seed {seed}, {problem}: {error!r}"[:400]) from error
         for other in path.parent.glob("*.broken-*"):
             other.unlink()
 
@@ -106,12 +106,12 @@ def test_any_byte_of_what_is_trusted_may_be_wrong(project: Path, places: ConfigF
     (path,) = places.trust_folder.glob("*.json")
     content = path.read_bytes()
     for seed in SEEDS:
-        said, wrong = damaged(seed, content)
+        problem, wrong = damaged(seed, content)
         path.write_bytes(wrong)
         try:
             load(project, {}, folders=places)
         except Exception as error:
-            raise AssertionError(f"seed {seed}, {said}: {error!r}"[:400]) from error
+            raise AssertionError(f"seed {seed}, {problem}: {error!r}"[:400]) from error
         trust_project(project, {}, places)
         assert load(project, {}, folders=places).untrusted_settings == ()
 

@@ -276,10 +276,10 @@ def test_what_an_earlier_version_kept_in_the_project_is_only_shown(
     path = project / ".palimpsest" / "permissions.json"
     path.write_text(json.dumps({"always": [{"permission": "bash", "pattern": "*", "seal": "x"}]}))
     number = ProjectNumber(project / ".palimpsest")
-    found = Approvals(Grants(project, number, folder=state / "grants"), path.parent)
+    approvals = Approvals(Grants(project, number, folder=state / "grants"), path.parent)
 
-    assert found.rules() == ()
-    assert "names bash: *. It holds no more" in found.earlier_sentence
+    assert approvals.rules() == ()
+    assert "names bash: *. It holds no more" in approvals.earlier_sentence
 
 
 def _many(project: Path, state: Path, name: str) -> None:

@@ -93,8 +93,8 @@ async def test_the_answer_has_the_form(tmp_path: Path) -> None:
     assert spec.parameters == SCHEMA
     assert model.requests[0].parameters["tool_choice"] == "required"
     assert TOOL in model.requests[0].messages[0]["content"]
-    found = rebuild_all(here.store, session.id, await here.records(session))
-    assert all(rebuilt_request.matches for rebuilt_request in found)
+    rebuilt = rebuild_all(here.store, session.id, await here.records(session))
+    assert all(rebuilt_request.matches for rebuilt_request in rebuilt)
 
     later = await ask(session, "And now in words.")
     assert later.structured is None
@@ -356,7 +356,7 @@ def test_any_answer_that_another_program_kept_is_read_as_it_is(value: Any) -> No
         structured=value,
     )
 
-    read = AssistantMessage.model_validate_json(info.model_dump_json())
+    read_back = AssistantMessage.model_validate_json(info.model_dump_json())
 
-    assert read.structured == value
-    assert type(read.structured) is type(value)
+    assert read_back.structured == value
+    assert type(read_back.structured) is type(value)

@@ -50,9 +50,9 @@ def test_shell_commands_are_cut_out_of_the_words() -> None:
 
 def test_files_stand_behind_an_at_sign() -> None:
     text = "See @a.py, @src/b.md. and (@./c/d.txt), not me@mail.org nor `@x.py`, nor @explore."
-    found = file_mentions(text, {"explore"})
-    assert [mention.path for mention in found] == ["a.py", "src/b.md", "./c/d.txt"]
-    assert [text[mention.start : mention.end] for mention in found] == [
+    mentions = file_mentions(text, {"explore"})
+    assert [mention.path for mention in mentions] == ["a.py", "src/b.md", "./c/d.txt"]
+    assert [text[mention.start : mention.end] for mention in mentions] == [
         "@a.py",
         "@src/b.md",
         "@./c/d.txt",
@@ -67,8 +67,10 @@ def test_a_prompt_that_names_a_command_is_one() -> None:
 
 
 def test_agents_are_named_behind_an_at_sign() -> None:
-    found = agent_mentions("Ask @explore, not a@general or @nobody.", {"explore", "general"})
-    assert [(mention.name, mention.start, mention.end) for mention in found] == [("explore", 4, 12)]
+    mentions = agent_mentions("Ask @explore, not a@general or @nobody.", {"explore", "general"})
+    assert [(mention.name, mention.start, mention.end) for mention in mentions] == [
+        ("explore", 4, 12)
+    ]
 
 
 def test_a_prompt_that_begins_with_an_agent_is_for_it() -> None:

@@ -42,16 +42,16 @@ def test_leaves_out_what_no_person_typed_here() -> None:
 
 def test_goes_on_where_the_page_before_ended() -> None:
     many = [str(number) for number in range(2 * PAGE + 5)]
-    found: list[str] = []
+    prompts: list[str] = []
     cursor: str | None = None
     pages = 0
     while pages == 0 or cursor is not None:
         page = prompt_page(SESSIONS, lambda name: many if name == "now" else [], "now", cursor)
-        found += page.prompts
+        prompts += page.prompts
         cursor = page.cursor
         pages += 1
 
-    assert found == many[::-1]
+    assert prompts == many[::-1]
     assert pages == 3
 
 

@@ -77,10 +77,10 @@ def test_by_default_everything_is_kept_for_ever_as_the_docs_say() -> None:
 def test_the_oldest_go_first_until_the_limits_hold(
     limits: RetentionLimits, goes: list[str]
 ) -> None:
-    found = prune_plan(ROWS, SIZES, limits, NOW, never, never)
+    plan = prune_plan(ROWS, SIZES, limits, NOW, never, never)
 
-    assert due(found.due) == goes
-    assert found.freed_bytes == sum(tree.bytes for tree in found.due)
+    assert due(plan.due) == goes
+    assert plan.freed_bytes == sum(tree.bytes for tree in plan.due)
 
 
 def test_what_is_used_shared_pinned_or_needed_is_never_taken() -> None:
@@ -96,7 +96,7 @@ def test_what_is_used_shared_pinned_or_needed_is_never_taken() -> None:
         row("free", 90),
     )
     weights = {of_row.id: of_row.id == "held" for of_row in rows}
-    found = prune_plan(
+    plan = prune_plan(
         rows,
         DiskUsage(tuple(SessionSize(n, 1, 0, used) for n, used in weights.items()), 0, 0, 0, 0, 0),
         RetentionLimits(days=30),
@@ -105,8 +105,8 @@ def test_what_is_used_shared_pinned_or_needed_is_never_taken() -> None:
         lambda session_id: session_id == "pinned",
     )
 
-    assert due(found.due) == ["free"]
-    assert {tree.summary.id: tree.reason_to_keep for tree in found.spared} == {
+    assert due(plan.due) == ["free"]
+    assert {tree.summary.id: tree.reason_to_keep for tree in plan.spared} == {
         "open": "in use",
         "held": "in use",
         "shared": "shared",
@@ -119,11 +119,11 @@ def test_what_is_used_shared_pinned_or_needed_is_never_taken() -> None:
 def test_children_go_with_their_session_and_keep_it() -> None:
     rows = (row("parent", 90), row("child", 5, parent_id="parent"), row("alone", 90))
 
-    found = prune_plan(
+    plan = prune_plan(
         rows, sizes(parent=1, child=2, alone=4), RetentionLimits(days=30), NOW, never, never
     )
 
-    assert [tree.ids for tree in found.due] == [("alone",)]
+    assert [tree.ids for tree in plan.due] == [("alone",)]
 
 
 def test_sizes_are_read_as_people_write_them() -> None:
@@ -208,9 +208,9 @@ def test_limits_are_read_from_the_settings(
     (tmp_path / "palimpsest.toml").write_text(text)
 
     trust_project(tmp_path, {})
-    kept = load(tmp_path, {}).value.retention
+    retention = load(tmp_path, {}).value.retention
 
-    assert (kept.days, kept.size, kept.texts) == expected
+    assert (retention.days, retention.size, retention.texts) == expected
 
 
 def test_a_size_that_is_none_is_named_with_its_key(tmp_path: Path) -> None:

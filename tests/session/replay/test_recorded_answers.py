@@ -45,7 +45,7 @@ class Log:
 
     async def find(self, text: str, cell: str, reached: int = 0) -> str:
         given = CellPrompt(text, PromptOptions(), cell)
-        found: FoundAnswer = await self.answers.find_answer(
+        answer: FoundAnswer = await self.answers.find_answer(
             given,
             None,
             current=SESSION,
@@ -54,7 +54,7 @@ class Log:
             reached_turns={SESSION: reached},
             began_ms=99,
         )
-        return found.turn.id if found.turn is not None else found.unanswered_reason
+        return answer.turn.id if answer.turn is not None else answer.unanswered_reason
 
 
 async def test_a_session_that_a_kernel_holds_whole_is_not_read_from_its_log() -> None:

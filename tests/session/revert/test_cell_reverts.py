@@ -12,7 +12,7 @@ from palimpsest.transcript.values import CellDecision
 
 
 def outcome(preview: RevertPreview) -> list[tuple[str, str, str]]:
-    return [(one.change.action, one.change.cell, one.problem) for one in preview.cells]
+    return [(cell.change.action, cell.change.cell, cell.problem) for cell in preview.cells]
 
 
 async def test_a_turn_s_changes_of_cells_are_taken_back_and_made_again(tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ async def test_a_turn_s_changes_of_cells_are_taken_back_and_made_again(tmp_path:
     assert session.cell_reviews.open_changes().changes == ()
     undone = await session.reverts.unrevert()
     assert reviewed.notebook.shown == after
-    assert [one.problem for one in undone.cells] == [""] * 4
+    assert [cell.problem for cell in undone.cells] == [""] * 4
     assert len(session.cell_reviews.open_changes().changes) == 4
     assert "cell [2] has the agent's source again" in revert_text(undone, is_undone=True).plain_text
     assert reviewed.notebook.origins[-1] is not None
@@ -50,10 +50,10 @@ async def test_a_cell_that_the_user_changed_stays_and_the_preview_says_so(tmp_pa
     sentence = "Cell [2] was changed since, so it was not taken back. Undo the later change first, or edit the cell by hand."
 
     preview = await session.reverts.preview()
-    assert [one.problem for one in preview.cells] == ["", sentence]
+    assert [cell.problem for cell in preview.cells] == ["", sentence]
     assert sentence in revert_text(preview).plain_text
     done = await session.reverts.revert()
-    assert [one.problem for one in done.cells] == ["", sentence]
+    assert [cell.problem for cell in done.cells] == ["", sentence]
     assert [cell for cell, _ in reviewed.notebook.shown] == ["load", "plot", "end"]
     assert reviewed.notebook.cell("plot")["source"] == "mine()"
     await session.reverts.unrevert()
@@ -71,7 +71,7 @@ async def test_a_revert_that_goes_further_back_and_one_that_goes_less_far(tmp_pa
 
     async def source_after(prompt: str) -> str:
         done = await session.reverts.revert(prompt)
-        assert all(not one.problem for one in done.cells)
+        assert all(not cell.problem for cell in done.cells)
         return str(reviewed.notebook.cell("plot")["source"])
 
     assert await source_after(prompts[1]) == "df.hist()"
@@ -89,7 +89,7 @@ async def test_what_was_rejected_before_is_not_taken_back_twice(tmp_path: Path) 
 
     done = await session.reverts.revert()
 
-    assert [one.change.action for one in done.cells] == ["delete"]
+    assert [cell.change.action for cell in done.cells] == ["delete"]
     assert len(reviewed.notebook.cells) == 3
 
 

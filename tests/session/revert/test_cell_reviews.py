@@ -79,7 +79,7 @@ async def test_all_changes_are_taken_back_in_one_step(tmp_path: Path) -> None:
 
     assert reviewed.notebook.shown == before
     assert states(answer.changes) == ["rejected"] * 4
-    assert [one.change.undone for one in answer.changes] == [True] * 4
+    assert [change.change.undone for change in answer.changes] == [True] * 4
     assert session.open_cell_changes().changes == ()
     assert len(reviewed.notebook.origins) == 2
 
@@ -95,7 +95,7 @@ async def test_what_was_said_stays_when_the_session_is_opened_again(tmp_path: Pa
 
     again = await reviewed.harness.workspace.open(session.id)
 
-    assert [one.index for one in again.open_cell_changes().changes] == [2, 3]
+    assert [change.index for change in again.open_cell_changes().changes] == [2, 3]
 
 
 async def test_a_cell_that_was_changed_since_is_not_taken_back_and_the_others_are(

@@ -173,11 +173,11 @@ async def test_the_model_does_not_see_what_was_taken_back(tmp_path: Path) -> Non
     made, session = await three_turns(tmp_path)
 
     await session.reverts.revert("last")
-    shown = session.basis().view.messages
+    messages = session.basis().view.messages
     await ask(session, "instead?")
 
     newest = requested(await made.records(session))[-1].request
-    assert "Third." not in str(shown)
+    assert "Third." not in str(messages)
     assert [text for text in words(session) if text.endswith("?")] == ["one?", "two?", "instead?"]
     gone = {part for item in newest.items for part in item.part_ids}
     known = {part.id for message in session.snapshot().messages for part in message.parts}
@@ -431,10 +431,10 @@ async def test_snapshots_go_with_the_sessions_that_name_them(tmp_path: Path) -> 
     layout = open_project_folder(tmp_path)
     later = time.time() + 7_200
 
-    kept = sweep_snapshots(layout, later, 0, delete=True)
+    cleanup = sweep_snapshots(layout, later, 0, delete=True)
     again = make_harness(tmp_path, kernel_id="kernel-two")
     await (await again.session()).reverts.revert()
-    assert (kept.unneeded_bytes, files(tmp_path)["a.txt"]) == (0, "two\n")
+    assert (cleanup.unneeded_bytes, files(tmp_path)["a.txt"]) == (0, "two\n")
     await again.workspace.close()
     JsonlStore(layout).delete(session.id)
     gone = sweep_snapshots(layout, later + 7_200, 0, delete=True)

@@ -98,11 +98,11 @@ async def test_the_next_kernel_tells_user_and_model_once(tmp_path: Path) -> None
     session = await asked(harness(tmp_path, runner, *answers, store=store))
     state = store.load(session.id)
 
-    told = code_at_the_end(state)
+    code = code_at_the_end(state)
     session.journal.append(*close_interrupted(state, now_ms=1))
 
-    assert "the thread 'worker', started by import threading / threading.Thread" in told
-    assert "may have ended it" in told
+    assert "the thread 'worker', started by import threading / threading.Thread" in code
+    assert "may have ended it" in code
     assert close_interrupted(session.journal.state, now_ms=2) == []
     assert code_at_the_end(session.journal.state) == ""
     await ask(session, "what happened?")

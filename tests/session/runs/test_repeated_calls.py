@@ -67,9 +67,9 @@ def test_the_newest_calls_tell_of_a_circle_as_all_of_the_turn_do(
         for part in turn[-2 if joined else -1].parts:
             if part.type == "tool":
                 told.append(call_fingerprint(part.tool, {}))
-                found = newest_calls((*before, *turn), upto=part.call_id)
-                assert found == told[-max(PERIODS) * ROUNDS :]
-                assert repeated_calls(found) == repeated_calls(told)
+                newest = newest_calls((*before, *turn), upto=part.call_id)
+                assert newest == told[-max(PERIODS) * ROUNDS :]
+                assert repeated_calls(newest) == repeated_calls(told)
 
 
 def test_what_the_provider_ran_and_a_failed_attempt_are_no_calls_of_ours() -> None:

@@ -382,8 +382,10 @@ class Runs(RuleBasedStateMachine):
         if not hasattr(self, "session"):
             return
         folded, live = self.do(self.at_one_moment())
-        shown = live.messages
-        assert folded.messages()[-len(shown) :] == shown if shown else not folded.messages()
+        messages = live.messages
+        assert (
+            folded.messages()[-len(messages) :] == messages if messages else not folded.messages()
+        )
         assert folded.status == live.status
         assert tuple(folded.inbox.values()) == live.inbox
         assert folded.todos == live.todos

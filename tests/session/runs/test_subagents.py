@@ -688,12 +688,12 @@ async def test_a_page_that_looks_at_a_task_sees_how_it_goes_on(tmp_path: Path) -
     session = await harness.session()
     await ask(session, "Go.")
     await until(lambda: not open_children(harness, session))
-    (kept,) = await harness.workspace.children(session.id)
-    opened = await harness.workspace.open(kept.id, "a.ipynb")
+    (child,) = await harness.workspace.children(session.id)
+    opened = await harness.workspace.open(child.id, "a.ipynb")
     seen: list[str] = []
     opened.subscribe(lambda records: seen.extend(str(record.event) for record in records))
 
-    model.main.script(calls("task", **task("alpha", task_id=kept.id)), says("Again."))
+    model.main.script(calls("task", **task("alpha", task_id=child.id)), says("Again."))
     await ask(session, "Once more.")
     await until(lambda: "Two." in str(seen))
 
@@ -707,9 +707,9 @@ async def test_a_task_that_was_closed_is_gone_on_with(tmp_path: Path) -> None:
     session = await harness.session()
     await ask(session, "Go.")
     await until(lambda: not open_children(harness, session))
-    (kept,) = await harness.workspace.children(session.id)
+    (child,) = await harness.workspace.children(session.id)
 
-    model.main.script(calls("task", **task("alpha", task_id=kept.id)), says("Again."))
+    model.main.script(calls("task", **task("alpha", task_id=child.id)), says("Again."))
     answer = await ask(session, "Once more.")
     await until(lambda: not open_children(harness, session))
 

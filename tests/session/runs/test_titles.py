@@ -42,9 +42,9 @@ def make_harness(
 
 
 def title(session: LiveSession) -> str:
-    found = session.snapshot().session
-    assert found is not None
-    return found.title
+    loaded = session.snapshot().session
+    assert loaded is not None
+    return loaded.title
 
 
 async def test_a_model_names_the_session_after_its_first_prompt(tmp_path: Path) -> None:
@@ -90,9 +90,9 @@ async def test_the_request_is_rebuilt_and_counted(tmp_path: Path) -> None:
     ]
     assert steps[1].same == len(steps[0].items)
     answers = [m.info.tokens for m in session.snapshot().messages if m.info.role == "assistant"]
-    found = session.snapshot().session
-    assert found is not None
-    assert found.tokens.input > sum(answer.input for answer in answers)
+    loaded = session.snapshot().session
+    assert loaded is not None
+    assert loaded.tokens.input > sum(answer.input for answer in answers)
 
 
 async def test_the_first_words_stand_there_until_then_and_when_it_fails(tmp_path: Path) -> None:

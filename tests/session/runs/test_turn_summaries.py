@@ -79,9 +79,9 @@ def make_harness(
 
 
 def record(session: LiveSession) -> SessionInfo:
-    found = session.snapshot().session
-    assert found is not None
-    return found
+    loaded = session.snapshot().session
+    assert loaded is not None
+    return loaded
 
 
 def of_prompts(session: LiveSession) -> list[dict[str, Any] | None]:
@@ -138,18 +138,18 @@ async def test_the_request_is_rebuilt_and_its_cost_is_the_sessions(tmp_path: Pat
     await ask(session, "And now?")
     await session.turn_summaries.wait_until_idle()
 
-    found = await rebuilt(here, session)
+    requests = await rebuilt(here, session)
 
-    assert [rebuilt_request.matches for rebuilt_request in found] == [True] * 5
+    assert [rebuilt_request.matches for rebuilt_request in requests] == [True] * 5
     notes = [
-        rebuilt_request for rebuilt_request in found if rebuilt_request.record.purpose == PURPOSE
+        rebuilt_request for rebuilt_request in requests if rebuilt_request.record.purpose == PURPOSE
     ]
     assert [note.request.messages for note in notes] == [request.messages for request in pair.asked]
     assert [note.request.tools for note in notes] == [(), ()]
     assert len(notes[0].request.messages[-1]["content"]) < 2_000
     steps = [
         rebuilt_request.record
-        for rebuilt_request in found
+        for rebuilt_request in requests
         if rebuilt_request.record.purpose == "step"
     ]
     assert steps[2].same == len(steps[1].items) + steps[1].same

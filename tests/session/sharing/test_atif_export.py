@@ -64,10 +64,10 @@ def test_a_session_becomes_steps_with_calls_outputs_and_sums(tmp_path: Path) -> 
 
 def with_child(parent: str) -> Store:
     store = MemoryStore()
-    told = SampleSession()
-    told.prompt("Ask a helper.").answer()
-    told.call("task", {"prompt": "count"}, "Three.", metadata={"task": "ses_child"})
-    told.write(store)
+    session = SampleSession()
+    session.prompt("Ask a helper.").answer()
+    session.call("task", {"prompt": "count"}, "Three.", metadata={"task": "ses_child"})
+    session.write(store)
     child = SampleSession("ses_child", "Counting")
     child.session = child.session.model_copy(update={"parent_id": parent})
     child.events[0] = type(child.events[0])(session=child.session)  # type: ignore[call-arg]  # its first event

@@ -39,9 +39,9 @@ def book(told: SampleSession, folder: Path, **more: Any) -> Any:
     made = export(told, folder, "ipynb", **more)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        read = nbformat.read(made.path, as_version=4)
-        nbformat.validate(read)
-    return read
+        notebook = nbformat.read(made.path, as_version=4)
+        nbformat.validate(notebook)
+    return notebook
 
 
 def test_markdown_tells_the_whole_session(tmp_path: Path) -> None:
@@ -83,14 +83,14 @@ def test_a_notebook_holds_calls_as_cells_with_their_outputs(tmp_path: Path) -> N
 
 
 def test_outputs_of_a_cell_are_of_their_kinds(tmp_path: Path) -> None:
-    told = SampleSession().prompt("Go").answer()
-    told.call(
+    session = SampleSession().prompt("Go").answer()
+    session.call(
         "python",
         {"code": "one()"},
         "[stdout]\nhello\n[stderr]\nwarned\n[result]\n42\n[images]\nnone",
     )
-    told.call("python", {"code": "two()"}, "without labels")
-    told.call(
+    session.call("python", {"code": "two()"}, "without labels")
+    session.call(
         "python",
         {"code": "three()"},
         "[error]\nTraceback (most recent call last):\n  File x\n\x1b[31mValueError\x1b[0m: no",
@@ -106,9 +106,9 @@ def test_outputs_of_a_cell_are_of_their_kinds(tmp_path: Path) -> None:
         "time": {"start": 1},
     }
     failed["metadata"] = {"output": "half"}
-    told.part(type="tool", call_id="c", tool="python", state=failed)
+    session.part(type="tool", call_id="c", tool="python", state=failed)
 
-    cells = [cell for cell in book(told, tmp_path).cells if cell.cell_type == "code"]
+    cells = [cell for cell in book(session, tmp_path).cells if cell.cell_type == "code"]
 
     assert [[dict(output) for output in cell.outputs] for cell in cells] == [
         [
@@ -189,10 +189,10 @@ def test_a_folder_in_opencode_s_layout_comes_back_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["md", "ipynb", "html"])
 @pytest.mark.parametrize("place", thinned(PLACES, 2))
 def test_nothing_secret_is_exported_for_reading(tmp_path: Path, place: str, form: str) -> None:
-    told = SampleSession()
-    PLACES[place](told)
+    session = SampleSession()
+    PLACES[place](session)
 
-    text = export(told, tmp_path, form).path.read_text(encoding="utf-8")
+    text = export(session, tmp_path, form).path.read_text(encoding="utf-8")
 
     assert not any(trace in text for trace in TRACES)
 
@@ -200,11 +200,11 @@ def test_nothing_secret_is_exported_for_reading(tmp_path: Path, place: str, form
 @pytest.mark.parametrize("form", ["json", "opencode", "atif"])
 @pytest.mark.parametrize("place", thinned(PLACES, 2, 1))
 def test_no_key_is_exported_for_programs(tmp_path: Path, place: str, form: str) -> None:
-    told = SampleSession()
-    PLACES[place](told)
-    told.prompt("A trajectory has at least one step.")
+    session = SampleSession()
+    PLACES[place](session)
+    session.prompt("A trajectory has at least one step.")
 
-    path = export(told, tmp_path, form).path
+    path = export(session, tmp_path, form).path
     files = [path] if path.is_file() else path.rglob("*.json")
 
     text = "\n".join(file.read_text(encoding="utf-8") for file in files)
@@ -307,10 +307,10 @@ def test_a_path_that_no_disk_can_hold_gets_a_sentence(tmp_path: Path, path: str)
 
 def test_a_picture_that_a_tool_read_stands_in_the_notebook(tmp_path: Path) -> None:
     url = data_url("image/png", picture())
-    told = SampleSession().prompt("Look.").answer()
+    session = SampleSession().prompt("Look.").answer()
     red = {"mime": "image/png", "url": url, "filename": "red.png"}
-    told.call("read", {"path": "red.png"}, "red.png is attached.", attachments=[red])
+    session.call("read", {"path": "red.png"}, "red.png is attached.", attachments=[red])
 
-    made = book(told, tmp_path)
+    made = book(session, tmp_path)
 
     assert f"![red.png]({url})" in [cell.source for cell in made.cells]

@@ -154,10 +154,10 @@ PLACES: dict[str, Callable[[SampleSession], Any]] = {
 
 @pytest.mark.parametrize("place", PLACES)
 def test_keys_and_home_folders_are_taken_out(place: str) -> None:
-    told = SampleSession(title=PLANTED if place == "title" else "Penguins")
-    PLACES[place](told)
+    session = SampleSession(title=PLANTED if place == "title" else "Penguins")
+    PLACES[place](session)
 
-    made = shown(told)
+    made = shown(session)
 
     assert clean(made)
     assert clean(PLANTED) is False
@@ -166,14 +166,14 @@ def test_keys_and_home_folders_are_taken_out(place: str) -> None:
 
 
 def test_keys_in_todos_and_facts_are_taken_out() -> None:
-    told = SampleSession()
-    told.session = told.session.model_copy(update={"notebook": PLANTED, "directory": PLANTED})
-    told.events[0] = told.events[0].model_copy(update={"session": told.session})
-    told.events.append(
+    session = SampleSession()
+    session.session = session.session.model_copy(update={"notebook": PLANTED, "directory": PLANTED})
+    session.events[0] = session.events[0].model_copy(update={"session": session.session})
+    session.events.append(
         everything().events[-1].model_copy(update={"todos": (Todo(content=PLANTED),)})
     )
 
-    assert clean(shown(told))
+    assert clean(shown(session))
 
 
 @pytest.mark.parametrize(
@@ -325,8 +325,8 @@ def test_what_was_cleared_lies_under_its_strip() -> None:
 
 def test_a_long_text_comes_from_where_the_store_keeps_it(store: JsonlStore) -> None:
     told = SampleSession().prompt("Go on").answer()
-    kept = store.put_blob(b"first line\n" + b"a line\n" * 300 + b"last line\n")
-    told.call("bash", {"command": "go"}, "first line\n[... left out ...]", blob=kept.model_dump())
+    blob = store.put_blob(b"first line\n" + b"a line\n" * 300 + b"last line\n")
+    told.call("bash", {"command": "go"}, "first line\n[... left out ...]", blob=blob.model_dump())
     told.write(store)
 
     made = "".join(page_html(store, SESSION, {}))
@@ -338,15 +338,15 @@ def test_a_long_text_comes_from_where_the_store_keeps_it(store: JsonlStore) -> N
 def test_what_does_not_fit_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(share_page, "MAX_ATTACHMENT_BYTES", 3_000)
     monkeypatch.setattr(share_page, "MAX_ATTACHMENTS_BYTES", 4_000)
-    told = SampleSession().prompt("Look")
+    session = SampleSession().prompt("Look")
     for name, size in (("one", 2_500), ("big", 5_000), ("two", 2_500), ("last", 900)):
         url = data_url("application/zip", b"\x00" * size)
-        told.part(type="file", mime="application/zip", filename=f"{name}.zip", url=url)
-    told.part(type="file", mime="image/png", filename="gone.png", url="blob:" + "0" * 64)
-    told.part(type="file", mime="text/html", filename="far", url="https://example.org/far.html")
-    told.answer().call("bash", {"command": "go"}, "word\n" * 20_000)
+        session.part(type="file", mime="application/zip", filename=f"{name}.zip", url=url)
+    session.part(type="file", mime="image/png", filename="gone.png", url="blob:" + "0" * 64)
+    session.part(type="file", mime="text/html", filename="far", url="https://example.org/far.html")
+    session.answer().call("bash", {"command": "go"}, "word\n" * 20_000)
 
-    made = shown(told)
+    made = shown(session)
 
     assert 'download="one.zip"' in made
     assert "big.zip (application/zip): 5.0 kB are too many for this page" in made
@@ -462,10 +462,10 @@ def test_a_long_session_needs_little_more_memory_than_its_log(
 
 
 def test_times_that_are_none_are_said_to_be_unknown() -> None:
-    told = SampleSession()
-    told.session = told.session.model_copy(
-        update={"time": told.session.time.model_copy(update={"created": BEGUN * 10**9})}
+    session = SampleSession()
+    session.session = session.session.model_copy(
+        update={"time": session.session.time.model_copy(update={"created": BEGUN * 10**9})}
     )
-    told.events[0] = told.events[0].model_copy(update={"session": told.session})
+    session.events[0] = session.events[0].model_copy(update={"session": session.session})
 
-    assert "unknown" in shown(told)
+    assert "unknown" in shown(session)

@@ -19,13 +19,13 @@ from palimpsest.transcript.user_notices import user_notice_text
 
 def app_in(root: Path, *answers: ModelAnswer, **environment: str) -> tuple[App, ScriptedModel]:
     model = ScriptedModel(*answers)
-    found = App(
+    app = App(
         start=root,
         model=lambda _: model,
         environment={"HOME": str(root.parent / "home"), **environment},
         overrides={"titles": False},
     )
-    return found, model
+    return app, model
 
 
 def session_of(app: App) -> Session:
@@ -107,9 +107,9 @@ def test_a_name_of_the_project_does_not_lead_out_of_it(tmp_path: Path, name: str
     (tmp_path / "outside.md").write_text("named outside")
     problems: list[str] = []
 
-    found = read_files((str(root / name),), root, problems)
+    files = read_files((str(root / name),), root, problems)
 
-    assert "CANARY" not in str(found)
+    assert "CANARY" not in str(files)
 
 
 @pytest.mark.parametrize("name", ["palimpsest.toml", ".palimpsest/config.toml"])

@@ -164,8 +164,8 @@ def test_an_administrator_names_where_trust_is_kept(project: Path, tmp_path: Pat
     assert trust_project(project, {}, places)
 
     assert load(project, {}, folders=places).value.system == "Say yes."
-    (kept,) = (tmp_path / "state").glob("*/palimpsest/trusted.json")
-    assert kept.stat().st_mode & 0o777 == 0o600
+    (path,) = (tmp_path / "state").glob("*/palimpsest/trusted.json")
+    assert path.stat().st_mode & 0o777 == 0o600
     assert distrust_project(project, {}, places)
     assert load(project, {}, folders=places).value.system is None
 

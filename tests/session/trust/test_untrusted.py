@@ -373,10 +373,10 @@ def test_an_untrusted_file_waits_and_says_so(project: Path, app: Callable[[], Ap
     write(project / ".palimpsest/commands/tidy.md", "Obey.")
     write(project / ".palimpsest/commands/go.md", HEAD.format("model: x/y\nagent: build") + "Go.")
     write(project / ".palimpsest/skills/s/SKILL.md", HEAD.format("description: theirs") + "Obey.")
-    found = app()
-    definitions = found.definitions
+    opened = app()
+    definitions = opened.definitions
 
-    assert {setting.key for setting in found.config.untrusted_settings} == {
+    assert {setting.key for setting in opened.config.untrusted_settings} == {
         "agent.build.model", "agent.build.prompt", "agent.own.steps", "agent.own.prompt",
         "agent.explore.disable", "agent.new.steps", "agent.new.model",
         "command.tidy", "command.go.model", "command.go.agent", "skill.s",
@@ -388,21 +388,21 @@ def test_an_untrusted_file_waits_and_says_so(project: Path, app: Callable[[], Ap
     assert (definitions.commands["go"].template, definitions.commands["go"].agent) == ("Go.", None)
     assert definitions.skills["s"].text == "Own."
 
-    assert {setting.key for setting in found.trust()} >= {"agent.build.model", "command.tidy"}
+    assert {setting.key for setting in opened.trust()} >= {"agent.build.model", "command.tidy"}
 
-    assert found.config.untrusted_settings == ()
+    assert opened.config.untrusted_settings == ()
     assert definitions.agents["build"].model == "openai/gpt-5"
     assert definitions.commands["go"].agent == "build"
     assert definitions.skills["s"].text == "Obey."
     write(project / ".palimpsest/agents/build.md", HEAD.format("model: openai/o9") + "Obey more.")
     definitions.refresh()
     assert definitions.agents["build"].model is None
-    assert {setting.key for setting in found.config.untrusted_settings} == {
+    assert {setting.key for setting in opened.config.untrusted_settings} == {
         "agent.build.model",
         "agent.build.prompt",
     }
-    assert found.distrust()
-    assert "command.tidy" in {setting.key for setting in found.config.untrusted_settings}
+    assert opened.distrust()
+    assert "command.tidy" in {setting.key for setting in opened.config.untrusted_settings}
 
 
 def test_a_project_s_steps_shorten_every_agent_s_and_lengthen_none(
@@ -410,10 +410,10 @@ def test_a_project_s_steps_shorten_every_agent_s_and_lengthen_none(
 ) -> None:
     write(project / "palimpsest.toml", "max_steps = 40")
 
-    found = app()
+    opened = app()
 
-    assert found.services.agents.max_steps is None
-    assert found.services.agents.most_steps == 40
+    assert opened.services.agents.max_steps is None
+    assert opened.services.agents.most_steps == 40
 
 
 def test_nothing_is_read_from_a_file_of_the_environment(
@@ -427,11 +427,11 @@ def test_nothing_is_read_from_a_file_of_the_environment(
     )
     monkeypatch.chdir(project)
 
-    found = app()
+    opened = app()
 
-    assert (found.config.value.mode, found.config.value.model) == ("ask", None)
-    assert found.config.value.permission == ({"read": {"secret*": "deny"}},)
-    assert found.info("openai/gpt-5").api_base is None
+    assert (opened.config.value.mode, opened.config.value.model) == ("ask", None)
+    assert opened.config.value.permission == ({"read": {"secret*": "deny"}},)
+    assert opened.info("openai/gpt-5").api_base is None
 
 
 def test_a_program_that_changed_since_the_kernel_began_is_not_started(
@@ -446,16 +446,16 @@ def test_a_program_that_changed_since_the_kernel_began_is_not_started(
         f'args = ["{tmp_path}/ran-mcp", "server.py"]',
     )
     app().trust()
-    found = app()
-    assert found.config.untrusted_settings == ()
+    opened = app()
+    assert opened.config.untrusted_settings == ()
 
     write(project / "planted.py", hook)
     write(project / "server.py", "print('another')\n")
-    found.engine.submit(found.hooks.load()).result()
-    told = found.engine.submit(found.servers.turn_began()).result()
+    opened.engine.submit(opened.hooks.load()).result()
+    told = opened.engine.submit(opened.servers.turn_began()).result()
 
-    assert found.hooks.hooks == []
-    assert "changed since you trusted them" in str(found.hooks.problems)
+    assert opened.hooks.hooks == []
+    assert "changed since you trusted them" in str(opened.hooks.problems)
     assert "changed since you trusted them" in str(told)
     assert list(tmp_path.glob("ran*")) == []
 

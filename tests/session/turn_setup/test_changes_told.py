@@ -228,8 +228,8 @@ async def test_what_is_told_is_no_words_of_the_user(tmp_path: Path) -> None:
     await ask(session, "plan it", agent="plan")
     await ask(session, "do it", agent="build")
 
-    told = session.snapshot().messages[2].parts
-    assert [isinstance(part, TextPart) and part.synthetic for part in told] == [False, True]
+    parts = session.snapshot().messages[2].parts
+    assert [isinstance(part, TextPart) and part.synthetic for part in parts] == [False, True]
     assert "Plan mode has ended" in said(model.requests[1])[1]
 
 

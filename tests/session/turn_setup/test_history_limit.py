@@ -57,11 +57,11 @@ def test_a_task_of_another_session_is_a_thread() -> None:
 def test_the_limit_is_that_of_the_key(
     name: str, user: str, limits: dict[str, Any], turns: int | None
 ) -> None:
-    found = with_history_limit(
+    policy = with_history_limit(
         preset_policy(name), limits, agent="build", session=ANN, messages=(), user=user
     )
 
-    assert found.history_limit == turns
+    assert policy.history_limit == turns
 
 
 async def test_the_live_loop_sends_the_turns_that_the_key_allows(tmp_path: Path) -> None:

@@ -28,10 +28,10 @@ def talk(
         for words, agent in prompts:
             assert session.prompt(words, agent=agent).stopped_by == "finished"
         assert all(session.rebuild(request).matches for request in session.requests())
-        told = session.redecide().occasions
-        assert [occasion for occasion in told if not occasion.is_same] == []
+        occasions = session.redecide().occasions
+        assert [occasion for occasion in occasions if not occasion.is_same] == []
         messages = session.messages
-    return [said(request) for request in model.requests], told, messages
+    return [said(request) for request in model.requests], occasions, messages
 
 
 def said(request: object) -> list[str]:

@@ -83,8 +83,8 @@ async def test_a_cell_is_told_once_and_its_request_can_be_rebuilt(tmp_path: Path
     runs.add("print(2)", "MARK-2")
     await ask(session, "Third")
 
-    told = parts(session)
-    assert [[cell.number for cell in part.cells] for part in told] == [[1], [2]]
+    message_parts = parts(session)
+    assert [[cell.number for cell in part.cells] for part in message_parts] == [[1], [2]]
     assert "MARK-1" in str(model.requests[0].messages)
     assert str(model.requests[1].messages).count("MARK-1") == 1
     await rebuilt(harness, session, model)
@@ -319,9 +319,9 @@ async def test_what_the_user_hides_is_not_told_as_edited_or_deleted(tmp_path: Pa
     runs.add("a = 'HIDDEN-1'", hidden="private")
     runs.add("b = 'HIDDEN-2'", hidden="tag")
     runs.add("c = 'OPEN'")
-    shown = PageCell(id="id-1", source="a = 'HIDDEN-3'")
+    cell = PageCell(id="id-1", source="a = 'HIDDEN-3'")
     tagged = PageCell(id="id-3", hidden=True)
-    runs.pages = [PageNotebook(path="a.ipynb", cells=(shown, tagged), deleted=("id-2",))]
+    runs.pages = [PageNotebook(path="a.ipynb", cells=(cell, tagged), deleted=("id-2",))]
 
     await ask(session, "First")
 

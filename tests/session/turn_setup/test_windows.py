@@ -62,8 +62,8 @@ def test_a_window_is_found_where_the_policy_looks(
 def test_a_turn_asks_for_its_window_as_the_recordings_are_compared(
     tmp_path: Path, started: list[App], preset: str
 ) -> None:
-    found = app(tmp_path, started, f'policy = "{preset}"\n{NAMED}', "Hello.")
-    session = found.engine.submit(found.workspace.current("a.ipynb")).result(LAST_RESORT_SECONDS)
+    opened = app(tmp_path, started, f'policy = "{preset}"\n{NAMED}', "Hello.")
+    session = opened.engine.submit(opened.workspace.current("a.ipynb")).result(LAST_RESORT_SECONDS)
 
     async def turn() -> list[object]:
         with Trace(resolve_window, evaluate_guard) as trace:
@@ -71,6 +71,6 @@ def test_a_turn_asks_for_its_window_as_the_recordings_are_compared(
         assert set(trace.seen) == {"resolve_window", "evaluate_guard"}
         return trace.seen["resolve_window"]
 
-    policies = found.engine.submit(turn()).result(LAST_RESORT_SECONDS)
+    policies = opened.engine.submit(turn()).result(LAST_RESORT_SECONDS)
 
     assert all(policy == PRESETS[preset].guard for policy in policies)

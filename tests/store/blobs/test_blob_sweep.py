@@ -98,9 +98,9 @@ def test_a_fork_needs_what_its_deleted_parent_named(store: JsonlStore) -> None:
     store.fork(SESSION, session("ses_fork"))
     store.delete(SESSION)
 
-    found = find_unneeded(store.layout, NOW + 30 * DAY_SECONDS, 7)
+    sweep = find_unneeded(store.layout, NOW + 30 * DAY_SECONDS, 7)
 
-    assert (found.due_blobs, found.not_yet_due, found.needed_count) == ((), (), 1)
+    assert (sweep.due_blobs, sweep.not_yet_due, sweep.needed_count) == ((), (), 1)
     store.delete("ses_fork")
     assert find_unneeded(store.layout, NOW + 30 * DAY_SECONDS, 7).needed_count == 0
 

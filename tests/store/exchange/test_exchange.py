@@ -146,8 +146,8 @@ def test_every_recorded_piece_survives_the_log() -> None:
     for name, messages in load("opencode", "sessions").items():
         for message in messages:
             info = read_info(message["info"], message["info"]["sessionID"])
-            kept = type(info).model_validate_json(info.model_dump_json(exclude_none=True))
-            assert info_json(kept) == message["info"], name
+            read_back = type(info).model_validate_json(info.model_dump_json(exclude_none=True))
+            assert info_json(read_back) == message["info"], name
             for given in message["parts"]:
                 part = read_part(given, given["sessionID"], given["messageID"])
                 whole = type(part).model_validate_json(part.model_dump_json(exclude_none=True))

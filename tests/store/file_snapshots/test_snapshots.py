@@ -66,17 +66,17 @@ def back(
 
 def picture(root: Path) -> dict[str, object]:
     """Return all files and links with content and mode."""
-    found: dict[str, object] = {}
+    contents: dict[str, object] = {}
     for folder, names, files in os.walk(root):
         names[:] = [name for name in names if name not in ALWAYS_SKIPPED]
         for name in [*files, *(link for link in names if (Path(folder) / link).is_symlink())]:
             path = Path(folder) / name
             key = path.relative_to(root).as_posix()
             if path.is_symlink():
-                found[key] = path.readlink()
+                contents[key] = path.readlink()
             else:
-                found[key] = (path.read_bytes(), stat.S_IMODE(path.stat().st_mode))
-    return found
+                contents[key] = (path.read_bytes(), stat.S_IMODE(path.stat().st_mode))
+    return contents
 
 
 def test_brings_back_content_mode_links_creations_and_deletions(project: Path) -> None:
@@ -496,17 +496,17 @@ def test_says_what_became_of_each_file(project: Path) -> None:
     (project / "c.txt").write_text("new\n")
     (project / "run.sh").unlink()
 
-    found = snapshot_diffs(shots, before, shots.take_snapshot())
+    diffs = snapshot_diffs(shots, before, shots.take_snapshot())
 
     assert [
-        (diff.file, diff.status, diff.additions, diff.deletions, diff.note) for diff in found
+        (diff.file, diff.status, diff.additions, diff.deletions, diff.note) for diff in diffs
     ] == [
         ("a.txt", "modified", 2, 1, None),
         ("c.txt", "added", 1, 0, None),
         ("run.sh", "deleted", 0, 1, None),
         ("src/b.bin", "modified", 0, 0, "no text"),
     ]
-    assert found[0].patch == (
+    assert diffs[0].patch == (
         "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,4 @@\n one\n-two\n+2\n three\n+four"
     )
 
@@ -519,9 +519,9 @@ def test_line_numbers_are_those_of_the_whole_file(project: Path) -> None:
     lines[49] = "changed"
     (project / "a.txt").write_text("\n".join(lines))
 
-    (found,) = snapshot_diffs(shots, before, shots.take_snapshot())
+    (diff,) = snapshot_diffs(shots, before, shots.take_snapshot())
 
-    assert "@@ -47,7 +47,7 @@" in (found.patch or "")
+    assert "@@ -47,7 +47,7 @@" in (diff.patch or "")
 
 
 def test_two_changes_of_a_file_are_told_as_one(project: Path) -> None:

@@ -50,9 +50,9 @@ class Pristine:
         name = random.Random(seed).choice(
             ["log-1.jsonl", "log-1.jsonl", "log-2.jsonl", "log-3.jsonl"]
         )
-        said, content = damaged(seed, self.logs[name])
+        problem, content = damaged(seed, self.logs[name])
         (self.folder / name).write_bytes(content)
-        return f"{name}, {said}", touched(self.logs[name], content)
+        return f"{name}, {problem}", touched(self.logs[name], content)
 
 
 @pytest.fixture(scope="module")
@@ -62,12 +62,12 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Pristine:
 
 def check(pristine: Pristine, seed: int) -> None:
     """Damage the session by a seed, and assert that it opens, reports this and can be continued."""
-    said, gone = pristine.damage(seed)
+    problem, gone = pristine.damage(seed)
     try:
         check_use(pristine, gone, writes=seed % 4 == 0)
     except Exception as error:
         raise AssertionError(
-            f"seed {seed}, {said}: {type(error).__name__}: {str(error)[:300]}"
+            f"seed {seed}, {problem}: {type(error).__name__}: {str(error)[:300]}"
         ) from error
 
 

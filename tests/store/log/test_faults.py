@@ -519,8 +519,8 @@ def test_a_corrupt_line_is_skipped_and_reported(tmp_path: Path) -> None:
     assert names(store) == ["msg_1", "msg_2"]
     assert state.messages()[1].parts == ()
     offset = sum(len(line) for line in lines[:5])
-    found = [(problem.where, problem.what) for problem in store.problems(SESSION)]
-    assert found == [
+    problems = [(problem.where, problem.what) for problem in store.problems(SESSION)]
+    assert problems == [
         (f"ses_a/log-1.jsonl, byte {offset}", "The line is not a JSON object."),
         (f"ses_a/log-1.jsonl, byte {offset + len(damaged)}", "The line is not a JSON object."),
     ]

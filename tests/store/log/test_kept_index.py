@@ -43,10 +43,10 @@ def written(store: JsonlStore, script: Sequence[Event], first: int = 1) -> int:
     """Append events in a segment of their own; returns the number of the next record."""
     with_owner = Owner(host="test", pid=0, kernel_id="test")
     writer = store.acquire(SESSION, with_owner, create=first == 1)
-    found = [Record(seq=at, ts=at, event=event) for at, event in enumerate(script, first)]
-    writer.append(found)
+    records = [Record(seq=at, ts=at, event=event) for at, event in enumerate(script, first)]
+    writer.append(records)
     writer.close()
-    return first + len(found)
+    return first + len(records)
 
 
 def begun(folder: Path, script: Sequence[Event]) -> tuple[JsonlStore, int]:

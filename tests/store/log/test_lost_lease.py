@@ -248,8 +248,8 @@ def test_a_session_that_comes_again_under_its_id_is_read_as_it_is_now(tmp_path: 
 
     assert names(other) == ["msg_9"]
     assert other.problems(SESSION) == []
-    found = other.load(SESSION).session
-    assert found is not None
+    loaded = other.load(SESSION).session
+    assert loaded is not None
 
 
 @pytest.mark.parametrize("after", [0, 3])

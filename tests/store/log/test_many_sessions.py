@@ -54,18 +54,18 @@ def test_the_newest_are_told_while_the_rest_is_read(
     fill(store)
     go = stall(store, monkeypatch, after=10)
 
-    found, missing = store.recent_sessions(10)
-    assert [summary.id for summary in found] == [
+    sessions, missing = store.recent_sessions(10)
+    assert [summary.id for summary in sessions] == [
         f"ses_{number:03}" for number in range(COUNT - 1, 49, -1)
     ]
     assert missing == COUNT - 10
     assert store.recent_sessions(10) == (
-        found,
+        sessions,
         missing,
     )  # nobody waits for the thread that reads the rest
 
     go.set()
-    assert [summary.id for summary in store.list()][:10] == [summary.id for summary in found]
+    assert [summary.id for summary in store.list()][:10] == [summary.id for summary in sessions]
     assert store.recent_sessions(10)[1] == 0
 
 
@@ -93,11 +93,11 @@ def test_what_was_read_is_kept_when_a_kernel_is_killed_half_way(
 
 
 def test_a_page_says_what_is_not_counted_yet() -> None:
-    found = [SessionSummary(f"ses_{n}", f"{n}", None, n, n) for n in range(40)]
+    summaries = [SessionSummary(f"ses_{n}", f"{n}", None, n, n) for n in range(40)]
 
-    shown = search_page(found, Query(), lambda _: (), unread_count=960)
+    shown = search_page(summaries, Query(), lambda _: (), unread_count=960)
     assert (shown.total, shown.unread_count, len(shown.sessions)) == (1_000, 960, 30)
-    assert search_page(found[:30], Query(), lambda _: (), unread_count=970).cursor is not None
+    assert search_page(summaries[:30], Query(), lambda _: (), unread_count=970).cursor is not None
 
 
 def test_what_is_no_session_is_passed_over(store: JsonlStore) -> None:

@@ -29,13 +29,13 @@ from palimpsest.transcript.errors import NotFound, StorageFailed
 
 def picture(folder: Path) -> dict[str, tuple[int, int, bytes]]:
     """Return everything below a folder, and itself: mode, modification time and content."""
-    found = {}
+    contents = {}
     for path in (folder, *sorted(folder.rglob("*"))):
         seen = path.lstat()
         content = path.read_bytes() if stat.S_ISREG(seen.st_mode) else b""
         moment = seen.st_mtime_ns if stat.S_ISREG(seen.st_mode) else 0
-        found[str(path)] = (seen.st_mode, moment, content)
-    return found
+        contents[str(path)] = (seen.st_mode, moment, content)
+    return contents
 
 
 @pytest.fixture

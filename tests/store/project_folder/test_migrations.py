@@ -53,9 +53,9 @@ def kept(project: Path) -> Path:
 
 def logs(folder: Path, name: str = "log") -> dict[str, bytes]:
     """Return the contents of logs by path, with the prefix ``name`` replaced by ``log``."""
-    found = folder.glob(f"sessions/*/{name}-*.jsonl")
+    paths = folder.glob(f"sessions/*/{name}-*.jsonl")
     return {
-        f"{path.parent.name}/{path.name.replace(name, 'log')}": path.read_bytes() for path in found
+        f"{path.parent.name}/{path.name.replace(name, 'log')}": path.read_bytes() for path in paths
     }
 
 
@@ -199,9 +199,13 @@ def test_killed_at_any_file_operation_the_old_or_the_new_is_whole(
 
     for project_folder in sorted(folder.iterdir(), key=lambda path: int(path.name)):
         root = kept(project_folder)
-        found = read_layout(root)
-        stages.add(found.migration.stage if found.migration is not None else found.version)
-        if found.version == LAYOUT_VERSION:
+        layout_file = read_layout(root)
+        stages.add(
+            layout_file.migration.stage
+            if layout_file.migration is not None
+            else layout_file.version
+        )
+        if layout_file.version == LAYOUT_VERSION:
             older = tmp_path / "older"
             shutil.copytree(project_folder, older)
             store, _ = open_store(older)
@@ -271,7 +275,7 @@ def test_a_full_disk_leaves_the_old_layout_and_the_next_opening_goes_on(tmp_path
         before = logs(kept(tmp_path))
         _, warning = open_store(tmp_path, steps())
         left = [path.name for path in kept(tmp_path).iterdir() if "layout-" in path.name]
-        found = read_layout(kept(tmp_path))
+        layout_file = read_layout(kept(tmp_path))
         after = logs(kept(tmp_path))
         subprocess.run(["mount", "-o", "remount,size=4m", str(tmp_path)], check=True)
         layout = open_project_folder(tmp_path, steps())
@@ -279,7 +283,7 @@ def test_a_full_disk_leaves_the_old_layout_and_the_next_opening_goes_on(tmp_path
 
     assert warning is not None
     assert f"brought to layout {NUMBER}: The disk is full; nothing was changed" in warning
-    assert (left, found.version, after) == ([], LAYOUT_VERSION, before)
+    assert (left, layout_file.version, after) == ([], LAYOUT_VERSION, before)
     assert (layout.version, moved) == (NUMBER, before)
 
 

@@ -112,11 +112,11 @@ def test_who_reads_is_given_whole_requests_from_anywhere(store: JsonlStore) -> N
 
 def test_the_fold_knows_the_newest_request_and_all_its_items(store: JsonlStore) -> None:
     write(store, MANY)
-    told = apply_records(MANY)
+    state = apply_records(MANY)
 
     for opened in (store.load(SESSION), store.open_live(SESSION)):
-        assert opened.request == told.request
-        assert opened.request_items == told.request_items
+        assert opened.request == state.request
+        assert opened.request_items == state.request_items
 
 
 def test_after_a_checkpoint_one_is_whole_so_that_the_window_needs_nothing_before(

@@ -33,29 +33,29 @@ def opened(data: bytes) -> Image.Image:
 def test_a_small_picture_is_sent_as_it_is() -> None:
     data = noise(20)
 
-    found = fit_image(data, "a.png")
+    fitted = fit_image(data, "a.png")
 
-    assert (found.mime, found.data, found.note) == ("image/png", data, "")
+    assert (fitted.mime, fitted.data, fitted.note) == ("image/png", data, "")
 
 
 @pytest.mark.parametrize("mode", sampled_cases(["RGB", "RGBA"], "RGBA"))
 def test_a_large_picture_is_shrunk(mode: str) -> None:
-    found = fit_image(noise(1_300, mode), "a.png")
+    fitted = fit_image(noise(1_300, mode), "a.png")
 
-    assert len(found.data) <= MAX_IMAGE_BYTES
-    assert opened(found.data).format == "JPEG"
-    assert found.mime == "image/jpeg"
-    assert found.note.startswith("It was shrunk from 1300 x 1300 to 1300 x 1300 pixels")
+    assert len(fitted.data) <= MAX_IMAGE_BYTES
+    assert opened(fitted.data).format == "JPEG"
+    assert fitted.mime == "image/jpeg"
+    assert fitted.note.startswith("It was shrunk from 1300 x 1300 to 1300 x 1300 pixels")
 
 
 def test_a_very_long_picture_is_shrunk_whatever_its_bytes() -> None:
     out = io.BytesIO()
     Image.new("RGB", (9_000, 90), "white").save(out, "PNG")
 
-    found = fit_image(out.getvalue(), "a.png")
+    fitted = fit_image(out.getvalue(), "a.png")
 
-    assert opened(found.data).size == (2_000, 20)
-    assert "from 9000 x 90 to 2000 x 20 pixels" in found.note
+    assert opened(fitted.data).size == (2_000, 20)
+    assert "from 9000 x 90 to 2000 x 20 pixels" in fitted.note
 
 
 def test_a_picture_that_cannot_be_opened_is_told_in_the_same_words_every_time() -> None:
@@ -92,10 +92,10 @@ def test_without_pillow_a_large_picture_is_refused(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("mode", sampled_cases(["RGB", "RGBA"], "RGBA"))
 def test_a_page_is_shown_a_smaller_one(mode: str) -> None:
-    shown = preview_image("image/png", noise(1_300, mode))
+    preview = preview_image("image/png", noise(1_300, mode))
 
-    assert shown is not None
-    assert (shown[0], opened(shown[1]).size) == ("image/jpeg", (1_000, 1_000))
+    assert preview is not None
+    assert (preview[0], opened(preview[1]).size) == ("image/jpeg", (1_000, 1_000))
     assert preview_image("image/png", b"x" * 300_001) is None
 
 

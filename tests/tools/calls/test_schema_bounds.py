@@ -52,10 +52,10 @@ def doubling(levels: int) -> dict[str, Any]:
 
 
 def nested(keyword: str, levels: int) -> dict[str, Any]:
-    found: dict[str, Any] = {"type": "string"}
+    schema: dict[str, Any] = {"type": "string"}
     for _ in range(levels):
-        found = {keyword: [found]} if keyword.endswith("Of") else {keyword: found}
-    return of(**found)
+        schema = {keyword: [schema]} if keyword.endswith("Of") else {keyword: schema}
+    return of(**schema)
 
 
 BACKTRACKING = [
@@ -165,10 +165,10 @@ HEAVY: list[tuple[dict[str, Any], Any]] = [
 def test_an_input_is_checked_in_bounded_time_whatever_the_schema_is(
     schema: dict[str, Any], given: Any
 ) -> None:
-    shown = shown_schema(schema)
+    offered = shown_schema(schema)
 
-    within_bounds(lambda: validator(shown)({"x": given}))
-    strict = within_bounds(lambda: validator(shown, is_strict=True)({"x": given}))
+    within_bounds(lambda: validator(offered)({"x": given}))
+    strict = within_bounds(lambda: validator(offered, is_strict=True)({"x": given}))
 
     assert len(strict) <= 500
 
@@ -242,10 +242,10 @@ def test_recursive_types_are_cut_where_they_come_again() -> None:
     other = {"properties": {"a": {"$ref": "#/$defs/tree"}, "b": {"$ref": "#/$defs/other"}}}
     schema = of(**{"$ref": "#/$defs/tree"}) | {"$defs": {"tree": tree, "other": other}}
 
-    shown = shown_schema(schema)
+    offered = shown_schema(schema)
 
-    assert shown["properties"]["x"]["properties"]["kids"]["items"] == {"type": "object"}
-    assert "$ref" not in json.dumps(shown)
+    assert offered["properties"]["x"]["properties"]["kids"]["items"] == {"type": "object"}
+    assert "$ref" not in json.dumps(offered)
 
 
 PLAIN = st.recursive(

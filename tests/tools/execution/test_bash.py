@@ -228,13 +228,13 @@ async def test_a_command_is_started_without_passwords(harness: ToolHarness) -> N
         "PS4": "$(echo ran)",
     }
 
-    shown = (await harness.call("bash", command="export")).output
+    output = (await harness.call("bash", command="export")).output
     said = (await harness.call("bash", command="echo hunter-two-1 postgres://u:p@h/x")).output
 
-    assert "GIT_AUTHOR_NAME" in shown
-    assert "PLAIN_URL" in shown
+    assert "GIT_AUTHOR_NAME" in output
+    assert "PLAIN_URL" in output
     for name in ("SMTP_PASS", "MYSQL_PWD", "CLOUD_CREDS", "DATABASE_URL", "STORE", "ran"):
-        assert name not in shown
+        assert name not in output
     assert said.startswith("[redacted] [redacted]\n")
 
 

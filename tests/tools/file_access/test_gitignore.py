@@ -115,11 +115,11 @@ def test_a_whitelist_shows_what_it_names(tmp_path: Path, rules: str) -> None:
         place.touch()
     (tmp_path / ".gitignore").write_text(rules, encoding="utf-8", newline="")
 
-    found = [
+    listed = [
         entry.path.relative_to(tmp_path).as_posix() for entry in walk_files(tmp_path, tmp_path)
     ]
 
-    assert sorted(found) == WHITELISTS[rules]
+    assert sorted(listed) == WHITELISTS[rules]
 
 
 def test_a_file_beyond_the_limits_hides_nothing_since_its_last_lines_may_show_all(

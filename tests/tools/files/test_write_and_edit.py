@@ -239,17 +239,17 @@ CODE = "def f(x):\n    if x:\n        return 1\n    return 2\n"
     ],
 )
 def test_tolerances_find_what_was_meant(old: str, new: str, how: str, expected: str) -> None:
-    found = find_edit(CODE, old, new)
+    match = find_edit(CODE, old, new)
 
-    assert found.tolerance == how
-    [span] = found.spans
+    assert match.tolerance == how
+    [span] = match.spans
     assert CODE[: span.start] + span.new_text + CODE[span.end_index :] == expected
 
 
 def test_the_first_tolerance_that_finds_anything_decides() -> None:
-    found = find_edit("a \na\n", "a \n", "b\n")
+    match = find_edit("a \na\n", "a \n", "b\n")
 
-    assert (found.tolerance, len(found.spans)) == ("exact", 1)
+    assert (match.tolerance, len(match.spans)) == ("exact", 1)
 
 
 @given(

@@ -46,18 +46,18 @@ async def serving(
     spec = McpServerSpec(
         "x", command=sys.executable, args=(str(SERVER), str(file)), timeout=call_seconds
     )
-    found = McpServers([spec], harness.registry, {}, tmp_path)
+    servers = McpServers([spec], harness.registry, {}, tmp_path)
     try:
-        yield found, harness, await found.turn_began()
+        yield servers, harness, await servers.turn_began()
     finally:
-        await found.close()
+        await servers.close()
 
 
 async def test_names_that_would_be_one_call_each_the_tool_that_is_meant(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools("a.dd", "a dd", "Read", "read")) as (found, harness, said):
-        assert said == ()
+    async with serving(tmp_path, tools("a.dd", "a dd", "Read", "read")) as (mcp, harness, reports):
+        assert reports == ()
         called = set()
-        for name in found.status()[0].tools:
+        for name in mcp.status()[0].tools:
             outcome = await harness.call(name)
             called.add(json.loads(outcome.output)[0]["name"])
 
@@ -72,15 +72,15 @@ async def test_names_that_would_be_one_call_each_the_tool_that_is_meant(tmp_path
 
 
 async def test_a_deny_of_a_name_holds_for_the_tools_that_would_share_it(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools("a.dd", "a dd")) as (found, harness, _said):
+    async with serving(tmp_path, tools("a.dd", "a dd")) as (mcp, harness, _said):
         harness.user.rules = {"x_a_dd": "deny"}
-        for name in found.status()[0].tools:
+        for name in mcp.status()[0].tools:
             with pytest.raises(PermissionDenied, match="denies"):
                 await harness.call(name)
 
 
 async def test_a_tool_of_the_user_keeps_its_name_in_any_case(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools("add")) as (found, harness, _said):
+    async with serving(tmp_path, tools("add")) as (mcp, harness, _said):
 
         def mine() -> str:
             """Be mine."""
@@ -88,10 +88,10 @@ async def test_a_tool_of_the_user_keeps_its_name_in_any_case(tmp_path: Path) -> 
 
         harness.registry.remove("x_add")
         own = harness.registry.add(mine, name="X_Add")
-        said = [*await found.turn_began(), *found._update_offered_tools()]
+        said = [*await mcp.turn_began(), *mcp._update_offered_tools()]
 
         assert any("there is another tool 'X_Add'" in words for words in said)
-        await found.close()
+        await mcp.close()
         assert harness.registry.resolve("X_Add") is own
 
 
@@ -129,9 +129,9 @@ async def test_a_schema_that_is_too_large_costs_a_sentence_and_one_tool(tmp_path
         {"name": "wide", "inputSchema": {"type": "object", "properties": {"x": {"enum": ["y"] * 100_000}}}},
         *tools("fine", description="d" * 2_000_000, icons=[{"src": "data:," + "x" * 1_000_000}]),
     ]  # fmt: skip
-    async with serving(tmp_path, listed) as (found, harness, said):
-        assert found.status()[0].tools == ("x_fine",)
-        assert [sentence.split(" is left out, because its schema ")[0] for sentence in said] == [
+    async with serving(tmp_path, listed) as (mcp, harness, reports):
+        assert mcp.status()[0].tools == ("x_fine",)
+        assert [sentence.split(" is left out, because its schema ")[0] for sentence in reports] == [
             f"The tool {name!r} of the MCP server 'x'" for name in ("deep", "long", "wide")
         ]
         spec = harness.registry.spec(harness.registry.resolve("x_fine"))  # type: ignore[arg-type]
@@ -139,26 +139,26 @@ async def test_a_schema_that_is_too_large_costs_a_sentence_and_one_tool(tmp_path
 
 
 async def test_a_list_without_an_end_is_cut(tmp_path: Path) -> None:
-    async with serving(tmp_path, tools("a", "b"), cursor=True) as (found, _harness, said):
-        assert found.status()[0].tools == ("x_a", "x_b")
-        assert any("two tools of this name" in words for words in said)
-        assert len(said) <= 7
+    async with serving(tmp_path, tools("a", "b"), cursor=True) as (mcp, _harness, reports):
+        assert mcp.status()[0].tools == ("x_a", "x_b")
+        assert any("two tools of this name" in words for words in reports)
+        assert len(reports) <= 7
 
 
 @pytest.mark.parametrize("behaviour", thinned(["garbage", "storm", "strange", "asks"], 3))
 async def test_what_nobody_asked_for_changes_nothing(tmp_path: Path, behaviour: str) -> None:
-    async with serving(tmp_path, tools(behaviour, "after")) as (found, harness, _said):
+    async with serving(tmp_path, tools(behaviour, "after")) as (mcp, harness, _said):
         began = time.process_time()
         first = await harness.call(f"x_{behaviour}")
         after = await harness.call("x_after")
-        await found.step_began()
+        await mcp.step_began()
 
         assert time.process_time() - began < 20
         assert json.loads(first.output)[0]["name"] == behaviour
         answers = json.loads(after.output)[1]
         assert all("error" in answer for answer in answers)  # of sampling, roots and elicitation
         assert len(answers) == (3 if behaviour == "asks" else 0)
-        assert found.status()[0].state == "connected"
+        assert mcp.status()[0].state == "connected"
 
 
 @pytest.mark.soak  # with each commit tests/tools/mcp/test_servers.py has one that dies in a call; this adds one that ends itself, and one that hangs
@@ -176,12 +176,12 @@ async def test_a_server_that_goes_away_in_a_call_costs_a_sentence(
 async def test_a_server_that_reports_a_change_and_lists_nothing_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with serving(tmp_path, tools("a")) as (found, harness, _said):
+    async with serving(tmp_path, tools("a")) as (mcp, harness, _said):
         monkeypatch.setattr(client, "LIST_SECONDS", 0.5)
         (tmp_path / "tools.json").write_text(json.dumps({"tools": [], "hangs": True}))
-        found._servers[0]._on_list_changed()
+        mcp._servers[0]._on_list_changed()
 
-        said = await found.step_began()
+        reports = await mcp.step_began()
 
-        assert said == ("The MCP server 'x' did not list its tools within 0.5 seconds.",)
+        assert reports == ("The MCP server 'x' did not list its tools within 0.5 seconds.",)
         assert "x_a" not in harness.registry.names

@@ -45,13 +45,13 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_pieces_become_the_messages_that_the_whole_would(pieces: list[bytes]) -> None:
     for end in (LINE_END, EVENT_END):
         taken = MessageSplitter(end)
-        found = [line for piece in pieces for line in taken.complete_messages(piece)]
+        messages = [line for piece in pieces for line in taken.complete_messages(piece)]
 
-        assert b"".join([*found, taken.remaining_bytes()]) == b"".join(pieces)
-        assert all(end.search(line) for line in found)
+        assert b"".join([*messages, taken.remaining_bytes()]) == b"".join(pieces)
+        assert all(end.search(line) for line in messages)
     lines = MessageSplitter(LINE_END)
-    found = [line for piece in pieces for line in lines.complete_messages(piece)]
-    assert [*found, lines.remaining_bytes()] == re.split(b"(?<=\n)", b"".join(pieces))
+    messages = [line for piece in pieces for line in lines.complete_messages(piece)]
+    assert [*messages, lines.remaining_bytes()] == re.split(b"(?<=\n)", b"".join(pieces))
 
 
 @given(
@@ -101,18 +101,18 @@ def test_signs_in_texts_are_no_values(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_call_answered_without_an_end_costs_a_sentence_and_its_server(
     tmp_path: Path, name: str, words: str
 ) -> None:
-    async with serving(tmp_path, tools(name, "t")) as (found, harness, said):
-        assert said == ()
+    async with serving(tmp_path, tools(name, "t")) as (mcp, harness, reports):
+        assert reports == ()
 
         with pytest.raises(UserError) as raised:
             await harness.call(f"x_{name}")
 
         assert str(raised.value) == f"{words} It is started again at the next prompt."
-        assert found.status()[0].state == "failed"
-        assert found.status()[0].problem == words
+        assert mcp.status()[0].state == "failed"
+        assert mcp.status()[0].problem == words
         if name == "endless":
             assert int((tmp_path / "taken").read_text()) < 20, "no more was taken"
-        await found.turn_began()
+        await mcp.turn_began()
         assert json.loads((await harness.call("x_t")).output)[0]["name"] == "t"
 
 
@@ -122,9 +122,9 @@ async def test_a_call_answered_without_an_end_costs_a_sentence_and_its_server(
 async def test_a_server_that_never_ends_its_first_words_costs_a_sentence(
     tmp_path: Path, method: str
 ) -> None:
-    async with serving(tmp_path, tools("t"), endless=method) as (found, _harness, said):
-        assert said == (BYTES,)
-        assert found.status()[0].state == "failed"
+    async with serving(tmp_path, tools("t"), endless=method) as (mcp, _harness, reports):
+        assert reports == (BYTES,)
+        assert mcp.status()[0].state == "failed"
 
 
 @pytest.mark.soak  # with each commit signs in texts are no values, above; this adds a server that sends them
@@ -149,8 +149,8 @@ class Hostile(BaseHTTPRequestHandler):
         elif method == "initialize":
             offers = {"tools": {}}
             server = {"name": "x", "version": "1"}
-            found = {"protocolVersion": "2025-06-18", "capabilities": offers, "serverInfo": server}
-            self._answer(number, found)
+            result = {"protocolVersion": "2025-06-18", "capabilities": offers, "serverInfo": server}
+            self._answer(number, result)
         elif method == "tools/list":
             self._answer(number, {"tools": tools("t")})
         elif method == "tools/call":
@@ -249,10 +249,10 @@ async def test_an_answer_over_http_is_bounded_too(
 ) -> None:
     harness = ToolHarness(tmp_path, registry=Registry())
     harness.user = ScriptedUser()
-    found = McpServers([McpServerSpec("x", url=address)], harness.registry, {}, tmp_path)
+    servers = McpServers([McpServerSpec("x", url=address)], harness.registry, {}, tmp_path)
     Hostile.how = ""
     try:
-        assert await found.turn_began() == ()
+        assert await servers.turn_began() == ()
         await harness.call("x_t")
         Hostile.how = how
 
@@ -261,9 +261,9 @@ async def test_an_answer_over_http_is_bounded_too(
 
         assert str(raised.value) == f"{words} It is started again at the next prompt."
         assert Hostile.taken < 30
-        assert found.status()[0].problem == words
+        assert servers.status()[0].problem == words
         Hostile.how = ""
-        await found.turn_began()
+        await servers.turn_began()
         assert (await harness.call("x_t")).title
     finally:
-        await found.close()
+        await servers.close()

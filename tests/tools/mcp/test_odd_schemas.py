@@ -113,17 +113,17 @@ async def serving(
     harness = ToolHarness(tmp_path, registry=Registry())
     harness.user = ScriptedUser()
     spec = McpServerSpec("x", command=sys.executable, args=(str(SERVER), str(file)))
-    found = McpServers([spec], harness.registry, {}, tmp_path)
+    servers = McpServers([spec], harness.registry, {}, tmp_path)
     try:
-        said = await found.turn_began()
-        yield harness.registry, said
+        reports = await servers.turn_began()
+        yield harness.registry, reports
     finally:
-        await found.close()
+        await servers.close()
 
 
 async def test_every_provider_takes_them_all(tmp_path: Path) -> None:
     listed = [{"name": name, "inputSchema": schema} for name, schema in ODD.items()]
-    async with serving(tmp_path, [*listed, {"name": "no_schema"}]) as (registry, said):
+    async with serving(tmp_path, [*listed, {"name": "no_schema"}]) as (registry, reports):
         offered = registry.offered_tools()
         specs = tuple(registry.spec(tool) for tool in offered)
 
@@ -132,7 +132,7 @@ async def test_every_provider_takes_them_all(tmp_path: Path) -> None:
             (asked,) = await path.sent([to_provider((hello(),), path.info)], specs)
             refused[path.dialect] = asked.problems
 
-    assert said == ()
+    assert reports == ()
     assert [spec.name for spec in specs] == sorted(f"x_{name}" for name in [*ODD, "no_schema"])
     assert refused == {path.dialect: [] for path in PATHS}
 
@@ -166,10 +166,10 @@ async def test_what_is_clear_in_a_schema_is_kept(tmp_path: Path) -> None:
 async def test_a_list_with_what_is_no_tool_keeps_its_tools(tmp_path: Path) -> None:
     odd = {"title": 3, "description": None, "annotations": {"readOnlyHint": "yes"}, "icons": 1}
     listed = [{"name": "good", "inputSchema": of(), **odd}, 7, {"inputSchema": of()}, None]
-    async with serving(tmp_path, listed) as (registry, said):
+    async with serving(tmp_path, listed) as (registry, reports):
         assert registry.names == ("x_good",)
 
-    assert said == ("The tool '' of the MCP server 'x' is left out, because it has no name.",)
+    assert reports == ("The tool '' of the MCP server 'x' is left out, because it has no name.",)
 
 
 async def test_a_name_that_begins_with_a_digit_comes_back_as_it_is() -> None:

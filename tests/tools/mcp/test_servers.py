@@ -62,12 +62,12 @@ async def servers(
 ) -> AsyncIterator[tuple[McpServers, ToolHarness, tuple[str, ...]]]:
     harness = ToolHarness(tmp_path, registry=Registry(), extra={"environment": ENVIRONMENT})
     harness.user = ScriptedUser()
-    found = McpServers(specs, harness.registry, ENVIRONMENT, tmp_path)
+    mcp = McpServers(specs, harness.registry, ENVIRONMENT, tmp_path)
     try:
-        said = await found.turn_began()
-        yield found, harness, said
+        reports = await mcp.turn_began()
+        yield mcp, harness, reports
     finally:
-        await found.close()
+        await mcp.close()
 
 
 @pytest.fixture
@@ -105,17 +105,17 @@ def address() -> Iterator[Callable[[], str]]:
 
 
 async def test_offers_the_tools_of_a_program_under_its_name(tmp_path: Path) -> None:
-    async with servers(tmp_path, stdio()) as (found, harness, said):
+    async with servers(tmp_path, stdio()) as (mcp, harness, reports):
         outcome = await harness.call("demo_add", a=2, b=3)
 
-        assert said == ()
+        assert reports == ()
         assert outcome.output == "5"
         assert "demo_say_what_" in harness.registry.names
         assert [
             (question.permission, question.patterns, question.always)
             for question in harness.user.asked
         ] == [("demo_add", ("*",), ("*",))]
-        assert found.status()[0].state == "connected"
+        assert mcp.status()[0].state == "connected"
         tool = harness.registry.resolve("demo_add")
         assert not isinstance(tool, str)
         assert harness.registry.spec(tool).parameters["required"] == ["a", "b"]
@@ -153,26 +153,26 @@ async def test_a_huge_result_arrives_shortened(tmp_path: Path) -> None:
 async def test_a_server_that_dies_in_a_call_costs_a_sentence_and_is_back_next_turn(
     tmp_path: Path,
 ) -> None:
-    async with servers(tmp_path, stdio()) as (found, harness, _said):
+    async with servers(tmp_path, stdio()) as (mcp, harness, _said):
         with pytest.raises(UserError, match=r"'demo' ended\. It is started again"):
             await harness.call("demo_die")
         with pytest.raises(UserError, match=r"'demo' ended\. It is tried again"):
             await harness.call("demo_add", a=1, b=1)
 
-        await found.turn_began()
+        await mcp.turn_began()
 
         assert (await harness.call("demo_add", a=1, b=1)).output == "2"
 
 
 @pytest.mark.soak  # with each commit one that dies in a call is back in the next turn, above; this adds a death between turns
 async def test_a_server_that_died_between_turns_is_started_again(tmp_path: Path) -> None:
-    async with servers(tmp_path, stdio()) as (found, harness, _said):
+    async with servers(tmp_path, stdio()) as (mcp, harness, _said):
         os.kill(int((await harness.call("demo_pid")).output), signal.SIGKILL)
-        await until(lambda: found.status()[0].state == "failed")
+        await until(lambda: mcp.status()[0].state == "failed")
 
-        said = await found.turn_began()
+        reports = await mcp.turn_began()
 
-        assert said == ()
+        assert reports == ()
         assert (await harness.call("demo_add", a=1, b=1)).output == "2"
 
 
@@ -212,11 +212,11 @@ async def test_a_server_that_cannot_be_spoken_to_is_told_of_once(
 ) -> None:
     if mode != "broken":  # which answers, on a machine under load after more than two seconds
         monkeypatch.setattr(client, "CONNECT_SECONDS", 2.0)
-    async with servers(tmp_path, stdio(mode)) as (found, harness, said):
-        again = await found.turn_began()
+    async with servers(tmp_path, stdio(mode)) as (mcp, harness, reports):
+        again = await mcp.turn_began()
 
-        assert len(said) == 1
-        assert words in said[0]
+        assert len(reports) == 1
+        assert words in reports[0]
         assert again == ()
         assert harness.registry.names == ()
 
@@ -225,12 +225,12 @@ async def test_a_slow_server_does_not_hold_a_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 0.05)
-    async with servers(tmp_path, stdio()) as (found, harness, said):
-        assert said == (
+    async with servers(tmp_path, stdio()) as (mcp, harness, reports):
+        assert reports == (
             "The MCP server 'demo' is not ready yet; its tools come with a later step or prompt.",
         )
-        await until(lambda: found.status()[0].state == "connected")
-        assert await found.turn_began() == ()
+        await until(lambda: mcp.status()[0].state == "connected")
+        assert await mcp.turn_began() == ()
         assert "demo_add" in harness.registry.names
 
 
@@ -239,19 +239,19 @@ async def test_a_server_that_failed_is_not_waited_for_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "CONNECT_SECONDS", 2.0)
-    async with servers(tmp_path, stdio("silent")) as (found, _bench, said):
-        assert len(said) == 1
+    async with servers(tmp_path, stdio("silent")) as (mcp, _bench, reports):
+        assert len(reports) == 1
         # Another attempt would fail a second time.
         monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 600.0)
-        await found.turn_began()
+        await mcp.turn_began()
 
-        assert found.status()[0].state == "connecting"
+        assert mcp.status()[0].state == "connecting"
 
 
 async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
     spec = McpServerSpec("demo", command="no-such-program")
-    async with servers(tmp_path, spec) as (_found, _bench, said):
-        assert said == (
+    async with servers(tmp_path, spec) as (_found, _bench, reports):
+        assert reports == (
             "The MCP server 'demo' cannot be started: there is no program 'no-such-program'.",
         )
 
@@ -266,19 +266,19 @@ async def test_a_server_is_given_no_key_but_those_that_are_configured(tmp_path: 
 
 
 async def test_a_missing_variable_is_named(tmp_path: Path) -> None:
-    async with servers(tmp_path, stdio(env={"GIVEN": "${NOT_THERE}"})) as (_f, _b, said):
-        assert said == (
+    async with servers(tmp_path, stdio(env={"GIVEN": "${NOT_THERE}"})) as (_f, _b, reports):
+        assert reports == (
             "The MCP server 'demo' cannot be started: the environment variable NOT_THERE is not set.",
         )
 
 
 async def test_tools_that_come_later_are_offered_from_the_next_turn_on(tmp_path: Path) -> None:
-    async with servers(tmp_path, stdio()) as (found, harness, _said):
+    async with servers(tmp_path, stdio()) as (mcp, harness, _said):
         await harness.call("demo_learn")
-        await until(lambda: found._servers[0]._is_list_outdated)
+        await until(lambda: mcp._servers[0]._is_list_outdated)
         assert "demo_multiply" not in harness.registry.names
 
-        await found.turn_began()
+        await mcp.turn_began()
 
         assert (await harness.call("demo_multiply", a=3, b=4)).output == "12"
 
@@ -287,8 +287,8 @@ async def test_a_server_of_an_older_protocol_works_whatever_its_schemas_say(
     tmp_path: Path,
 ) -> None:
     spec = McpServerSpec("old", command=sys.executable, args=(str(OLDER),))
-    async with servers(tmp_path, spec) as (found, harness, said):
-        assert said == ()
+    async with servers(tmp_path, spec) as (mcp, harness, reports):
+        assert reports == ()
         names = harness.registry.names
         specs = {
             name: harness.registry.spec(tool)
@@ -299,19 +299,21 @@ async def test_a_server_of_an_older_protocol_works_whatever_its_schemas_say(
         assert max(map(len, names)) == 64
         assert all(spec.parameters["type"] == "object" for spec in specs.values())
         assert (await harness.call("old_refers", a=1)).output == '{"a": 1}'
-        await until(lambda: found._servers[0]._is_list_outdated)
+        await until(lambda: mcp._servers[0]._is_list_outdated)
 
-        await found.turn_began()
+        await mcp.turn_began()
 
         assert "old_learnt" in harness.registry.names
 
 
 async def test_a_list_of_tools_that_breaks_the_protocol_costs_a_sentence(tmp_path: Path) -> None:
     spec = McpServerSpec("old", command=sys.executable, args=(str(OLDER), "wrong"))
-    async with servers(tmp_path, spec) as (found, _bench, said):
-        assert len(said) == 1
-        assert said[0].startswith("The MCP server 'old' did not list its tools: 1 validation error")
-        assert found.status()[0].state == "failed"
+    async with servers(tmp_path, spec) as (mcp, _bench, reports):
+        assert len(reports) == 1
+        assert reports[0].startswith(
+            "The MCP server 'old' did not list its tools: 1 validation error"
+        )
+        assert mcp.status()[0].state == "failed"
 
 
 async def test_resources_are_listed_and_read_with_the_permission_to_read(tmp_path: Path) -> None:
@@ -355,46 +357,46 @@ async def test_a_server_over_http_works_and_is_spoken_to_again_after_its_restart
     tmp_path: Path, address: Callable[[], str]
 ) -> None:
     spec = McpServerSpec("demo", url=address())
-    async with servers(tmp_path, spec) as (found, harness, said):
-        assert said == ()
+    async with servers(tmp_path, spec) as (mcp, harness, reports):
+        assert reports == ()
         assert (await harness.call("demo_add", a=2, b=3)).output == "5"
         assert len((await harness.call("demo_huge", chars=3_000_000)).output) == 3_000_000
         with pytest.raises(UserError, match="demo"):
             await harness.call("demo_die")
         address()
 
-        assert len(await found.turn_began()) <= 1
+        assert len(await mcp.turn_began()) <= 1
         # On a busy machine the server listens before it answers, and one more turn finds it.
         heard: list[str] = []
         with suppress(TimeoutError):
             async with asyncio.timeout(LAST_RESORT_SECONDS):
                 while "demo_add" not in harness.registry.names:
-                    heard += await found.turn_began()
-        assert "demo_add" in harness.registry.names, (heard, found.status())
+                    heard += await mcp.turn_began()
+        assert "demo_add" in harness.registry.names, (heard, mcp.status())
         assert (await harness.call("demo_add", a=2, b=3)).output == "5"
 
 
 async def test_an_address_where_nobody_answers_costs_a_sentence(tmp_path: Path) -> None:
     spec = McpServerSpec("demo", url="http://127.0.0.1:9/mcp", headers={"X-Key": "${DEMO_TOKEN}"})
-    async with servers(tmp_path, spec) as (_f, _b, said):
-        assert len(said) == 1
-        assert "s3cr3t" not in said[0]
+    async with servers(tmp_path, spec) as (_f, _b, reports):
+        assert len(reports) == 1
+        assert "s3cr3t" not in reports[0]
 
 
 async def test_without_the_package_it_says_how_to_install_it(tmp_path: Path) -> None:
-    found = McpServers([stdio()], Registry(), ENVIRONMENT, tmp_path, is_installed=lambda: False)
+    mcp = McpServers([stdio()], Registry(), ENVIRONMENT, tmp_path, is_installed=lambda: False)
 
-    said = await found.turn_began()
+    reports = await mcp.turn_began()
 
-    assert said == (
+    assert reports == (
         "MCP servers need the package mcp: pip install 'jupyter-palimpsest[mcp]', then restart the kernel.",
     )
 
 
 async def test_a_server_that_may_not_be_started_is_not(tmp_path: Path) -> None:
-    async with servers(tmp_path, stdio(refusal="It is not allowed.")) as (found, _b, said):
-        assert said == ("It is not allowed.",)
-        assert found.status()[0].state == "waiting"
+    async with servers(tmp_path, stdio(refusal="It is not allowed.")) as (mcp, _b, reports):
+        assert reports == ("It is not allowed.",)
+        assert mcp.status()[0].state == "waiting"
 
 
 async def test_nothing_is_left_running_at_the_end(tmp_path: Path) -> None:
@@ -412,8 +414,8 @@ async def test_closing_in_the_middle_of_a_handshake_leaves_no_process(
     tmp_path: Path, mode: str
 ) -> None:
     before = {process.pid for process in psutil.Process().children(recursive=True)}
-    found = McpServers([stdio(mode)], Registry(), ENVIRONMENT, tmp_path)
-    found.begin_connecting()
+    mcp = McpServers([stdio(mode)], Registry(), ENVIRONMENT, tmp_path)
+    mcp.begin_connecting()
     below: list[psutil.Process] = []
 
     def begun() -> bool:
@@ -423,14 +425,14 @@ async def test_closing_in_the_middle_of_a_handshake_leaves_no_process(
 
     await until(begun)
 
-    await found.close()
+    await mcp.close()
 
     assert [
         process for process in below if process.is_running() and process.status() != "zombie"
     ] == []
-    assert found.status()[0].state != "connected"
-    found.begin_connecting(reset_failures=True)
-    assert found._servers[0].state != "connecting"
+    assert mcp.status()[0].state != "connected"
+    mcp.begin_connecting(reset_failures=True)
+    assert mcp._servers[0].state != "connecting"
 
 
 async def test_closing_while_the_package_is_imported_starts_nothing(
@@ -445,10 +447,10 @@ async def test_closing_while_the_package_is_imported_starts_nothing(
     monkeypatch.setattr(client, "import_package", load)
     begun: list[object] = []
     monkeypatch.setattr(client, "connect", lambda *given, **_: begun.append(given))
-    found = McpServers([stdio()], Registry(), ENVIRONMENT, tmp_path)
-    found.begin_connecting()
+    mcp = McpServers([stdio()], Registry(), ENVIRONMENT, tmp_path)
+    mcp.begin_connecting()
     await until(imports.is_set)
-    closing = asyncio.create_task(found.close())
+    closing = asyncio.create_task(mcp.close())
     await settled()
     go_on.set()
     await closing

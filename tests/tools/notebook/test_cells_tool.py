@@ -151,10 +151,10 @@ async def test_a_cell_that_changed_since_it_was_read_is_refused_with_both_versio
     await calls.read("2")
     calls.notebook.cell("plot")["source"] = "df.plot(kind='bar')"
 
-    told = await calls.refusal(edit(2, source="df.hist()"))
+    refusal = await calls.refusal(edit(2, source="df.hist()"))
 
-    assert told.startswith("Nothing was changed and nothing run")
-    assert "-df.plot()\n+df.plot(kind='bar')" in told
+    assert refusal.startswith("Nothing was changed and nothing run")
+    assert "-df.plot()\n+df.plot(kind='bar')" in refusal
     assert calls.row == (
         "Nothing was changed and nothing run: the agent has not seen what cell [2] holds now."
     )
@@ -165,10 +165,10 @@ async def test_a_cell_that_changed_since_it_was_read_is_refused_with_both_versio
 async def test_a_cell_that_was_never_read_is_shown_and_may_then_be_changed(
     calls: CellCalls,
 ) -> None:
-    told = await calls.refusal({"action": "delete", "cell": "1"}, edit(2, source="x"))
+    refusal = await calls.refusal({"action": "delete", "cell": "1"}, edit(2, source="x"))
 
-    assert "cell [1] id=load, which you have not read:\nimport pandas\ndf =" in told
-    assert "cell [2] id=plot, which you have not read:\ndf.plot()" in told
+    assert "cell [1] id=load, which you have not read:\nimport pandas\ndf =" in refusal
+    assert "cell [2] id=plot, which you have not read:\ndf.plot()" in refusal
     assert calls.row.endswith("the agent has not seen what cell [1] and 1 more hold now.")
     await calls.change({"action": "delete", "cell": "1"})
     assert "load" not in dict(calls.notebook.shown)
@@ -176,10 +176,10 @@ async def test_a_cell_that_was_never_read_is_shown_and_may_then_be_changed(
 
 async def test_an_outline_shows_cells_of_one_line_whole(calls: CellCalls) -> None:
     await calls.read()
-    told = await calls.refusal(edit(2, source="y"), edit(1, source="x"))
+    refusal = await calls.refusal(edit(2, source="y"), edit(1, source="x"))
 
-    assert "cell [1] id=load, which you have not read" in told
-    assert "cell [2]" not in told
+    assert "cell [1] id=load, which you have not read" in refusal
+    assert "cell [2]" not in refusal
 
 
 async def test_the_model_saw_what_it_wrote_itself(calls: CellCalls) -> None:
@@ -317,9 +317,9 @@ async def test_a_prompt_is_changed_only_where_the_user_names_its_cell(calls: Cel
         {"action": "delete", "cell": 4},
         {"action": "move", "cell": 4, "after": "top"},
     ):
-        told = await calls.refusal(change)
-        assert "is a prompt of the user" in told
-        assert "(@cell 4)" in told
+        refusal = await calls.refusal(change)
+        assert "is a prompt of the user" in refusal
+        assert "(@cell 4)" in refusal
 
     calls.prompt("write @cell 4 better", mentions=["4"])
     await calls.change(edit(4, source="%%agent\nmend it well"))
@@ -332,8 +332,8 @@ async def test_a_cell_of_another_notebook_is_never_changed(calls: CellCalls) -> 
         PageNotebook(path="other.ipynb", cells=(PageCell(id="there", source="x", number=9),))
     ]
     for name in ("9", "there"):
-        told = await calls.refusal(edit(name, source="y"))
-        assert "belongs to other.ipynb. You may change cells of a.ipynb only." in told
+        refusal = await calls.refusal(edit(name, source="y"))
+        assert "belongs to other.ipynb. You may change cells of a.ipynb only." in refusal
 
 
 async def test_of_two_notebooks_with_one_name_the_one_in_the_right_folder_is_the_own(
@@ -369,8 +369,8 @@ async def test_a_cell_of_which_a_note_showed_a_part_is_shown_before_it_is_change
     calls.messages[-1] = prompt.model_copy(update={"parts": (*prompt.parts, note)})
 
     if shown == "part":
-        told = await calls.refusal(edit(1, source="df = 1"))
-        assert f"cell [1] id=load, of which you have seen only a part:\n{source}" in told
+        refusal = await calls.refusal(edit(1, source="df = 1"))
+        assert f"cell [1] id=load, of which you have seen only a part:\n{source}" in refusal
     await calls.change(edit(1, source="df = 1"))
 
     assert calls.notebook.cell("load")["source"] == "df = 1"
@@ -509,10 +509,10 @@ async def test_a_wrong_change_is_refused_with_one_sentence(
 ) -> None:
     await calls.read()
 
-    told = await calls.refusal(change)
+    refusal = await calls.refusal(change)
 
-    assert told.startswith(sentence)
-    assert "\n" not in told
+    assert refusal.startswith(sentence)
+    assert "\n" not in refusal
 
 
 @pytest.mark.parametrize(

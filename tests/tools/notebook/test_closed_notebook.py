@@ -129,10 +129,10 @@ async def test_a_notebook_that_may_be_open_is_refused_unless_the_setting_allows_
 ) -> None:
     calls.notebook.is_closed = False
     before = file.text
-    told = await calls.refusal(inserted("x"))
+    refusal = await calls.refusal(inserted("x"))
 
-    assert "whether another editor has it open is not known" in told
-    assert 'cells_without_page = "write"' in told
+    assert "whether another editor has it open is not known" in refusal
+    assert 'cells_without_page = "write"' in refusal
     assert file.text == before
     calls.tools.extra["cells_without_page"] = "write"
     await calls.change(inserted("x"))
@@ -140,10 +140,10 @@ async def test_a_notebook_that_may_be_open_is_refused_unless_the_setting_allows_
 
 
 async def test_a_hidden_cell_of_the_file_stays_hidden(calls: CellCalls, file: NotebookFile) -> None:
-    told = await calls.refusal({"action": "edit", "cell": "8", "source": "x"})
+    refusal = await calls.refusal({"action": "edit", "cell": "8", "source": "x"})
 
-    assert told.startswith("There is no cell '8' that you may read.")
-    assert "KEY" not in told
+    assert refusal.startswith("There is no cell '8' that you may read.")
+    assert "KEY" not in refusal
     assert "KEY = 1" in file.text
 
 

@@ -155,9 +155,9 @@ def test_what_is_read_outside_the_project_is_seen(
     harness.write("notes.txt", "x")
     (folder / "linked").symlink_to(place / "data.csv")
 
-    found = outside_files(text.replace("{out}", str(place)), folder, folder)
+    files = outside_files(text.replace("{out}", str(place)), folder, folder)
 
-    assert found == ([outside.replace("{out}", str(place))] if outside else [])
+    assert files == ([outside.replace("{out}", str(place))] if outside else [])
 
 
 async def test_reading_outside_the_project_asks_for_the_folder(harness: ToolHarness) -> None:

@@ -21,9 +21,9 @@ def registry() -> Registry:
 
 
 def tool(registry: Registry, name: str) -> Tool:
-    found = registry.resolve(name)
-    assert not isinstance(found, str)
-    return found
+    resolved = registry.resolve(name)
+    assert not isinstance(resolved, str)
+    return resolved
 
 
 def names(tools: tuple[Tool, ...]) -> list[str]:

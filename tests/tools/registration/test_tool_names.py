@@ -83,7 +83,7 @@ async def test_a_server_does_not_take_a_name_of_our_own(harness: ToolHarness) ->
     before = {name: harness.registry.resolve(name) for name in harness.registry.names}
     servers = McpServers(specs, harness.registry, {}, harness.root)
     try:
-        said = await servers.turn_began()
+        reports = await servers.turn_began()
         again = await servers.turn_began()
     finally:
         await servers.close()
@@ -95,7 +95,7 @@ async def test_a_server_does_not_take_a_name_of_our_own(harness: ToolHarness) ->
     others = {name: tool for name, tool in own.items() if type(tool).__name__ == "McpTool"}
     assert not {tool.permission for tool in others.values()} & RESERVED_NAMES
     assert {"external_directory", "private_network", "doom_loop"}.isdisjoint(others)
-    assert sum("of its own" in words for words in said) >= 6
+    assert sum("of its own" in words for words in reports) >= 6
     assert again == ()
     for name in others:
         assert name.startswith(("bash_", "read_"))
@@ -114,14 +114,14 @@ async def test_a_name_belongs_to_one_server_whoever_is_connected(harness: ToolHa
         harness.registry = Registry(builtin_tools())
         servers = McpServers(specs, harness.registry, {}, harness.root)
         try:
-            said = await servers.turn_began()
+            reports = await servers.turn_began()
         finally:
             await servers.close()
 
         there = harness.registry.resolve("notes_read_all")
         assert isinstance(there, str) or there.server.name == "notes_read"  # type: ignore[attr-defined]
         assert any(
-            "'notes_read_all' is a name of the server 'notes_read'" in words for words in said
+            "'notes_read_all' is a name of the server 'notes_read'" in words for words in reports
         )
 
 

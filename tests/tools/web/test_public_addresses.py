@@ -31,8 +31,8 @@ PUBLIC = """
 
 
 def ends(network: str) -> "list[ipaddress.IPv4Address | ipaddress.IPv6Address]":
-    found = ipaddress.ip_network(network)
-    return [found[0], found[found.num_addresses // 2], found[-1]]
+    ip_range = ipaddress.ip_network(network)
+    return [ip_range[0], ip_range[ip_range.num_addresses // 2], ip_range[-1]]
 
 
 @pytest.mark.parametrize("network", [*IPV4_REGISTRY.split(), *IPV6_REGISTRY.split()])

@@ -426,9 +426,9 @@ async def test_a_proxy_looks_names_up_itself(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:3128")
     monkeypatch.setenv("no_proxy", "localhost")
 
-    found = await resolve_target("http://nothing.invalid/a?b#c")
+    target = await resolve_target("http://nothing.invalid/a?b#c")
 
-    assert found == FetchTarget(
+    assert target == FetchTarget(
         url="http://nothing.invalid/a?b",
         scheme="http",
         netloc="nothing.invalid",

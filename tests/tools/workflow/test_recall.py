@@ -84,18 +84,18 @@ async def test_the_hint_of_a_cut_output_names_what_recall_reads_and_searches(beg
     name = short_id(parts(session, "big")[0].id)
 
     told = str(model.requests[1].messages[-1])
-    read = await recalled(session, model, name=name, offset=2_499, limit=3)
-    one = await recalled(session, model, name=name, pattern="needle", context=1)
+    excerpt = await recalled(session, model, name=name, offset=2_499, limit=3)
+    lines = await recalled(session, model, name=name, pattern="needle", context=1)
     everywhere = await recalled(session, model, pattern="need.e", context=0)
     nothing = await recalled(session, model, pattern="no such thing")
 
     assert f"recall {name} reads it from a line on, or searches it" in told
     assert "row 2500" not in told
-    assert read == (
+    assert excerpt == (
         "2499: row 2499: hay\n2500: row 2500: needle\n2501: row 2501: hay\n"
         "(Output of big: rows 2,499 to 2,501 of 3,000. Go on with offset 2502.)"
     )
-    assert one == (
+    assert lines == (
         f"Output of big (name {name}):\n  2499- row 2499: hay\n  2500: row 2500: needle\n"
         "  2501- row 2501: hay"
     )
@@ -110,12 +110,12 @@ async def test_messages_behind_a_summary_are_called_earlier(begin: Begin) -> Non
         await ask(session, words)
     assert (await session.compact()).error is None
 
-    read = await recalled(session, model, name="earlier", limit=2)
-    found = await recalled(session, model, pattern="needle", context=0)
+    lines = await recalled(session, model, name="earlier", limit=2)
+    excerpt = await recalled(session, model, pattern="needle", context=0)
 
-    assert read.startswith("1: [User]: The first question\n2: ")
-    assert "row 2500: needle" in found
-    assert found.startswith("Earlier messages (name earlier):")
+    assert lines.startswith("1: [User]: The first question\n2: ")
+    assert "row 2500: needle" in excerpt
+    assert excerpt.startswith("Earlier messages (name earlier):")
 
 
 async def test_a_cleared_output_is_recalled_by_its_note(begin: Begin) -> None:
@@ -133,13 +133,13 @@ async def test_a_cleared_output_is_recalled_by_its_note(begin: Begin) -> None:
     )
     session.log.append(DecisionMade(decision=cleared))
 
-    read = await recalled(session, model, name=short_id(part.id), limit=1)
-    found = await recalled(session, model, pattern="secret of", context=0)
+    lines = await recalled(session, model, name=short_id(part.id), limit=1)
+    excerpt = await recalled(session, model, pattern="secret of", context=0)
 
     assert f"recall {short_id(part.id)} shows it" in str(model.requests[2].messages)
     assert "secret of the house" not in str(model.requests[2].messages)
-    assert read.startswith("1: secret of the house\n")
-    assert found.endswith(":\n  1: secret of the house")
+    assert lines.startswith("1: secret of the house\n")
+    assert excerpt.endswith(":\n  1: secret of the house")
 
 
 async def test_what_a_person_left_out_is_not_recalled(begin: Begin) -> None:
@@ -150,14 +150,14 @@ async def test_what_a_person_left_out_is_not_recalled(begin: Begin) -> None:
     session.edit_context("exclude", name)
 
     refused = await recalled(session, model, name=name)
-    found = await recalled(session, model, pattern="needle")
+    excerpt = await recalled(session, model, pattern="needle")
     session.edit_context("restore", name)
     again = await recalled(session, model, name=name, pattern="needle", context=0)
 
     assert refused.startswith(
         "The user left this out of the conversation, so it can't be recalled."
     )
-    assert found == "No row of what was taken out matches 'needle'."
+    assert excerpt == "No row of what was taken out matches 'needle'."
     assert "row 2500: needle" in again
 
 
@@ -167,13 +167,13 @@ async def test_what_comes_back_is_bounded(begin: Begin) -> None:
     await ask(session, "Run it")
     name = short_id(parts(session, "big")[0].id)
 
-    read = await recalled(session, model, name=name, limit=500)
-    found = await recalled(session, model, name=name, pattern="word")
+    lines = await recalled(session, model, name=name, limit=500)
+    excerpt = await recalled(session, model, name=name, pattern="word")
 
-    assert len(read) < MAX_CHARS + 200
-    assert "Go on with offset 16.)" in read
-    assert len(found) < MAX_CHARS + 200
-    assert "(250 rows match, and not all are shown; narrow the search.)" in found
+    assert len(lines) < MAX_CHARS + 200
+    assert "Go on with offset 16.)" in lines
+    assert len(excerpt) < MAX_CHARS + 200
+    assert "(250 rows match, and not all are shown; narrow the search.)" in excerpt
 
 
 async def test_wrong_names_and_patterns_get_a_sentence(begin: Begin) -> None:

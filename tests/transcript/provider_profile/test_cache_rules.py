@@ -21,10 +21,10 @@ from palimpsest.transcript.provider_profile.cache_rules import CacheRules, cache
     ],
 )
 def test_rules_are_by_model(model: str, minimum: int, step: int, keeps_answers: bool) -> None:  # noqa: FBT001
-    found = cache_rules(model)
+    rules = cache_rules(model)
 
-    assert (found.minimum, found.step, found.keeps_answers) == (minimum, step, keeps_answers)
-    assert "11/2026" in found.source
+    assert (rules.minimum, rules.step, rules.keeps_answers) == (minimum, step, keeps_answers)
+    assert "11/2026" in rules.source
 
 
 @pytest.mark.parametrize("model", ["", "custom", "mine/custom-1", "mockllm/model"])

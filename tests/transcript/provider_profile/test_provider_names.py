@@ -85,18 +85,18 @@ ALLOWED = RULES | ACCESS | FORMATS | WORDS
 
 
 def test_only_the_profile_knows_providers_by_name() -> None:
-    found = {
+    names_by_path = {
         path.relative_to(PACKAGE).as_posix(): names
         for path in sorted(PACKAGE.rglob("*.py"))
         if (names := sorted(set(named_in(path))))
     }
     for room in ROOMS:
-        inside = {path for path in found if path.startswith(room)}
+        inside = {path for path in names_by_path if path.startswith(room)}
         assert inside, room
-        found = {path: names for path, names in found.items() if path not in inside}
+        names_by_path = {path: names for path, names in names_by_path.items() if path not in inside}
 
-    assert {path: names for path, names in found.items() if path not in ALLOWED} == {}
-    assert sorted(set(ALLOWED) - set(found)) == []
+    assert {path: names for path, names in names_by_path.items() if path not in ALLOWED} == {}
+    assert sorted(set(ALLOWED) - set(names_by_path)) == []
 
 
 def named_in(path: Path) -> Iterator[str]:

@@ -58,10 +58,10 @@ def test_each_row_says_where_and_when_it_was_read(name: str) -> None:
 def test_claude_takes_what_its_window_and_its_server_allow(
     name: str, window: int, pictures: int, mebibytes: float
 ) -> None:
-    found = limits_of(model_of(name, window))
+    limits = limits_of(model_of(name, window))
 
-    assert (found.pictures, found.picture_bytes) == (pictures, mebibytes * MEBIBYTE)
-    assert (found.side, found.many, found.many_side) == (8_000, 20, 2_000)
+    assert (limits.pictures, limits.picture_bytes) == (pictures, mebibytes * MEBIBYTE)
+    assert (limits.side, limits.many, limits.many_side) == (8_000, 20, 2_000)
 
 
 def test_a_number_that_no_page_gives_for_a_request_is_not_kept() -> None:

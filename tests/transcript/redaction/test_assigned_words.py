@@ -140,8 +140,8 @@ def test_a_question_shows_every_command_and_an_output_does_not() -> None:
     assert state.title == text
     assert (state.output, state.metadata["output"]) == (hidden, hidden)
     failed = ToolFailed(input={}, error=text, time=Span(start=1, end=2))
-    found = redacted_event(PartUpdated(part=part.model_copy(update={"state": failed})), scrub)
-    assert found.part.state.error == hidden  # type: ignore[union-attr]
+    redacted = redacted_event(PartUpdated(part=part.model_copy(update={"state": failed})), scrub)
+    assert redacted.part.state.error == hidden  # type: ignore[union-attr]
     note = TextPart(id="prt_2", message_id="msg_1", session_id="ses_1", text=text, synthetic=True)
     assert redacted_event(PartUpdated(part=note), scrub).part.text == hidden  # type: ignore[union-attr]
 
@@ -151,9 +151,9 @@ def test_an_output_that_grows_shows_no_word_of_it(around: str) -> None:
     text = f"{around.replace('{}', WORDS)}\nthe end"
 
     for end in range(len(text) + 1):
-        shown = hide_in_growing_output(text[:end])
-        assert not any(word in shown for word in WORDS.split())
-    assert shown == f"{around.replace('{}', REDACTED)}\nthe end"
+        hidden = hide_in_growing_output(text[:end])
+        assert not any(word in hidden for word in WORDS.split())
+    assert hidden == f"{around.replace('{}', REDACTED)}\nthe end"
 
 
 @pytest.mark.slow

@@ -38,11 +38,11 @@ def test_it_says_what_joining_first_and_looking_for_secrets_then_says(
     identifier: str, told: dict[str, Any], said: str
 ) -> None:
     given_event = event(identifier, told, said)
-    found = redacted_event(given_event, clean)
+    redacted = redacted_event(given_event, clean)
 
-    assert found.model_dump_json()
-    assert found == redacted_event(with_joined_surrogates(given_event), clean)
-    assert redacted_event(found, clean) is found
+    assert redacted.model_dump_json()
+    assert redacted == redacted_event(with_joined_surrogates(given_event), clean)
+    assert redacted_event(redacted, clean) is redacted
 
 
 def test_what_providers_need_unchanged_keeps_what_looks_like_a_secret() -> None:

@@ -117,10 +117,10 @@ def test_ordinary_text_stays_as_it_is(text: str) -> None:
     ],
 )
 def test_no_command_is_hidden_from_a_question(text: str) -> None:
-    shown = scrub(text)
+    scrubbed = scrub(text)
 
     for part in ("$(", "`", ";", "|", "\n/tmp/evil", "IFS"):
-        assert (part in shown) == (part in text)
+        assert (part in scrubbed) == (part in text)
 
 
 def test_pictures_and_hashes_stay_as_they_are() -> None:

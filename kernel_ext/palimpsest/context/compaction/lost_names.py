@@ -57,7 +57,7 @@ def lost_names(
     for text in dict.fromkeys(replaced):
         for kind, name in names(text):
             kind_by_name.setdefault(name, kind)
-    lost_by_kind = {
+    kind_of_lost = {
         name: kind
         for name, kind in kind_by_name.items()
         if name not in kept_names and name not in summary
@@ -72,7 +72,7 @@ def lost_names(
     counts = Counter(kind_by_name.values()) + Counter({CONSTRAINTS: len(constraints)})
     return LostNames(
         counts_by_kind={kind: counts[kind] for kind in LOST_KINDS if counts[kind]},
-        kind_by_name=dict.fromkeys(lost_constraints, CONSTRAINTS) | lost_by_kind,
+        kind_by_name=dict.fromkeys(lost_constraints, CONSTRAINTS) | kind_of_lost,
     )
 
 

@@ -169,7 +169,7 @@ def _numbers_within(
     part_id: str,
     count: Callable[[str], int],
 ) -> dict[str, int | str]:
-    """Return the numbers of a decision that shows at most ``most`` tokens of a text that now shows more."""
+    """Return the numbers of a decision that shows at most ``max_tokens`` tokens of a text that now shows more."""
     low, high = 0, min(max_bytes, len(text.encode("utf-8", "surrogatepass")))
     size = int(high * max_tokens / shown_tokens * NARROWER)
     best = _numbers(text, policy, part_id, policy.max_lines, 1) or {}

@@ -315,8 +315,8 @@ class CounterfactualReplay:
             and recorded_marker.compaction_read.was_stopped
         )
         # After a failed summary that the user requested, the loop cuts no results: the turn continues or ends.
-        is_ours = recorded_marker is None or recorded_marker.compaction_read.is_automatic
-        failed = is_ours and (compaction is None or not compaction.succeeded)
+        is_by_loop = recorded_marker is None or recorded_marker.compaction_read.is_automatic
+        failed = is_by_loop and (compaction is None or not compaction.succeeded)
         self._fit.set_summary_outcome(failed=failed, was_stopped=was_stopped)
 
     def _recorded_marker(

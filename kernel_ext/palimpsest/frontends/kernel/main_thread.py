@@ -263,9 +263,9 @@ class MainThread:
         loop = self._main_loop
         if loop is None:
             return lambda: None
-        has_ended = threading.Event()
-        asyncio.run_coroutine_threadsafe(self._catch_idle(stop, has_ended), loop)
-        return has_ended.set
+        end_event = threading.Event()
+        asyncio.run_coroutine_threadsafe(self._catch_idle(stop, end_event), loop)
+        return end_event.set
 
     def _wait_for(self, job: Job) -> CellWait | None:
         own = [wait for wait in self._waits if wait.session_id == job.session_id]
@@ -296,9 +296,9 @@ class MainThread:
         if job.host is not None:
             job.host.warn_stuck(sentence)
 
-    async def _catch_idle(self, stop: Callable[[], object], has_ended: threading.Event) -> None:
+    async def _catch_idle(self, stop: Callable[[], object], end_event: threading.Event) -> None:
         handler: InterruptHold | None = None
-        while not has_ended.is_set():
+        while not end_event.is_set():
             if not self._waits and not self.running_cell_count():
                 if handler is None:
                     handler = self.interrupts.install(stop)

@@ -53,7 +53,7 @@ def _decision_text(
             effective.edit(target.id), is_shown=target.id in visible_messages
         )
     folded = "" if target.message.id in visible_messages else "behind a summary"
-    if effective.pinned(target.part.id, target.message.id):
+    if effective.is_pinned(target.part.id, target.message.id):
         return "pinned, quoted after the summary" if folded else "pinned"
     reduction = effective.reduction(target.part.id, target.message.id)
     if reduction is not None and (reduction.action == "drop" or not folded):

@@ -164,9 +164,9 @@ class ListNotes(Operation):
     def _answer(self) -> CommandReport:
         from palimpsest.review.session_notes.notes_table import notes_overview
 
-        with _opened(self.path) as recording:
-            text_lines, values, problems = self._changed(recording)
-            session_notes = [*self._listed(recording)]
+        with _open_review(self.path) as recording:
+            text_lines, values, problems = self._change_notes(recording)
+            session_notes = [*self._session_notes(recording)]
             overview = [notes_overview(session_notes)] if len(session_notes) > 1 else []
             problems_by_sentence = {
                 problem.sentence: problem for notes in session_notes for problem in notes.problems
@@ -185,7 +185,7 @@ class ListNotes(Operation):
                 else [NO_NOTE],
             )
 
-    def _changed(
+    def _change_notes(
         self, recording: "Recording[RecordingReview]"
     ) -> "tuple[Sequence[str], Mapping[str, Any], Sequence[Problem]]":
         """Change the notes; return lines for people, values for programs, and the problems of a merge."""
@@ -193,7 +193,7 @@ class ListNotes(Operation):
         if sum((is_new, bool(self.change), bool(self.remove), self.merge is not None)) > 1:
             raise UserError(ONE_CHANGE)
         if self.merge is not None:
-            return self._merged(recording, self.merge)
+            return self._merge_notes(recording, self.merge)
         if self.change:
             review = self._review_with(recording, self.change)
             note = review.change_note(
@@ -206,11 +206,11 @@ class ListNotes(Operation):
             review.remove_note(note_id, self.author)
             return [f"Removed {note_id}; its lines stay in the file."], {"removed": note_id}, ()
         if is_new:
-            note = self._added(recording)
+            note = self._write_note(recording)
             return [f"Written as {note.id}."], {"added": note.id}, ()
         return (), {}, ()
 
-    def _added(self, recording: "Recording[RecordingReview]") -> Note:
+    def _write_note(self, recording: "Recording[RecordingReview]") -> Note:
         from palimpsest.frontends.operations.recordings import selected_sessions
         from palimpsest.review.session_notes.note_places import request_range
 
@@ -227,7 +227,7 @@ class ListNotes(Operation):
             author=self.author,
         )
 
-    def _merged(
+    def _merge_notes(
         self, recording: "Recording[RecordingReview]", path: str
     ) -> "tuple[Sequence[str], Mapping[str, Any], Sequence[Problem]]":
         from palimpsest.store.session_notes import read_note_file
@@ -254,7 +254,7 @@ class ListNotes(Operation):
             merged_notes.problems,
         )
 
-    def _listed(self, recording: "Recording[RecordingReview]") -> "Iterator[SessionNotes]":
+    def _session_notes(self, recording: "Recording[RecordingReview]") -> "Iterator[SessionNotes]":
         """Yield the notes of the named session, or of each that has some."""
         from palimpsest.frontends.operations.recordings import selected_sessions
 
@@ -287,7 +287,7 @@ def _all_notes(recording: "Recording[RecordingReview]") -> Sequence[Note]:
     return current_notes(recording.note_files.read(*recording.ids).lines)
 
 
-def _opened(path: str) -> "Recording[RecordingReview]":
+def _open_review(path: str) -> "Recording[RecordingReview]":
     """Open a recording, or the session of this project that an id names; raises UserError."""
     from palimpsest.review.recorded_sessions.recording import open_recording, project_root
     from palimpsest.store.log.store_factory import find_project

@@ -178,7 +178,7 @@ class CellOutput:
             return
         messages = self._messages(snapshot, answer)
         if self._is_quiet:
-            messages = _last_text(messages)
+            messages = _last_text_parts(messages)
         self._update_closed_segments(messages, snapshot)
         self._close_long_segment(messages, snapshot)
         self._show_segment(messages, self._segment, snapshot, "", seq_end=answer.seq[1])
@@ -433,7 +433,7 @@ def _has_content(messages: Sequence[Message]) -> bool:
     )
 
 
-def _last_text(messages: Sequence[Message]) -> list[Message]:
+def _last_text_parts(messages: Sequence[Message]) -> list[Message]:
     if not messages:
         return []
     last = messages[-1]

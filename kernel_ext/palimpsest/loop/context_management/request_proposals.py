@@ -192,7 +192,7 @@ def _describe_proposal(
     session, previous_request = state.session, state.request
     is_same_model = previous_request is not None and previous_request.model.ref == setup.info.ref
     cache = _cache_forecast(state, setup, dry_run)
-    tokens = _calibrated(assembly.projection.total, facts)
+    tokens = _calibrated_tokens(assembly.projection.total, facts)
     items = tuple(_request_items(log, setup, dry_run))
     messages = state.messages()
     step_count = sum(
@@ -210,7 +210,7 @@ def _describe_proposal(
         now=facts.now,
         sha256=request_hash(assembly.hashes),
         tokens=tokens,
-        tokens_before=_calibrated(previous_request.tokens, facts)
+        tokens_before=_calibrated_tokens(previous_request.tokens, facts)
         if is_same_model and previous_request is not None
         else None,
         window=facts.window,
@@ -229,7 +229,7 @@ def _describe_proposal(
     )
 
 
-def _calibrated(tokens: int, facts: Facts) -> int:
+def _calibrated_tokens(tokens: int, facts: Facts) -> int:
     return round(tokens * facts.calibration)
 
 
@@ -248,7 +248,7 @@ def _cache_forecast(state: GuardedState, setup: StepSetup, dry_run: _DryRun) -> 
         shared_tokens += min(
             dry_run.assembly.projection.tools_tokens, previous_request.kinds.get("tools", 0)
         )
-    tokens = _calibrated(min(shared_tokens, previous_request.tokens), facts)
+    tokens = _calibrated_tokens(min(shared_tokens, previous_request.tokens), facts)
     if tokens < CACHE_MINIMUM_TOKENS:
         return CacheForecast()
     lifetime = profile(setup.info.ref).cache_lifetime(MARKED_FOR)

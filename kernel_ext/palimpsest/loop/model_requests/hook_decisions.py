@@ -118,12 +118,12 @@ def _is_settled(
     """Return whether a hook's decision is already in effect, or the user reversed it."""
     name = part.id if part is not None else message.id
     if hook_answer.action == "pin":
-        return effective.pinned(name, message.id)
+        return effective.is_pinned(name, message.id)
     if hook_answer.action == "restore":
-        return effective.reduction(name, message.id) is None and not effective.pinned(
+        return effective.reduction(name, message.id) is None and not effective.is_pinned(
             name, message.id
         )
-    if name in effective.restored_ids or effective.pinned(name, message.id):
+    if name in effective.restored_ids or effective.is_pinned(name, message.id):
         return True
     current_reduction = effective.reduction(name, message.id)
     if hook_answer.action == "truncate":

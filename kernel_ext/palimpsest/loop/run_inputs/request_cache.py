@@ -1,6 +1,6 @@
 """Assemble the next request incrementally, from cached chunks of the last request and from new messages.
 
-Border: not observable. The result equals ``assemble(project(...))``, which starts from the whole
+Border: not observable. The result equals that of ``project``, which starts from the whole
 session and is the fallback wherever this cache cannot be sure. Chunks that changed since the last
 request are removed and written again, so that the cost of a step grows with its new messages and not
 with the size of the context. One cache belongs to one session and holds its newest request.

@@ -128,4 +128,6 @@ def _usage(request: ModelRequest, joiner: StreamJoiner, tap: StreamTap) -> Usage
     ):
         return reported_usage
     prompt = prompt_text(request.messages, request.tools)
-    return usage.estimate(prompt, wrote, reasoning_text, counter(DEFAULT_ESTIMATOR), reported_usage)
+    return usage.with_estimates(
+        prompt, wrote, reasoning_text, counter(DEFAULT_ESTIMATOR), reported_usage
+    )

@@ -69,7 +69,7 @@ class GeminiPartialCalls:
         call = part.get("functionCall") if isinstance(part, dict) else None
         if not isinstance(call, dict):
             return [part]
-        partial_call = self._open_call(call)
+        partial_call = self._continued_call(call)
         is_continued = call.get("willContinue") is True
         if partial_call is None and not is_continued and "partialArgs" not in call:
             return [part]
@@ -85,7 +85,7 @@ class GeminiPartialCalls:
             ended_calls += self._end_call(partial_call)
         return ended_calls
 
-    def _open_call(self, call: Json) -> PartialCall | None:
+    def _continued_call(self, call: Json) -> PartialCall | None:
         """Return the call that a piece continues: by its id, else the newest, unless the piece names another call."""
         same_calls = [
             partial_call
@@ -180,7 +180,7 @@ def _set_value(partial_call: PartialCall, piece: Json) -> bool:
         return True
     value = None if value_field == "nullValue" else piece[value_field]
     if not _put_value(
-        partial_call.args, steps, value, is_added=path in partial_call.unfinished_paths
+        partial_call.args, steps, value, appends=path in partial_call.unfinished_paths
     ):
         return False
     if is_continued and value_field == "stringValue":
@@ -190,14 +190,14 @@ def _set_value(partial_call: PartialCall, piece: Json) -> bool:
     return True
 
 
-def _put_value(args: Json, steps: list[str | int], value: Any, *, is_added: bool) -> bool:
+def _put_value(args: Json, steps: list[str | int], value: Any, *, appends: bool) -> bool:
     container: Any = args
     for step, next_step in zip(steps, [*steps[1:], None], strict=True):
         if not _make_room(container, step):
             return False
         if next_step is None:
             old_value = container[step]
-            is_text = is_added and isinstance(old_value, str) and isinstance(value, str)
+            is_text = appends and isinstance(old_value, str) and isinstance(value, str)
             container[step] = old_value + value if is_text else value
         else:
             if container[step] is None:

@@ -80,6 +80,6 @@ class NativeCalls:
         self._first_pieces[index] = calls[0]
 
 
-def _delta(raw_delta: Any) -> Any:
-    choices = getattr(raw_delta, "choices", None)
+def _delta(parsed: Any) -> Any:
+    choices = getattr(parsed, "choices", None)
     return getattr(choices[0], "delta", None) if choices else None

@@ -124,7 +124,7 @@ def openai_report(usage: Usage) -> dict[str, Any]:
     }
 
 
-def estimate(
+def with_estimates(
     prompt: str,
     text: str,
     reasoning: str,

@@ -32,7 +32,7 @@ TYPING_ERROR_SIMILARITY = 0.8
 DIGITS = re.compile(r"\d+")
 PROVIDER_LINE = re.compile(r'^    [A-Z][A-Z0-9_]* = "([^"]+)"', re.MULTILINE)
 
-Listed = Callable[[ModelInfo], Sequence[str]]
+ListModels = Callable[[ModelInfo], Sequence[str]]
 """Queries a user's own server for its models; empty where it lists none."""
 
 
@@ -64,7 +64,7 @@ def _accepts_effort(variant: str, ref: ModelRef | None) -> bool:
     return stated is not False or variant not in OPTIONAL_EFFORTS
 
 
-def check_model(info: ModelInfo, trusted_ids: Collection[str], listed_models: Listed) -> None:
+def check_model(info: ModelInfo, trusted_ids: Collection[str], listed_models: ListModels) -> None:
     """Raise ConfigError for a model that is known not to exist.
 
     ``trusted_ids`` are the models that the settings name, which are accepted unchecked.
@@ -110,7 +110,7 @@ def closest_name(name: str, known_names: Collection[str]) -> str | None:
     return None
 
 
-def listed_by(environment: Mapping[str, str]) -> Listed:
+def model_lister(environment: Mapping[str, str]) -> ListModels:
     """Return a function that queries a model's own server for its models, with that server's key."""
 
     def query_models(info: ModelInfo) -> Sequence[str]:

@@ -216,8 +216,8 @@ class _Step:
     results: list[ResultRead] = field(default_factory=list)
     size: int = 0
 
-    def reserve_bytes(self, size: int) -> bool:
-        """Add the bytes of a further part; return whether the answer stays within its limit."""
+    def add_size(self, size: int) -> bool:
+        """Add the size of a further part in bytes; return whether the answer stays within its limit."""
         self.size += size + PART_BYTES
         return self.size <= MAX_VALUE_BYTES
 
@@ -358,7 +358,7 @@ class _KimiSession:
         if self._step is None:
             if len(self._command_output) <= len(CLEARED_TEXT):
                 self._command_output += text_of_parts(parts, "")
-        elif self._step.reserve_bytes(sum(value_bytes(part) for part in parts)):
+        elif self._step.add_size(sum(value_bytes(part) for part in parts)):
             self._step.parts += parts
         else:
             yield from self._gap_once(TOO_LONG)
@@ -368,7 +368,7 @@ class _KimiSession:
         arguments, tool = function.as_text("arguments"), function.text("name") or "unknown"
         if self._step is None:
             return
-        if not self._step.reserve_bytes(len(arguments) + len(tool)):
+        if not self._step.add_size(len(arguments) + len(tool)):
             yield from self._gap_once(TOO_LONG)
             return
         if tool == TIME_TRAVEL:
@@ -380,7 +380,7 @@ class _KimiSession:
         piece = payload.text("arguments_part")
         if self._step is None or not self._step.arguments:
             return
-        if self._step.reserve_bytes(len(piece)):
+        if self._step.add_size(len(piece)):
             self._step.arguments[max(self._step.arguments)].append(piece)
         else:
             yield from self._gap_once(TOO_LONG)
@@ -448,7 +448,7 @@ class _KimiSession:
         )
         if self._step is None:
             yield result
-        elif self._step.reserve_bytes(value_bytes(result)):
+        elif self._step.add_size(value_bytes(result)):
             self._step.results.append(result)
         else:
             yield from self._gap_once(TOO_LONG)

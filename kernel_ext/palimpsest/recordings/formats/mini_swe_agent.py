@@ -78,7 +78,7 @@ class MiniSweAgentImporter:
             format=self.name,
             format_version=info.text("mini_version"),
             directory=config.text("environment", "cwd"),
-            created=_created(first_message),
+            created=_created_ms(first_message),
             model=full_model_name(config.get("model", "model_name")),
             system=text_of(first_message.get("content")) if has_system else None,
         )
@@ -203,7 +203,7 @@ def _failed_answer(message: JsonValue) -> JsonValue:
     return JsonValue({**chat_message, "role": "assistant", "extra": extra.raw})
 
 
-def _created(message: JsonValue) -> int | None:
+def _created_ms(message: JsonValue) -> int | None:
     return message.time_ms("extra", "timestamp")
 
 
@@ -211,7 +211,7 @@ def _answer_facts(message: JsonValue) -> dict[str, Any]:
     """Return the response's facts about its request; the recorded time is that of the answer's arrival."""
     extra = message.at("extra")
     response = extra.at("response")
-    created = _created(message)
+    created = _created_ms(message)
     return {
         "created": created,
         "completed": created,
@@ -228,7 +228,7 @@ def _result_facts(message: JsonValue) -> dict[str, Any]:
     extra = message.at("extra")
     code = extra.get("returncode")
     return {
-        "ended": _created(message),
+        "ended": _created_ms(message),
         "is_error": bool(extra.get("exception_info")),
         "metadata": {"exit": code} if isinstance(code, int) else {},
     }

@@ -81,7 +81,7 @@ def _item_of(place: str, block: str, items: ItemList) -> int:
         case ["call" | "result" as kind, call] if call:
             return items.newest_of_call(call, "call" if kind == "call" else "output")
         case ["text", digest, later] if later.isdecimal():
-            return items.newest_text(digest, int(later))
+            return items.newest_of_content(digest, int(later))
         case _:
             return UNKNOWN_ITEM
 

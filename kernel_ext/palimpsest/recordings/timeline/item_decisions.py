@@ -45,7 +45,7 @@ class ItemDecisions:
         effective = EffectiveDecisions(tuple(decision for _, decision in decisions))
         return ItemEffect(
             effective.reduction(part_id, message_id),
-            effective.pinned(part_id, message_id) if effective.edited_ids else None,
+            effective.is_pinned(part_id, message_id) if effective.edited_ids else None,
             any(
                 own_decision.rule == PIN and own_decision.part_id == part_id
                 for _, own_decision in part_decisions

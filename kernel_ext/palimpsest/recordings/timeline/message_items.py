@@ -123,7 +123,7 @@ class ItemList:
             -1,
         )
 
-    def newest_text(self, digest: str, later: int) -> int:
+    def newest_of_content(self, digest: str, later: int) -> int:
         """Return the newest item with a content but for ``later`` ones after it; -1 where there is none."""
         same = (item.index for item in reversed(self.items) if item.hash == digest)
         return next(islice(same, later, None), -1)

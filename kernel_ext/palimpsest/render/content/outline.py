@@ -508,7 +508,7 @@ class _OutlineBuilder:
     def _reductions(self, part: Part) -> tuple[str, ...]:
         """Return sentences about how the model sees a part, if that differs from the part itself."""
         decisions = self.notes.effective_decisions
-        is_pinned = decisions.pinned(part.id, part.message_id)
+        is_pinned = decisions.is_pinned(part.id, part.message_id)
         reduction = decisions.reduction(part.id, part.message_id)
         sentences: tuple[str, ...] = ()
         if reduction is not None:

@@ -194,12 +194,12 @@ def _spans(text: str) -> Iterator[tuple[bool, str]]:
             continue
         yield False, text[position : match.start()]
         body = text[match.end() : close.start()]
-        yield True, code_span(body[1:-1] if _padded(body) else body)
+        yield True, code_span(body[1:-1] if _is_padded(body) else body)
         position = close.end()
     yield False, text[position:]
 
 
-def _padded(body: str) -> bool:
+def _is_padded(body: str) -> bool:
     return body.startswith(" ") and body.endswith(" ") and body.strip() != ""
 
 

@@ -44,8 +44,8 @@ DOES_NOT_FIT = (
     "and it is never the cheapest."
 )
 TAKEN_NOTE = (
-    "Every row has {breaks} of the recording, of which nothing else says how large they are, as far as it would have read more; its column of "
-    "breaks counts only those that its own changes make."
+    "Every row includes {breaks} of the recording whose size nothing else explains, where its policy would have read more from the "
+    "cache; its column of breaks counts only those that its own changes cause."
 )
 PLACEHOLDER_NOTE = "A summary that was never written is a placeholder of {tokens} tokens; its content is not judged."
 

@@ -124,10 +124,10 @@ class CacheBreaks(ShownAsTable):
             sentences.append(
                 f"{after_prompts}{self.turn_starts_kept} of {self.turn_starts} such requests lost nothing."
             )
-        beginning = sum(cache_break.beginning_only for cache_break in unexplained)
-        if beginning:
+        beginning_count = sum(cache_break.beginning_only for cache_break in unexplained)
+        if beginning_count:
             sentences.append(
-                f"{beginning} of {len(unexplained)} unexplained breaks read the beginning of the session alone, as where "
+                f"{beginning_count} of {len(unexplained)} unexplained breaks read the beginning of the session alone, as where "
                 "the messages after it are sent otherwise than before."
             )
         return tuple(sentences)

@@ -203,7 +203,7 @@ def cache_use(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> CacheUse
     recorded_sections = sum(weights[item] for item in sections) * ruler.factor
     return CacheUse(
         tuple(_rows(timeline, requests)),
-        _appended(requests),
+        _appended_tokens(requests),
         ruler.unseen_tokens + recorded_sections,
         _idle_compactions(timeline),
         _hour_cache(timeline, requests, price),
@@ -243,7 +243,7 @@ def _pause_before(timeline: Timeline, request: int) -> float | None:
     return timeline.requests[request].seconds_since(before)
 
 
-def _appended(requests: Sequence[TimelineRequest]) -> int:
+def _appended_tokens(requests: Sequence[TimelineRequest]) -> int:
     prompts = [0, *(request.reported or 0 for request in requests)]
     return sum(max(after - before, 0) for before, after in pairwise(prompts))
 

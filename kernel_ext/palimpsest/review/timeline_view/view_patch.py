@@ -28,11 +28,13 @@ def patch_of(before: TimelineView, after: TimelineView) -> ViewPatch:
     """Return the patch that turns the older of two views into the newer one."""
     shared_lengths: dict[str, tuple[int, ...]] = {}
     return ViewPatch(
-        after=before.seq, kept=shared_lengths, view=_left_out(before, after, "", shared_lengths)
+        after=before.seq,
+        kept=shared_lengths,
+        view=_without_shared(before, after, "", shared_lengths),
     )
 
 
-def _left_out(
+def _without_shared(
     before: Value, after: Value, path: str, shared_lengths: dict[str, tuple[int, ...]]
 ) -> Any:
     update: dict[str, Any] = {}
@@ -44,7 +46,7 @@ def _left_out(
                 shared_lengths[path + name] = head, end
                 update[name] = new[head : len(new) - end]
         elif isinstance(new, Value) and isinstance(old, Value):
-            update[name] = _left_out(old, new, f"{path}{name}.", shared_lengths)
+            update[name] = _without_shared(old, new, f"{path}{name}.", shared_lengths)
     return after.model_copy(update=update)
 
 

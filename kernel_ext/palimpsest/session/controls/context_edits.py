@@ -82,7 +82,7 @@ class ContextEditor:
         target = self._editable_target(target, "kept")
         target_text = describe_target(target)
         if all(
-            self._effective_decisions.pinned(part.id, target.message.id) for part in target.parts
+            self._effective_decisions.is_pinned(part.id, target.message.id) for part in target.parts
         ):
             return ContextEdit(target.id, f"{_capitalized(target_text)} is pinned already.")
         return ContextEdit(
@@ -102,7 +102,7 @@ class ContextEditor:
             return ContextEdit(
                 target.id, f"{_capitalized(target_text)} is no longer pinned.", decisions
             )
-        if target.part and self._effective_decisions.pinned(target.part.id, target.message.id):
+        if target.part and self._effective_decisions.is_pinned(target.part.id, target.message.id):
             message_name = short_id(target.message.id)
             return ContextEdit(
                 target.id, f"Its whole message is pinned: %agent unpin {message_name}."

@@ -123,7 +123,7 @@ class CellReviews:
         if not items:
             return
         inverse = taken_back(item.change for item in items)
-        results = await self._cells.make_possible(inverse)
+        results = await self._cells.make_possible_changes(inverse)
         for item, result in zip(reversed(items), results, strict=True):
             item.problem = problem_sentence(item.change, result)
             item.note = elsewhere_note(item.change, result)
@@ -143,7 +143,7 @@ class CellReviews:
                 call=item.part.call_id,
             )
             try:
-                [result] = await self._cells.make_possible([edit], origin)
+                [result] = await self._cells.make_possible_changes([edit], origin)
             except UserError as error:
                 # What was taken back before stays so, and is journaled.
                 item.problem = str(error)

@@ -62,7 +62,7 @@ class CellReverts:
         possible = [cell for cell in planned if not cell.problem]
         if possible:
             try:
-                results = await self._cells.make_possible(_plain(possible))
+                results = await self._cells.make_possible_changes(_plain(possible))
             except UserError as error:
                 return tuple(_with_problem(cell, str(error)) for cell in planned), kept
             planned = _merged(planned, possible, results)
@@ -82,7 +82,7 @@ class CellReverts:
                 for cell, change in zip(cells, changes, strict=True)
             ]
             try:
-                results = await self._cells.make_possible(changes, origin)
+                results = await self._cells.make_possible_changes(changes, origin)
             except UserError as error:
                 redone += [_with_problem(cell, str(error)) for cell in again]
             else:

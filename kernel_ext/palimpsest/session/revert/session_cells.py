@@ -63,7 +63,7 @@ class SessionCells:
         except NoPage:
             raise UserError(NOT_OPEN) from None
 
-    async def make_possible(
+    async def make_possible_changes(
         self, changes: Sequence[CellChange], origin: CellOrigin | None = None
     ) -> tuple[CellResult, ...]:
         """Make those changes that can be made, as one step, and return a result for each; raises UserError."""
@@ -83,7 +83,7 @@ class SessionCells:
         return tuple(results[index] for index in range(len(changes)))
 
     async def problems(self, changes: Sequence[CellChange]) -> tuple[CellResult, ...]:
-        """Return what ``make_possible`` would answer, by the cells as they are now; raises UserError."""
+        """Return what ``make_possible_changes`` would answer, by the cells as they are now; raises UserError."""
         notebook = await self.notebook()
         sources = {cell.id: cell.source for cell in notebook.cells if not cell.is_hidden}
         return tuple(_tried_change(sources, change) for change in changes)

@@ -1,4 +1,4 @@
-"""The progress and the result of an import, and what every import says.
+"""The progress and the result of an import, and the sentences that every import may show.
 
 Border: values alone, so that a recording is opened without what reads and writes exchange formats.
 """

@@ -67,7 +67,7 @@ def file_diff(
         return diff.model_copy(update={"note": HIDDEN_CELLS})
     if visible_texts[0] == visible_texts[1] and texts[0] != texts[1]:
         return diff.model_copy(update={"note": HIDDEN_CELLS})
-    fields = _compare(path, visible_texts[0], visible_texts[1], older_entry, newer_entry)
+    fields = _compared_fields(path, visible_texts[0], visible_texts[1], older_entry, newer_entry)
     if visible_texts != texts:
         fields.setdefault("note", SOME_HIDDEN_CELLS)
     if snapshots.hides_content(path):
@@ -116,7 +116,7 @@ def _visible_text(text: str, path: str) -> str:
     return without_hidden_cells(text, path, keep_lines=False).text
 
 
-def _compare(
+def _compared_fields(
     path: str,
     old_text: str,
     new_text: str,

@@ -39,7 +39,7 @@ class Follower(RecordNumbering):
             for begin, line in lines_forward(segment_range, start):
                 offset = begin + len(line) + 1
                 record = readable_record(line, requests.filled_record)
-                if record is not None and self.is_new(record.seq):
+                if record is not None and self.note_if_new(record.seq):
                     records.append(record)
             self._position = segment_range, offset
         return records

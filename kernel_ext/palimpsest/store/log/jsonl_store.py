@@ -522,9 +522,9 @@ def _line_problem(line: bytes, requests: FullRequests, numbers: RecordNumbering)
     except UnreadableLine as problem:
         return str(problem)
     if record is None:
-        numbers.is_new(seq_of(line) or 0)
+        numbers.note_if_new(seq_of(line) or 0)
         return None
-    if not numbers.is_new(record.seq):
+    if not numbers.note_if_new(record.seq):
         return f"Its number, {record.seq}, is a wrong one or was said before, so it is passed over."
     if isinstance(record.event, Checkpoint) and not is_intact(line):
         return "The checkpoint is not as it was written, so an older one or the whole log is read."
@@ -548,9 +548,9 @@ def _records(
         requests = full_requests(segment_range)
         for _, line in lines_forward(segment_range, start):
             if types and type_of(line) not in types:
-                numbers.is_new(seq_of(line) or 0)
+                numbers.note_if_new(seq_of(line) or 0)
                 continue
             record = readable_record(line, requests.filled_record)
-            if record is not None and numbers.is_new(record.seq):
+            if record is not None and numbers.note_if_new(record.seq):
                 yield record
         start = None

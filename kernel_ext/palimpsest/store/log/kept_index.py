@@ -163,7 +163,7 @@ def _open_messages(state: State, index: MessageIndex, content: bytes) -> None:
 def _apply_rest(state: State, last_numbers: Sequence[int], content: bytes) -> None:
     """Apply lines after those with the last two numbers, as if these had been applied."""
     for number in last_numbers:
-        state.is_new(number)
+        state.note_if_new(number)
     state.apply_lines(content.split(b"\n"))
 
 

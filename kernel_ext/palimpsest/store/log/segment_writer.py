@@ -134,8 +134,8 @@ class JsonlWriter:
             self._is_torn, self._base_request = False, base_request
             self._written_bytes += len(content)
         if sync:
-            self._sync(written_bytes=len(records))
-        if self._next_segment.exists() and self._cut() < os.fstat(self._fd).st_size:
+            self._sync(written_records=len(records))
+        if self._next_segment.exists() and self._counted_end() < os.fstat(self._fd).st_size:
             raise self._stop(())
 
     def missing_reason(self) -> str:
@@ -215,15 +215,15 @@ class JsonlWriter:
                 )
         return line, _BaseRequest(record.seq, request)
 
-    def _write_failed(self, error: OSError, written_bytes: int) -> WriteFailed:
+    def _write_failed(self, error: OSError, written_records: int) -> WriteFailed:
         """Record how much of a line was written before the disk refused it, and return the error to raise."""
         with suppress(OSError):
             size = os.fstat(self._fd).st_size
             self._is_torn = self._is_torn or size != self._written_bytes
             self._written_bytes = size
-        return WriteFailed(self._sentence(error), written_records=written_bytes)
+        return WriteFailed(self._sentence(error), written_records=written_records)
 
-    def _sync(self, *, written_bytes: int) -> None:
+    def _sync(self, *, written_records: int) -> None:
         try:
             getattr(os, "fdatasync", os.fsync)(self._fd)
             if not self._is_folder_synced:
@@ -234,7 +234,7 @@ class JsonlWriter:
                     os.close(folder)
                 self._is_folder_synced = True
         except OSError as error:
-            raise WriteFailed(self._sentence(error), written_records=written_bytes) from error
+            raise WriteFailed(self._sentence(error), written_records=written_records) from error
 
     def _check_place(self) -> None:
         """Raise WriteFailed if the open file was deleted; reopen it if it was put back unchanged."""
@@ -255,7 +255,7 @@ class JsonlWriter:
             os.close(self._fd)
             self._fd = fd
 
-    def _cut(self) -> int:
+    def _counted_end(self) -> int:
         """Return the byte up to which this writer's segment counts; waits for the new writer's header."""
         deadline = time.monotonic() + HEADER_WAIT_SECONDS
         while (
@@ -274,7 +274,7 @@ class JsonlWriter:
 
     def _stop(self, records: Sequence[Record]) -> TakenOver:
         """Save late records to a fork and release the session; if saving fails, it can be retried."""
-        takeover = self._save_to_fork(self, self._cut(), records)
+        takeover = self._save_to_fork(self, self._counted_end(), records)
         self.is_closed = True
         with suppress(OSError):
             os.close(self._fd)

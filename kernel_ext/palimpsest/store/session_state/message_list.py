@@ -478,7 +478,7 @@ class MessageList(RecordNumbering):
         """Apply one record; a record that was applied before changes nothing."""
         if record.seq == self.seq + 1:
             self.seq = record.seq
-        elif not self.is_new(record.seq):
+        elif not self.note_if_new(record.seq):
             return
         self._apply(record)
 

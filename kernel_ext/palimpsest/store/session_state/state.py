@@ -195,7 +195,7 @@ class State(MessageList):
         if head_match is None or line[-1:] != b"}":
             self._apply_parsed(line)
             return
-        if self.is_new(int(head_match[1])):
+        if self.note_if_new(int(head_match[1])):
             self._read_line(line, head_match)
 
     def apply_lines(self, lines: Iterable[bytes]) -> None:
@@ -209,7 +209,7 @@ class State(MessageList):
             elif (number := int(head_match[1])) == seq + 1:
                 self.seq = seq = number
                 part_line(line, head_match)
-            elif self.is_new(number):
+            elif self.note_if_new(number):
                 seq = number
                 part_line(line, head_match)
 
@@ -244,7 +244,7 @@ class State(MessageList):
             return
         if record is None:
             # A newer version wrote it. Its number counts as used; a torn line's does not.
-            self.is_new(seq_of(line) or 0)
+            self.note_if_new(seq_of(line) or 0)
         elif not is_numbered:
             self.apply(record)
         else:

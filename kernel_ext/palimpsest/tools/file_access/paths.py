@@ -281,7 +281,7 @@ def missing_path_error(place: ResolvedPath) -> NotFound:
 
 
 async def resolve_permitted_folder(context: ToolContext, path: str) -> ResolvedPath:
-    """Resolve the path of a folder as ``reach`` does; raises NotFound, or UserError for a file."""
+    """Resolve the path of a folder as ``resolve_permitted`` does; raises NotFound, or UserError for a file."""
     place = await resolve_permitted(context, path)
     if not place.path.exists():
         raise missing_path_error(place)

@@ -1,6 +1,6 @@
 """The connection to an MCP server, through the optional package ``mcp``.
 
-Border: one connection; only this module and ``transports.py`` import the package. One connection, from opening to closing, in values of ``values.py``. When to connect, which tools to offer and
+Border: one connection; only this module and ``transports.py`` import the package; its results are values of ``values.py``. When to connect, which tools to offer and
 how to handle failures is decided by ``tools/mcp/servers.py``. A server is untrusted: its messages are
 data, its time is limited, and every failure becomes one sentence.
 """
@@ -203,7 +203,7 @@ async def connect(
     import anyio
     from mcp import Client
 
-    def started() -> None:
+    def report_start() -> None:
         # By the cancel scope: cancelling the task would also interrupt the shutdown of the process.
         on_begin(limit.cancel)
 
@@ -214,7 +214,7 @@ async def connect(
         on_lost(reason)
 
     stderr = Stderr()
-    transport = _transport(spec, environment, root, stderr, on_end, started)
+    transport = _transport(spec, environment, root, stderr, on_end, report_start)
 
     async def on_message(message: Any) -> None:
         if getattr(message, "method", "") == "notifications/tools/list_changed":

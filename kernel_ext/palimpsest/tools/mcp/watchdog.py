@@ -29,7 +29,7 @@ def main() -> int:
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     os.dup2(nothing, 1)
-    while not _has_ended(child):
+    while not _wait_for_end(child):
         if os.getppid() != parent:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             with contextlib.suppress(OSError):
@@ -39,7 +39,7 @@ def main() -> int:
     return child.returncode
 
 
-def _has_ended(child: "subprocess.Popen[bytes]") -> bool:
+def _wait_for_end(child: "subprocess.Popen[bytes]") -> bool:
     """Wait up to ``POLL_SECONDS`` for the program to end, and return whether it has ended."""
     if hasattr(signal, "sigtimedwait"):
         # Wakes when the program ends, or twice a second, which is cheap for a server that runs for hours.

@@ -42,12 +42,12 @@ class ToolLimits:
 def tools_within(
     tools: Sequence[Tool],
     spec: Callable[[Tool], ToolSpec],
-    registered_chars: Mapping[str, int],
+    positions_by_name: Mapping[str, int],
     limits: ToolLimits,
 ) -> tuple[tuple[Tool, ...], str]:
     """Return the tools within the limits, in their order, and a sentence about the omitted tools, if any.
 
-    ``registered_chars`` is the position of each tool, by name, in the order in which they were added.
+    ``positions_by_name`` is the position of each tool, by name, in the order in which they were added.
     """
     max_chars, max_tools = limits.schema_chars, limits.tools
     sentences = []
@@ -68,7 +68,7 @@ def tools_within(
     if max_tools is not None and len(remaining_tools) > max_tools:
         order = sorted(
             (tool for tool in remaining_tools if not _is_builtin(tool)),
-            key=lambda tool: (isinstance(tool, FunctionTool), -registered_chars.get(tool.name, 0)),
+            key=lambda tool: (isinstance(tool, FunctionTool), -positions_by_name.get(tool.name, 0)),
         )
         omitted = order[: len(remaining_tools) - max_tools]
         names = _names_text(list(reversed(omitted)))

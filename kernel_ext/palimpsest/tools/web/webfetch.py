@@ -83,17 +83,17 @@ class WebFetchTool:
         url, previous_url = arguments.url.strip(), ""
         remaining_seconds = arguments.timeout_seconds
         for _ in range(MAX_REDIRECTS + 1):
-            response = await run_until_abort(context.abort, self._resolve_target(url))
-            await self._ask_for_url(response, previous_url, context)
-            work = self._fetcher.fetch(response, remaining_seconds, format_=arguments.format)
+            target = await run_until_abort(context.abort, self._resolve_target(url))
+            await self._ask_for_url(target, previous_url, context)
+            work = self._fetcher.fetch(target, remaining_seconds, format_=arguments.format)
             try:
                 fetched = await run_until_abort(context.abort, work)
             except FetchRefused as problem:
-                raise UserError(f"{problem} ({response.url})") from problem
+                raise UserError(f"{problem} ({target.url})") from problem
             remaining_seconds = max(remaining_seconds - fetched.seconds, 1.0)
             if fetched.location is None:
                 return fetched
-            previous_url, url = response.url, fetched.location
+            previous_url, url = target.url, fetched.location
         raise UserError(f"{arguments.url} leads from page to page without an end.")
 
     async def _resolve_target(self, url: str) -> FetchTarget:

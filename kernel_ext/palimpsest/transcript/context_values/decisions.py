@@ -286,7 +286,7 @@ class EffectiveDecisions:
         stack = self._stacks.get(part_id)
         return stack.pictures() if stack is not None else {}
 
-    def pinned(self, part_id: str, message_id: str | None) -> bool:
+    def is_pinned(self, part_id: str, message_id: str | None) -> bool:
         """Return whether the user pinned a part, so that nothing reduces it."""
         edit = self._edit_of(part_id, message_id)
         return edit is not None and edit.action == "pin"
@@ -339,7 +339,7 @@ def pinned_parts(messages: Messages, decisions: tuple[Decision, ...]) -> frozens
         for message in messages
         for part in message.parts
         if (
-            effective.pinned(part.id, message.id)
+            effective.is_pinned(part.id, message.id)
             if part.id in edited or message.id in edited
             else is_marked_pinned(part)
         )

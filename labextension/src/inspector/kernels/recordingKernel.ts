@@ -226,7 +226,7 @@ export class RecordingKernel implements IInspectedKernel {
     }
   }
 
-  /** Ends the kernel with the page, which a new one is started for when the page comes back with its layout. */
+  /** Ends the kernel when the page is closed; a page that is restored with its layout starts a new one. */
   private readonly _onPageHide = ({ persisted }: PageTransitionEvent): void => {
     const { serverSettings } = this._services;
     if (persisted || this._session === null) {

@@ -99,9 +99,9 @@ function cutOutput(output: RawOutput, chars: number, most: number) {
   let length = 0;
   let images = 0;
   const text = (value: unknown) => {
-    const shown = cutMiddle(textOf(value), chars);
-    length += shown.length;
-    return shown;
+    const cut = cutMiddle(textOf(value), chars);
+    length += cut.length;
+    return cut;
   };
   if (cutOutputs.data !== undefined) {
     const data: RawOutput = {};

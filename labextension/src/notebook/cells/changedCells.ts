@@ -69,14 +69,16 @@ function changeCells(
     return { results };
   }
   const before = [...model.sharedModel.cells];
-  const kept = new Set(cells.map(({ id }) => id));
-  const told = removed.remember(before.filter(({ id }) => !kept.has(id)));
+  const keptIds = new Set(cells.map(({ id }) => id));
+  const removals = removed.remember(
+    before.filter(({ id }) => !keptIds.has(id))
+  );
   const staying = stayingCells(cells, readerWeight(panel));
-  const keepPlace = keepReader(panel, index => !staying.has(index), kept);
+  const keepPlace = keepReader(panel, index => !staying.has(index), keptIds);
   arrange(panel, cells, staying, origin, removed);
   keepPlace();
-  noteDeleted(panel, [...told.keys()], kept);
-  return { results: withRemoved(results, changes, told) };
+  noteDeleted(panel, [...removals.keys()], keptIds);
+  return { results: withRemoved(results, changes, removals) };
 }
 
 /**
@@ -102,7 +104,7 @@ function arrange(
       ? [{ cell: shared, source: cell.source }]
       : [];
   });
-  const kept = new Set(planned.map(({ id }) => id));
+  const plannedIds = new Set(planned.map(({ id }) => id));
   const endStep = oneUndoStep(
     notebook,
     edited.map(({ cell }) => cell)
@@ -119,7 +121,7 @@ function arrange(
       }
     });
     for (let index = before.length - 1; index >= 0; index -= 1) {
-      if (!kept.has(before[index]?.id ?? '')) {
+      if (!plannedIds.has(before[index]?.id ?? '')) {
         notebook.deleteCell(index);
       }
     }
@@ -131,13 +133,13 @@ function arrange(
         place = index + 1;
         continue;
       }
-      const made = newCell(cell, moved, origin, removed);
+      const created = newCell(cell, moved, origin, removed);
       notebook.transact(() => {
         if (moved !== undefined) {
           notebook.deleteCell(index);
           place -= index < place ? 1 : 0;
         }
-        notebook.insertCell(place, made);
+        notebook.insertCell(place, created);
       });
       place += 1;
     }
@@ -197,11 +199,11 @@ function noteDeleted(
 function withRemoved(
   results: readonly CellResult[],
   changes: readonly CellChange[],
-  told: ReadonlyMap<string, Record<string, unknown>>
+  removals: ReadonlyMap<string, Record<string, unknown>>
 ): CellResult[] {
   return results.map((result, index) =>
     changes[index]?.action === 'delete'
-      ? { ...result, removed: told.get(result.cell) }
+      ? { ...result, removed: removals.get(result.cell) }
       : result
   );
 }

@@ -164,7 +164,7 @@ function keepScrollPlace(
   if (outerNode === undefined || frame === undefined || frame.height === 0) {
     return () => undefined;
   }
-  const shown = content.widgets.filter(({ node, model }) => {
+  const visible = content.widgets.filter(({ node, model }) => {
     const { top, bottom } = node.getBoundingClientRect();
     return (
       kept.has(model.id) &&
@@ -173,7 +173,8 @@ function keepScrollPlace(
       top < frame.bottom
     );
   });
-  const cell = shown.find(other => other === content.activeCell) ?? shown[0];
+  const cell =
+    visible.find(other => other === content.activeCell) ?? visible[0];
   if (cell === undefined) {
     return () => undefined;
   }

@@ -134,17 +134,21 @@ export function stayingCells(
   cells: readonly IPlannedCell[],
   weight: (before: number) => number
 ): ReadonlySet<number> {
-  const kept = cells.flatMap(({ before }) => (before === null ? [] : [before]));
-  if (kept.every((before, index) => before > (kept[index - 1] ?? -1))) {
-    return new Set(kept);
+  const oldIndexes = cells.flatMap(({ before }) =>
+    before === null ? [] : [before]
+  );
+  if (
+    oldIndexes.every((before, index) => before > (oldIndexes[index - 1] ?? -1))
+  ) {
+    return new Set(oldIndexes);
   }
   const sums: number[] = [];
   const previous: number[] = [];
-  for (const [index, before] of kept.entries()) {
+  for (const [index, before] of oldIndexes.entries()) {
     let best = -1;
     for (let other = 0; other < index; other += 1) {
       if (
-        (kept[other] ?? 0) < before &&
+        (oldIndexes[other] ?? 0) < before &&
         (sums[other] ?? 0) > (sums[best] ?? 0)
       ) {
         best = other;
@@ -156,7 +160,7 @@ export function stayingCells(
   const staying = new Set<number>();
   let index = sums.indexOf(Math.max(...sums));
   while (index >= 0) {
-    staying.add(kept[index] ?? -1);
+    staying.add(oldIndexes[index] ?? -1);
     index = previous[index] ?? -1;
   }
   return staying;

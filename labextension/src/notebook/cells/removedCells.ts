@@ -12,8 +12,8 @@ const REMEMBERED_CHARS = 20_000_000;
 type RawCell = Record<string, unknown>;
 
 interface IRemembered {
-  /** The cell as it was told. */
-  told: RawCell;
+  /** The cell as it was sent to the kernel. */
+  sent: RawCell;
   /** The whole cell. */
   whole: RawCell;
   chars: number;
@@ -31,16 +31,16 @@ export class RemovedCells {
   /** Remembers cells that are about to be deleted; returns what is told of each, by id. */
   remember(cells: readonly SharedCell[]): Map<string, RawCell> {
     let room = OUTPUT_CHARS;
-    const toldCells = new Map<string, RawCell>();
+    const sentCells = new Map<string, RawCell>();
     for (const cell of cells) {
       const whole: RawCell = { ...cell.toJSON() };
       const chars = JSON.stringify(whole.outputs ?? []).length;
       const fits = chars <= room;
       room -= fits ? chars : 0;
-      const told = fits ? whole : { ...whole, outputs: [placeholder(whole)] };
-      toldCells.set(cell.id, told);
+      const sent = fits ? whole : { ...whole, outputs: [placeholder(whole)] };
+      sentCells.set(cell.id, sent);
       this._cells.delete(cell.id);
-      this._cells.set(cell.id, { told, whole, chars });
+      this._cells.set(cell.id, { sent, whole, chars });
     }
     let remembered = 0;
     for (const [id, { chars }] of [...this._cells].reverse()) {
@@ -49,7 +49,7 @@ export class RemovedCells {
         this._cells.delete(id);
       }
     }
-    return toldCells;
+    return sentCells;
   }
 
   /** Returns what this page remembers of a cell. */
@@ -85,7 +85,7 @@ export function restoredCell(
     remembered !== undefined &&
     JSONExt.deepEqual(
       restored as ReadonlyJSONValue,
-      remembered.told as ReadonlyJSONValue
+      remembered.sent as ReadonlyJSONValue
     );
   const { metadata, attachments, outputs, execution_count } = isOwn
     ? remembered.whole
@@ -97,11 +97,11 @@ export function restoredCell(
       ...(isRecord(attachments) ? { attachments } : {})
     };
   }
-  const kept = Array.isArray(outputs) ? outputs.filter(isOutput) : [];
-  const trusted = kept.length === 0 || (isOwn && wasTrusted === true);
+  const valid = Array.isArray(outputs) ? outputs.filter(isOutput) : [];
+  const trusted = valid.length === 0 || (isOwn && wasTrusted === true);
   return {
     metadata: trusted ? { ...others, trusted } : others,
-    outputs: kept,
+    outputs: valid,
     execution_count:
       typeof execution_count === 'number' ? execution_count : null
   };

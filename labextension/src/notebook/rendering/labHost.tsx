@@ -85,35 +85,35 @@ function mimeComponent(
       if (elementRef.current === null) {
         return;
       }
-      const made = registry.createRenderer(mimeType);
-      renderer.current = made;
-      slots.put(made, elementRef.current);
+      const created = registry.createRenderer(mimeType);
+      renderer.current = created;
+      slots.put(created, elementRef.current);
       // JupyterLab adds links to printed text some time after drawing it.
       const observer = new MutationObserver(() => {
-        sanitizeInPlace(made.node, options);
+        sanitizeInPlace(created.node, options);
       });
       if (mimeType === PRINTED_MIME) {
-        observer.observe(made.node, { childList: true, subtree: true });
+        observer.observe(created.node, { childList: true, subtree: true });
       }
       return () => {
         observer.disconnect();
-        slots.removeWidget(made);
-        made.dispose();
+        slots.removeWidget(created);
+        created.dispose();
         renderer.current = null;
       };
     }, []);
     useEffect(() => {
-      const made = renderer.current;
+      const current = renderer.current;
       const model = new MimeModel({
         data: { [mimeType]: text },
         trusted: false
       });
       runInFrames(() =>
-        made === null || made.isDisposed
+        current === null || current.isDisposed
           ? Promise.resolve()
-          : made.renderModel(model).then(() => {
-              sanitizeInPlace(made.node, options);
-              wrapInScrollBox(made.node);
+          : current.renderModel(model).then(() => {
+              sanitizeInPlace(current.node, options);
+              wrapInScrollBox(current.node);
             })
       );
     }, [text]);

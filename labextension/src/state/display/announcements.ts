@@ -206,11 +206,11 @@ function countNewPrompts(
   as: string,
   announcedIds: Set<string>
 ): number {
-  const isFirst = prompts
+  const newKeys = prompts
     .map(({ prompt_id }) => `${as} ${prompt_id}`)
     .filter(key => !announcedIds.has(key));
-  isFirst.forEach(key => announcedIds.add(key));
-  return isFirst.length;
+  newKeys.forEach(key => announcedIds.add(key));
+  return newKeys.length;
 }
 
 /** Marks existing content as announced; of streaming text only the complete sentences. */

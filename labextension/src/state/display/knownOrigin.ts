@@ -15,7 +15,7 @@ export interface IKnownOrigin {
   turn: string | null;
   /** The beginning of the turn's prompt; empty for none. */
   prompt: string;
-  /** Who let the change be; null where it is not known. */
+  /** Who approved the change; null where it is not known. */
   reviewer: Reviewer | null;
 }
 
@@ -26,13 +26,13 @@ export function knownOrigin(
   cell: string
 ): IKnownOrigin {
   const transcript = sessions.get(session)?.transcript;
-  const found = turnsOf({ entries: transcript?.entries ?? [] }).find(turn =>
-    turn.messages.some(({ info }) => info.id === message)
+  const originTurn = turnsOf({ entries: transcript?.entries ?? [] }).find(
+    turn => turn.messages.some(({ info }) => info.id === message)
   );
-  const parts = found?.messages.flatMap(({ parts }) => parts) ?? [];
+  const parts = originTurn?.messages.flatMap(({ parts }) => parts) ?? [];
   return {
-    turn: found?.key ?? null,
-    prompt: beginningOf(oneLine(found?.prompt ?? '')),
+    turn: originTurn?.key ?? null,
+    prompt: beginningOf(oneLine(originTurn?.prompt ?? '')),
     reviewer: reviewerOf(changeOf(parts, call, cell))
   };
 }
@@ -49,12 +49,14 @@ function changeOf(
   call: string,
   cell: string
 ): Partial<MadeChange> | undefined {
-  const made = parts.flatMap(part =>
+  const recorded = parts.flatMap(part =>
     part.type === 'tool' && part.call_id === call && 'metadata' in part.state
       ? [part.state.metadata.cells]
       : []
   )[0];
-  const changes = Array.isArray(made) ? (made as Partial<MadeChange>[]) : [];
+  const changes = Array.isArray(recorded)
+    ? (recorded as Partial<MadeChange>[])
+    : [];
   return changes.findLast(change => change.cell === cell);
 }
 

@@ -31,7 +31,7 @@ export function turnFigures(messages: readonly Message[]): ITurnFigures | null {
   );
   const last = steps.at(-1);
   // A summary has a request of its own, whose size is not that of the conversation.
-  const shown = messages
+  const newestStep = messages
     .filter(({ info }) => info.role !== 'assistant' || !info.summary)
     .flatMap(({ parts }) => parts)
     .findLast(part => part.type === 'step-finish');
@@ -46,8 +46,8 @@ export function turnFigures(messages: readonly Message[]): ITurnFigures | null {
         listed: steps.some(({ cost_listed }) => cost_listed === true),
         seconds: sumIfKnown(steps.map(step => step.seconds)),
         waited: sum(steps.map(({ waited_seconds }) => waited_seconds ?? 0)),
-        used: shown?.context_tokens,
-        window: shown?.window
+        used: newestStep?.context_tokens,
+        window: newestStep?.window
       };
 }
 

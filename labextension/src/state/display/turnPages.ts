@@ -5,7 +5,7 @@ import type { ITurn } from './turns';
 export const PAGE_TURNS = 32;
 
 export interface ITurnPage {
-  /** The number of turns before it. */
+  /** The index of its first turn. */
   first: number;
   turns: readonly ITurn[];
 }

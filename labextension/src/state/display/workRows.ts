@@ -44,7 +44,7 @@ export function lookOf({ tool }: ToolPart): Look | undefined {
 }
 
 /** Returns whether a line may be part of a run of work: it is neither a text nor a notice. */
-function isBetween(line: Line): boolean {
+function isWorkLine(line: Line): boolean {
   switch (line.kind) {
     case 'reasoning':
     case 'step':
@@ -75,7 +75,7 @@ export function foldWork(all: readonly Line[], live: boolean): Line[] {
     run = [];
   };
   all.forEach((line, index) => {
-    if (!isBetween(line)) {
+    if (!isWorkLine(line)) {
       close();
       shown.push(line);
     } else if (index !== newest && isFolded(line, retriedKeys)) {

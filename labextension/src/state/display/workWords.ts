@@ -32,22 +32,18 @@ export function workWords(
   const searches = successfulLooks('searches').length;
   const recalled = successfulLooks('recalled').length;
   const skills = unique(successfulLooks('skills').map(callSubject));
-  const failed = calls.filter(part => !succeeded(part)).length;
-  const again = lines.reduce(
+  const failures = calls.filter(part => !succeeded(part)).length;
+  const resends = lines.reduce(
     (sum, line) => sum + (line.kind === 'retry' ? (line.run?.failed ?? 0) : 0),
     0
   );
   const lookedAt: IWorkWord[][] = [
     namesOrCount(
       variables.filter(name => name !== ''),
-      pluralText => words.__('%1 variables', pluralText)
+      count => words.__('%1 variables', count)
     ),
     variables.includes('') ? plainPiece(words.__('the variables')) : [],
-    namesOrCount(
-      files.map(baseName),
-      pluralText => words.__('%1 files', pluralText),
-      1
-    ),
+    namesOrCount(files.map(baseName), count => words.__('%1 files', count), 1),
     successfulLooks('notebook').length > 0
       ? plainPiece(words.__('the notebook'))
       : []
@@ -83,12 +79,12 @@ export function workWords(
         ]
       : [],
     plainPiece(thoughtText(lines, words)),
-    again > 0
+    resends > 0
       ? plainPiece(
-          words._n('sent again once', 'sent again %1 times', again, again)
+          words._n('sent again once', 'sent again %1 times', resends, resends)
         )
       : [],
-    failed > 0 ? plainPiece(words.__('%1 failed, then mended', failed)) : []
+    failures > 0 ? plainPiece(words.__('%1 failed, then mended', failures)) : []
   ].filter(pieces => pieces.some(({ text }) => text !== ''));
   return joined(phrases, ' · ');
 }

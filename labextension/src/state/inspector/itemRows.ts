@@ -37,7 +37,7 @@ export function itemRows(
   const isLookedFor = filter.tool !== '' || text !== '';
   const below = new Map<number, number[]>();
   for (let item = 0; item < items.id.length; item++) {
-    const found =
+    const matchingTools =
       isLookedFor && definitionsOf(view, item).count > 0
         ? definitionRows(view, item, { tool: filter.tool, text })
         : [];
@@ -45,15 +45,15 @@ export function itemRows(
       (filter.kind === '' || items.kind[item] === kind) &&
       (range === null || isHeld(states, item, range)) &&
       (!filter.changed || isChanged(states, item, range)) &&
-      (found.length > 0 ||
+      (matchingTools.length > 0 ||
         ((filter.tool === '' || items.tool[item] === filter.tool) &&
           (text === '' || itemLabel(view, item).toLowerCase().includes(text))))
     ) {
       matches.push(item);
       const rows =
-        found.length === 0 && unfolded.has(items.id[item] ?? '')
+        matchingTools.length === 0 && unfolded.has(items.id[item] ?? '')
           ? definitionRows(view, item, { tool: '', text: '' })
-          : found;
+          : matchingTools;
       if (rows.length > 0) {
         below.set(item, rows);
       }

@@ -133,8 +133,8 @@ export function priceSource(view: TimelineView): string {
 }
 
 /**
- * Returns whose price is shown where that is not the model's that a request, or every request with reported usage,
- * was sent to; '' where it is.
+ * Returns the model whose price is shown, if a request, or any request with reported usage, was sent to another model;
+ * else ''.
  */
 export function foreignPrice(view: TimelineView, request?: number): string {
   const { name, unit } = view.price;

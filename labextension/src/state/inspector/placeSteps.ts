@@ -136,10 +136,10 @@ export function withRenumberedItems(
   steps: IPlaceSteps,
   numberOf: (item: number | null) => number | null
 ): IPlaceSteps {
-  const shown = steps.place.subagent ?? null;
+  const subagent = steps.place.subagent ?? null;
   const anew = (place: IInspectorPlace) => {
     const item =
-      (place.subagent ?? null) === shown ? numberOf(place.item) : place.item;
+      (place.subagent ?? null) === subagent ? numberOf(place.item) : place.item;
     return item === place.item ? place : { ...place, item };
   };
   const places = [...steps.before, steps.place, ...steps.after];

@@ -5,14 +5,17 @@ import { money } from './labels';
 import type { IInspectorPlace, IInspectorSource } from './source';
 
 const NONE: readonly SubagentView[] = [];
-const known = new WeakMap<TimelineView, Map<number, SubagentView[]>>();
+const subagentsByCall = new WeakMap<
+  TimelineView,
+  Map<number, SubagentView[]>
+>();
 
 /** Returns the subagents that a call started, by its item. */
 export function subagentsOf(
   view: TimelineView,
   item: number
 ): readonly SubagentView[] {
-  let byCall = known.get(view);
+  let byCall = subagentsByCall.get(view);
   if (byCall === undefined) {
     byCall = new Map();
     for (const subagent of view.subagents) {
@@ -21,7 +24,7 @@ export function subagentsOf(
         byCall.set(subagent.call, [...others, subagent]);
       }
     }
-    known.set(view, byCall);
+    subagentsByCall.set(view, byCall);
   }
   return byCall.get(item) ?? NONE;
 }

@@ -74,12 +74,12 @@ function keptShare(before: string, after: string): number {
     afterCounts.set(pair, (afterCounts.get(pair) ?? 0) + 1);
   }
   const beforePairs = letterPairs(before);
-  const kept = beforePairs.filter(pair => {
+  const commonPairs = beforePairs.filter(pair => {
     const remaining = afterCounts.get(pair) ?? 0;
     afterCounts.set(pair, remaining - 1);
     return remaining > 0;
   });
-  return beforePairs.length === 0 ? 1 : kept.length / beforePairs.length;
+  return beforePairs.length === 0 ? 1 : commonPairs.length / beforePairs.length;
 }
 
 function letterPairs(text: string): string[] {

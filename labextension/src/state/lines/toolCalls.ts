@@ -207,10 +207,10 @@ export interface IShownResult {
 
 /** Returns what a call displayed and no cell shows, without figures. */
 export function shownResults({ state }: ToolPart): readonly IShownResult[] {
-  const shown = 'metadata' in state ? state.metadata.shown : undefined;
+  const results = 'metadata' in state ? state.metadata.shown : undefined;
   // A saved call may hold it shortened: see frontends/turn_output/mime_bundle.py.
-  return Array.isArray(shown)
-    ? (shown as unknown[]).filter(
+  return Array.isArray(results)
+    ? (results as unknown[]).filter(
         (piece): piece is IShownResult =>
           typeof piece === 'object' &&
           piece !== null &&

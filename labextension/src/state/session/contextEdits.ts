@@ -68,11 +68,11 @@ export function effectiveDecisions(
   );
   const byRule = newest?.action === 'drop' && newest.rule !== EXCLUDE;
   const edit = byRule ? null : ((newest?.action ?? null) as ContextEdit | null);
-  const shown = edit === 'pin' ? ['truncate'] : ['truncate', 'clear'];
+  const actions = edit === 'pin' ? ['truncate'] : ['truncate', 'clear'];
   const reduction =
     newest?.action === 'drop'
       ? undefined
-      : own.findLast(({ action }) => shown.includes(action));
+      : own.findLast(({ action }) => actions.includes(action));
   return {
     edit,
     decision: newest ?? null,

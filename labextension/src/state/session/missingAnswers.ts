@@ -75,11 +75,11 @@ export function missingAnswers(
           }
         : null;
   }
-  const shown = new Set(cells.flatMap(({ turns }) => turns));
+  const shownTurns = new Set(cells.flatMap(({ turns }) => turns));
   const running = status.type === 'idle' ? null : last;
   return new Map(
     [...newest.values()]
-      .filter(answer => answer !== running && !shown.has(answer.turn))
+      .filter(answer => answer !== running && !shownTurns.has(answer.turn))
       .map(answer => [answer.turn, answer])
   );
 }

@@ -135,10 +135,10 @@ export class KernelStore implements IReadable<IKernelView> {
   /** Applies the queued notices at once. */
   flush(): void {
     this._planned = null;
-    const told = this._queued;
+    const notices = this._queued;
     this._queued = [];
     const before = this._view;
-    told.forEach(notice => {
+    notices.forEach(notice => {
       this._apply(notice);
     });
     this._changedFrom(before);
@@ -243,14 +243,14 @@ export class KernelStore implements IReadable<IKernelView> {
 
   private _applyRecords(notice: RecordsNotice) {
     const { session: id, resync, last } = notice;
-    const told = notice.records as unknown as Notice[];
+    const notices = notice.records as unknown as Notice[];
     const waiting = this._waiting.get(id);
     if (resync !== undefined) {
-      this._foldRequested(id, told, notice.after, last);
+      this._foldRequested(id, notices, notice.after, last);
     } else if (waiting !== undefined) {
-      waiting.later.push(...told);
+      waiting.later.push(...notices);
     } else {
-      this._foldConsecutive(id, told);
+      this._foldConsecutive(id, notices);
     }
   }
 

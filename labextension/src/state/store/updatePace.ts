@@ -1,6 +1,6 @@
 /**
- * When a page applies what it has received from a kernel: with the next frame, and mere words of an answer more seldom
- * the longer the page takes to draw them.
+ * Schedules when a page applies what a kernel sent: with the next frame; where only more words of an answer came, after
+ * a pause that grows with the time that drawing takes.
  */
 import { whenDrawn } from './frameQueue';
 
@@ -46,10 +46,10 @@ async function drawingTime(): Promise<number> {
   const began = performance.now();
   await endOfTask();
   await whenDrawn();
-  const worked = performance.now() - began;
-  const framed = await new Promise<number>(nextFrame);
+  const workMs = performance.now() - began;
+  const frameBegan = await new Promise<number>(nextFrame);
   await endOfTask();
-  return worked + performance.now() - framed;
+  return workMs + performance.now() - frameBegan;
 }
 
 /** Calls back in the next frame with the time at which it began; in a hidden page soon. */

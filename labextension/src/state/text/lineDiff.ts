@@ -10,32 +10,35 @@ type Sign = ' ' | '-' | '+';
 
 /** Returns the hunks of a unified diff; an empty text if both are the same. */
 export function lineDiff(before: string, now: string): string {
-  const drawn = signedLines(before.split('\n'), now.split('\n'));
-  const shown = drawn.map((_, index) =>
-    drawn
+  const signed = signedLines(before.split('\n'), now.split('\n'));
+  const isInHunk = signed.map((_, index) =>
+    signed
       .slice(Math.max(0, index - CONTEXT_LINES), index + CONTEXT_LINES + 1)
       .some(([sign]) => sign !== ' ')
   );
   const hunks: string[] = [];
-  let place: Record<'-' | '+', number> = { '-': 1, '+': 1 };
+  let lineNumbers: Record<'-' | '+', number> = { '-': 1, '+': 1 };
   let index = 0;
-  while (index < drawn.length) {
+  while (index < signed.length) {
     let end = index;
-    while (end < drawn.length && shown[end] === shown[index]) {
+    while (end < signed.length && isInHunk[end] === isInHunk[index]) {
       end += 1;
     }
-    const hunk = drawn.slice(index, end);
+    const hunk = signed.slice(index, end);
     const size = {
       '-': hunk.filter(([sign]) => sign !== '+').length,
       '+': hunk.filter(([sign]) => sign !== '-').length
     };
-    if (shown[index] === true) {
+    if (isInHunk[index] === true) {
       hunks.push(
-        `@@ -${place['-']},${size['-']} +${place['+']},${size['+']} @@`,
+        `@@ -${lineNumbers['-']},${size['-']} +${lineNumbers['+']},${size['+']} @@`,
         ...hunk.map(([sign, line]) => `${sign}${line}`)
       );
     }
-    place = { '-': place['-'] + size['-'], '+': place['+'] + size['+'] };
+    lineNumbers = {
+      '-': lineNumbers['-'] + size['-'],
+      '+': lineNumbers['+'] + size['+']
+    };
     index = end;
   }
   return hunks.join('\n');
@@ -46,10 +49,10 @@ export function lineCounts(
   before: string,
   now: string
 ): { additions: number; deletions: number } {
-  const drawn = signedLines(linesOf(before), linesOf(now));
+  const signed = signedLines(linesOf(before), linesOf(now));
   return {
-    additions: drawn.filter(([sign]) => sign === '+').length,
-    deletions: drawn.filter(([sign]) => sign === '-').length
+    additions: signed.filter(([sign]) => sign === '+').length,
+    deletions: signed.filter(([sign]) => sign === '-').length
   };
 }
 
@@ -58,7 +61,7 @@ function linesOf(text: string): string[] {
   return text === '' ? [] : text.split('\n');
 }
 
-/** Returns the lines of both texts in order, each with what became of it. */
+/** Returns the lines of both texts in order, each with its sign: same, removed or added. */
 function signedLines(
   before: readonly string[],
   now: readonly string[]
@@ -107,25 +110,25 @@ function signedByCommonLines(
           : Math.max(at(row + 1, column), at(row, column + 1));
     }
   }
-  const hunks: [Sign, string][] = [];
+  const signed: [Sign, string][] = [];
   let row = 0;
   let column = 0;
   while (row < before.length || column < now.length) {
     const [old = '', fresh = ''] = [before[row], now[column]];
     if (row < before.length && column < now.length && old === fresh) {
-      hunks.push([' ', old]);
+      signed.push([' ', old]);
       row += 1;
       column += 1;
     } else if (
       row < before.length &&
       (column >= now.length || at(row + 1, column) >= at(row, column + 1))
     ) {
-      hunks.push(['-', old]);
+      signed.push(['-', old]);
       row += 1;
     } else {
-      hunks.push(['+', fresh]);
+      signed.push(['+', fresh]);
       column += 1;
     }
   }
-  return hunks;
+  return signed;
 }

@@ -29,15 +29,15 @@ export function spokenText(text: string, from: number, to: number): string {
 /** Returns Markdown as the text that a page shows of it, line by line; code stays as it is. */
 export function plainText(text: string): string {
   let isCode = false;
-  const shown: string[] = [];
+  const lines: string[] = [];
   for (const line of text.split('\n')) {
     if (FENCE.test(line)) {
       isCode = !isCode;
     } else if (isCode || !(RULE.test(line) || TABLE_RULE.test(line))) {
-      shown.push(isCode ? line : plainWords(line.replace(LEAD, '')));
+      lines.push(isCode ? line : plainWords(line.replace(LEAD, '')));
     }
   }
-  return shown.join('\n');
+  return lines.join('\n');
 }
 
 /** Matches a possible sentence end: a sign before a space, or a line end; not the dot of an abbreviation or an item. */

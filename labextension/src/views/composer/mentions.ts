@@ -108,11 +108,11 @@ export function mentionGroups(
     })
     .filter(({ matching }) => matching.length > 0)
     .sort((left, right) => left.best - right.best);
-  const shown = fetched.length === 1 ? SHOWN_ALONE : SHOWN_BESIDE;
+  const maxOptions = fetched.length === 1 ? SHOWN_ALONE : SHOWN_BESIDE;
   return fetched.map(({ name, matching }) => ({
     name,
     count: matching.length,
-    options: matching.slice(0, shown)
+    options: matching.slice(0, maxOptions)
   }));
 }
 

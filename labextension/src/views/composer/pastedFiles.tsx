@@ -83,8 +83,8 @@ export function usePastedFiles(
     name: string,
     url: string
   ): Promise<PastedFile | null> => {
-    const given: Attachment = { mime: 'text/plain', filename: name, url };
-    const attached = await prompts.attach(given, answering.model);
+    const attachment: Attachment = { mime: 'text/plain', filename: name, url };
+    const attached = await prompts.attach(attachment, answering.model);
     if (typeof attached === 'string') {
       setProblems(before => [...before, attached]);
       return null;

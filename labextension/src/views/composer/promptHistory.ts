@@ -74,10 +74,10 @@ export function usePromptHistory(
     }
   };
   const show = (at: number, draft: string) => {
-    const shown = allPrompts()[at];
-    if (shown !== undefined) {
-      setWalk({ of: draftKey, at, draft, shown });
-      write(shown, 0);
+    const olderPrompt = allPrompts()[at];
+    if (olderPrompt !== undefined) {
+      setWalk({ of: draftKey, at, draft, shown: olderPrompt });
+      write(olderPrompt, 0);
     }
   };
   const showOlder = async () => {

@@ -15,7 +15,7 @@ interface IStretch {
 /** Draws a unified diff; the sign at the start of each line means the same as its colour. */
 export function Diff({ text }: { text: string }) {
   const { words } = useHost();
-  const drawn = useMemo(() => groupLines(text), [text]);
+  const groups = useMemo(() => groupLines(text), [text]);
   return (
     <pre
       className="plm-Diff"
@@ -25,7 +25,7 @@ export function Diff({ text }: { text: string }) {
       tabIndex={0}
       {...{ [ASKED_TEXT]: '' }}
     >
-      {drawn.map(({ change, text }, index) => (
+      {groups.map(({ change, text }, index) => (
         <span key={index} data-change={change}>
           {visibleText(text)}
         </span>

@@ -32,30 +32,30 @@ export function Disclosure({
   const [chosen, setChosen] = useChosenOpen(
     place => place.line === line || holds.includes(place.line)
   );
-  const shown = chosen ?? open;
+  const isOpen = chosen ?? open;
   const body = useId();
   return (
     <div
       className={`plm-Disclosure ${className}`}
-      data-open={shown}
+      data-open={isOpen}
       data-state={state}
       data-line={line}
     >
       <button
         type="button"
         className="plm-Disclosure-head"
-        aria-expanded={shown}
-        aria-controls={shown ? body : undefined}
+        aria-expanded={isOpen}
+        aria-controls={isOpen ? body : undefined}
         onClick={() => {
-          setChosen(!shown);
+          setChosen(!isOpen);
         }}
       >
         {head}
         <span className="plm-Disclosure-caret" aria-hidden="true">
-          <Icon name={shown ? 'unfold' : 'fold'} />
+          <Icon name={isOpen ? 'unfold' : 'fold'} />
         </span>
       </button>
-      {shown && (
+      {isOpen && (
         <div className="plm-Disclosure-body" id={body}>
           {children}
         </div>

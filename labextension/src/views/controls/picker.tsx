@@ -38,7 +38,7 @@ const MAX_SHOWN = 60;
 /** Draws the chip and, while it is open, the list above it. */
 export function Picker(props: IPickerProps) {
   const { label, nameOf = lastPart, options, onChoose, value } = props;
-  const shown = props.chip ?? nameOf;
+  const chipText = props.chip ?? nameOf;
   const stateSuffix = (props.state ?? '') === '' ? '' : `, ${props.state}`;
   const { Icon, words } = useHost();
   const [open, setOpen] = useState(false);
@@ -85,7 +85,7 @@ export function Picker(props: IPickerProps) {
           <span className="plm-Picker-prefix">{props.prefix}</span>
         )}
         <span className="plm-Picker-value">
-          {(value === '' ? '' : shown(value)) || label}
+          {(value === '' ? '' : chipText(value)) || label}
         </span>
         {stateSuffix !== '' && (
           <span className="plm-Picker-state">{stateSuffix}</span>

@@ -78,14 +78,14 @@ export function sanitizeText(
   html: string,
   options: ISanitizeOptions = {}
 ): string {
-  let made = htmlOf(sanitize(html, options));
+  let sanitized = htmlOf(sanitize(html, options));
   for (let round = 0; round < 3; round += 1) {
     // Parsed as the page will do; if this changes it, it is sanitized again.
-    const again = htmlOf(sanitize(made, options));
-    if (again === made) {
-      return made;
+    const again = htmlOf(sanitize(sanitized, options));
+    if (again === sanitized) {
+      return sanitized;
     }
-    made = again;
+    sanitized = again;
   }
   const words = inertElement();
   words.textContent = sanitize(html, options).textContent;

@@ -19,14 +19,14 @@ const DOWN = /^(Arrow(Up|Down)|Page(Up|Down)|Home|End)$/;
 
 /** Wraps each table and displayed formula in a scroll box. */
 export function wrapInScrollBox(root: ParentNode): void {
-  for (const one of root.querySelectorAll(WRAPPED)) {
-    if (one.parentElement?.closest(`[data-wide], ${WRAPPED}`)) {
+  for (const content of root.querySelectorAll(WRAPPED)) {
+    if (content.parentElement?.closest(`[data-wide], ${WRAPPED}`)) {
       continue;
     }
     const box = document.createElement('div');
-    box.dataset.wide = one.localName;
-    one.replaceWith(box);
-    box.append(one);
+    box.dataset.wide = content.localName;
+    content.replaceWith(box);
+    box.append(content);
   }
 }
 
@@ -68,20 +68,20 @@ export function useScrollBoxes<T extends HTMLElement>(): RefObject<T> {
     };
     let frame = 0;
     const added = new Set<Element>();
-    const told = new Set<HTMLElement>();
+    const changedBoxes = new Set<HTMLElement>();
     const watchAddedBoxes = () => {
       frame = 0;
       for (const node of added) {
         node.querySelectorAll<HTMLElement>(BOXES).forEach(watchBox);
       }
       added.clear();
-      for (const box of told) {
+      for (const box of changedBoxes) {
         if (root.contains(box)) {
           watchBox(box);
           markBox(box, words);
         }
       }
-      told.clear();
+      changedBoxes.clear();
       for (const box of known) {
         if (!root.contains(box)) {
           known.delete(box);
@@ -89,12 +89,12 @@ export function useScrollBoxes<T extends HTMLElement>(): RefObject<T> {
         }
       }
     };
-    const drawn = new MutationObserver(changes => {
+    const domObserver = new MutationObserver(changes => {
       for (const { addedNodes, target } of changes) {
         for (const node of [target, ...addedNodes]) {
           const box = boxOf(node);
           if (box !== null) {
-            told.add(box);
+            changedBoxes.add(box);
           }
         }
         for (const node of addedNodes) {
@@ -114,7 +114,7 @@ export function useScrollBoxes<T extends HTMLElement>(): RefObject<T> {
       }
     };
     root.querySelectorAll<HTMLElement>(BOXES).forEach(watchBox);
-    drawn.observe(root, {
+    domObserver.observe(root, {
       subtree: true,
       childList: true,
       characterData: true
@@ -122,7 +122,7 @@ export function useScrollBoxes<T extends HTMLElement>(): RefObject<T> {
     root.addEventListener('scroll', onScroll, { capture: true, passive: true });
     return () => {
       cancelAnimationFrame(frame);
-      drawn.disconnect();
+      domObserver.disconnect();
       sized.disconnect();
       root.removeEventListener('scroll', onScroll, { capture: true });
     };

@@ -53,7 +53,7 @@ export function useDrafts(key: string, isSwitchedHere = false): IDrafts {
     draftCache.set(name, stored);
     return stored;
   };
-  let shown = drafts;
+  let shownDrafts = drafts;
   if (last !== key) {
     setLast(key);
     const lastDraft = draftOf(drafts, last);
@@ -64,12 +64,12 @@ export function useDrafts(key: string, isSwitchedHere = false): IDrafts {
       // A changed prompt belongs to the turn that it replaces.
       lastDraft.replaced === undefined
     ) {
-      shown = {
+      shownDrafts = {
         ...drafts,
         [last]: EMPTY_DRAFT,
         [key]: joinDrafts(lastDraft, draftOf(drafts, key))
       };
-      setDrafts(shown);
+      setDrafts(shownDrafts);
     }
   }
   const change = (changed: (draft: IDraft) => IDraft) => {
@@ -84,7 +84,7 @@ export function useDrafts(key: string, isSwitchedHere = false): IDrafts {
     }
   }, [drafts]);
   return {
-    draft: draftOf(shown, key),
+    draft: draftOf(shownDrafts, key),
     write: text => {
       change(draft => ({ ...draft, text }));
     },

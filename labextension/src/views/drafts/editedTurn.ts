@@ -13,7 +13,7 @@ export function promptExcerpt(text: string): string {
     : `${line.slice(0, EXCERPT_CHARS - 1).trimEnd()}…`;
 }
 
-/** Returns what a person wrote of a prompt. */
+/** Returns the text that a person wrote in a prompt, without the engine's parts. */
 export function promptText({ parts }: Message): string {
   return parts
     .flatMap(part =>

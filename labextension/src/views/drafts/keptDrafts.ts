@@ -12,7 +12,7 @@ export interface IDraft {
 export interface IEditedTurn extends IReplacedTurn {
   /** The first words of its prompt. */
   excerpt: string;
-  /** The draft of before, which comes back. */
+  /** The draft that was there before, and is restored after the edit. */
   before: IDraft;
 }
 

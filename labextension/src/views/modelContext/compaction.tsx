@@ -42,7 +42,7 @@ export function Compaction({
       decision.message_id === summaryId &&
       (decision.words ?? '') !== ''
   );
-  const covered = useCoveredTurns();
+  const coveredTurns = useCoveredTurns();
   const keptAndGrade =
     summaryDecision === undefined || isCompactionUndone
       ? []
@@ -88,7 +88,7 @@ export function Compaction({
       </Disclosure>
       {state === 'done' && (
         <p className="plm-ContextEdit">
-          {covered !== null && (
+          {coveredTurns !== null && (
             <button
               type="button"
               className="plm-Button plm-Button-small"
@@ -96,7 +96,7 @@ export function Compaction({
                 'Show the newest turn that the summary stands for'
               )}
               onClick={() => {
-                covered.lookUnderneath(mark);
+                coveredTurns.lookUnderneath(mark);
               }}
             >
               {words.__('Look underneath')}

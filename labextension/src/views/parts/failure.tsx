@@ -25,18 +25,18 @@ export function Failure({
 }: IFailureProps) {
   const { words } = useHost();
   const turn = useTurnActionsIfOffered();
-  const stopped = error.type === 'aborted';
-  const offered = canRetry && turn !== null && isRetryable(error);
-  const text = errorWords(error.message, offered);
+  const isStopped = error.type === 'aborted';
+  const offersRetry = canRetry && turn !== null && isRetryable(error);
+  const text = errorWords(error.message, offersRetry);
   const advice =
-    offered || namesOtherModel(text) ? '' : adviceFor(error, words);
+    offersRetry || namesOtherModel(text) ? '' : adviceFor(error, words);
   return (
     <div
       className="plm-Failure"
       role="note"
-      data-state={stopped ? 'stopped' : 'error'}
+      data-state={isStopped ? 'stopped' : 'error'}
     >
-      <StatusIcon state={stopped ? 'stopped' : 'error'} />
+      <StatusIcon state={isStopped ? 'stopped' : 'error'} />
       <span>
         {text}
         {attempts > 1 && (
@@ -47,7 +47,7 @@ export function Failure({
         )}
         {advice !== '' && <span className="plm-Failure-advice"> {advice}</span>}
       </span>
-      {offered && <RetryButton turn={turn} />}
+      {offersRetry && <RetryButton turn={turn} />}
     </div>
   );
 }

@@ -100,13 +100,13 @@ interface IBlockProps {
 
 /** Draws a block: the open one becomes a closed one without being drawn anew. */
 const Block = memo(function Block({ text, live, part }: IBlockProps) {
-  const shown = text.replace(/\n+$/, '');
+  const trimmed = text.replace(/\n+$/, '');
   const code =
-    live && shown.length > LONG_CODE_CHARS ? unfinishedCode(shown) : null;
+    live && trimmed.length > LONG_CODE_CHARS ? unfinishedCode(trimmed) : null;
   if (code !== null) {
     return <pre className="plm-Listing">{code}</pre>;
   }
-  const pieces = live ? [shown] : splitAtListings(shown);
+  const pieces = live ? [trimmed] : splitAtListings(trimmed);
   return pieces.map((piece, index) => (
     <CopyableBlock key={index} text={piece} live={live} part={part} />
   ));

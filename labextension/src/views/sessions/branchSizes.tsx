@@ -20,8 +20,8 @@ export function BranchSizes({
   if (sizes.length === 0) {
     return <span className="plm-Muted">{words.__('no request yet')}</span>;
   }
-  const shown = sizes.slice(-MAX_BARS);
-  const step = Math.min(WIDTH_PX / shown.length, 16);
+  const newest = sizes.slice(-MAX_BARS);
+  const step = Math.min(WIDTH_PX / newest.length, 16);
   const largest = Math.max(...sizes);
   const [first, last] = [
     shortCount(sizes[0] ?? 0),
@@ -40,7 +40,7 @@ export function BranchSizes({
         height={HEIGHT_PX}
         aria-hidden="true"
       >
-        {shown.map((size, index) => {
+        {newest.map((size, index) => {
           const height = Math.max(1, (size / most) * HEIGHT_PX);
           return (
             <rect

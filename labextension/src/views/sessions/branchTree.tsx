@@ -12,15 +12,15 @@ interface IBranchTreeProps {
 /** Draws the branches below each other, each within the one that it was forked from. */
 export function BranchTree({ branches, session }: IBranchTreeProps) {
   const { words } = useHost();
-  const shown = new Set(branches.map(branch => branch.session));
-  const first = branches.filter(branch => !shown.has(branch.parent));
+  const listed = new Set(branches.map(branch => branch.session));
+  const roots = branches.filter(branch => !listed.has(branch.parent));
   return (
     <div
       className="plm-Branches-tree"
       role="group"
       aria-label={words.__('Which was forked from which')}
     >
-      <Level branches={branches} level={first} session={session} />
+      <Level branches={branches} level={roots} session={session} />
     </div>
   );
 }
@@ -58,7 +58,7 @@ function Level({
   );
 }
 
-/** Returns where a branch parts from its own; empty for the first of all. */
+/** Returns where a branch was forked from its parent; empty for one without a parent. */
 function forkedAfter(
   { forked_after: after, parent }: Branch,
   words: IWords

@@ -23,7 +23,7 @@ export function ExportDialog({ session, onBack }: IExportDialogProps) {
   const [result, setResult] = useState('');
   const [busy, setBusy] = useState(false);
   const first = useFirstFocus<HTMLButtonElement>();
-  const forms: readonly [ExportFormat, string][] = [
+  const formats: readonly [ExportFormat, string][] = [
     ['ipynb', words.__('Notebook')],
     ['md', words.__('Markdown')],
     ['html', words.__('Web page')],
@@ -46,7 +46,7 @@ export function ExportDialog({ session, onBack }: IExportDialogProps) {
           'Write a copy of this session beside the notebook, without the keys. JSON can be imported into another project.'
         )}
       </p>
-      {forms.map(([form, name], index) => (
+      {formats.map(([form, name], index) => (
         <button
           type="button"
           key={form}

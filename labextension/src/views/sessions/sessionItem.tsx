@@ -20,7 +20,7 @@ interface ISessionItemProps {
   onChanged: () => void;
 }
 
-type Doing =
+type OpenAction =
   | 'nothing'
   | 'choosing'
   | 'branches'
@@ -41,7 +41,7 @@ export function SessionItem({
   const opener = useSessionOpener();
   const sharing = useSharingActionsIfOffered();
   const inspector = useInspectorOpener();
-  const [openAction, setOpenAction] = useState<Doing>('nothing');
+  const [openAction, setOpenAction] = useState<OpenAction>('nothing');
   const more = useRef<HTMLButtonElement>(null);
   const line = useRef<HTMLLIElement>(null);
   useEffect(() => {

@@ -32,10 +32,10 @@ export function Announcements({
   const timer = useRef<number | null>(null);
   const [shownTexts, setShownTexts] = useState<readonly [number, string][]>([]);
   const session = transcript.session?.id;
-  const [shown, setShown] = useState(session);
-  if (shown !== session) {
+  const [knownSession, setKnownSession] = useState(session);
+  if (knownSession !== session) {
     // Announcements of another session do not belong to this one.
-    setShown(session);
+    setKnownSession(session);
     setShownTexts([]);
   }
   useEffect(() => {

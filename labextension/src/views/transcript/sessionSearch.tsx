@@ -275,8 +275,8 @@ function useShownHit(
     const paintSoon = () => {
       frame = frame === 0 ? requestAnimationFrame(paintAll) : frame;
     };
-    const drawn = new MutationObserver(paintSoon);
-    drawn.observe(node, {
+    const domObserver = new MutationObserver(paintSoon);
+    domObserver.observe(node, {
       childList: true,
       characterData: true,
       subtree: true
@@ -284,7 +284,7 @@ function useShownHit(
     paintAll();
     paintSoon();
     return () => {
-      drawn.disconnect();
+      domObserver.disconnect();
       cancelAnimationFrame(frame);
       paintRanges(ALL, []);
       paintRanges(CURRENT, []);

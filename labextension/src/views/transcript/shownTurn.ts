@@ -43,8 +43,8 @@ export function useShownTurn(
       }
       turnElement?.scrollIntoView({ block: 'start' });
     };
-    const drawn = new MutationObserver(scroll);
-    drawn.observe(node, {
+    const domObserver = new MutationObserver(scroll);
+    domObserver.observe(node, {
       childList: true,
       subtree: true,
       attributes: true,
@@ -52,7 +52,7 @@ export function useShownTurn(
     });
     const stop = () => {
       clearTimeout(timer);
-      drawn.disconnect();
+      domObserver.disconnect();
       document.removeEventListener('focusin', scroll);
       for (const act of READER_EVENTS) {
         document.removeEventListener(act, end, true);

@@ -80,20 +80,20 @@ export const TurnPage = memo(function Page({
   reverted
 }: ITurnPageProps) {
   const { elementRef, near } = useNearViewport<HTMLDivElement>(() => newest);
-  const [filled, setFilled] = useState(near);
+  const [wasRendered, setWasRendered] = useState(near);
   const isAskedFor = useIsShown(place =>
     turns.some(({ key }) => key === place.turn)
   );
   const isNear = near || isAskedFor;
-  const shows = filled || isNear;
+  const shows = wasRendered || isNear;
   useEffect(
     () =>
-      filled
+      wasRendered
         ? undefined
         : runWhenIdle(first, () => {
-            setFilled(true);
+            setWasRendered(true);
           }),
-    [filled, first]
+    [wasRendered, first]
   );
   const height = useMemo(
     () =>

@@ -36,11 +36,11 @@ export function areaPaths(
   shape: IPlotShape
 ): { name: string; path: string }[] {
   const { width, height, most } = shape;
-  const drawn = drawnRequests(series.total, width);
-  const sums = new Float64Array(drawn.length);
-  const step = width / Math.max(drawn.length, 1);
+  const requests = drawnRequests(series.total, width);
+  const sums = new Float64Array(requests.length);
+  const step = width / Math.max(requests.length, 1);
   const xs = Array.from(
-    drawn,
+    requests,
     (_, column) => `H${roundToTenth(column * step)}`
   );
   const scale = height / most;
@@ -48,8 +48,8 @@ export function areaPaths(
     const values = series.layers[layer];
     const pieces = [`M0 ${height}`];
     let lastY = -1;
-    for (let column = 0; column < drawn.length; column++) {
-      const sum = (sums[column] ?? 0) + (values?.[drawn[column] ?? 0] ?? 0);
+    for (let column = 0; column < requests.length; column++) {
+      const sum = (sums[column] ?? 0) + (values?.[requests[column] ?? 0] ?? 0);
       sums[column] = sum;
       const y = roundToTenth(height - sum * scale);
       // A run of equal heights is one line.

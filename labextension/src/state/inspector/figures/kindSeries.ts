@@ -132,8 +132,8 @@ function countedFrom(
     const entered = items.entered[item] ?? 0;
     const kind = items.kind[item] ?? 0;
     let layer = kind;
-    let shown = items.tokens[item] ?? 0;
-    add(layer, entered, shown);
+    let shownTokens = items.tokens[item] ?? 0;
+    add(layer, entered, shownTokens);
     for (const index of states.transitionsOf(item)) {
       // A decision that was made before an item was sent first holds from there on.
       const request = Math.max(at[index] ?? 0, entered);
@@ -146,10 +146,10 @@ function countedFrom(
           : now === 'summarised'
             ? summary
             : kinds;
-      add(layer, request, -shown);
+      add(layer, request, -shownTokens);
       add(nextLayer, request, next);
       layer = nextLayer;
-      shown = next;
+      shownTokens = next;
     }
   };
   for (const item of changedSince(states, first)) {
