@@ -29,7 +29,7 @@ SESSIONS = (
 MIN_FIGURES = 200
 HOME = re.compile(r"/(?:home|Users)/\w+")
 """What a report writes as ``~``."""
-PAGE_ROWS = 25
+PAGE_ROWS = 50
 MAX_BREAKS = 12
 """Breaks that are listed before the rest is unfolded."""
 UNKNOWN = "\N{EN DASH}"
@@ -102,9 +102,10 @@ def _group(views: Locator, name: str) -> Locator:
 
 
 def _rows(table: Locator) -> list[dict[str, str]]:
-    """Return the cells of each row by the names of their columns."""
+    """Return the cells of each row by the names of their columns, without those that are folded into a line of words."""
     cells: list[list[str]] = table.evaluate(
-        "table => [...table.rows].map(row => [...row.cells].map(cell => cell.textContent.trim()))"
+        "table => [...table.rows].filter(row => !row.matches('.plm-FoldedRow'))"
+        ".map(row => [...row.cells].map(cell => cell.textContent.trim()))"
     )
     heads, *rows = cells
     return [dict(zip(heads, row, strict=True)) for row in rows]
