@@ -317,4 +317,6 @@ def test_a_person_deletes_a_cell_meanwhile_and_the_question_ends_with_the_others
         "window.jupyterapp.shell.currentWidget.content.activeCell.model.sharedModel.getSource()"
     )
     page.wait_for_function(f"{active}.startsWith('import math')")
+    sign = page.locator(".jp-Cell-inputWrapper > .plm-CellOrigin").first
+    expect(sign).to_be_visible()
     assert seen.errors == []

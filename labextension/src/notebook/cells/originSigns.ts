@@ -94,7 +94,7 @@ const DRAWING =
 const LENS =
   '<svg viewBox="0 0 16 16" aria-hidden="true"><path d="M7 2a5 5 0 1 0 3 9l3.500 3.500 1-1L11 10a5 5 0 0 0-4-8zm0 1.500a3.500 3.500 0 1 1 0 7 3.500 3.500 0 0 1 0-7z"/></svg>';
 
-/** Puts the buttons behind a cell's parts, where JupyterLab's layout does not count them. */
+/** Puts the buttons beside a cell's input, below bars and sketches above it, where JupyterLab's layout does not count them. */
 function addSign(
   cell: Cell,
   origin: CellOrigin,
@@ -138,8 +138,20 @@ function addSign(
   node.addEventListener('pointerenter', describe);
   node.addEventListener('focusin', describe);
   const leaveKeys = keepButtonKeys(node);
-  cell.node.append(node);
+  let isRemoved = false;
+  const place = () => {
+    if (!isRemoved) {
+      cell.node.querySelector(':scope > .jp-Cell-inputWrapper')?.append(node);
+    }
+  };
+  if (cell.isPlaceholder()) {
+    // A cell that was never in view has no input yet.
+    void cell.ready.then(place);
+  } else {
+    place();
+  }
   return () => {
+    isRemoved = true;
     leaveKeys();
     node.remove();
   };
