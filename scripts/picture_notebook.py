@@ -122,7 +122,9 @@ def reviewed_cells(page: Page, lab: Lab) -> Locator:
 
 def origin_sign(page: Page, lab: Lab) -> Locator:
     """A cell that the agent wrote, with the sign beside it and what the sign says."""
-    opened(page, lab, "origin", LOAD, DATA, "%%agent\nWrite a cell that counts penguins by species")
+    open_new_notebook(
+        page, lab, "origin", LOAD, DATA, "%%agent\nWrite a cell that counts penguins by species"
+    )
     page.evaluate(f"void {RUN_ALL}")
     press(page, "insert this cell", "Accept and run")
     written = page.locator(".jp-Cell", has=page.locator(".plm-CellOrigin"))

@@ -145,7 +145,9 @@ def replace_plan(runner: PlanRunner) -> Plan:
             f"{inline_code(old)} stands {places} times in cell {cell}, so I changed nothing."
         )
     change = {"action": "edit", "cell": cell, "source": source.replace(old, new)}
-    return (yield from _changed(runner, change, f"Cell {cell} is changed. I have not run it.", []))
+    return (
+        yield from _change_cell(runner, change, f"Cell {cell} is changed. I have not run it.", [])
+    )
 
 
 def delete_plan(runner: PlanRunner) -> Plan:
@@ -154,7 +156,7 @@ def delete_plan(runner: PlanRunner) -> Plan:
     cell = asked[1] if asked else ""
     yield from _cell_source(runner, "delete", cell)
     change = {"action": "delete", "cell": cell}
-    return (yield from _changed(runner, change, f"Cell {cell} is deleted.", []))
+    return (yield from _change_cell(runner, change, f"Cell {cell} is deleted.", []))
 
 
 def move_plan(runner: PlanRunner) -> Plan:
@@ -162,7 +164,7 @@ def move_plan(runner: PlanRunner) -> Plan:
     asked = _MOVE.search(runner.prompt.prose)
     cell, top, behind = asked.groups() if asked else ("", "", "")
     change = {"action": "move", "cell": cell, "after": "top" if top else behind}
-    return (yield from _changed(runner, change, f"Cell {cell} is moved.", []))
+    return (yield from _change_cell(runner, change, f"Cell {cell} is moved.", []))
 
 
 def run_plan(runner: PlanRunner) -> Plan:
