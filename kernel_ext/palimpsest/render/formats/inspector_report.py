@@ -48,6 +48,7 @@ h1 { font-size: 20px; margin: 0; overflow-wrap: anywhere; } header > p { margin:
 .about, footer { color: #63636b; font-size: 12px; max-width: 80ch; }
 [hidden] { display: none; }
 #inspector .plm-Inspector-title { position: absolute; width: 1px; height: 1px; clip-path: inset(50%); }
+#inspector .plm-Inspector-origin { flex-basis: 200px; }
 @media screen { #inspector { margin: 0 -16px; } }
 @media screen and (max-width: 37em) { body { padding: 8px; } h1 { font-size: 17px; } #inspector { margin: 0 -8px; } }
 @media screen and (prefers-color-scheme: dark) { body { background: #111216; color: #ececf0; }
