@@ -71,6 +71,9 @@ def test_predictions_are_typed_and_the_answers_draw_themselves_also_after_a_rest
 ) -> None:
     walked = LessonPage(page, lab, FIRST)
     walked.run("open", "predict-share", "predict-thumb", "reveal", "look")
+    expect(walked.cell("predict-share")).to_contain_text(
+        "No field below? Run the cells from the top."
+    )
     answers = walked.cell("reveal")
     expect(answers).to_contain_text("Predict first")
     photograph(page, "lesson-1-asks")

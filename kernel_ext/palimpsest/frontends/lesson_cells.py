@@ -29,6 +29,8 @@ CHOOSE_IN_INSPECTOR = (
     "numbers: lesson.predict({name!r}, (request, item))."
 )
 CONTROLS = "A field and a button, where widgets are drawn."
+NO_FIELD = "No field below? Run the cells from the top."
+"""Also stands in the saved notebook: a field needs its kernel, and JupyterLab says of its widget only "model not found"."""
 YOURS = "Your prediction"
 """The label of a field, which a screen reader says; the question stands above it."""
 WIDE = {"width": "auto", "max_width": "52em"}
@@ -127,7 +129,10 @@ class PredictionBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no
         if shell is None:
             return
         question = in_html(self._question.title)
-        page = f'<div style="max-width:52em;line-height:1.5"><strong>{question}</strong></div>'
+        page = (
+            f'<div style="max-width:52em;line-height:1.5"><strong>{question}</strong><br>'
+            f'<span style="font-size:.9em;opacity:.75">{in_html(NO_FIELD)}</span></div>'
+        )
         publish_display_data(
             {
                 "text/html": page,
