@@ -252,7 +252,8 @@ def test_a_person_deletes_a_cell_meanwhile_and_the_question_ends_with_the_others
     press(page, "change this cell", "Show the change")
     expect(edit.locator(".plm-CellDiff .cm-changedText").first).to_be_visible()
     prompt, difference = (
-        edit.locator(name).bounding_box() for name in (".jp-InputPrompt", ".jp-InputArea > .plm-CellDiff")
+        edit.locator(name).bounding_box()
+        for name in (".jp-InputPrompt", ".jp-InputArea > .plm-CellDiff")
     )
     assert prompt is not None
     assert difference is not None
@@ -270,7 +271,9 @@ def test_a_person_deletes_a_cell_meanwhile_and_the_question_ends_with_the_others
     expect(bars(page)).to_have_count(0)
     assert own_sources(page) == [AVERAGED, "old = 1", "import math\n\nmath.sqrt(total)"]
     # The sketch lay in the frame of the cell above it.
-    active = "window.jupyterapp.shell.currentWidget.content.activeCell.model.sharedModel.getSource()"
+    active = (
+        "window.jupyterapp.shell.currentWidget.content.activeCell.model.sharedModel.getSource()"
+    )
     page.wait_for_function(f"{active}.startsWith('import math')")
     sign = page.locator(".jp-Cell-inputWrapper > .plm-CellOrigin").first
     expect(sign).to_be_visible()
