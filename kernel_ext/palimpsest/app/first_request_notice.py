@@ -23,8 +23,8 @@ LOCAL_PROVIDERS = frozenset({"rehearsal", "replay", "scripted"})
 
 NOTICE = (
     "From this project to {provider}, from now on: prompts, what tools return, instruction files, this "
-    "folder's path, of your variables {detail}, and {cells}. {values}The settings `variables` and "
-    "`notebook` change that. Said once; docs: What is sent where."
+    "folder's path, of your variables {detail}, and {cells}. {values}The settings variables and "
+    "notebook change that. Said once; docs: What is sent where."
 )
 VARIABLE_PHRASES: dict[Detail, str] = {
     "names": "the names",

@@ -9,10 +9,10 @@ const NAME_CHARS = 40;
 
 /** Returns what is to happen or happened to a cell, in one word for the row of a list. */
 export function actionWord(
-  { action, state }: Pick<MadeChange, 'action' | 'state'>,
+  { action, state, undone }: Pick<MadeChange, 'action' | 'state' | 'undone'>,
   words: ITranslations
 ): string {
-  const isMade = state === 'open' || state === 'accepted';
+  const isMade = state === 'open' || state === 'accepted' || undone;
   switch (action) {
     case 'insert':
       return words.__('New');
