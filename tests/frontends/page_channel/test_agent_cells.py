@@ -234,7 +234,7 @@ def test_a_cell_says_where_its_code_came_from(session: Kernel, server: FaultServ
         number = session.value("get_ipython().execution_count - 1")
         by_number = session.run(f"%agent why {number}").markdown()
         by_itself = session.run("%agent why", cellId=new).markdown()
-        other = session.run("%agent why", cellId="cell-1").markdown()
+        other = session.run("%agent why", cellId="untouched").markdown()
 
     assert "was written by the agent, in request 2 of session" in by_number
     assert "in answer to 'go on'" in by_number
