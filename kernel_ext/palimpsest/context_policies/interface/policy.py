@@ -7,7 +7,7 @@ no clock and keeps nothing else, so that the same session gives the same decisio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from palimpsest.direct_init import with_direct_init
 from palimpsest.transcript.timeline import (
@@ -17,9 +17,6 @@ from palimpsest.transcript.timeline import (
     TimelineItem,
     TimelineRequest,
 )
-
-if TYPE_CHECKING:
-    from palimpsest.context_policies.own_policies.past_view import PastView
 
 LaterItems = Literal["nothing", "estimated", "counted"]
 """How the tokens after the last report are counted: not at all, by the policy's estimator, or scaled to the provider's."""
@@ -122,9 +119,6 @@ class PolicyResult:
             return self.probe
         return nothing_to_reduce("items that it may show otherwise", self.probe)
 
-
-PolicyFunction = Callable[["PastView"], Iterable[Change | Probe]]
-"""A policy of a user's own, as a function."""
 
 NO_LIMIT = Probe("requests to a model whose limit is known; a window can be given", 0, 0)
 """The probe of a rule that compares requests with a limit that is not known."""
