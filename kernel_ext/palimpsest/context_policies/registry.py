@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, cast
 
 from palimpsest.context_policies.interface.pipeline import Pipeline
-from palimpsest.context_policies.interface.policy import ContextPolicy, PolicyFunction
+from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.interface.preset_text import (
     UnknownPolicy,
     build_preset,
@@ -24,6 +24,7 @@ from palimpsest.context_policies.own_policies.custom import (
     CustomPolicy,
     policy_of_function,
 )
+from palimpsest.context_policies.own_policies.policy_function import PolicyFunction
 from palimpsest.render.reports.table import Cell, ReportTable, TableColumn
 
 PRESET_PACKAGES = (

@@ -9,8 +9,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from palimpsest.context_policies.interface.policy import ContextPolicy, PolicyFunction
+from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.interface.recorded_policy import RECORDED, RecordedPolicy
+from palimpsest.context_policies.own_policies.policy_function import PolicyFunction
 from palimpsest.context_policies.prompt_cache.cache_lifetime import HOUR
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler, with_writes_kept
 from palimpsest.render.content.phrases import counted_noun

@@ -120,9 +120,6 @@ class PolicyResult:
         return nothing_to_reduce("items that it may show otherwise", self.probe)
 
 
-PolicyFunction = Callable[[Any], Iterable[Change | Probe]]
-"""A policy of a user's own, as a function of an ``own_policies.past_view.PastView``."""
-
 NO_LIMIT = Probe("requests to a model whose limit is known; a window can be given", 0, 0)
 """The probe of a rule that compares requests with a limit that is not known."""
 

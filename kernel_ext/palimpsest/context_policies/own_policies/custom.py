@@ -28,7 +28,6 @@ from palimpsest.context_policies.interface.policy import (
     Change,
     ContextPolicy,
     Layer,
-    PolicyFunction,
     PolicyResult,
     PolicyView,
     Probe,
@@ -46,6 +45,7 @@ from palimpsest.context_policies.interface.stage_view import StageView
 from palimpsest.context_policies.own_policies.decisions import CLEARED_TEXT
 from palimpsest.context_policies.own_policies.own_code_errors import failure_of
 from palimpsest.context_policies.own_policies.past_view import PastView
+from palimpsest.context_policies.own_policies.policy_function import PolicyFunction
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.safety.escaping import in_html
 from palimpsest.transcript.errors import UserError
