@@ -60,13 +60,11 @@ def _many(project: Path) -> list[Figure]:
         bench_store._fill(JsonlStore(open_project_folder(project)))
     finally:
         bench_store.SESSIONS = before
-    figures = _apart("listed", str(project))
-    note = f"{SESSIONS:,} sessions without an index; {figures['wall']:.1f} s in all"
+    run = _apart("listed", str(project))
+    note = f"{SESSIONS:,} sessions without an index; {run['wall']:.1f} s in all"
     return [
-        Figure(
-            "sizes: first page of many sessions", figures["first"], "s", FIRST_PAGE_SECONDS, note
-        ),
-        Figure("sizes: all of them", figures["all"], "s", LIST_SECONDS, note),
+        Figure("sizes: first page of many sessions", run["first"], "s", FIRST_PAGE_SECONDS, note),
+        Figure("sizes: all of them", run["all"], "s", LIST_SECONDS, note),
     ]
 
 
@@ -81,25 +79,21 @@ def _long(folder: Path) -> list[Figure]:
         store = JsonlStore(open_project_folder(project))
         author = LogAuthor("ses_long", random.Random(7), TURNS, TURN_BYTES, compact_every=every)
         generate(store, "ses_long", author=author)
-        apart = _apart("opened", str(project))
-        note = f"{apart['size']:.0f} MB, {apart['messages']:,.0f} messages of {5 * TURNS:,}"
+        run = _apart("opened", str(project))
+        note = f"{run['size']:.0f} MB, {run['messages']:,.0f} messages of {5 * TURNS:,}"
         figures += [
-            Figure(f"sizes: open a log {name}", apart["cpu"], "s", targets[0], note),
-            Figure(f"sizes: memory for it, {name}", apart["memory"], "MB", targets[1], note),
+            Figure(f"sizes: open a log {name}", run["cpu"], "s", targets[0], note),
+            Figure(f"sizes: memory for it, {name}", run["memory"], "MB", targets[1], note),
         ]
     return figures
 
 
 def _turns() -> list[Figure]:
-    figures = _apart("talked")
-    note = (
-        f"{PROMPTS:,} turns under a window of {SMALL.window:,}; {figures['held']:.0f} messages held"
-    )
+    run = _apart("talked")
+    note = f"{PROMPTS:,} turns under a window of {SMALL.window:,}; {run['held']:.0f} messages held"
     return [
-        Figure(
-            f"sizes: memory a turn after the first {SETTLED}", figures["kb"], "kB", TURN_KB, note
-        ),
-        Figure("sizes: time of the last turns over the first", figures["growth"], "x", TURN_GROWTH),
+        Figure(f"sizes: memory a turn after the first {SETTLED}", run["kb"], "kB", TURN_KB, note),
+        Figure("sizes: time of the last turns over the first", run["growth"], "x", TURN_GROWTH),
     ]
 
 

@@ -45,9 +45,7 @@ class Trace:
     """Records the policy of each call of some functions, in this thread."""
 
     def __init__(self, *functions: Callable[..., Any]) -> None:
-        self._names: dict[CodeType, str] = {
-            function.__code__: function.__name__ for function in functions
-        }
+        self._names: dict[CodeType, str] = {one.__code__: one.__name__ for one in functions}
         self.seen: dict[str, list[Any]] = {}
 
     def __enter__(self) -> "Trace":
@@ -82,9 +80,7 @@ async def test_a_turn_goes_through_what_is_compared_and_is_rebuilt(
     assert len(trace.seen["cache_mark_positions"]) == len(model.requests) == 2
     assert len(trace.seen[count.__name__]) > 10
     rebuilt = list(rebuild_all(harness.store, session.id, await harness.records(session)))
-    assert [one.request.messages for one in rebuilt] == [
-        request.messages for request in model.requests
-    ]
+    assert [one.request.messages for one in rebuilt] == [one.messages for one in model.requests]
     assert all(one.matches for one in rebuilt)
     assert {policy_of(harness.store, one.record).name for one in rebuilt} == {preset}
 
@@ -171,6 +167,4 @@ async def test_a_turn_that_runs_out_of_room_goes_through_what_is_compared(
     assert {"prune_cache"} <= set(trace.seen)
     assert ("precheck" in trace.seen) == (preset.name == "openclaw-2026.9")
     rebuilt = list(rebuild_all(harness.store, session.id, await harness.records(session)))
-    assert [one.request.messages for one in rebuilt] == [
-        request.messages for request in model.requests
-    ]
+    assert [one.request.messages for one in rebuilt] == [one.messages for one in model.requests]

@@ -38,9 +38,7 @@ def policy_of(preset: str, case: dict[str, Any]) -> TruncatePolicy:
     update = {ours: configured[name] for name, ours in CONFIGURED.items() if name in configured}
     update |= {ours: case["opts"][name] for name, ours in OPTIONS.items() if name in case["opts"]}
     rules = (case["agent"] or {}).get("permission", ())
-    update["task"] = any(
-        (rule["permission"], rule["action"]) == ("task", "allow") for rule in rules
-    )
+    update["task"] = any((one["permission"], one["action"]) == ("task", "allow") for one in rules)
     return preset_policy(preset).truncate.model_copy(update=update)
 
 
@@ -66,11 +64,8 @@ def test_every_recorded_output_is_shortened_alike(preset: str) -> None:
     for number, case in enumerate(recorded["cases"]):
         name = f"{number} {case['input']} {case['opts']}"
         text = texts[case["input"]]
-        decision = truncate("dec_1", "prt_1", "msg_1", text, policy_of(preset, case), FACTS, len)
-        ours[name] = (
-            decision is not None,
-            apply_truncation(text, decision.numbers) if decision else text,
-        )
+        found = truncate("dec_1", "prt_1", "msg_1", text, policy_of(preset, case), FACTS, len)
+        ours[name] = (found is not None, apply_truncation(text, found.numbers) if found else text)
         content = text if case["content"] == "<SAME AS INPUT>" else case["content"]
         theirs[name] = (case["truncated"], with_our_hint(content))
 

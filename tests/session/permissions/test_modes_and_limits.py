@@ -213,14 +213,10 @@ async def test_always_holds_for_the_session_and_can_be_taken_back(tmp_path: Path
     await ask(session, "one")
     await ask(session, "two")
     assert len(asked) == 1
-    (allowance,) = session.control.allowances
-    assert (allowance.number, allowance.scope, allowance.rule_text) == (
-        1,
-        "session",
-        "bash: echo *",
-    )
+    (grant,) = session.control.allowances
+    assert (grant.number, grant.scope, grant.rule_text) == (1, "session", "bash: echo *")
 
-    assert session.control.revoke(1) == (allowance,)
+    assert session.control.revoke(1) == (grant,)
     assert session.control.allowances == ()
     await ask(session, "three")
     assert len(asked) == 2
@@ -242,9 +238,9 @@ async def test_always_in_this_project_holds_in_every_session_of_it(tmp_path: Pat
 
     assert tools(answer.messages)[0].state.status == "completed"
     assert len(asked) == 1
-    (allowance,) = other.control.allowances
-    assert (allowance.scope, allowance.session_id) == ("project", session.id)
-    assert session.control.revoke() == (allowance,)
+    (grant,) = other.control.allowances
+    assert (grant.scope, grant.session_id) == ("project", session.id)
+    assert session.control.revoke() == (grant,)
     assert other.control.allowances == ()
 
 

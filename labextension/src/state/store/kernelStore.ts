@@ -23,8 +23,8 @@ import { EMPTY_TRANSCRIPT, type ITranscript } from './transcript';
 import { updatePace, type Schedule } from './updatePace';
 
 /**
- * Whether the kernel answers us: `absent` means that the package is not loaded in it, `loading` that it
- * is on its way, and hears what runs already.
+ * Whether the kernel answers us: `absent` means that the package is not loaded in it, `loading` that the
+ * kernel is loading it, and is asked again soon.
  */
 export type LinkState = 'connecting' | 'loading' | 'ready' | 'absent' | 'dead';
 
@@ -257,7 +257,7 @@ export class KernelStore implements IReadable<IKernelView> {
   /** Folds requested records; another page may have requested them, and know more than this one. */
   private _foldRequested(
     id: string,
-    told: Notice[],
+    notices: Notice[],
     after: number | undefined,
     last: boolean
   ): void {
@@ -270,7 +270,7 @@ export class KernelStore implements IReadable<IKernelView> {
       }
       return;
     }
-    this._fold(id, told);
+    this._fold(id, notices);
     if (last && waiting?.after !== null) {
       this._waiting.delete(id);
       this._foldConsecutive(id, waiting?.later ?? []);
@@ -278,9 +278,9 @@ export class KernelStore implements IReadable<IKernelView> {
   }
 
   /** Folds consecutive records; requests again if one is missing. */
-  private _foldConsecutive(id: string, told: Notice[]): void {
+  private _foldConsecutive(id: string, notices: Notice[]): void {
     const { known, transcript } = this._viewOf(id);
-    const fresh = told.filter(({ seq }) => !known || seq > transcript.seq);
+    const fresh = notices.filter(({ seq }) => !known || seq > transcript.seq);
     const first = fresh[0];
     if (first === undefined) {
       return;
@@ -293,9 +293,9 @@ export class KernelStore implements IReadable<IKernelView> {
     this._fold(id, fresh);
   }
 
-  private _fold(id: string, told: readonly Notice[]): void {
+  private _fold(id: string, notices: readonly Notice[]): void {
     const session = this._viewOf(id);
-    const transcript = told.reduce(applyNotice, session.transcript);
+    const transcript = notices.reduce(applyNotice, session.transcript);
     if (session.known && transcript !== session.transcript) {
       this._setSession(id, { ...session, transcript });
     }

@@ -22,7 +22,7 @@ interface ILineGroupProps extends Omit<ILineProps, 'line' | 'newest'> {
 
 /** Draws the lines, or their plain text when they are far away. */
 export function LineGroup({
-  lines: drawn,
+  lines,
   segment,
   live,
   ended,
@@ -32,9 +32,9 @@ export function LineGroup({
   canRetry,
   isLast
 }: ILineGroupProps) {
-  const isHeld = drawn.some(line => isActive(line, segment, live));
+  const isHeld = lines.some(line => isActive(line, segment, live));
   const isAskedFor = useIsShown(place =>
-    drawn.some(line => hasLine(line, place.line))
+    lines.some(line => hasLine(line, place.line))
   );
   const { elementRef, near } = useNearViewport<HTMLDivElement>(
     () => isLast && takeEarlyDraw(),
@@ -47,10 +47,10 @@ export function LineGroup({
       ref={elementRef}
       data-far={!near}
       dir={near ? undefined : 'auto'}
-      style={near ? undefined : heightOfFar(linesHeight(drawn))}
+      style={near ? undefined : heightOfFar(linesHeight(lines))}
     >
       {near ? (
-        drawn.map(line => {
+        lines.map(line => {
           if (line.kind === 'patch' && hasChanges) {
             return null; // a finished turn shows all changes
           }
@@ -65,12 +65,12 @@ export function LineGroup({
               showsFigures={showsFigures}
               cell={cell}
               newest={line.key === newest}
-              canRetry={canRetry && line === drawn.at(-1)}
+              canRetry={canRetry && line === lines.at(-1)}
             />
           );
         })
       ) : (
-        <LineGroupText lines={drawn} />
+        <LineGroupText lines={lines} />
       )}
     </div>
   );
@@ -102,9 +102,9 @@ function isActive(
 
 /** Draws the text of lines as one text node. */
 const LineGroupText = memo(
-  function LineGroupText({ lines: drawn }: { lines: readonly Line[] }) {
+  function LineGroupText({ lines }: { lines: readonly Line[] }) {
     const { words } = useHost();
-    return <>{linesText(drawn, words)}</>;
+    return <>{linesText(lines, words)}</>;
   },
   ({ lines: before }, { lines: now }) =>
     before.length === now.length &&
@@ -112,12 +112,12 @@ const LineGroupText = memo(
 );
 
 /** Returns whether two lines have the same content; lines are new objects at each computation. */
-function isSame(call: Line, other: Line | undefined): boolean {
-  if (call.kind !== other?.kind) {
+function isSame(line: Line, other: Line | undefined): boolean {
+  if (line.kind !== other?.kind) {
     return false;
   }
   const [before, now] = [
-    lineKind(call).madeOf(call),
+    lineKind(line).madeOf(line),
     lineKind(other).madeOf(other)
   ];
   return (

@@ -87,7 +87,7 @@ export function SessionSearch({
         }}
       />
       <span className="plm-SessionSearch-count" role="status">
-        {count(at, hits.length, searched, words)}
+        {positionText(at, hits.length, searched, words)}
       </span>
       {(
         [
@@ -122,7 +122,7 @@ export function SessionSearch({
   );
 }
 
-function count(
+function positionText(
   at: number,
   all: number,
   searched: string,
