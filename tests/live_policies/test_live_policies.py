@@ -159,6 +159,29 @@ async def test_a_threshold_of_reported_tokens_is_passed_live_where_the_whatif_pa
     assert not simulate(replay.timeline, estimated, Ruler()).firing_requests
 
 
+async def test_system_prompt_and_tools_are_as_large_live_as_in_the_log(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("Be brief.")
+    sizes = []
+
+    @palimpsest.policy
+    def measures(view: PastView) -> Iterator[Change]:
+        sizes.append([(view.item(index).kind, view.tokens(index)) for index in view.shown_items])
+        yield from ()
+
+    harness, _ = make(tmp_path, says("Well."))
+    session = await harness.session()
+    await session.use_policy(measures)
+    await ask(session, "Read the logs.")
+    await session.journal.flush()
+    live = sizes[0]
+
+    sizes.clear()
+    simulate(timeline_of(harness.store, session.id, counter), measures, Ruler())
+
+    assert {"system", "tools"} < {kind for kind, _ in live}
+    assert live == sizes[0]
+
+
 async def test_what_it_no_longer_says_is_whole_again(tmp_path: Path) -> None:
     @palimpsest.policy
     def odd_requests(view: PastView) -> Iterator[Change]:

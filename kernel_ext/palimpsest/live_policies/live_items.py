@@ -9,7 +9,11 @@ from collections.abc import Callable, Mapping
 from palimpsest.context.visible_messages import View, marker, whole_output
 from palimpsest.loop.run_inputs.policy_stage import PolicyMoment
 from palimpsest.recordings.timeline.item_texts import RESULT_SUFFIX, part_text, result_of
-from palimpsest.recordings.timeline.message_items import ItemList, with_own_containers
+from palimpsest.recordings.timeline.message_items import (
+    CHARS_PER_TOKEN,
+    ItemList,
+    with_own_containers,
+)
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import CompactionPart, Part, ToolPart
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
@@ -98,15 +102,12 @@ class LiveItems:
         self._item_list.entered = len(self._requests)
 
     def _add_sections(self, moment: PolicyMoment) -> None:
-        system = "\n\n".join(moment.system)
-        for kind, text, tokens in (
-            ("tools", moment.tools, moment.tools_tokens),
-            ("system", system, moment.count(system)),
-        ):
+        for kind, text in (("tools", moment.tools), ("system", "\n\n".join(moment.system))):
             if self._sections.get(kind) == text:
                 continue
             self._sections[kind] = text
-            before = self._item_list.add_section(kind, digest_of(text), tokens)
+            chars = CHARS_PER_TOKEN * moment.opening_tokens.get(kind, 0)
+            before = self._item_list.add_section(kind, digest_of(text), chars)
             if before is not None:
                 self.replaced.add(before)
 

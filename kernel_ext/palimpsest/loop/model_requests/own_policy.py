@@ -7,8 +7,9 @@ decisions without it.
 import functools
 from collections.abc import Callable, Iterator
 
-from palimpsest.context.budget.request_tokens import tools_tokens
+from palimpsest.context.budget.request_tokens import block_tokens, tools_tokens
 from palimpsest.context.request_assembly.fit import DecisionBatch
+from palimpsest.context.request_assembly.projection import system_messages, tokens_by_kind
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.model_requests.request_builder import facts_for, write_decisions
 from palimpsest.loop.run_inputs.policy_stage import PolicyMoment, PolicyProposal, PolicyStage
@@ -57,10 +58,19 @@ def _policy_moment(
         now_milliseconds=facts.now,
         system=setup.system,
         tools="\n".join(spec.model_dump_json() for spec in setup.specs),
-        tools_tokens=tools_tokens(setup.specs, setup.count),
+        opening_tokens=_opening_tokens(setup),
         count=setup.count,
         new_id=new_id,
     )
+
+
+def _opening_tokens(setup: StepSetup) -> dict[str, int]:
+    """Return the tokens of system prompt and tools by kind, as a request's record has them."""
+    messages = system_messages(setup.system)
+    weights = [
+        [block_tokens(block, setup.count) for block in message.blocks] for message in messages
+    ]
+    return tokens_by_kind(messages, weights, tools_tokens(setup.specs, setup.count), frozenset())
 
 
 def restoring_decisions(

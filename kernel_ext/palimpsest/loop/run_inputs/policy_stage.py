@@ -3,7 +3,7 @@
 Border: a protocol and its values. ``loop/model_requests/own_policy.py`` journals the decisions.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -28,7 +28,8 @@ class PolicyMoment:
     system: tuple[str, ...]
     tools: str
     """The tool specs as JSON."""
-    tools_tokens: int
+    opening_tokens: Mapping[str, int]
+    """Tokens of system prompt and tools by kind, counted as a request's record counts them."""
     count: Callable[[str], int]
     """Counts a text's tokens like the session's context policy, for the numbers of the decisions."""
     new_id: Callable[[], str]

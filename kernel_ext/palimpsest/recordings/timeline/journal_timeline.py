@@ -18,7 +18,11 @@ from palimpsest.recordings.timeline.cache_marks import SentMessages, captured_ma
 from palimpsest.recordings.timeline.history_cut import HistoryCut
 from palimpsest.recordings.timeline.item_states import ItemStates
 from palimpsest.recordings.timeline.item_texts import ItemTexts
-from palimpsest.recordings.timeline.message_items import ItemList, with_own_containers
+from palimpsest.recordings.timeline.message_items import (
+    CHARS_PER_TOKEN,
+    ItemList,
+    with_own_containers,
+)
 from palimpsest.recordings.timeline.request_list import RequestList, context_changes
 from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.decisions import (
@@ -62,8 +66,6 @@ SUBAGENT_TOOL = "task"
 OPENCODE_SUBAGENT = "sessionId"
 """The same key in OpenCode's task tool."""
 LABEL_CHARS = 80
-CHARS_PER_TOKEN = 4
-"""By the recorded estimate of the tokens of a system prompt and of tools."""
 SESSION_EVENTS = frozenset({"session.created", "session.updated"})
 TIMELINE_EVENTS = frozenset(
     {

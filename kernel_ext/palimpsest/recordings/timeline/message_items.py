@@ -33,6 +33,8 @@ from palimpsest.transcript.parts import (
 from palimpsest.transcript.timeline import TimelineItem
 
 LABEL_CHARS = 80
+CHARS_PER_TOKEN = 4
+"""By which the counted tokens of a system prompt and of tools become their characters."""
 _IN_ORDER = json.JSONEncoder(sort_keys=True, default=str)
 MEDIA_CHARS = 4 * MEDIA_TOKENS
 """Characters that are counted for a picture or file, so that it has the size that the engine assumes."""
