@@ -288,7 +288,7 @@ def _import_into_folder(reading: _Reading) -> _Opened:
     try:
         store = temporary_store(folder)
         remove = weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
-        return store, reading.import_into(store, reading.control), remove
+        return store, reading.import_into(store, replace(reading.control, is_kept=False)), remove
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
