@@ -190,7 +190,7 @@ def test_a_wrong_number_of_an_engines_policy_is_refused(number: str) -> None:
     ],
 )
 def test_a_dotted_text_names_a_policy_and_its_number(text: str, found: tuple[str, str]) -> None:
-    assert registry.number_of(text) == found
+    assert registry.split_policy_number(text) == found
 
 
 def _another(value: Any) -> Any:

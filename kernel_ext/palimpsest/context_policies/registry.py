@@ -46,7 +46,9 @@ LIST_COLUMNS = (
         "counts the request",
         about="What is compared with a threshold of tokens: reported or estimated, and where the original does so.",
     ),
-    TableColumn("third_party", "third-party", about="Whether only others' analyses tell the rule."),
+    TableColumn(
+        "third_party", "third-party", about="Whether the rule is known only from others' analyses."
+    ),
     TableColumn("numbers", "numbers"),
 )
 
@@ -54,14 +56,14 @@ LIST_COLUMNS = (
 @cache
 def presets() -> tuple[type[Preset], ...]:
     """Return every preset, sorted by name."""
-    for folder in PRESET_PACKAGES:
-        _import_presets(folder)
+    for package in PRESET_PACKAGES:
+        _import_presets(package)
     return _imported_presets()
 
 
 @cache
-def _import_presets(folder: str) -> None:
-    for module in pkgutil.iter_modules(import_module(folder).__path__, f"{folder}."):
+def _import_presets(package: str) -> None:
+    for module in pkgutil.iter_modules(import_module(package).__path__, f"{package}."):
         import_module(module.name)
 
 
@@ -70,12 +72,12 @@ def _imported_presets() -> tuple[type[Preset], ...]:
 
 
 def _presets_with(name: str) -> tuple[type[Preset], ...]:
-    """Return presets among which are all of a name; only as many modules are imported as it takes to find one of them."""
-    found = _imported_presets()
-    if not any(preset.preset == name for preset in found):
-        _import_presets(PRESET_PACKAGES[0])  # the engine's import much
-        found = _imported_presets()
-    return found if any(preset.preset == name for preset in found) else presets()
+    """Return presets, among them all versions of the named one; imports a further package only while that is missing."""
+    imported = _imported_presets()
+    if not any(preset.preset == name for preset in imported):
+        _import_presets(PRESET_PACKAGES[0])  # the engine's presets import much more
+        imported = _imported_presets()
+    return imported if any(preset.preset == name for preset in imported) else presets()
 
 
 def list() -> ReportTable:  # noqa: A001  # reads as ``policies.list()``
@@ -145,7 +147,7 @@ def _policy_of(policy: "ContextPolicy | PolicyFunction") -> ContextPolicy:
 
 
 def _with_numbers(policy: ContextPolicy, numbers: Mapping[str, Any]) -> ContextPolicy:
-    """Return a policy with other numbers, as values or as written; raises UnknownPolicy."""
+    """Return a policy with other numbers, which are values or their text; raises UnknownPolicy."""
     if not numbers:
         return policy
     if isinstance(policy, CustomPolicy):
@@ -155,7 +157,7 @@ def _with_numbers(policy: ContextPolicy, numbers: Mapping[str, Any]) -> ContextP
     raise UnknownPolicy(f"The policy {policy.name!r} has no numbers of its own.")
 
 
-def number_of(text: str) -> tuple[str, str]:
+def split_policy_number(text: str) -> tuple[str, str]:
     """Split a dotted text into the longest policy name that it begins with and a number; both empty where none fits."""
     names = [preset.preset for preset in presets() if text.startswith(f"{preset.preset}.")]
     name = max(names, key=len, default="")
@@ -171,25 +173,27 @@ def _row(preset: type[Preset]) -> tuple[Cell, ...]:
         "sticky" if preset.sticky else "recomputed",
         project,
         version_of(preset) or None,
-        _counts(preset),
+        _counting_text(preset),
         "third-party" if preset.third_party else "",
-        _numbers(preset),
+        _numbers_text(preset),
     )
 
 
-def _numbers(preset: type[Preset]) -> str:
+def _numbers_text(preset: type[Preset]) -> str:
     """Return the numbers of a preset; for an engine's policy, which has many, the most important numbers."""
     engine_numbers = preset.other_numbers()
     shown_numbers = {
         key: value for key, value in preset.own_numbers().items() if key != "estimator"
     }
     shown_numbers |= {key: engine_numbers[key] for key in preset.sliders if key in engine_numbers}
-    words = ", ".join(f"{key}={number_text(number)}" for key, number in shown_numbers.items())
+    numbers_text = ", ".join(
+        f"{key}={number_text(number)}" for key, number in shown_numbers.items()
+    )
     hidden_count = len(engine_numbers.keys() - shown_numbers.keys())
-    return f"{words}, and {hidden_count} more" if hidden_count else words
+    return f"{numbers_text}, and {hidden_count} more" if hidden_count else numbers_text
 
 
-def _counts(preset: type[Preset]) -> str:
+def _counting_text(preset: type[Preset]) -> str:
     """Return how a preset counts the request that it compares with its threshold; empty without a threshold."""
     if not preset.token_source:
         return ""
@@ -208,4 +212,4 @@ def _notes() -> Iterator[str]:
         "sticky: a decision holds until it is replaced; recomputed: it is made anew for each request."
     )
     if any(preset.third_party for preset in presets()):
-        yield "third-party: the vendor does not publish the rule; it is told as others read it in the vendor's program."
+        yield "third-party: the vendor does not publish the rule; it is what others found in the vendor's program."

@@ -23,7 +23,7 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import TimelineItem
 
 SHORTENED_KINDS = frozenset({"output", "notebook"})
-NEVER = frozenset({"system", "tools", "summary"})
+UNREMOVABLE_KINDS = frozenset({"system", "tools", "summary"})
 ONLY_RESULTS = (
     "It shortens {label!r:.60} ({kind}): in a live session only results of calls and notes about cells can be "
     "shortened, and other items left out with policies.drop(i)."
@@ -48,7 +48,7 @@ def decisions_of(
     own_decisions = dict(own_policy_decisions(live_view.session_view.decisions))
 
     def new_decision(
-        action: DecisionAction, part_id: str | None, message: str | None, **shown_text: Any
+        action: DecisionAction, part_id: str | None, message: str | None, **fields: Any
     ) -> Decision:
         return Decision(
             id=moment.new_id(),
@@ -56,7 +56,7 @@ def decisions_of(
             rule=rule,
             message_id=message,
             part_id=part_id,
-            **shown_text,
+            **fields,
         )
 
     new_decisions: dict[str, Decision] = {}
@@ -72,7 +72,7 @@ def decisions_of(
             continue  # another rule cleared or removed it already
         changed_parts.add(part.id)
         whole_text = output_text(part, live_view.session_view)
-        action, numbers, shown_text = _shown_as(change, whole_text)
+        action, numbers, shown_text = _action_of(change, whole_text)
         numbers = {
             **_plain_numbers(change.numbers),
             **numbers,
@@ -91,7 +91,7 @@ def decisions_of(
                 tokens_before=tokens_before,
                 tokens_after=tokens_after,
             )
-    restored_items = [
+    restoring_decisions = [
         new_decision(
             "restore",
             decision.part_id,
@@ -103,13 +103,13 @@ def decisions_of(
         for name, decision in own_decisions.items()
         if name not in changed_parts
     ]
-    return (*restored_items, *new_decisions.values())
+    return (*restoring_decisions, *new_decisions.values())
 
 
 def _check_change(item: TimelineItem, change: Change) -> None:
     if change.state == "summarised":
         raise CannotActLive(NO_SUMMARY)
-    if change.state == "out" and item.kind not in NEVER:
+    if change.state == "out" and item.kind not in UNREMOVABLE_KINDS:
         return
     if item.kind not in SHORTENED_KINDS:
         raise CannotActLive(ONLY_RESULTS.format(label=item.label, kind=item.kind))
@@ -132,7 +132,7 @@ def own_policy_decisions(decisions: Iterable[Decision]) -> Iterator[tuple[str, D
     yield from newest_own.items()
 
 
-def _shown_as(change: Change, whole_text: str) -> tuple[DecisionAction, dict[str, Any], str]:
+def _action_of(change: Change, whole_text: str) -> tuple[DecisionAction, dict[str, Any], str]:
     """Return the action that carries out a change, its numbers, and the shown text."""
     if change.state == "out":
         return "drop", {}, ""

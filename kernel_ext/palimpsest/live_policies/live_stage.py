@@ -35,12 +35,12 @@ from palimpsest.transcript.errors import ConfigError, UserError
 POLICY_SECONDS = 2.0
 """Maximum seconds for a policy before one request; presets need a hundredth of that in a long session."""
 NOT_LIVE = (
-    "The policy {name!r} says what a provider's cache keeps of recorded requests and changes none, so it is none of a"
-    " live session; compare it in a review."
+    "The policy {name!r} only computes what a provider's cache would keep of recorded requests and changes no request,"
+    " so a live session has no use for it; compare it in a review."
 )
 SUMMARY_REFUSED = (
     "The policy {name!r} replaces messages by a summary, which only a model can write: use %agent policy "
-    "opencode-1.18, whose summaries are written, or %agent compact; session.compare still shows what it would do."
+    "opencode-1.18, which has a model write its summaries, or %agent compact; session.compare still shows what it would do."
 )
 SWITCHED_OFF = "Your policy {name} is switched off until the next prompt. {why}"
 WOULD_BE_OFF = (
@@ -67,11 +67,11 @@ class LivePolicyStage:
     """The user's own policy in one live session; see ``PolicyStage``."""
 
     def __init__(
-        self, policy: ContextPolicy, count: CounterOf, seconds: float = POLICY_SECONDS
+        self, policy: ContextPolicy, counter_of: CounterOf, seconds: float = POLICY_SECONDS
     ) -> None:
         self._policy = _with_pins_kept(policy)
-        self._count = count
-        self._items = LiveItems(count)
+        self._counter_of = counter_of
+        self._items = LiveItems(counter_of)
         self._seconds = seconds
         self._state: Any = None
         self._layer: Layer = {}
@@ -97,7 +97,7 @@ class LivePolicyStage:
         answer = await self._ask_bounded(moment, self._items, self._state)
         if isinstance(answer, str):
             self._is_off = True
-            self._notices.append(self._sentence(SWITCHED_OFF, answer))
+            self._notices.append(self._problem_sentence(SWITCHED_OFF, answer))
             return ()
         self._is_started, self._state = True, answer.state
         self._layer, self._turn = answer.layer, answer.turn
@@ -106,15 +106,15 @@ class LivePolicyStage:
     async def propose(self, moment: PolicyMoment) -> PolicyProposal:
         """Return the decisions that ``decide`` would make now, without changing anything."""
         if self._is_off:
-            return PolicyProposal(problem=self._sentence(SWITCHED_OFF, ""))
+            return PolicyProposal(problem=self._problem_sentence(SWITCHED_OFF, ""))
         try:
             state_copy = await call_bounded(lambda: deepcopy(self._state), self._seconds)
         except Exception as problem:  # noqa: BLE001  what a person's own class raises
-            # The policy may change its state in place, so it would receive a copy.
-            return PolicyProposal(problem=self._sentence(NOT_ASKED, type(problem).__name__))
+            # Without a copy the policy is not asked: it may change its state in place.
+            return PolicyProposal(problem=self._problem_sentence(NOT_ASKED, type(problem).__name__))
         answer = await self._ask_bounded(moment, self._items.copy(), state_copy)
         if isinstance(answer, str):
-            return PolicyProposal(problem=self._sentence(WOULD_BE_OFF, answer))
+            return PolicyProposal(problem=self._problem_sentence(WOULD_BE_OFF, answer))
         return PolicyProposal(answer.decisions)
 
     async def _ask_bounded(
@@ -126,14 +126,14 @@ class LivePolicyStage:
         except TimeoutError:
             if items is self._items:
                 # Its thread may still be numbering items, so they are numbered again in a new list.
-                self._items, self._is_started = LiveItems(self._count), False
+                self._items, self._is_started = LiveItems(self._counter_of), False
             return f"It took longer than {self._seconds:g} seconds."
         except UserError as problem:
             return str(problem)
         except Exception as problem:  # noqa: BLE001  a person's own code may raise anything
             return f"It failed: {type(problem).__name__}: {problem}"
 
-    def _sentence(self, text: str, reason: str) -> str:
+    def _problem_sentence(self, text: str, reason: str) -> str:
         return text.format(name=self.record.name, why=" ".join(reason.split())).strip()
 
     def _answer(self, moment: PolicyMoment, items: LiveItems, state: Any) -> _StageAnswer:
@@ -153,11 +153,11 @@ class LivePolicyStage:
             turn_end_view = live_view(
                 items, moment, policy.estimator, with_own=is_continued, turn_end=True
             )
-            state, changes = self._step(state, turn_end_view)
+            state, changes = self._checked_step(state, turn_end_view)
             layer = with_changes(layer, changes)
             request_view.apply(changes)
         if policy.when != "turn end":
-            state, changes = self._step(state, request_view)
+            state, changes = self._checked_step(state, request_view)
             layer = with_changes(layer, changes)
         rule = f"{OWN_POLICY}{self.record.name}"
         decisions = decisions_of(
@@ -165,7 +165,7 @@ class LivePolicyStage:
         )
         return _StageAnswer(state, layer, turn, decisions)
 
-    def _step(self, state: Any, request_view: LiveView) -> tuple[Any, Sequence[Change]]:
+    def _checked_step(self, state: Any, request_view: LiveView) -> tuple[Any, Sequence[Change]]:
         """Return the policy's new state and changes; raises PolicyBreach where it breaks a law."""
         outcome = decided_by(self._policy, state, request_view.view)
         for breach in breaches(
@@ -180,9 +180,9 @@ class LivePolicyStage:
 
 
 def live_policy(
-    policy: object, count: CounterOf = counter, seconds: float = POLICY_SECONDS
+    policy: object, counter_of: CounterOf = counter, seconds: float = POLICY_SECONDS
 ) -> PolicyStage | None:
-    """Return the stage of a policy, given itself or by name, else None; raises ConfigError for one that summarises."""
+    """Return the stage that runs a policy, given as such or by name, else None; raises ConfigError where none can run it."""
     candidate = _policy_named(policy) if isinstance(policy, str) else policy
     if not (
         callable(getattr(candidate, "start", None)) and callable(getattr(candidate, "step", None))
@@ -196,7 +196,7 @@ def live_policy(
             raise ConfigError(NOT_LIVE.format(name=stage.name))
         if hasattr(stage, "summary"):
             raise ConfigError(SUMMARY_REFUSED.format(name=stage.name))
-    return LivePolicyStage(live_candidate, count, seconds)
+    return LivePolicyStage(live_candidate, counter_of, seconds)
 
 
 def _policy_named(text: str) -> ContextPolicy | None:

@@ -719,9 +719,9 @@ def _sweep_arguments(
 ) -> tuple[SweptPolicy, str, tuple[Any, ...]]:
     """Return the policy, its number and the values, from either form of the call."""
     if isinstance(policy, str) and values is not None and not numbers:
-        from palimpsest.context_policies.registry import number_of
+        from palimpsest.context_policies.registry import split_policy_number
 
-        name, number = number_of(policy)
+        name, number = split_policy_number(policy)
         if not name:
             name, _, number = policy.rpartition(".")
         if name:

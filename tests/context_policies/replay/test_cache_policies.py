@@ -175,7 +175,7 @@ def test_blocks_have_at_least_a_token() -> None:
 
 
 def test_a_live_session_has_none_of_them() -> None:
-    with pytest.raises(ConfigError, match="none of a live session"):
+    with pytest.raises(ConfigError, match="a live session has no use for it"):
         live_policy("cache.system")
 
 

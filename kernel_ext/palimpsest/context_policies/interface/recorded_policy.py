@@ -15,7 +15,7 @@ from palimpsest.transcript.timeline import CHARS4, Timeline, Transition
 
 RECORDED = "recorded"
 """The name of the recorded policy."""
-Recorded = Mapping[int, Sequence[Transition]]
+Transitions = Mapping[int, Sequence[Transition]]
 """The recorded transitions before each request."""
 
 
@@ -41,7 +41,7 @@ class RecordedPolicy:
         """The name of the recording itself."""
         return RECORDED
 
-    def start(self, facts: SessionFacts) -> Recorded:
+    def start(self, facts: SessionFacts) -> Transitions:
         """Return the recorded transitions by request."""
         by_request: dict[int, list[Transition]] = {}
         transitions = facts.timeline.transitions
@@ -54,7 +54,7 @@ class RecordedPolicy:
             by_request.setdefault(transition.request, []).append(transition)
         return by_request
 
-    def step(self, state: Recorded, view: PolicyView) -> PolicyResult:
+    def step(self, state: Transitions, view: PolicyView) -> PolicyResult:
         """Repeat the decisions that were recorded before this request."""
         recorded_now = state.get(view.request.index, ())
         changes = [
@@ -67,7 +67,7 @@ class RecordedPolicy:
 
 
 def change_of(transition: Transition) -> Change:
-    """Return a transition as a policy's decision."""
+    """Return the change by which a policy repeats a recorded transition."""
     return Change(
         transition.item,
         transition.state,

@@ -59,7 +59,7 @@ class Measured(Preset):
         return Probe(signal, value, threshold, inclusive=self.inclusive)
 
 
-class AtWindow(Measured):
+class WindowThreshold(Measured):
     """Common base of the stateless rules that act where a request reaches a threshold of their window."""
 
     candidates: ClassVar[str]
@@ -89,14 +89,14 @@ class AtWindow(Measured):
         raise NotImplementedError
 
 
-class AtShare(AtWindow):
+class WindowShare(WindowThreshold):
     """Common base of the presets that check each request and act above a share of the window."""
 
     window_share: float = 1.0
     """Share of the window over which a request is too large."""
 
     def trigger(self, window: int) -> float:
-        """Return the share of the window."""
+        """Return the share of the window in tokens."""
         return self.window_share * window
 
 

@@ -82,7 +82,7 @@ def border_of_newest(view: PolicyView, count: int) -> int:
 
 def shown_messages(view: PolicyView) -> list[int]:
     """Return the first shown item of each message that is shown, oldest first."""
-    messages = view.timeline.derived_value(
+    block_of_item = view.timeline.derived_value(
         "messages of items",
         lambda timeline: [
             -1 if item.kind in FIXED_KINDS else item.block for item in timeline.items
@@ -90,37 +90,37 @@ def shown_messages(view: PolicyView) -> list[int]:
     )
     starts, block = [], -1
     for index in view.shown_items:
-        if messages[index] not in (block, -1):
-            block = messages[index]
+        if block_of_item[index] not in (block, -1):
+            block = block_of_item[index]
             starts.append(index)
     return starts
 
 
-def shown_chat(view: PolicyView, *, calls: bool = False) -> Sequence[int]:
+def shown_chat(view: PolicyView, *, calls_apart: bool = False) -> Sequence[int]:
     """Return the first shown item of each message, oldest first, where each result is a message of its own.
 
-    OpenAI's chat completions count this way, and the libraries built on them. With ``calls`` each call is a
+    OpenAI's chat completions count this way, and the libraries built on them. With ``calls_apart`` each call is a
     message as well, together with the text before it: as in OpenHands, whose events are single actions.
 
     The list is valid until the next change of the view.
     """
     if not _is_remembering(view):
-        return _grown_chat(view, _ShownChat(), calls=calls)
-    chat: _ShownChat = view.kept_values.setdefault(f"shown chat {calls}", _ShownChat())
-    changed = min(view.shown_changes[chat.changes :], default=view.count)
-    chat.changes = len(view.shown_changes)
-    del chat.starts[bisect_left(chat.starts, changed) :]
-    return _grown_chat(view, chat, calls=calls)
+        return _grown_chat(view, _ShownChat(), calls_apart=calls_apart)
+    chat: _ShownChat = view.kept_values.setdefault(f"shown chat {calls_apart}", _ShownChat())
+    first_changed = min(view.shown_changes[chat.seen_changes :], default=view.count)
+    chat.seen_changes = len(view.shown_changes)
+    del chat.starts[bisect_left(chat.starts, first_changed) :]
+    return _grown_chat(view, chat, calls_apart=calls_apart)
 
 
-class _Remembering(PolicyView, Protocol):
+class _RememberingView(PolicyView, Protocol):
     """A view that says which items were hidden or shown again, and keeps values from one step to the next."""
 
     shown_changes: list[int]
     kept_values: dict[str, Any]
 
 
-def _is_remembering(view: PolicyView) -> TypeGuard[_Remembering]:
+def _is_remembering(view: PolicyView) -> TypeGuard[_RememberingView]:
     return hasattr(view, "kept_values") and hasattr(view, "shown_changes")
 
 
@@ -129,17 +129,17 @@ class _ShownChat:
     """The first shown items of messages, up to where something changed since they were found."""
 
     starts: list[int] = field(default_factory=list)
-    changes: int = 0
-    """Number of changes of the view that were considered."""
+    seen_changes: int = 0
+    """Number of the view's changes that were considered."""
 
 
 class _ChatColumns(NamedTuple):
-    """What decides where a message begins, for each item."""
+    """For each item, what decides whether a message begins with it."""
 
     blocks: Sequence[int]
     """The provider's message; -1 for kinds that are no message."""
-    results: Sequence[bool]
-    calls: Sequence[bool]
+    are_results: Sequence[bool]
+    are_calls: Sequence[bool]
 
     @classmethod
     def of(cls, timeline: Timeline) -> "_ChatColumns":
@@ -151,8 +151,8 @@ class _ChatColumns(NamedTuple):
         )
 
 
-def _grown_chat(view: PolicyView, chat: _ShownChat, *, calls: bool) -> Sequence[int]:
-    """Find the messages from the newest known one on, and return all; which items begin one depends on none before it."""
+def _grown_chat(view: PolicyView, chat: _ShownChat, *, calls_apart: bool) -> Sequence[int]:
+    """Return the first items of all messages; those before the newest known message do not change, so they are kept."""
     starts, shown_items = chat.starts, view.shown_items
     blocks, are_results, are_calls = view.timeline.derived_value(
         "messages of chat", _ChatColumns.of
@@ -164,14 +164,14 @@ def _grown_chat(view: PolicyView, chat: _ShownChat, *, calls: bool) -> Sequence[
         if block_of_item < 0:
             continue
         is_call = are_calls[index]
-        if block_of_item != block or are_results[index] or (calls and is_call and has_call):
+        if block_of_item != block or are_results[index] or (calls_apart and is_call and has_call):
             starts.append(index)
             block, has_call = block_of_item, False
         has_call = has_call or is_call
     return starts
 
 
-def shown_turns(view: PolicyView) -> list[int]:
+def shown_merged_messages(view: PolicyView) -> list[int]:
     """Return the first shown item of each message, oldest first; results that follow each other are one message.
 
     Anthropic's and Bedrock's APIs count this way, and the agents built on them.
@@ -185,7 +185,7 @@ def shown_turns(view: PolicyView) -> list[int]:
 
 def shown_events(view: PolicyView) -> Sequence[int]:
     """Return the first shown item of each event of OpenHands, oldest first."""
-    return shown_chat(view, calls=True)
+    return shown_chat(view, calls_apart=True)
 
 
 def shown_results_since(view: PolicyView, first_item: int) -> int:
@@ -204,7 +204,7 @@ def begins_message(view: PolicyView, index: int) -> bool:
 
 
 def after_first_prompt(view: PolicyView, starts: Sequence[int]) -> int:
-    """Return the index after the first message that is a prompt; 1 where there is none."""
+    """Return the index in ``starts`` after the first message that is a prompt; 1 where there is none."""
     return 1 + next(
         (index for index, start in enumerate(starts) if view.item(start).kind == "user"), 0
     )

@@ -11,7 +11,7 @@ from palimpsest.context_policies.interface.policy import (
     nothing_to_reduce,
 )
 from palimpsest.context_policies.interface.settings import Preset
-from palimpsest.context_policies.items.measured import AtShare, Measure, Measured
+from palimpsest.context_policies.items.measured import Measure, Measured, WindowShare
 from palimpsest.context_policies.items.reducible import (
     border_of_newest,
     call_of_result,
@@ -266,7 +266,7 @@ class ClearThinking(Preset):
         )
 
 
-class InspectEdit(AtShare):
+class InspectEdit(WindowShare):
     """Inspect's CompactionEdit: near the window old reasoning is dropped and all but the newest results cleared."""
 
     preset = "inspect.compaction_edit"

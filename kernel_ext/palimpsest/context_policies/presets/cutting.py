@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 from palimpsest.context_policies.interface.policy import Change, PolicyResult, PolicyView, Probe
 from palimpsest.context_policies.interface.settings import Preset
-from palimpsest.context_policies.items.measured import AtShare, Measure, Measured, in_own_tokens
+from palimpsest.context_policies.items.measured import Measure, Measured, WindowShare, in_own_tokens
 from palimpsest.context_policies.items.reducible import (
     after_first_prompt,
     decided_with_reason,
@@ -17,7 +17,7 @@ from palimpsest.context_policies.items.reducible import (
     removal_changes,
     shown_chat,
     shown_events,
-    shown_turns,
+    shown_merged_messages,
     tokens_in,
 )
 
@@ -64,7 +64,7 @@ class OpenHandsAmortized(KeepEnds):
     events_left: int = 50
 
 
-class AtOverflow(AtShare):
+class AtOverflow(WindowShare):
     """Common base of the rules that drop messages where a request is over its window."""
 
     candidates = DROPPABLE
@@ -107,7 +107,7 @@ class RooTruncate(AtOverflow):
     preset = "roo.truncate"
     source = "Roo Code 3.x, core/context-management: TOKEN_BUFFER_PERCENTAGE, truncateConversation"
     token_source = "Roo Code 3.x, core/task: getTokenUsage().contextTokens, with an estimate of the last message"
-    starts = staticmethod(shown_turns)
+    starts = staticmethod(shown_merged_messages)
     window_share: float = 0.9
     """Share of the window that may be used: the rest is a buffer."""
     reserve: int = ROO_ANSWER

@@ -10,7 +10,7 @@ from palimpsest.context_policies.interface.policy import (
     Probe,
 )
 from palimpsest.context_policies.interface.settings import Preset
-from palimpsest.context_policies.items.measured import AtWindow
+from palimpsest.context_policies.items.measured import WindowThreshold
 from palimpsest.context_policies.items.reducible import (
     call_of_result,
     decided_with_reason,
@@ -19,7 +19,7 @@ from palimpsest.context_policies.items.reducible import (
     placeholder_changes,
     removal_changes,
     shortening_changes,
-    shown_turns,
+    shown_merged_messages,
 )
 from palimpsest.context_policies.items.tool_calls import (
     READ_TOOLS,
@@ -43,7 +43,7 @@ NewestResults = tuple[tuple[str, int], ...]
 """The newest result for each file's path or digest of a call."""
 
 
-class ClineLegacy(AtWindow):
+class ClineLegacy(WindowThreshold):
     """Cline's older rule: near the window, only the newest read of each file stays.
 
     Where that saves less than ``min_saved_share`` of the characters, half of the messages after the first two are dropped, or
@@ -65,7 +65,7 @@ class ClineLegacy(AtWindow):
         changes = self._older_reads(view)
         saved = sum(view.chars(change.item) - change.length for change in changes)
         if saved < self.min_saved_share * total_chars:
-            message_starts = shown_turns(view)
+            message_starts = shown_merged_messages(view)
             removable_count = len(message_starts) - 2
             # An even number, so that a user's messages and the answers still alternate.
             removed_count = (

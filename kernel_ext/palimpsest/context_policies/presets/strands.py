@@ -15,13 +15,13 @@ from palimpsest.context_policies.interface.policy import (
 )
 from palimpsest.context_policies.interface.settings import Preset
 from palimpsest.context_policies.interface.stage_view import StageView
-from palimpsest.context_policies.items.measured import AtShare, in_own_tokens
+from palimpsest.context_policies.items.measured import WindowShare, in_own_tokens
 from palimpsest.context_policies.items.reducible import (
     decided_with_reason,
     is_reducible,
     is_result,
     removal_changes,
-    shown_turns,
+    shown_merged_messages,
 )
 
 DROPPABLE = "older messages that may be dropped"
@@ -52,7 +52,7 @@ class StrandsSlidingWindow(Preset):
         is_within_turn = view.turn == view.request.turn
         if is_within_turn and not (self.per_turn and (view.request.index + 1) % self.per_turn == 0):
             return PolicyResult(None)
-        turns = shown_turns(view)
+        turns = shown_merged_messages(view)
         probe = Probe("messages", len(turns), self.messages, "messages")
         if not probe.is_passed:
             return PolicyResult(None, probe=probe)
@@ -61,7 +61,7 @@ class StrandsSlidingWindow(Preset):
         return decided_with_reason(None, changes, probe, DROPPABLE)
 
 
-class StrandsTruncateResults(AtShare):
+class StrandsTruncateResults(WindowShare):
     """Strands at an overflow: the oldest message's long results are cut to 200 characters of head and of tail.
 
     That is the oldest message with results. If its results are cut already, messages are dropped from the front: those
@@ -81,7 +81,7 @@ class StrandsTruncateResults(AtShare):
         most = in_own_tokens(probe.threshold, view, probe)
         changes: dict[int, Change] = {}
         shown_view = StageView(view, changes, self.estimator, self.estimator)
-        remaining_tokens, turns = view.total, shown_turns(view)
+        remaining_tokens, turns = view.total, shown_merged_messages(view)
         while remaining_tokens > most:
             results = next((turn for turn in turns if is_result(view, turn)), None)
             pass_changes = (

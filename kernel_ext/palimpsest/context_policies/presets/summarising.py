@@ -26,7 +26,7 @@ from palimpsest.context_policies.items.reducible import (
     is_result,
     newest_that_fit,
     shortening_changes,
-    shown_turns,
+    shown_merged_messages,
     tokens_in,
     with_partners,
 )
@@ -405,4 +405,4 @@ class CodexCompact(CutAtTokens):
 
 def answers_with_results(view: PolicyView) -> list[int]:
     """Return the first shown item of each message; a result is part of the answer that called it."""
-    return [turn for turn in shown_turns(view) if not is_result(view, turn)]
+    return [turn for turn in shown_merged_messages(view) if not is_result(view, turn)]

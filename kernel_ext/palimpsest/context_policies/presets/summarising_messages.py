@@ -19,8 +19,8 @@ from palimpsest.context_policies.items.reducible import (
     newest_that_fit,
     shown_chat,
     shown_events,
+    shown_merged_messages,
     shown_messages,
-    shown_turns,
     tokens_in,
     with_partners,
 )
@@ -144,7 +144,7 @@ class ClineCompact(CutAtTokens):
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:  # noqa: ARG002
         """Return the message at which the newest tokens to keep begin, or the newest prompt if that is older."""
-        starts = shown_turns(view)
+        starts = shown_merged_messages(view)
         passed_tokens, end, start_index = 0, view.count, len(starts)
         while start_index > 0 and passed_tokens < self.keep_tokens:
             start_index -= 1
@@ -174,7 +174,7 @@ class StrandsSummarise(Summarise):
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first item after the oldest share of the messages."""
-        starts = shown_turns(view)
+        starts = shown_merged_messages(view)
         share = max(0.1, min(0.8, self.share))
         start_index, summary, remaining_tokens = 0, int(state.summary_place >= 0), view.total
         limit = in_own_tokens(self.limit(state.window), view, self.probe(state, view))

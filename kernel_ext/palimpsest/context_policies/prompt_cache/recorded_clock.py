@@ -26,7 +26,7 @@ def clock_sentence(timeline: Timeline) -> str:
 
 
 def behind_the_clock(timeline: Timeline) -> frozenset[int]:
-    """Return the requests whose recorded time is before that of an earlier request; no pause after them is computed."""
+    """Return the indexes of requests whose recorded time is before an earlier one's; no pause after them is computed."""
     return timeline.derived_value("behind the clock", _find_requests_behind)
 
 

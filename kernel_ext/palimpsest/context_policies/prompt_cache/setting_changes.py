@@ -15,9 +15,9 @@ from palimpsest.transcript.timeline import Timeline, TimelineRequest
 EFFORTS_WITHOUT_THINKING = frozenset({"off", "none", "disabled"})
 """Efforts at which a model does not think."""
 LOST_SHARE = 0.9
-"""Share of the tokens left in the cache; if a request with a changed setting read less, it lost the cache."""
-MAX_ALIKE = 25
-"""Number of similar changes that are considered before and after a request."""
+"""A request with a changed setting that read less than this share of what could be in the cache lost the cache."""
+MAX_SIMILAR = 25
+"""Maximum similar changes that are considered before a request, and after it."""
 
 Setting = Literal["thinking", "effort", "client"]
 
@@ -29,8 +29,8 @@ class SettingChange(NamedTuple):
     request_before: int
     """The last request with reported usage before it."""
     read_tokens: int
-    is_lost: bool
-    """Whether the request read less than the previous request had left in the cache."""
+    has_lost_cache: bool
+    """Whether the request read less than ``LOST_SHARE`` of what the previous request had left in the cache."""
 
 
 def changed_settings(previous: TimelineRequest, request: TimelineRequest) -> tuple[Setting, ...]:
@@ -48,7 +48,7 @@ def changed_settings(previous: TimelineRequest, request: TimelineRequest) -> tup
 
 
 def read_after_change(timeline: Timeline, request: TimelineRequest) -> float | None:
-    """Estimate the cache read of a request with a changed setting, from other requests with the same change.
+    """Estimate the tokens that a request with a changed setting reads from the cache, from others with the same change.
 
     None where most of these lost nothing, or where there are none. The request's own report is not used.
     """
@@ -70,15 +70,15 @@ def setting_changes(
 
 
 def _reads_around(changes_of_kind: tuple[SettingChange, ...], request: int) -> list[float]:
-    """Return the median read of similar changes around a request, if most of them lost the cache; else an empty list."""
+    """Return the median tokens read after similar changes around a request, if most lost the cache; else an empty list."""
     position = bisect_left(changes_of_kind, request, key=lambda change: change.request)
     if position == len(changes_of_kind) or changes_of_kind[position].request != request:
         return []
-    neighbours = changes_of_kind[max(position - MAX_ALIKE, 0) : position + MAX_ALIKE + 1]
+    neighbours = changes_of_kind[max(position - MAX_SIMILAR, 0) : position + MAX_SIMILAR + 1]
     others = [
         change for change in neighbours if request not in (change.request, change.request_before)
     ]
-    reads_after_loss = [other.read_tokens for other in others if other.is_lost]
+    reads_after_loss = [other.read_tokens for other in others if other.has_lost_cache]
     return [median(reads_after_loss)] if 2 * len(reads_after_loss) > len(others) else []
 
 

@@ -29,10 +29,12 @@ class TokenScale:
         """Tokens of the items that exist, as they are shown."""
         self.whole_tokens = 0
         """Tokens of the items that exist, if every item were whole."""
-        self._count = timeline.count(estimator) if timeline.count and estimator != CHARS4 else None
+        self._count_tokens = (
+            timeline.count(estimator) if timeline.count and estimator != CHARS4 else None
+        )
 
     def copy_from(self, other: "TokenScale") -> None:
-        """Copy the sizes of a scale over a timeline that begins with the same items."""
+        """Copy the tokens from the scale of another timeline that begins with the same items."""
         self.shown_tokens[: other.count] = other.shown_tokens[: other.count]
         self.count, self.item_tokens, self.whole_tokens = (
             other.count,
@@ -49,7 +51,7 @@ class TokenScale:
 
     def change(self, change: Change) -> None:
         """Change how an item is shown, and its tokens."""
-        tokens = change.tokens_of(self.weights[change.item], self._count)
+        tokens = change.tokens_of(self.weights[change.item], self._count_tokens)
         self.item_tokens += tokens - self.shown_tokens[change.item]
         self.shown_tokens[change.item] = tokens
 
@@ -80,25 +82,25 @@ class ReplayView:
         """Returns the tokens of the request by the provider's count, given this view (``ReportedTokens.total``)."""
         self._items = timeline.items
         self._states: list[ItemState] = ["whole"] * len(timeline.items)
-        self._lengths = [item.chars for item in timeline.items]
+        self._shown_chars = [item.chars for item in timeline.items]
         self._removed = bytearray(len(timeline.items))
         """1 for items whose state keeps them out of the request."""
         self._scale = scale
 
     def copy_from(self, other: "ReplayView") -> None:
-        """Copy the states of a view over a timeline that begins with the same items."""
+        """Copy the states from the view of another timeline that begins with the same items."""
         count = self.count = other.count
         self.turn, self.changes, self.outputs = other.turn, other.changes, [*other.outputs]
         self.shown_outputs, self.shown_items = other.shown_outputs, [*other.shown_items]
-        states, lengths, removed = other.columns
+        states, shown_chars, removed = other.columns
         self._states[:count] = states[:count]
-        self._lengths[:count] = lengths[:count]
+        self._shown_chars[:count] = shown_chars[:count]
         self._removed[:count] = removed[:count]
 
     @property
     def columns(self) -> tuple[list[ItemState], list[int], bytearray]:
         """For each item: its state, the characters shown, and 1 where it is not in the request."""
-        return self._states, self._lengths, self._removed
+        return self._states, self._shown_chars, self._removed
 
     def item(self, index: int) -> TimelineItem:
         """Return an item."""
@@ -114,7 +116,7 @@ class ReplayView:
 
     def chars(self, index: int) -> int:
         """Return the characters of an item as it is shown now."""
-        return self._lengths[index]
+        return self._shown_chars[index]
 
     def state(self, index: int) -> ItemState:
         """Return the current state of an item."""
@@ -128,7 +130,7 @@ class ReplayView:
         """Set an item's state, and the number of characters that are shown of it."""
         self.changes = (self.changes or 0) + 1
         self._states[index] = state
-        self._lengths[index] = chars
+        self._shown_chars[index] = chars
         is_removed = state in GONE_STATES
         if index < self.count and is_removed != self._removed[index]:
             self.shown_outputs += (1 - 2 * is_removed) * (self._items[index].kind == "output")

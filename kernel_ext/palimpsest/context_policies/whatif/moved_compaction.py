@@ -16,7 +16,7 @@ from palimpsest.context_policies.summary_size import SUMMARY_TOKENS
 from palimpsest.context_policies.whatif.placeholder_summary import (
     bare_marker,
     placeholder_summary,
-    summary_text,
+    placeholder_text,
     with_tail,
 )
 from palimpsest.context_policies.whatif.recorded_compactions import RecordedCompaction
@@ -161,8 +161,8 @@ def _with_placeholder(
     ).total
     policy = inputs.policy
     count = simulated.counter(policy.estimator)
-    weight = message_counter(policy, inputs.model.ref, count)(plan.summarised_messages)
-    text = summary_text(plan, weight, size, count)
+    covered_tokens = message_counter(policy, inputs.model.ref, count)(plan.summarised_messages)
+    text = placeholder_text(plan, covered_tokens, size, count)
     moved_id = marker.id if recorded_marker is None else f"{marker.id}-moved"
     moved = marker.model_copy(update={"info": marker.info.model_copy(update={"id": moved_id})})
     placeholder = placeholder_summary(

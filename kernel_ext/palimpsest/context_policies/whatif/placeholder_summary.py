@@ -34,11 +34,11 @@ FILLER_WORD = " and"
 
 
 def bare_marker(
-    name: str, user: UserMessage, created: int, *, is_automatic: bool, overflow: bool = False
+    marker_id: str, user: UserMessage, created: int, *, is_automatic: bool, overflow: bool = False
 ) -> Message:
     """Return a marker that requests a compaction after a user message."""
     info = UserMessage(
-        id=name,
+        id=marker_id,
         session_id=user.session_id,
         time=MessageTime(created=created),
         agent=user.agent,
@@ -46,9 +46,9 @@ def bare_marker(
         origin=Origin(kind="engine"),
     )
     part = CompactionPart(
-        id=f"{name}-part",
+        id=f"{marker_id}-part",
         session_id=user.session_id,
-        message_id=name,
+        message_id=marker_id,
         auto=is_automatic,
         overflow=overflow,
     )
@@ -78,10 +78,10 @@ def placeholder_summary(
     """Return the messages that a compaction after ``messages_before`` would have added; the second is its summary."""
     info = marker.info
     assert isinstance(info, UserMessage)
-    name = f"{info.id}-summary"
+    summary_id = f"{info.id}-summary"
     summary = Message(
         info=AssistantMessage(
-            id=name,
+            id=summary_id,
             session_id=info.session_id,
             parent_id=info.id,
             time=MessageTime(created=info.time.created, completed=info.time.created),
@@ -91,20 +91,23 @@ def placeholder_summary(
             summary=True,
             finish="stop",
         ),
-        parts=(_text(info, name, text),),
+        parts=(_text_part(info, summary_id, text),),
     )
-    planned = with_tail(marker, plan.tail_start_id)
+    marker_with_tail = with_tail(marker, plan.tail_start_id)
     continuation = _continuation_message(info, marker, plan, messages_before, policy, todos)
-    return (planned, summary) if continuation is None else (planned, summary, continuation)
+    compaction = (marker_with_tail, summary)
+    return compaction if continuation is None else (*compaction, continuation)
 
 
-def summary_text(plan: CompactionPlan, weight: int, size: int, count: Count) -> str:
-    """Return a placeholder text of ``size`` tokens, or fewer where the covered messages are small."""
-    head = PLACEHOLDER_TEXT.format(messages=len(plan.summarised_messages))
-    target = min(size, int(weight * MAX_SHARE))
-    missing_tokens = max(target - count(head), 0)
+def placeholder_text(
+    plan: CompactionPlan, covered_tokens: int, max_tokens: int, count: Count
+) -> str:
+    """Return a placeholder text of ``max_tokens``, or of fewer where the covered messages are small."""
+    beginning = PLACEHOLDER_TEXT.format(messages=len(plan.summarised_messages))
+    target_tokens = min(max_tokens, int(covered_tokens * MAX_SHARE))
+    missing_tokens = max(target_tokens - count(beginning), 0)
     tokens_per_filler = max(count(FILLER_WORD * 64) / 64, 0.01)
-    return head + FILLER_WORD * round(missing_tokens / tokens_per_filler)
+    return beginning + FILLER_WORD * round(missing_tokens / tokens_per_filler)
 
 
 def _continuation_message(
@@ -119,14 +122,14 @@ def _continuation_message(
     open_work = work_left(messages_before, todos)
     if not continues_after_summary(compaction_part, open_work, policy):
         return None
-    name = f"{info.id}-continue"
-    copied_info = info.model_copy(update={"id": name})
+    message_id = f"{info.id}-continue"
+    copied_info = info.model_copy(update={"id": message_id})
     if plan.replay is not None:
-        repeated_parts = [_repeated_part(info, name, part) for part in plan.replay.parts]
+        repeated_parts = [_repeated_part(info, message_id, part) for part in plan.replay.parts]
         return Message(
             info=copied_info, parts=tuple(part for part in repeated_parts if part is not None)
         )
-    head = continuation_text(
+    text = continuation_text(
         policy,
         plan,
         unanswered_prompt(messages_before),
@@ -134,20 +137,22 @@ def _continuation_message(
         todos,
         was_refused=compaction_part.overflow,
     )
-    return Message(info=copied_info, parts=(_text(info, name, head, {CONTINUES: True}),))
+    return Message(info=copied_info, parts=(_text_part(info, message_id, text, {CONTINUES: True}),))
 
 
-def _repeated_part(info: UserMessage, name: str, part: Part) -> Part | None:
+def _repeated_part(info: UserMessage, message_id: str, part: Part) -> Part | None:
     match part:
         case TextPart(text=text):
-            return _text(info, name, text)
+            return _text_part(info, message_id, text)
         case FilePart():
-            return _text(info, name, f"[Attached {part.mime}: {part.filename or 'file'}]")
+            return _text_part(
+                info, message_id, f"[Attached {part.mime}: {part.filename or 'file'}]"
+            )
         case _:
             return None
 
 
-def _text(
+def _text_part(
     info: UserMessage, message_id: str, text: str, metadata: dict[str, bool] | None = None
 ) -> TextPart:
     return TextPart(

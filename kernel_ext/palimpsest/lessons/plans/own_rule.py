@@ -30,12 +30,12 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.strings.code_lines import code_line_count
 
 RIVAL = "sweagent.last_n n=5"
-"""The preset that the exercise beats."""
+"""The preset that the learner's policy must beat."""
 RIVAL_NAME = "SWE-agent's last 5"
 MAX_LINES = 20
 """Lines of a policy that the exercise allows, without comments and empty lines."""
 NOT_OWN = "Hand over a function of your own, such as my_policy; {given} is none."
-NAMES = {"pi": "this session", "claude": "that of Claude Code"}
+SESSION_PHRASES = {"pi": "this session", "claude": "that of Claude Code"}
 
 
 def older_reads(view: PastView) -> Iterator[Change]:
@@ -82,18 +82,18 @@ CHEATS: Mapping[str, Callable[[PastView], Iterator[Change]]] = {
     "stuffing: puts a longer text in the place of a result": _stuffing,
     "by_heart: clears the item that somebody found to be useless here": _by_heart,
 }
-"""Rules that a law might forbid, by their words for a learner."""
+"""Rules that a law might forbid, by the description that a learner reads."""
 
 
 OLDER_READS = policy_of_function(older_reads)
 
 
-def saved_share(session: SessionReview) -> float:
-    """Return how much of what the rival saves clearing older reads saves, in per cent."""
-    everything, rival, rule = (
+def saved_percent(session: SessionReview) -> float:
+    """Return what clearing older reads saves, in per cent of what the rival saves."""
+    raw_cost, rival_cost, rule_cost = (
         estimated_cost(policy_figures(session, policy)) for policy in ("raw", RIVAL, OLDER_READS)
     )
-    return 100 * (everything - rule) / (everything - rival)
+    return 100 * (raw_cost - rule_cost) / (raw_cost - rival_cost)
 
 
 def broken_law(session: SessionReview, policy: PolicyLike) -> str:
@@ -107,7 +107,7 @@ def broken_law(session: SessionReview, policy: PolicyLike) -> str:
 
 def uncaught_cheat(session: SessionReview) -> str:
     """Return the cheat that breaks no law."""
-    return next(words for words, cheat in CHEATS.items() if not broken_law(session, cheat))
+    return next(cheat for cheat, rule in CHEATS.items() if not broken_law(session, rule))
 
 
 def _share_surprise(sessions: LessonSessions, truth: float) -> str:
@@ -138,23 +138,25 @@ def _uncaught_surprise(_sessions: LessonSessions, _truth: str) -> str:
     )
 
 
-def _missed(name: str, rival: PolicyFigures, figures: PolicyFigures) -> str:
-    where = (
-        "" if name == "pi" else f"It beats {RIVAL_NAME} on this session, but not on {NAMES[name]}: "
-    )
+def _shortcoming(session_name: str, rival: PolicyFigures, figures: PolicyFigures) -> str:
+    session_clause = ""
+    if session_name != "pi":
+        session_clause = (
+            f"It beats {RIVAL_NAME} on this session, but not on {SESSION_PHRASES[session_name]}: "
+        )
     if not figures.fired:
-        return f"{where}It never acts there, so it saves nothing."
+        return f"{session_clause}It never acts there, so it saves nothing."
     cost, rival_cost = estimated_cost(figures), estimated_cost(rival)
     if cost >= rival_cost:
         return (
-            f"{where}It would cost ~{cost:.2f} USD, and {RIVAL_NAME} ~{rival_cost:.2f}. It sends {figures.input / 1e6:.1f} "
+            f"{session_clause}It would cost ~{cost:.2f} USD, and {RIVAL_NAME} ~{rival_cost:.2f}. It sends {figures.input / 1e6:.1f} "
             f"million tokens instead of {rival.input / 1e6:.1f}, and breaks the cache {figures.breaks} times instead of "
             f"{rival.breaks}."
         )
     kept, rival_kept = figures.retention or 0.0, rival.retention or 0.0
     if kept < rival_kept:
         return (
-            f"{where}It is cheaper. But of the names that the agent used {100 * kept:.1f} % were still shown then; with "
+            f"{session_clause}It is cheaper. But of the names that the agent used {100 * kept:.1f} % were still shown then; with "
             f"{RIVAL_NAME} {100 * rival_kept:.1f} %."
         )
     return ""
@@ -170,12 +172,12 @@ def check_own_rule(sessions: LessonSessions, answer: object) -> CheckResult:
 
     def goal(name: str) -> PolicyGoal:
         rival = policy_figures(sessions[name], RIVAL)
-        return lambda figures, _everything: _missed(name, rival, figures)
+        return lambda figures, _everything: _shortcoming(name, rival, figures)
 
     return check_policy(
         sessions,
         answer,
-        [(name, goal(name)) for name in NAMES],
+        [(name, goal(name)) for name in SESSION_PHRASES],
         passed=f"Cheaper than {RIVAL_NAME} on both sessions, and at least as much of what was used is still shown.",
     )
 
@@ -194,7 +196,7 @@ OWN_RULE = LessonPlan(
             "share",
             f"How much of what {RIVAL_NAME} saves on this session does older_reads save, in per cent?",
             NumberKind("%", high=200),
-            lambda sessions: saved_share(sessions["pi"]),
+            lambda sessions: saved_percent(sessions["pi"]),
             _share_surprise,
         ),
         Prediction(

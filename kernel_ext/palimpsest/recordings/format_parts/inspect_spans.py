@@ -48,19 +48,19 @@ class _SampleSpans:
 class SampleEvents:
     """The requests and compactions of a sample, by their agent, and the runs of tools."""
 
-    requests: defaultdict[str, list[JsonValue]] = field(default_factory=lambda: defaultdict(list))
-    """Events by the span of the subagent; events of the sample's own agent have an empty name."""
+    by_agent: defaultdict[str, list[JsonValue]] = field(default_factory=lambda: defaultdict(list))
+    """Requests and compactions by the span of the subagent; those of the sample's own agent have an empty name."""
     runs: dict[str, JsonValue] = field(default_factory=dict)
     """The event of each tool's run, by its call."""
-    scored: int = 0
+    scorer_requests: int = 0
     """Number of requests of scorers."""
     _spans: _SampleSpans = field(default_factory=_SampleSpans)
-    _tools: dict[str, str] = field(default_factory=dict)
+    _tool_spans: dict[str, str] = field(default_factory=dict)
     """The tool's span in which each subagent ran."""
     _calls: dict[str, str] = field(default_factory=dict)
     """The call that each tool's span runs."""
     _newest_tool_span: str = ""
-    _in_scorer: int = 0
+    _scorer_depth: int = 0
 
     def add(self, event: JsonValue) -> None:
         """Add the next event."""
@@ -70,21 +70,21 @@ class SampleEvents:
             if event.get("type") == "tool":
                 self._newest_tool_span = event.id("id")
         elif kind == "step" and event.get("type") == "scorer":  # logs from before there were spans
-            self._in_scorer += 1 if event.get("action") == "begin" else -1
+            self._scorer_depth += 1 if event.get("action") == "begin" else -1
         elif kind == "tool":
             call = event.id("id")
             self.runs[call] = event
             # The tool's event follows the beginning of the tool's span, but is recorded in the span around it.
             self._calls.setdefault(self._newest_tool_span, call)
-        elif kind == "model" and (self._in_scorer > 0 or self._spans.is_scorer(span)):
-            self.scored += 1
+        elif kind == "model" and (self._scorer_depth > 0 or self._spans.is_scorer(span)):
+            self.scorer_requests += 1
         elif kind in {"model", "compaction"}:
-            agent, tool = self._spans.subagent(span)
-            self.requests[agent].append(event)
-            self._tools[agent] = tool
+            agent, tool_span = self._spans.subagent(span)
+            self.by_agent[agent].append(event)
+            self._tool_spans[agent] = tool_span
 
     def started_by(self, agent: str) -> tuple[str, str]:
         """Return the agent that started a subagent, and the call that did so; empty where not known."""
-        tool = self._tools[agent]
-        parent, _ = self._spans.subagent(self._spans.parents.get(tool, ""))
-        return parent, self._calls.get(tool, "")
+        tool_span = self._tool_spans[agent]
+        parent, _ = self._spans.subagent(self._spans.parents.get(tool_span, ""))
+        return parent, self._calls.get(tool_span, "")

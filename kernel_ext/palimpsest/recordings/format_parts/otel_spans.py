@@ -68,7 +68,7 @@ def _any_value(wrapped: JsonValue) -> Any:
 
 
 def decoded_attribute(value: JsonValue) -> JsonValue:
-    """Return an attribute's object or list, which may be JSON text; NOTHING where it is nested too deeply."""
+    """Return an attribute's object or list, which may be JSON text; NO_VALUE where it is nested too deeply."""
     decoded = value.decoded()
     return NO_VALUE if too_deep(decoded.raw) else decoded
 

@@ -22,6 +22,7 @@ class PiBranch(NamedTuple):
     """Ids of the entries; None for all of a file whose entries have no ids."""
     parent_branch: str | None = None
     branches_at: str | None = None
+    """Id of the last message that both paths hold."""
     copied_entries: frozenset[str] = frozenset()
     """Ids of the entries that the other path holds too."""
 
@@ -37,27 +38,27 @@ class PiTree:
         for number, entry in json_lines(path, self._note_unread):
             if entry.get("type") == "session":
                 continue
-            name, parent = entry.get("id"), entry.get("parentId")
-            if not isinstance(name, str) or name in self._parents:
+            entry_id, parent = entry.get("id"), entry.get("parentId")
+            if not isinstance(entry_id, str) or entry_id in self._parents:
                 report(f"line {number}", "It has no id of its own and was left out.")
                 continue
             is_known_parent = isinstance(parent, str) and (
-                parent in self._parents or self._stands_for_unread(parent)
+                parent in self._parents or self._take_for_unread(parent)
             )
             if parent is not None and not is_known_parent:
                 report(f"line {number}", "What it follows is missing; it begins a new branch.")
-            self._parents[name] = parent if is_known_parent else None
+            self._parents[entry_id] = parent if is_known_parent else None
             if entry.get("type") in ("message", "custom_message", "branch_summary"):
-                self._messages.add(name)
+                self._messages.add(entry_id)
 
     def _note_unread(self, _place: str, _what: str) -> None:
         self._unread.append(next(reversed(self._parents), None))
 
-    def _stands_for_unread(self, name: str) -> bool:
-        """Take a missing entry for the newest line that cannot be read, which followed the line before it."""
+    def _take_for_unread(self, entry_id: str) -> bool:
+        """Take a missing entry for the newest unreadable line, if there is one, and return whether there was."""
         if not self._unread:
             return False
-        self._parents[name] = self._unread.pop()
+        self._parents[entry_id] = self._unread.pop()
         return True
 
     def branches(self, session: str, report: Report) -> Iterator[PiBranch]:
@@ -80,10 +81,12 @@ class PiTree:
                 if shared_entries
                 else (session if number else None)
             )
-            left_at = self.last_message(shared_entries)
+            branches_at = self.last_message(shared_entries)
             for entry in own_entries:
                 branch_of_entry[entry] = name
-            yield PiBranch(name, frozenset(path), parent_branch, left_at, frozenset(shared_entries))
+            yield PiBranch(
+                name, frozenset(path), parent_branch, branches_at, frozenset(shared_entries)
+            )
         if not leaves:
             yield PiBranch(session, frozenset())
 

@@ -108,17 +108,17 @@ class _InspectSample:
         events = SampleEvents()
         for event in self.sample.objects("events"):
             events.add(event)
-        if events.scored:
+        if events.scorer_requests:
             self.report(
                 self.file_name,
-                f"{events.scored} requests of scorers are not the agent's: left out.",
+                f"{events.scorer_requests} requests of scorers are not the agent's: left out.",
             )
-        if not events.requests:
+        if not events.by_agent:
             self.report(self.file_name, "It holds no requests of an agent.")
-        ids = {agent: self._id(agent) for agent in events.requests}
+        ids = {agent: self._id(agent) for agent in events.by_agent}
         # The sample's own agent, whose name is empty, comes before its subagents.
-        for agent in sorted(events.requests, key=bool):
-            session_begin = self._begin(ids[agent], events.requests[agent])
+        for agent in sorted(events.by_agent, key=bool):
+            session_begin = self._begin(ids[agent], events.by_agent[agent])
             if agent:
                 parent, call = events.started_by(agent)
                 session_begin = replace(
@@ -126,7 +126,7 @@ class _InspectSample:
                 )
             yield session_begin
             yield from self._requests(
-                events.requests[agent], events.runs, session_begin.system or ""
+                events.by_agent[agent], events.runs, session_begin.system or ""
             )
 
     def _id(self, agent: str) -> str:

@@ -36,14 +36,14 @@ from palimpsest.transcript.strings.relative_paths import recorded_name
 
 DOCUMENT_START = re.compile(rb'\{\s*"info"\s*:\s*\{\s*"(?:exit_status|model_stats)"')
 """The first fields of a document, in all versions that write more than the messages."""
-LAST_WORDS = re.compile(r"SUBMIT_FINAL_OUTPUT|SWE_AGENT_FINAL_OUTPUT")
+TASK_END_TEXT = re.compile(r"SUBMIT_FINAL_OUTPUT|SWE_AGENT_FINAL_OUTPUT")
 """The text that ends a task in all versions; the prompt contains it."""
 CHAT_ROLES = frozenset({"system", "user", "assistant"})
 ACTION_BLOCK = re.compile(r"```bash\n.*?\n```", re.DOTALL)
 """The command in an answer of the versions without calls."""
 MESSAGE_PATHS = {"messages": "messages.item", "history": "history.item"}
 NO_TOOLS = "The tools that were offered are not in the recording."
-OTHER_COUNT = "The recording counts {reported} requests, but has the answers of {recorded}."
+COUNTS_DIFFER = "The recording counts {reported} requests, but has the answers of {recorded}."
 
 
 class MiniSweAgentImporter:
@@ -59,7 +59,7 @@ class MiniSweAgentImporter:
         if DOCUMENT_START.match(start) or (b'"info"' in start[:200] and b'"mini_version"' in start):
             return start.startswith(b"{")
         text = document_text(start)
-        return is_one_document(text) and _are_messages(_first_messages(text))
+        return is_one_document(text) and _begin_a_run(_first_messages(text))
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session of a run; the file's messages are read one at a time."""
@@ -67,7 +67,7 @@ class MiniSweAgentImporter:
         config = info.at("config")
         messages = _messages(path, report)
         if not config:
-            messages = _with_mistakes(messages)
+            messages = _with_mistakes_marked(messages)
         first_message = next(messages, None)
         if first_message is None:
             raise UserError(f"{str(path)!r} holds no message of mini-swe-agent.")
@@ -86,28 +86,28 @@ class MiniSweAgentImporter:
         yield from totals_of(info.at("model_stats"))
         stream = ChatStream(_answer_facts, _result_facts, text_commands=True)
         rest = chain(() if has_system else (first_message,), messages, (NO_VALUE,))
-        answers = 0
+        answer_count = 0
         for message, following in pairwise(rest):
-            answers += yield from _records_of(stream, message, following)
+            answer_count += yield from _records_of(stream, message, following)
         reported_calls = info.integer("model_stats", "api_calls")
-        if reported_calls is not None and reported_calls != answers:
-            yield GapRead(OTHER_COUNT.format(reported=reported_calls, recorded=answers))
+        if reported_calls is not None and reported_calls != answer_count:
+            yield GapRead(COUNTS_DIFFER.format(reported=reported_calls, recorded=answer_count))
 
 
 def _records_of(
     stream: ChatStream, message: JsonValue, next_message: JsonValue
 ) -> Generator[Recorded, None, int]:
     """Yield the values of one message, and return how many answers it contains."""
-    answers = 0
+    answer_count = 0
     if failed := _failed_answer(message):
         gaps, entry = stream.read_message(failed)
         yield from (*gaps, entry)
         if isinstance(entry, MessageRead):
             yield RemovedRead((entry.id,))
-        answers += 1
+        answer_count += 1
     gaps, entry = stream.read_message(message, next_message)
     yield from (*gaps, entry)
-    return answers + (isinstance(entry, MessageRead) and entry.role == "assistant")
+    return answer_count + (isinstance(entry, MessageRead) and entry.role == "assistant")
 
 
 def _first_messages(text: str) -> list[JsonValue]:
@@ -119,14 +119,14 @@ def _first_messages(text: str) -> list[JsonValue]:
     return beginning.objects_at(first) if first in MESSAGE_PATHS else []
 
 
-def _are_messages(messages: list[JsonValue]) -> bool:
-    """Return whether messages are those of a run: one of the first two contains the text that ends a task."""
+def _begin_a_run(messages: list[JsonValue]) -> bool:
+    """Return whether messages are the first of a run: one of the first two contains the text that ends a task."""
     return all(message.text("role") in CHAT_ROLES for message in messages) and any(
-        LAST_WORDS.search(text_of(message.get("content"))) for message in messages[:2]
+        TASK_END_TEXT.search(text_of(message.get("content"))) for message in messages[:2]
     )
 
 
-def _with_mistakes(messages: Iterator[JsonValue]) -> Iterator[JsonValue]:
+def _with_mistakes_marked(messages: Iterator[JsonValue]) -> Iterator[JsonValue]:
     """Yield the messages of an old version; those about an answer without exactly one command are marked."""
     has_command = True
     for message in messages:
@@ -189,7 +189,7 @@ def _response_as_chat(response: JsonValue) -> Json:
 
 
 def _failed_answer(message: JsonValue) -> JsonValue:
-    """Return the answer that a message about a mistake refers to; NOTHING for other messages."""
+    """Return the answer that a message about a mistake refers to; NO_VALUE for other messages."""
     extra = message.at("extra")
     response = extra.at("response")
     if not extra.get("interrupt_type") or not response:

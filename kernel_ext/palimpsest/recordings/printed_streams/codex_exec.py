@@ -31,11 +31,11 @@ from palimpsest.transcript.timeline import NO_TOTALS, RecordedTotals
 
 BEGIN_EVENTS = frozenset({"thread.started", "session.created"})
 EVENT_TYPES = frozenset({"turn.started", "item.started", "item.updated", "item.completed"})
-IGNORED_EVENTS = frozenset({"error"})
+IGNORED_ITEM_TYPES = frozenset({"error"})
 """Types of items that are for the screen only."""
 PLAN_TYPE = "todo_list"
 NO_PROMPTS = "The prompts, the model, the system prompt and the tools are not in the recording."
-NO_REQUESTS = "The requests are not recorded as such, nor their tokens; one is cut where a text or a call follows a result."
+NO_REQUESTS = "The requests are not recorded as such, nor their tokens; one is taken to begin where a text or a call follows a result."
 WHOLE_THREAD = (
     "The recorded totals are those of the whole thread: earlier runs of it are counted, too."
 )
@@ -58,7 +58,7 @@ def printed_threads(path: Path, report: Report) -> Iterator[Recorded]:
     name = recorded_name(path.stem)
     events = OldEvents(name, path) if is_old else _ThreadEvents(name, report)
     for number, record in json_lines(path, report):
-        yield from events.record(number, record)
+        yield from events.read_event(number, record)
     yield from events.finish()
 
 
@@ -75,23 +75,24 @@ class _ThreadEvents:
         self._report = report
         self._thread = ""
         self._run = 0
+        """Number of runs of ``codex exec`` that began."""
         self._answers = PrintedAnswers()
-        self._open: dict[str, None] = {}
-        """Items that have begun."""
-        self._plans = 0
+        self._open_calls: dict[str, None] = {}
+        """Ids of the calls that have begun and not ended."""
+        self._plan_count = 0
         self._has_totals = False
 
-    def record(self, number: int, record: JsonValue) -> Iterator[Recorded]:
+    def read_event(self, number: int, record: JsonValue) -> Iterator[Recorded]:
         """Yield the values of the next event."""
         kind = record.text("type")
         if kind in BEGIN_EVENTS or not self._thread:
             yield from self._begin_session(_thread_id(record) if kind in BEGIN_EVENTS else "")
         match kind:
             case "item.started" | "item.updated" | "item.completed":
-                yield from self._item(record.at("item"), kind, f"line {number}")
+                yield from self._read_item(record.at("item"), kind, f"line {number}")
             case "turn.completed":
                 yield from self._answers.complete_answer()
-                yield from self._totals(record.at("usage"))
+                yield from self._read_totals(record.at("usage"))
             case "turn.failed":
                 words = record.text("error", "message") or "The turn failed."
                 yield from self._answers.complete_answer(finish="error", error=words)
@@ -105,7 +106,7 @@ class _ThreadEvents:
     def _begin_session(self, thread: str) -> Iterator[Recorded]:
         yield from self._answers.complete_answer()
         self._run += 1
-        self._open = {}
+        self._open_calls = {}
         if self._thread and self._thread == thread:
             return  # the thread was resumed
         self._thread = thread or self._name
@@ -114,7 +115,7 @@ class _ThreadEvents:
         yield GapRead(NO_PROMPTS)
         yield GapRead(NO_REQUESTS)
 
-    def _totals(self, usage: JsonValue) -> Iterator[Recorded]:
+    def _read_totals(self, usage: JsonValue) -> Iterator[Recorded]:
         totals = RecordedTotals(
             input=usage.tokens("input_tokens") or None,
             cached=usage.tokens("cached_input_tokens") or None,
@@ -127,64 +128,64 @@ class _ThreadEvents:
             self._has_totals = True
             yield GapRead(WHOLE_THREAD)
 
-    def _item(self, item: JsonValue, event: str, place: str) -> Iterator[Recorded]:
+    def _read_item(self, item: JsonValue, event: str, place: str) -> Iterator[Recorded]:
         kind = item.text("type") or item.text("item_type")
         text = item.text("text")
         if kind == PLAN_TYPE:
-            yield from self._plan(item, event)
+            yield from self._read_plan(item, event)
         elif kind in ("agent_message", "assistant_message", "plan", "reasoning"):
             if event == "item.completed":
                 part = Thinking(text) if kind == "reasoning" else Text(text)
                 yield from self._answers.add(part)
         elif (call := _call_of(item, kind, f"{self._run}.{item.id('id') or place}")) is not None:
-            yield from self._call(call, item, kind, event)
-        elif kind not in IGNORED_EVENTS:
+            yield from self._read_call(call, item, kind, event)
+        elif kind not in IGNORED_ITEM_TYPES:
             self._report(
                 place, f"It is of the kind {kind!r}, which is not known, and was left out."
             )
 
-    def _call(self, call: Call, item: JsonValue, kind: str, event: str) -> Iterator[Recorded]:
-        if call.id not in self._open:
-            self._open[call.id] = None
+    def _read_call(self, call: Call, item: JsonValue, kind: str, event: str) -> Iterator[Recorded]:
+        if call.id not in self._open_calls:
+            self._open_calls[call.id] = None
             yield from self._answers.add(call)
         if event == "item.completed":
-            del self._open[call.id]
+            del self._open_calls[call.id]
             result, is_recorded = _result_of(item, kind, call.id)
             yield from self._answers.add_result(result, is_recorded=is_recorded)
 
-    def _plan(self, item: JsonValue, event: str) -> Iterator[Recorded]:
+    def _read_plan(self, item: JsonValue, event: str) -> Iterator[Recorded]:
         """Yield the call that made or changed the plan; it is printed once more when the turn ends."""
         if event == "item.completed":
             return
-        self._plans += 1
-        call = Call(f"plan.{self._plans}", "update_plan", {"items": item.list_at("items")})
+        self._plan_count += 1
+        call = Call(f"plan.{self._plan_count}", "update_plan", {"items": item.list_at("items")})
         yield from self._answers.add(call)
         yield from self._answers.add_result(ResultRead(call.id, ""), is_recorded=False)
 
 
-def _call_of(item: JsonValue, kind: str, name: str) -> Call | None:
+def _call_of(item: JsonValue, kind: str, call_id: str) -> Call | None:
     """Return the call that an item is; None for another item."""
     match kind:
         case "command_execution":
-            return Call(name, "shell", {"command": item.text("command")})
+            return Call(call_id, "shell", {"command": item.text("command")})
         case "file_change":
-            return Call(name, "apply_patch", {"changes": item.list_at("changes")})
+            return Call(call_id, "apply_patch", {"changes": item.list_at("changes")})
         case "mcp_tool_call":
             tool = f"{item.text('server')}__{item.text('tool')}"
-            return Call(name, tool, item.tool_input("arguments", name="arguments"))
+            return Call(call_id, tool, item.tool_input("arguments", name="arguments"))
         case "collab_tool_call":
             arguments = {
                 "prompt": item.text("prompt"),
                 "agents": item.list_at("receiver_thread_ids"),
             }
-            return Call(name, item.text("tool") or kind, arguments)
+            return Call(call_id, item.text("tool") or kind, arguments)
         case "web_search":
-            return Call(name, kind, {"query": item.text("query")}, at_provider=True)
+            return Call(call_id, kind, {"query": item.text("query")}, at_provider=True)
         case _:
             return None
 
 
-def _result_of(item: JsonValue, kind: str, call: str) -> tuple[ResultRead, bool]:
+def _result_of(item: JsonValue, kind: str, call_id: str) -> tuple[ResultRead, bool]:
     """Return the result of a call, and whether its output was printed."""
     has_failed = item.text("status") in ("failed", "declined")
     match kind:
@@ -192,15 +193,15 @@ def _result_of(item: JsonValue, kind: str, call: str) -> tuple[ResultRead, bool]
             exit_code = item.get("exit_code")
             facts = {"exit_code": exit_code} if isinstance(exit_code, int) else {}
             output = item.text("aggregated_output")
-            return ResultRead(call, output, is_error=has_failed, metadata=facts), True
+            return ResultRead(call_id, output, is_error=has_failed, metadata=facts), True
         case "mcp_tool_call":
             content = texts_and_media(item.get("result", "content"))
             output = text_of_parts(content) or item.text("error", "message")
             is_recorded = bool(output or content) or item.at("result").raw is not None
             media = media_of(content)
-            return ResultRead(call, output, is_error=has_failed, media=media), is_recorded
+            return ResultRead(call_id, output, is_error=has_failed, media=media), is_recorded
         case "collab_tool_call" if states := item.fields("agents_states"):
             output = JsonValue(states).as_text()
-            return ResultRead(call, output, is_error=has_failed), True
+            return ResultRead(call_id, output, is_error=has_failed), True
         case _:
-            return ResultRead(call, "", is_error=has_failed), kind == "web_search"
+            return ResultRead(call_id, "", is_error=has_failed), kind == "web_search"

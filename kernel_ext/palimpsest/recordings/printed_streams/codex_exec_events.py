@@ -53,8 +53,8 @@ class OldEvents:
         self._reports = ReportedUsage()
         self._calls = 0
 
-    def record(self, number: int, record: JsonValue) -> Iterator[Recorded]:
-        """Yield the values of the next record."""
+    def read_event(self, number: int, record: JsonValue) -> Iterator[Recorded]:
+        """Yield the values of the next event."""
         is_settings = record.fields().keys() >= SETTING_KEYS
         if is_settings or not self._sessions:
             yield from self._begin_session(record if is_settings else NO_VALUE, number)

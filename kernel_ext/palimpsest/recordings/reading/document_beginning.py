@@ -22,7 +22,7 @@ class Beginning:
     cut_text: str = ""
 
     def value(self, name: str) -> JsonValue:
-        """Return a whole value, or NOTHING."""
+        """Return a whole value, or NO_VALUE."""
         return JsonValue(self.fields[name]) if name in self.fields else NO_VALUE
 
     def cut_text_of(self, name: str) -> str:

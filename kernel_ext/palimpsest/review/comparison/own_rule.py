@@ -16,7 +16,7 @@ from palimpsest.context_policies.interface.policy import (
     SessionFacts,
     When,
 )
-from palimpsest.context_policies.interface.recorded_policy import Recorded, RecordedPolicy
+from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy, Transitions
 from palimpsest.context_policies.items.measured import NOT_REPORTED_SIGNAL
 from palimpsest.context_policies.presets.summarising import Summarise
 from palimpsest.context_policies.prompt_cache.ruler import Ruler
@@ -142,7 +142,7 @@ class _ProbedRecording(RecordedPolicy):
         continued.probes = {**self.probes}
         return continued
 
-    def step(self, state: Recorded, view: PolicyView) -> PolicyResult:
+    def step(self, state: Transitions, view: PolicyView) -> PolicyResult:
         """Record the rule's probe, then repeat the recorded decisions."""
         rule, start = self._rule, self._start
         if isinstance(

@@ -24,14 +24,14 @@ def comparison_view(
 ) -> tuple[RecordedComparison, SessionComparison]:
     """Return two sessions side by side at a price: the comparison, and its values for a page.
 
-    Without texts the sessions have no titles, of actions only the tools are named, and no file is.
+    Without texts the sessions have no titles, actions name only their tools, and no files are listed.
     """
     comparison = compare_recorded(first, second, price, with_texts=with_texts)
     has_same_unit = comparison.first.unit == comparison.second.unit
     ratio_column = comparison.table.columns[-1]
     view = SessionComparison(
-        first=_session(first, comparison, comparison.parting.first_step, price),
-        second=_session(second, comparison, comparison.parting.second_step, price),
+        first=_compared_session(first, comparison, comparison.parting.first_step, price),
+        second=_compared_session(second, comparison, comparison.parting.second_step, price),
         shared=comparison.parting.shared_steps,
         sentence=comparison.sentence,
         unit=comparison.first.unit if has_same_unit else "",
@@ -46,13 +46,13 @@ def comparison_view(
             for key, (name, first_text, second_text, ratio) in comparison.figure_rows()
             if key != "next_action"
         ),
-        files=_files(comparison) if with_texts else (),
+        files=_compared_files(comparison) if with_texts else (),
         notes=comparison.notes,
     )
     return comparison, view
 
 
-def _session(
+def _compared_session(
     review: SessionReview,
     comparison: RecordedComparison,
     step: SessionStep | None,
@@ -79,7 +79,7 @@ def _session(
     )
 
 
-def _files(comparison: RecordedComparison) -> tuple[ComparedFile, ...]:
+def _compared_files(comparison: RecordedComparison) -> tuple[ComparedFile, ...]:
     first, second = comparison.first_actions.files, comparison.second_actions.files
     return tuple(
         ComparedFile(path=path, first=first.get(path, ""), second=second.get(path, ""))

@@ -19,7 +19,7 @@ from palimpsest.recordings.timeline.journal_timeline import TIMELINE_EVENTS, Cou
 from palimpsest.review.review_files.columns import KeptValue
 from palimpsest.review.review_files.kept_references import KeptReferences
 from palimpsest.review.review_files.kept_timeline import KeptTimeline
-from palimpsest.review.review_files.stored_files import is_folder, make_room
+from palimpsest.review.review_files.stored_files import is_unlinked_folder, make_room
 from palimpsest.review.tables.references import References
 from palimpsest.store.disk import read_small, write_atomically
 from palimpsest.store.interface import Store
@@ -79,7 +79,7 @@ class ReviewFile:
 
     def load(self, count: CounterOf | None) -> StoredReview | None:
         """Return the file's content; None where there is no valid file for this log."""
-        if not self._digest or not is_folder(self._folder):
+        if not self._digest or not is_unlinked_folder(self._folder):
             return None
         try:
             stored = self._read_review(read_small(self.path, MAX_FILE_BYTES), count)

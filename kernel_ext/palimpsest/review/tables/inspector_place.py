@@ -24,7 +24,7 @@ from palimpsest.transcript.values import Value
 InspectorTab = Literal["compared", "timeline", "items", "requests", "cost", "wastes", "notes"]
 INSPECTOR_TABS: tuple[InspectorTab, ...] = get_args(InspectorTab)
 ItemOrder = Literal["order", "size"]
-Number = Annotated[int, Field(ge=1, lt=1_000_000_000)]
+CountedFromOne = Annotated[int, Field(ge=1, lt=1_000_000_000)]
 
 
 class ItemFilter(Value):
@@ -50,15 +50,15 @@ class InspectorPlace(Value):
     """
 
     model_config = ConfigDict(extra="forbid")
-    request: Number | None = None
+    request: CountedFromOne | None = None
     """The request at the cursor; None for the newest."""
-    item: Number | None = None
+    item: CountedFromOne | None = None
     """The item whose card is open."""
-    definition: Number | None = None
+    definition: CountedFromOne | None = None
     """The tool definition of that item whose card is open, from 1."""
-    against: Number | None = None
+    against: CountedFromOne | None = None
     """The request that the shown one is compared with; by default the one before."""
-    range: tuple[Number, Number] | None = None
+    range: tuple[CountedFromOne, CountedFromOne] | None = None
     """The first and the last request to which grid, tables and sums are narrowed."""
     subagent: str | None = Field(default=None, max_length=MAX_NAME_CHARS)
     """The session that a call of this one started, which is shown instead: the other fields are of that session."""
@@ -99,7 +99,7 @@ _FILTER_NAMES = {
 }
 """The fields of a filter by their names in a link."""
 _UNQUOTED_CHARS = "!'()*~"
-"""What a page's own function leaves as it is."""
+"""Punctuation that ``encodeURIComponent``, which a page uses, does not escape either."""
 _FLAG_NAMES = frozenset({"what_if", "explained", "changed"})
 _PLACE_LINK = re.compile(rf"#?{LINK_SCHEME}([^/?]+)(?:/(\d+))?(?:/(\d+))?(?:\?(.*))?", re.DOTALL)
 
@@ -130,8 +130,8 @@ def place_link(session: str, place: InspectorPlace) -> str:
         values = {"item": item, **values}
     if place.range is not None:
         values["range"] = "{}-{}".format(*place.range)
-    narrowed = values.pop("filter", {})
-    values |= {name: narrowed[field] for name, field in _FILTER_NAMES.items() if field in narrowed}
+    criteria = values.pop("filter", {})
+    values |= {name: criteria[field] for name, field in _FILTER_NAMES.items() if field in criteria}
     pieces = [(name, 1 if value is True else value) for name, value in values.items()]
     path = link_to(
         session, None if request is None else request - 1, None if item is None else item - 1
@@ -175,16 +175,16 @@ def linked_place(link: str) -> tuple[str, InspectorPlace]:
         )
     session, request, item, pieces = match.groups()
     fields: dict[str, Any] = {}
-    narrowed: dict[str, Any] = {}
+    criteria: dict[str, Any] = {}
     for name, text in parse_qsl(pieces or "", keep_blank_values=True):
         value: Any = {"1": True, "0": False}.get(text, text) if name in _FLAG_NAMES else text
         if name in _FILTER_NAMES:
-            narrowed[_FILTER_NAMES[name]] = value
+            criteria[_FILTER_NAMES[name]] = value
         elif name == "range":
             fields[name] = text.split("-")
         else:
             fields[name] = value
-    given = {"request": request, "item": item, "filter": narrowed or None}
+    given = {"request": request, "item": item, "filter": criteria or None}
     fields |= {name: value for name, value in given.items() if value is not None}
     return unquote(session), checked_place(fields)
 

@@ -53,6 +53,6 @@ def _without_shared(
 def _shared_ends(old: Sequence[Any], new: Sequence[Any]) -> tuple[int, int]:
     """Return how many values two lists share at their beginnings, and how many of the others at their ends."""
     head = common_beginning(old, new)
-    most = min(len(old), len(new)) - head
-    end = common_beginning(old[len(old) - most :][::-1], new[len(new) - most :][::-1])
+    remaining = min(len(old), len(new)) - head
+    end = common_beginning(old[len(old) - remaining :][::-1], new[len(new) - remaining :][::-1])
     return head, end
