@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from palimpsest.context_policies.interface.policy import Change
+from palimpsest.context_policies.items.reducible import FIXED_KINDS
 from palimpsest.live_policies.live_items import output_text
 from palimpsest.live_policies.live_view import LiveView
 from palimpsest.loop.run_inputs.policy_stage import PolicyMoment
@@ -23,7 +24,6 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import TimelineItem
 
 SHORTENED_KINDS = frozenset({"output", "notebook"})
-UNREMOVABLE_KINDS = frozenset({"system", "tools", "summary"})
 ONLY_RESULTS = (
     "It shortens {label!r:.60} ({kind}): in a live session only results of calls and notes about cells can be "
     "shortened, and other items left out with policies.drop(i)."
@@ -109,7 +109,7 @@ def decisions_of(
 def _check_change(item: TimelineItem, change: Change) -> None:
     if change.state == "summarised":
         raise CannotActLive(NO_SUMMARY)
-    if change.state == "out" and item.kind not in UNREMOVABLE_KINDS:
+    if change.state == "out" and item.kind not in FIXED_KINDS:
         return
     if item.kind not in SHORTENED_KINDS:
         raise CannotActLive(ONLY_RESULTS.format(label=item.label, kind=item.kind))
