@@ -243,9 +243,9 @@ def _missing(spec: QuerySpec, result: ToolResult) -> str | None:
 
 
 def _correlation(spec: QuerySpec, result: ToolResult) -> str | None:
-    numbers = [column for column in spec.measures + spec.groups if column.is_numeric]
-    value, columns_text = single_value(result.value), f"(Pearson) of {column_names(numbers)}"
-    if len(numbers) == 2:
+    numeric = [column for column in spec.measures + spec.groups if column.is_numeric]
+    value, columns_text = single_value(result.value), f"(Pearson) of {column_names(numeric)}"
+    if len(numeric) == 2:
         return (
             f"The correlation {columns_text}{condition_text(spec)} is **{shortened_number(value)}**."
             if value
@@ -332,20 +332,20 @@ _WRITERS: dict[str, Callable[[QuerySpec, ToolResult], str | None]] = {
 def plot_text(spec: QuerySpec, result: ToolResult, chart: str) -> str | None:
     """Return the answer, or None when the output's numbers cannot be read."""
     chart_name = CHART_NAMES.get(chart, "plot")
-    numbers = tuple(column for column in spec.measures if column.is_numeric)
-    subject = column_names(numbers or spec.groups or spec.measures) or "every column of numbers"
-    groups_text = f" by {column_names(spec.groups)}" if spec.groups and numbers else ""
-    body = _plotted_numbers(spec, result, numbers, chart)
+    numeric = tuple(column for column in spec.measures if column.is_numeric)
+    subject = column_names(numeric or spec.groups or spec.measures) or "every column of numbers"
+    groups_text = f" by {column_names(spec.groups)}" if spec.groups and numeric else ""
+    body = _plotted_numbers(spec, result, numeric, chart)
     if body is None:
         return None
     return f"I drew a {chart_name} of {subject}{groups_text}{condition_text(spec)}. The numbers behind it:\n\n{body}"
 
 
 def _plotted_numbers(
-    spec: QuerySpec, result: ToolResult, numbers: tuple[Column, ...], chart: str
+    spec: QuerySpec, result: ToolResult, numeric: tuple[Column, ...], chart: str
 ) -> str | None:
     """Return a text with the numbers that the plotting code returned."""
-    if not numbers:
+    if not numeric:
         columns = spec.groups or spec.measures
         if not columns:
             return statistics_text(result)
@@ -357,11 +357,11 @@ def _plotted_numbers(
         return counts_text(spec, result.value, column=columns[0])
     value = single_value(result.value)
     if value is not None:
-        return f"The correlation (Pearson) of {column_names(numbers[:2])} is **{shortened_number(value)}**."
+        return f"The correlation (Pearson) of {column_names(numeric[:2])} is **{shortened_number(value)}**."
     if not spec.groups:
-        return titled_table("", ["statistic", numbers[0].label], [*series_items(result.value)])
-    has_one_statistic = chart in {"line", "bar", "pie"} or spec.statistic or len(numbers) > 1
-    headers = [c.label for c in numbers] if has_one_statistic else [*STATISTICS]
+        return titled_table("", ["statistic", numeric[0].label], [*series_items(result.value)])
+    has_one_statistic = chart in {"line", "bar", "pie"} or spec.statistic or len(numeric) > 1
+    headers = [c.label for c in numeric] if has_one_statistic else [*STATISTICS]
     rows = grouped_rows(spec, result.value, headers)
     statistic_name = spec.statistic or "mean"
     titles = (
