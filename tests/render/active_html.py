@@ -3,7 +3,7 @@
 import re
 from html.parser import HTMLParser
 
-from palimpsest.render.safety.allowed_elements import ATTRIBUTES, PICTURES, TAGS, may_lead
+from palimpsest.render.safety.allowed_elements import ATTRIBUTES, PICTURE_TYPES, TAGS, may_lead
 
 OURS = {"style"}
 """Attributes that nbconvert adds to a table's cells."""
@@ -31,7 +31,7 @@ class ActiveHtml(HTMLParser):
             if name == "href" and not may_lead(address, allows_local=self.local):
                 self.alive.append(f"href {address}")
             if name == "src" and not address.startswith(
-                tuple(f"data:{picture}" for picture in PICTURES)
+                tuple(f"data:{picture}" for picture in PICTURE_TYPES)
             ):
                 self.alive.append(f"src {address}")
             if name == "style" and not re.fullmatch(r"text-align:\s*\w+;?", value or ""):

@@ -56,7 +56,7 @@ TOLD_BY = {
     "store/project_folder/migration_run.py::_copy": "store/project_folder/migration_run.py::migrate",
     "tools/file_access/file_contents.py::folder_of": "tools/files/write_tools.py::_write_if_unchanged",
     "tools/file_access/file_contents.py::_open_folder": "tools/files/write_tools.py::_write_if_unchanged",
-    "tools/file_access/file_contents.py::replace_real": "tools/files/write_tools.py::_write_if_unchanged",
+    "tools/file_access/file_contents.py::replace_resolved_file": "tools/files/write_tools.py::_write_if_unchanged",
 }
 """A function that writes and raises OSError, and the one above it that tells a person."""
 

@@ -34,7 +34,7 @@ from palimpsest.loop.step_snapshots import write_turn_changes
 from palimpsest.loop.structured_turn import ask_for_form_again, refuse_unstructured, write_last_step
 from palimpsest.loop.subtasks import SUBTASK, run_subtasks
 from palimpsest.loop.written_call_retry import ask_for_real_call
-from palimpsest.model.interface import LoadedModel
+from palimpsest.model.interface import LazilyImportedModel
 from palimpsest.processor.session_log import GuardedState, SessionLog
 from palimpsest.processor.tool_call_runner import UNATTENDED
 from palimpsest.tools.calls.error_containment import run_until_abort
@@ -176,9 +176,9 @@ class Turn:
 
         It happens before the step, so that no step's time includes an import.
         """
-        if not isinstance(setup.model, LoadedModel):
+        if not isinstance(setup.model, LazilyImportedModel):
             return
-        loading = setup.model.loading(setup.info)
+        loading = setup.model.pending_import(setup.info)
         if loading is None:
             return
         self._log.append(SessionStatus(status=Busy(loading=self._log.clock())))

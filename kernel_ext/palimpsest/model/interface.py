@@ -198,10 +198,10 @@ StreamEvent = (
 
 
 @runtime_checkable
-class LoadedModel(Protocol):
+class LazilyImportedModel(Protocol):
     """A model whose requests need a library that takes seconds to import."""
 
-    def loading(self, model: ModelInfo) -> Coroutine[Any, Any, None] | None:
+    def pending_import(self, model: ModelInfo) -> Coroutine[Any, Any, None] | None:
         """Return a coroutine that imports the libraries of a request; None where all are imported."""
 
 

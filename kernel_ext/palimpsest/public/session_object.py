@@ -88,7 +88,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         return self._live.snapshot().messages
 
     def message_page(self, count: int = 100, before: str = "") -> Messages:
-        """Return so many of the newest messages, or of those before the message with an id, oldest first.
+        """Return the newest ``count`` messages, or those before the message with the id ``before``, oldest first.
 
         Of a long session no other message is read. Raises NotFound where there is no such message.
 
@@ -363,7 +363,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
 
     @property
     def step_mode(self) -> StepMode:
-        """Step mode: ``switch(on=True)`` holds each request, ``held`` says how it would be sent, ``release`` sends it.
+        """Step mode: ``switch(is_on=True)`` holds each request, ``held`` says how it would be sent, ``release`` sends it.
 
         >>> session.step_mode.is_on, session.step_mode.held
         (False, ())
@@ -529,10 +529,10 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         if len(words) == 1 and is_policy_of_review(words[0]):
             return words[0]
         services = self._app.services
-        engine = tuple(word for word in words if isinstance(word, str | Policy))
-        if len(engine) < len(words):
+        engine_words = tuple(word for word in words if isinstance(word, str | Policy))
+        if len(engine_words) < len(words):
             raise UserError("Give whatif one policy of palimpsest.policies, and nothing beside it.")
-        return policy_from(services.rules.policy, self.policy, engine)
+        return policy_from(services.rules.policy, self.policy, engine_words)
 
     def redecide(self) -> "Redecision":
         """Make the context decisions again from the log alone; the result must equal the recorded ones."""
@@ -572,7 +572,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> branch = session.fork(request=1)
         >>> branch.loop().result().error is None
         True
-        >>> [one.requests for one in branch.branches().branches][-1] > 0
+        >>> [row.requests for row in branch.branches().branches][-1] > 0
         True
         """
         self._flush()
@@ -593,7 +593,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         journal = getattr(self._live, "journal", None)
         if journal is not None:
             journal.flush_sync()
-        self._caught_up()
+        self._wait_for_listeners()
 
     def __repr__(self) -> str:
         snapshot = self._live.snapshot()

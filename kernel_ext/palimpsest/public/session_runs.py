@@ -202,7 +202,7 @@ class SessionRuns(SessionCalls):
 
         return end
 
-    def _caught_up(self) -> None:
+    def _wait_for_listeners(self) -> None:
         """Wait until all subscribers have received every record written so far."""
         for listener in self._listeners:
             listener.caught_up()

@@ -30,18 +30,18 @@ _MOVE = re.compile(
     r"(?i)\bmove @?cell \[?([\w-]+)\]? (?:to the (?:very )?(top)\b|(?:to )?(?:below|behind|after|under) @?cell \[?([\w-]+))"
 )
 _RUN = re.compile(r"(?i)\b(?:run|execute) @?cell \[?([\w-]+)")
-_OTHER_WISH = re.compile(
+_OTHER_CHANGE = re.compile(
     r"(?i)\b(?:put|move|split|merge|join|tidy|clean|reorder|sort|format|rewrite|edit|change|improve|update|delete|remove|run)"
     r"\b.*\bcells?\b"
 )
-_KINDS = {
+_RULES = {
     "rename": _RENAME,
     "replace": _REPLACE,
     "insert": _INSERT,
     "delete": _DELETE,
     "move": _MOVE,
     "runcell": _RUN,
-    "othercell": _OTHER_WISH,
+    "othercell": _OTHER_CHANGE,
 }
 _CODE_NODES = (
     ast.Assign,
@@ -52,8 +52,8 @@ _CODE_NODES = (
     ast.Subscript,
     ast.FunctionDef,
 )
-"""What words of a sentence do not parse to."""
-_CONTENT = re.compile(r"(?is)(?P<colon>:)\s*(?=\S)|\b(?:that|which|to|with|for)\b")
+"""Syntax that plain English does not parse to: a text with it is code."""
+_CONTENT_MARK = re.compile(r"(?is)(?P<colon>:)\s*(?=\S)|\b(?:that|which|to|with|for)\b")
 _BEHIND = re.compile(r"(?i)\b(?:below|behind|after|under) @?cell \[?([\w-]+)")
 _OTHER_PLACE = re.compile(
     r"(?i)\b(?:above|before)\b|\bat the (?:end|bottom)\b|\bbetween\b|\bin (?!jupyter)\S+\.ipynb"
@@ -63,25 +63,25 @@ _SOURCE = re.compile(r"(?s)\n\n\[source[^\n]*\]\n(.*?)(?:\n\n\[source that ran\b
 
 def cell_request(prompt: ParsedPrompt) -> str:
     """Return the rule for a prompt that wants a cell written, changed, moved, deleted or run; else an empty text."""
-    return next((kind for kind, wanted in _KINDS.items() if wanted.search(prompt.prose)), "")
+    return next((rule for rule, pattern in _RULES.items() if pattern.search(prompt.prose)), "")
 
 
 def insert_plan(runner: PlanRunner) -> Plan:
     """Insert a cell with the code or the text of the prompt, or with code for the data that it asks for."""
-    asked = _INSERT.search(runner.prompt.prose)
-    rest = runner.prompt.prose[asked.end() :] if asked else ""
-    content = _CONTENT.search(rest)
-    place = rest[: content.start()] if content else rest
+    match = _INSERT.search(runner.prompt.prose)
+    rest = runner.prompt.prose[match.end() :] if match else ""
+    mark = _CONTENT_MARK.search(rest)
+    place = rest[: mark.start()] if mark else rest
     if _OTHER_PLACE.search(place):
         return PlanAnswer(
             "I put a cell below your prompt, `below cell 3`, or `at the top`. Which of these shall it be?"
         )
-    kind = "markdown" if asked and "markdown" in asked[0].casefold() else "code"
-    wanted = rest[content.end() :].strip() if content else ""
-    source = _given_source(runner.prompt, wanted, kind, is_exact=bool(content and content["colon"]))
+    kind = "markdown" if match and "markdown" in match[0].casefold() else "code"
+    content = rest[mark.end() :].strip() if mark else ""
+    source = _given_source(runner.prompt, content, kind, is_exact=bool(mark and mark["colon"]))
     notes: list[str] = []
-    if not source and kind == "code" and wanted:
-        source, notes = yield from _data_source(replace(runner, prompt=ParsedPrompt(wanted)))
+    if not source and kind == "code" and content:
+        source, notes = yield from _data_source(replace(runner, prompt=ParsedPrompt(content)))
     if not source:
         return PlanAnswer(
             "What shall stand in the cell? I write code that stands in your prompt, or code for your data. For example: "
@@ -96,16 +96,16 @@ def insert_plan(runner: PlanRunner) -> Plan:
     return (yield from _change_cell(runner, change, "I wrote the cell. I have not run it.", notes))
 
 
-def _given_source(prompt: ParsedPrompt, wanted: str, kind: str, *, is_exact: bool) -> str:
+def _given_source(prompt: ParsedPrompt, content: str, kind: str, *, is_exact: bool) -> str:
     """Return the source that stands in a prompt: a block, backticks, or what follows a colon; else empty."""
     if prompt.fences:
         return prompt.fences[0].code
-    code = next((text for text in prompt.backticked_texts if text in wanted), "")
+    code = next((text for text in prompt.backticked_texts if text in content), "")
     if kind != "code":
-        return wanted if is_exact else code
-    tree = CellSource(code or wanted).tree
+        return content if is_exact else code
+    tree = CellSource(code or content).tree
     is_code = bool(tree and any(isinstance(node, _CODE_NODES) for node in ast.walk(tree)))
-    return code or wanted if tree and tree.body and (is_exact or code or is_code) else ""
+    return code or content if tree and tree.body and (is_exact or code or is_code) else ""
 
 
 def _data_source(runner: PlanRunner) -> Steps[tuple[str, list[str]]]:
@@ -116,19 +116,19 @@ def _data_source(runner: PlanRunner) -> Steps[tuple[str, list[str]]]:
     has_table = any(variable.is_table for variable in variables)
     if not is_named and not (has_table and (request.op or mentions_data(prompt))):
         return "", []
-    found = yield from find_data(runner, variables)
-    if isinstance(found, Variable):
-        return found.name, []
+    data = yield from find_data(runner, variables)
+    if isinstance(data, Variable):
+        return data.name, []
     if request.op == "columns":
-        return f"{found.table.name}.dtypes", []
-    spec, notes = yield from query_steps(runner, request, found)
+        return f"{data.table.name}.dtypes", []
+    spec, notes = yield from query_steps(runner, request, data)
     return write_code(spec), notes
 
 
 def rename_plan(runner: PlanRunner) -> Plan:
     """Rename a variable in one cell, which is read first."""
-    asked = _RENAME.search(runner.prompt.prose)
-    old, new, cell = asked.groups() if asked else ("", "", "")
+    match = _RENAME.search(runner.prompt.prose)
+    old, new, cell = match.groups() if match else ("", "", "")
     renamed = _renamed((yield from _cell_source(runner, "rename in", cell)), old, new)
     change = {"action": "edit", "cell": cell, "source": renamed}
     text = f"{inline_code(old)} is {inline_code(new)} in cell {cell} now. Other cells are as they were, and I ran nothing."
@@ -137,12 +137,12 @@ def rename_plan(runner: PlanRunner) -> Plan:
 
 def replace_plan(runner: PlanRunner) -> Plan:
     """Replace a text that occurs once in a cell, which is read first."""
-    asked = _REPLACE.search(runner.prompt.prose)
-    _, old, _, new, cell = asked.groups() if asked else ("",) * 5
+    match = _REPLACE.search(runner.prompt.prose)
+    _, old, _, new, cell = match.groups() if match else ("",) * 5
     source = yield from _cell_source(runner, "replace in", cell)
-    if (places := source.count(old)) != 1:
+    if (count := source.count(old)) != 1:
         raise PlanEnded(
-            f"{inline_code(old)} stands {places} times in cell {cell}, so I changed nothing."
+            f"{inline_code(old)} stands {count} times in cell {cell}, so I changed nothing."
         )
     change = {"action": "edit", "cell": cell, "source": source.replace(old, new)}
     return (
@@ -152,8 +152,8 @@ def replace_plan(runner: PlanRunner) -> Plan:
 
 def delete_plan(runner: PlanRunner) -> Plan:
     """Delete a cell, which is read first."""
-    asked = _DELETE.search(runner.prompt.prose)
-    cell = asked[1] if asked else ""
+    match = _DELETE.search(runner.prompt.prose)
+    cell = match[1] if match else ""
     yield from _cell_source(runner, "delete", cell)
     change = {"action": "delete", "cell": cell}
     return (yield from _change_cell(runner, change, f"Cell {cell} is deleted.", []))
@@ -161,16 +161,16 @@ def delete_plan(runner: PlanRunner) -> Plan:
 
 def move_plan(runner: PlanRunner) -> Plan:
     """Move a cell to the top, or below another one."""
-    asked = _MOVE.search(runner.prompt.prose)
-    cell, top, behind = asked.groups() if asked else ("", "", "")
+    match = _MOVE.search(runner.prompt.prose)
+    cell, top, behind = match.groups() if match else ("", "", "")
     change = {"action": "move", "cell": cell, "after": "top" if top else behind}
     return (yield from _change_cell(runner, change, f"Cell {cell} is moved.", []))
 
 
 def run_plan(runner: PlanRunner) -> Plan:
     """Run a cell where it stands, which is read first."""
-    asked = _RUN.search(runner.prompt.prose)
-    cell = asked[1] if asked else ""
+    match = _RUN.search(runner.prompt.prose)
+    cell = match[1] if match else ""
     yield from _cell_source(runner, "run", cell)
     runner.require_tool("cells", "to run the cell")
     thought = "Rule: run a cell. Its output appears below it."
@@ -190,10 +190,10 @@ def other_cell_plan() -> Plan:
     )
 
 
-def _cell_source(runner: PlanRunner, what: str, cell: str) -> Steps[str]:
+def _cell_source(runner: PlanRunner, action: str, cell: str) -> Steps[str]:
     """Read a cell and return its source; raise ``PlanEnded`` where it cannot be read as a whole."""
     runner.require_tool("notebook", "to read the cell")
-    thought = f"Rule: {what} a cell. First I read cell {cell}, since only a cell that was seen may be changed."
+    thought = f"Rule: {action} a cell. First I read cell {cell}, since only a cell that was seen may be changed."
     result = yield runner.planned_call(thought, "notebook", cell=cell, outputs=False)
     source = _SOURCE.search(result.text)
     if source is None or result.is_cut:
@@ -223,13 +223,13 @@ def _renamed(source: str, old: str, new: str) -> str:
     return renamed
 
 
-def _change_cell(runner: PlanRunner, change: dict[str, str], done: str, notes: list[str]) -> Plan:
+def _change_cell(runner: PlanRunner, change: dict[str, str], reply: str, notes: list[str]) -> Plan:
     """Ask for a change of a cell, and say what came of it."""
     runner.require_tool("cells", "to change the notebook")
     thought = f"Rule: {change['action']} a cell. The notebook changes only when it is accepted."
     result = yield runner.planned_call(thought, "cells", changes=[change])
     if result.text.startswith("Changed "):
-        return PlanAnswer("\n\n".join([done, *notes]), "The result says that it is changed.")
+        return PlanAnswer("\n\n".join([reply, *notes]), "The result says that it is changed.")
     if result.text.startswith("Not made"):
         return PlanAnswer("You rejected it, so the notebook is as it was.", "It was rejected.")
     language = "markdown" if change.get("kind") == "markdown" else "python"

@@ -71,7 +71,7 @@ class ScriptedModel:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         """Yield the events of the next answer; raises ModelFailed."""
         self.requests.append(request)
-        answer = await self._next(request)
+        answer = await self._next_answer(request)
         if answer.failure is not None:
             raise ModelFailed(
                 error_of(answer.failure, request.model.ref.provider, request.refusals)
@@ -114,7 +114,7 @@ class ScriptedModel:
             )
         return answer.natural_usage(len(prompt))
 
-    async def _next(self, request: ModelRequest) -> ModelAnswer:
+    async def _next_answer(self, request: ModelRequest) -> ModelAnswer:
         if not self._answers:
             message = f"The script has no answer for request {len(self.requests)}."
             raise ModelFailed(UnknownError(message=message))
@@ -123,14 +123,14 @@ class ScriptedModel:
             return scripted
         return await call_answer_function(scripted, request)
 
-    def _deltas(self, answer: ModelAnswer, action: Action, target: Family) -> list[SimpleNamespace]:
+    def _deltas(self, answer: ModelAnswer, action: Action, family: Family) -> list[SimpleNamespace]:
         match action:
             case Say():
                 return [SimpleNamespace(content=piece) for piece in answer.pieces(action.text)]
             case Think():
-                return list(_thinking(answer, action, is_signed=target == "anthropic"))
+                return list(_reasoning_deltas(answer, action, is_signed=family == "anthropic"))
             case ScriptedCall():
-                return self._call(answer, action)
+                return self._call_deltas(answer, action)
             case Disconnect() | Malformed():
                 message = "The connection broke in the middle of the answer."
                 raise ModelFailed(ApiError(message=message, retryable=True))
@@ -143,7 +143,7 @@ class ScriptedModel:
             case Pause():
                 return []
 
-    def _call(self, answer: ModelAnswer, call: ScriptedCall) -> list[SimpleNamespace]:
+    def _call_deltas(self, answer: ModelAnswer, call: ScriptedCall) -> list[SimpleNamespace]:
         self._call_count += 1
         index = self._call_count
         head = SimpleNamespace(name=call.tool, arguments="")
@@ -173,7 +173,9 @@ def error_of(failure: Failure, provider: str, refusals: Refusals = "union") -> E
     )
 
 
-def _thinking(answer: ModelAnswer, think: Think, *, is_signed: bool) -> Iterator[SimpleNamespace]:
+def _reasoning_deltas(
+    answer: ModelAnswer, think: Think, *, is_signed: bool
+) -> Iterator[SimpleNamespace]:
     """Yield the deltas of reasoning as the provider sends them: only Anthropic signs it."""
     if not is_signed:
         for piece in answer.pieces(think.text):

@@ -30,7 +30,7 @@ def test_what_differs_comes_first_with_who_said_so() -> None:
     )
 
     assert changes is not None
-    assert changes.head_lines == ("number", "value", "in opencode-1.18", "from", "meaning")
+    assert changes.header == ("number", "value", "in opencode-1.18", "from", "meaning")
     assert changes.rows == [
         (
             "prune.protect_tokens",

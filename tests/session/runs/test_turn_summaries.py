@@ -459,7 +459,7 @@ async def test_the_list_says_what_a_session_is_about(tmp_path: Path) -> None:
     [section] = list_lines(found, Query(), session.id)
 
     assert isinstance(section, TitledTable)
-    assert section.head_lines[-1] == "about"
+    assert section.header[-1] == "about"
     assert section.rows[0][-1].startswith("All about C. All about C.")
     assert len(section.rows[0][-1]) <= 80
     assert found.sessions[0].about == ("All about C. " * 20)[:200]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.harness.tools import ScriptedUser, ToolHarness
 
-from palimpsest.tools.file_access.file_contents import read_real, replace_real
+from palimpsest.tools.file_access.file_contents import read_resolved_file, replace_resolved_file
 from palimpsest.transcript.errors import UserError
 
 
@@ -96,7 +96,7 @@ def test_only_files_are_opened(tmp_path: Path, what: str) -> None:
             place = Path("/dev/zero")
 
     with pytest.raises(OSError, match="something else stands"):
-        read_real(place)
+        read_resolved_file(place)
 
 
 def test_a_file_keeps_its_mode_and_folders_are_made(tmp_path: Path) -> None:
@@ -104,8 +104,8 @@ def test_a_file_keeps_its_mode_and_folders_are_made(tmp_path: Path) -> None:
     script.write_text("a")
     script.chmod(0o751)
 
-    replace_real(script, b"b")
-    replace_real(tmp_path / "new/deep/c.txt", b"c")
+    replace_resolved_file(script, b"b")
+    replace_resolved_file(tmp_path / "new/deep/c.txt", b"c")
 
     assert (script.read_text(), stat.S_IMODE(script.stat().st_mode)) == ("b", 0o751)
     assert (tmp_path / "new/deep/c.txt").read_text() == "c"
@@ -115,15 +115,15 @@ def test_a_file_keeps_its_mode_and_folders_are_made(tmp_path: Path) -> None:
 AS_NOBODY = """
 import os, sys
 from pathlib import Path
-from palimpsest.tools.file_access.file_contents import read_real, replace_real
+from palimpsest.tools.file_access.file_contents import read_resolved_file, replace_resolved_file
 os.setgid(65534); os.setuid(65534)
 folder = Path(sys.argv[1])
 for work in (
-    lambda: read_real(folder / "closed.txt"),
-    lambda: replace_real(folder / "closed.txt", b"no"),
-    lambda: replace_real(folder / "new.txt", b"no"),
-    lambda: replace_real(folder / "open.txt", b"yes"),
-    lambda: read_real(folder / "through/inner.txt"),
+    lambda: read_resolved_file(folder / "closed.txt"),
+    lambda: replace_resolved_file(folder / "closed.txt", b"no"),
+    lambda: replace_resolved_file(folder / "new.txt", b"no"),
+    lambda: replace_resolved_file(folder / "open.txt", b"yes"),
+    lambda: read_resolved_file(folder / "through/inner.txt"),
 ):
     try:
         print(work() or "done")

@@ -2,8 +2,8 @@
 
 Border: patches one IPython shell during one run and undoes every patch. Text is
 captured for the model; figures and rich results stay native outputs of the cell and are recorded.
-IPython's own capture swaps streams for the whole process and misses errors (spec/kernel.md B4),
-so here writes are distinguished by thread, and streams that user code holds are also captured.
+IPython's own capture swaps streams for the whole process and misses errors, so here
+writes are distinguished by thread, and streams that user code holds are also captured.
 """
 
 import base64
@@ -92,8 +92,8 @@ class Capture:
 
     def __init__(
         self,
-        on_native: Callable[[], bool] | None = None,
-        interrupted: Callable[[], bool] = lambda: False,
+        prepare_native_output: Callable[[], bool] | None = None,
+        is_interrupted: Callable[[], bool] = lambda: False,
         code: str = "",
     ) -> None:
         self.stdout = TextBuffer(HEAD_CHARS, TAIL_CHARS)
@@ -101,7 +101,7 @@ class Capture:
         self.error: str | None = None
         self.result_text: str | None = None
         self.images: list[Attachment] = []
-        self.rich: list[str] = []
+        self.rich_types: list[str] = []
         self.shown_results: list[ShownResult] = []
         self.notes: list[str] = []
         """Sentences on changes that the code left in the process."""
@@ -110,8 +110,8 @@ class Capture:
         self.is_quiet = False
         """Whether the value of the last expression is not shown, because the code ends in a semicolon."""
         self.piece = Piece(code)
-        self._on_native = on_native
-        self._is_interrupted = interrupted
+        self._prepare_native = prepare_native_output
+        self._is_interrupted = is_interrupted
         self._new_texts: deque[str] = deque()
         self._older_threads: frozenset[threading.Thread] = frozenset()
         self._main_thread = threading.current_thread()
@@ -135,10 +135,10 @@ class Capture:
         self._streams = {"stdout": streams[0], "stderr": streams[1]}
         publisher, hook = shell.display_pub, shell.displayhook
         display_value = self._recording_displayhook(shell, publisher.publish)
-        pages = list(shell.payload_manager.read_payload())
+        payloads = list(shell.payload_manager.read_payload())
         with ExitStack() as restorations:
             restorations.callback(CURRENT_PIECE.reset, CURRENT_PIECE.set(self.piece))
-            restorations.callback(self._capture_help_pages, shell.payload_manager, pages)
+            restorations.callback(self._capture_help_pages, shell.payload_manager, payloads)
             if shell.call_pdb:
                 restorations.callback(setattr, shell, "call_pdb", shell.call_pdb)
                 shell.call_pdb = False
@@ -188,7 +188,7 @@ class Capture:
             error=error or self.error,
             was_interrupted=interrupted,
             images=tuple(self.images),
-            rich=tuple(self.rich),
+            rich=tuple(self.rich_types),
             shown_results=tuple(self.shown_results),
             notes=tuple(self.notes),
             left_running=self.left_running,
@@ -209,10 +209,10 @@ class Capture:
             return False
         image = _model_image(data)
         if image is None:
-            self.rich += [mime for mime in rich_types if mime not in self.rich]
+            self.rich_types += [mime for mime in rich_types if mime not in self.rich_types]
         elif len(self.images) < MAX_IMAGES:
             self.images.append(image)
-        if self._on_native is not None and self._on_native():
+        if self._prepare_native is not None and self._prepare_native():
             return True
         if image is None:
             self._store_shown(data)
@@ -221,10 +221,10 @@ class Capture:
     def _store_shown(self, data: dict[str, Any]) -> None:
         """Store a result that no cell displays, within the limits."""
         result = shown_result(data)
-        used = sum(len(output.text) for output in self.shown_results)
+        used_chars = sum(len(output.text) for output in self.shown_results)
         if (
             len(self.shown_results) < MAX_SHOWN_RESULTS
-            and used + len(result.text) <= MAX_SHOWN_CHARS
+            and used_chars + len(result.text) <= MAX_SHOWN_CHARS
         ):
             self.shown_results.append(result)
 
@@ -299,7 +299,7 @@ class Capture:
             # A message to a page cannot carry half of a surrogate pair.
             data = with_joined_surrogates(data)
             if kwargs.get("update"):
-                return publish(data, metadata, *args, **kwargs) if self._on_native else None
+                return publish(data, metadata, *args, **kwargs) if self._prepare_native else None
             if isinstance(data, dict) and not self.record_bundle(data):
                 return None
             return publish(data, metadata, *args, **kwargs)
@@ -310,7 +310,7 @@ class Capture:
         """Prevent other threads from showing the figures of this run as their own.
 
         matplotlib's figures belong to no thread, and each cell or widget message that ends
-        on a subshell meanwhile would show them (spec/kernel.md A5).
+        on a subshell meanwhile would show them.
         """
         trigger = events.trigger
 
@@ -385,7 +385,7 @@ def _model_image(data: dict[str, Any]) -> Attachment | None:
 
 
 def shown_result(data: dict[str, Any]) -> ShownResult:
-    """Return the entries of a MIME bundle that need no kernel to be displayed."""
+    """Return a MIME bundle as it can be shown without a kernel: its Markdown or HTML, else what it is."""
     if WIDGET_MIME in data:
         name = re.match(r"\w+", str(data.get("text/plain", "")))
         return ShownResult("widget", name.group() if name else "")

@@ -30,7 +30,7 @@ class TitledTable:
     """A table with a title, which may be empty."""
 
     title: str
-    head_lines: tuple[str, ...]
+    header: tuple[str, ...]
     rows: Rows
 
 
@@ -42,18 +42,19 @@ def joined_output(lines: "OutputLines | CommandOutput | str") -> CommandOutput:
     """Return sentences and tables as one output."""
     if isinstance(lines, CommandOutput):
         return lines
-    texts: list[CommandOutput] = []
+    outputs: list[CommandOutput] = []
     for line in [lines] if isinstance(lines, str) else lines:
         if isinstance(line, CommandOutput):
-            texts.append(line)
+            outputs.append(line)
         elif isinstance(line, str):
-            texts.append(sentence_output(line))
+            outputs.append(sentence_output(line))
         else:
             title = CommandOutput(f"**{escape_inline(line.title)}**", line.title)
-            texts += [title] if line.title else []
-            texts.append(table_output(line.head_lines, line.rows))
+            outputs += [title] if line.title else []
+            outputs.append(table_output(line.header, line.rows))
     return CommandOutput(
-        "\n\n".join(text.markdown for text in texts), "\n\n".join(text.plain_text for text in texts)
+        "\n\n".join(output.markdown for output in outputs),
+        "\n\n".join(output.plain_text for output in outputs),
     )
 
 

@@ -35,7 +35,7 @@ from palimpsest.frontends.typed_input.typed_values import parse_amounts
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.config.layer_merge import UntrustedSetting
 from palimpsest.session.controls.session_controls import SessionControls
-from palimpsest.tools.permission_rules.modes import MEANINGS, MODES
+from palimpsest.tools.permission_rules.modes import MODE_MEANINGS, MODES
 
 WITHHELD_TITLE = "The log of this session says that this was allowed. Nobody allowed it here, so it does not hold:"
 ALLOW_HINT = "%agent trust session allows it in this session."
@@ -101,11 +101,11 @@ class SetMode(ControlOperation):
         if self.mode is not None:
             mode = control.use_mode(self.mode)
             sentence = (
-                f"The mode of this session is {mode} from the next call on: {MEANINGS[mode]}."
+                f"The mode of this session is {mode} from the next call on: {MODE_MEANINGS[mode]}."
             )
             return ControlAnswer(lines=[sentence, *_unsaved_warning(control)])
         current = control.mode
-        rows = [(f"{'* ' if mode == current else ''}{mode}", MEANINGS[mode]) for mode in MODES]
+        rows = [(f"{'* ' if mode == current else ''}{mode}", MODE_MEANINGS[mode]) for mode in MODES]
         hint = "%agent mode NAME chooses another, default the configured one. No mode lifts a deny."
         return ControlAnswer(lines=[TitledTable("", ("mode", "what it means"), rows), hint])
 
@@ -176,7 +176,7 @@ class ListApprovals(ControlOperation):
         rules: Sequence[RuleRow],
     ) -> OutputLines:
         lines: list[str | TitledTable] = [
-            f"The mode of this session is {control.mode}: {MEANINGS[control.mode]}."
+            f"The mode of this session is {control.mode}: {MODE_MEANINGS[control.mode]}."
         ]
         if approvals:
             header = ("", "permission", "always allowed", "where and when")

@@ -17,7 +17,7 @@ from palimpsest.render.safety.escaping import escape_inline, one_line
 from palimpsest.session.definitions.agents import Agent, subagents_of
 from palimpsest.session.definitions.command_files import CustomCommand
 from palimpsest.session.definitions.project_definitions import ProjectDefinitions
-from palimpsest.tools.permission_rules.modes import MEANINGS, MODES
+from palimpsest.tools.permission_rules.modes import MODE_MEANINGS, MODES
 from palimpsest.tools.workflow.skill import Skill
 from palimpsest.transcript.errors import ConfigError
 
@@ -68,13 +68,13 @@ class ListDefinitions(Operation):
                 AGENT_HINT,
                 *definition_problems(definitions),
             ]
-        choices, header, fallback = (
+        rows, header, fallback = (
             (command_rows(definitions.commands), COMMAND_COLUMNS, NO_COMMANDS)
             if self.kind == "commands"
             else (skill_rows(definitions.skills), SKILL_COLUMNS, NO_SKILLS)
         )
         return [
-            TitledTable("", header, choices) if choices else fallback,
+            TitledTable("", header, rows) if rows else fallback,
             *definition_problems(definitions),
         ]
 
@@ -101,10 +101,10 @@ def model_lines(services: FrontendServices) -> OutputLines:
     rows, default = services.models(), default_model(services)
     if not rows:
         return [f"The model is {default}. Choose another with -m provider/name."]
-    words = f"Without -m the model is {default}." if default != NO_DEFAULT else WHY_NO_DEFAULT
+    hint = f"Without -m the model is {default}." if default != NO_DEFAULT else WHY_NO_DEFAULT
     text = table_output(("model", "window", "why it is here"), rows)
     return [
-        CommandOutput(f"{text.markdown}\n\n{escape_inline(words)}", f"{text.plain_text}\n{words}")
+        CommandOutput(f"{text.markdown}\n\n{escape_inline(hint)}", f"{text.plain_text}\n{hint}")
     ]
 
 
@@ -155,7 +155,7 @@ def skill_rows(skills: Mapping[str, Skill]) -> list[tuple[str, ...]]:
 
 def definition_problems(definitions: ProjectDefinitions) -> Sequence[str]:
     """Return one sentence for each problem in the definition files."""
-    return [one_line(words, 400) for words in definitions.problems]
+    return [one_line(problem, 400) for problem in definitions.problems]
 
 
 def _definition_choices(
@@ -163,7 +163,7 @@ def _definition_choices(
 ) -> tuple[AgentChoice, ...]:
     """Return the names and descriptions of definitions of one kind."""
     return tuple(
-        AgentChoice(name=name, description=agent.description) for name, agent in definitions.items()
+        AgentChoice(name=name, description=item.description) for name, item in definitions.items()
     )
 
 
@@ -184,13 +184,13 @@ def choices_of(services: FrontendServices) -> Choices:
             # A row without a model's name reports a server that does not answer.
             if "/" in name
         ),
-        agents=tuple(AgentChoice(name=name, description=words) for name, words in agents),
+        agents=tuple(AgentChoice(name=name, description=text) for name, text in agents),
         model=default_model(services, ""),
         agent=agents[0][0] if agents else "",
         commands=_definition_choices(definitions.commands),
         skills=_definition_choices(definitions.skills),
         subagents=_definition_choices(subagents_of(definitions.agents)),
-        modes=tuple(AgentChoice(name=mode, description=MEANINGS[mode]) for mode in MODES),
+        modes=tuple(AgentChoice(name=mode, description=MODE_MEANINGS[mode]) for mode in MODES),
         mode=config.value.mode,
         untrusted=tuple(setting.words for setting in config.untrusted_settings),
     )

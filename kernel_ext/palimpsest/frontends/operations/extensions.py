@@ -129,8 +129,8 @@ def server_lines(
         for server in servers
     ]
     lines: list[str | TitledTable] = [TitledTable("", SERVER_COLUMNS, rows)]
-    lines += [words for server in servers for words in server.left_out]
-    lines += [words for server in servers for words in _repaired_tools(server, registry)]
+    lines += [sentence for server in servers for sentence in server.left_out]
+    lines += [sentence for server in servers for sentence in _repaired_tools(server, registry)]
     if any(server.state in ("waiting", "failed") for server in servers):
         lines.append("They are connected when a prompt begins; %agent mcp connect does it now.")
     return [*lines, *waiting_hint]

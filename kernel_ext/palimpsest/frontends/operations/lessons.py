@@ -1,6 +1,6 @@
 """The command ``palimpsest lessons``: list the lessons, copy their notebooks, and show a class's results.
 
-Border: what knows the lessons is imported when the command runs.
+Border: the modules of ``lessons`` are imported when the command runs.
 """
 
 from pathlib import Path
@@ -64,7 +64,7 @@ class Lessons(Operation):
     )
 
     async def run(self, context: OperationContext) -> CommandReport:
-        """Do what is asked, blocking."""
+        """Carry out the action and return its report."""
         return await context.run_blocking(self._answer)
 
     def report(self, answer: CommandReport) -> CommandReport:
@@ -72,13 +72,13 @@ class Lessons(Operation):
 
     def _answer(self) -> CommandReport:
         if self.action == "list":
-            return self._listed()
+            return self._list_report()
         if self.folder is None:
             raise UserError(NO_FOLDER.format(action=self.action))
         folder = home_path(self.folder)
-        return self._copied(folder) if self.action == "copy" else self._results(folder)
+        return self._copy_report(folder) if self.action == "copy" else self._results_report(folder)
 
-    def _listed(self) -> CommandReport:
+    def _list_report(self) -> CommandReport:
         from palimpsest.lessons.lesson_list import LESSONS
 
         rows = tuple(
@@ -88,7 +88,7 @@ class Lessons(Operation):
         table = ReportTable("Lessons", COLUMNS, rows)
         return CommandReport("lessons", {"lessons": table.records()}, [table])
 
-    def _copied(self, folder: Path) -> CommandReport:
+    def _copy_report(self, folder: Path) -> CommandReport:
         from palimpsest.lessons.lesson_notebooks import copy_lessons
 
         paths = copy_lessons(folder, self.audience, self.lesson or ())
@@ -99,7 +99,7 @@ class Lessons(Operation):
             text_lines=[f"Wrote {path}" for path in written],
         )
 
-    def _results(self, folder: Path) -> CommandReport:
+    def _results_report(self, folder: Path) -> CommandReport:
         from palimpsest.lessons.class_results import CLASS_PAGE_MARK, class_results
         from palimpsest.review.recorded_sessions.recording import open_recording
 
@@ -109,8 +109,8 @@ class Lessons(Operation):
         )
         table = results.table
         values: dict[str, Any] = {"rows": table.records(), "notes": [*table.notes]}
-        words = []
+        lines = []
         if target is not None:
             write_page_file(target, results.page)
-            words, values["written"] = [f"Wrote {target}"], [str(target)]
-        return CommandReport("lessons", values, [table], text_lines=words)
+            lines, values["written"] = [f"Wrote {target}"], [str(target)]
+        return CommandReport("lessons", values, [table], text_lines=lines)

@@ -75,7 +75,7 @@ class SetStepMode(Operation):
         return unspaced_output([*lines, *((SEND_HINT,) if answer.held else ())])
 
 
-class HeldOperation(Operation):
+class HeldRequestDecision(Operation):
     """A decision about held requests; ``late`` where none is held any more."""
 
     session: str | None = None
@@ -104,7 +104,7 @@ class HeldOperation(Operation):
         return self.nothing_held_sentence if answer.late else self.done_sentence
 
 
-class ReleaseRequest(HeldOperation):
+class ReleaseRequest(HeldRequestDecision):
     """Release a held request; it is assembled again and sent."""
 
     type: Literal["release"] = "release"
@@ -113,7 +113,7 @@ class ReleaseRequest(HeldOperation):
     nothing_held_sentence: ClassVar[str] = "No request is held now."
 
 
-class AskForAnotherSummary(HeldOperation):
+class AskForAnotherSummary(HeldRequestDecision):
     """Set aside the new summary that a held request would use first, and request another summary."""
 
     type: Literal["another-summary"] = "another-summary"
@@ -125,7 +125,7 @@ class AskForAnotherSummary(HeldOperation):
         return held.new_summary is not None
 
 
-class UseOlderSummary(HeldOperation):
+class UseOlderSummary(HeldRequestDecision):
     """Use the summary that was set aside, instead of a newer summary or a held request for a summary."""
 
     type: Literal["older-summary"] = "older-summary"

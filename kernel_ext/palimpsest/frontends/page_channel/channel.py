@@ -134,7 +134,7 @@ class Channel:
         return self._presence.may_answer(session_id) or self.may_appear()
 
     def may_appear(self) -> bool:
-        """Return whether a page may still begin to watch: for ``GREETING_SECONDS`` after the first call."""
+        """Return whether a page may still begin to watch; the first call starts the ``GREETING_SECONDS``."""
         now = time.monotonic()
         if self._greeting_ends is None:
             is_kernel = getattr(self._shell, "kernel", None) is not None
@@ -175,10 +175,10 @@ class Channel:
         )
         if path is None:
             return False
-        places = [below, *(uuid.uuid4().hex[:8] for _ in sources)]
+        cell_ids = [below, *(uuid.uuid4().hex[:8] for _ in sources)]
         changes = [
             CellChange(action="insert", cell=cell, after=after, new=source)
-            for source, after, cell in zip(sources, places[:-1], places[1:], strict=True)
+            for source, after, cell in zip(sources, cell_ids[:-1], cell_ids[1:], strict=True)
         ]
         try:
             results = await self.cell_changes.change(path, changes, None)
@@ -194,7 +194,7 @@ class Channel:
             if was_current:
                 self._current_id = None
         if was_current:
-            self._services.engine.submit(self._find_current())
+            self._services.engine.submit(self._open_current())
 
     def handle(self, content: dict[str, Any]) -> dict[str, Any]:
         """Answer one command at once; on the control thread."""
@@ -241,7 +241,7 @@ class Channel:
                 if command.client:
                     # Its Watch follows; until then it counts as watching, so that cells do not ask.
                     self.page_watches.renew_watch(command.client, None, GREETING_SECONDS)
-                self._on_engine(command, self._find_current())
+                self._on_engine(command, self._open_current())
                 return self._reply(
                     command,
                     project=str(self._services.workspace.project),
@@ -335,7 +335,7 @@ class Channel:
         self, session: KernelSession, turn: Coroutine[Any, Any, Answer]
     ) -> SessionAnswer:
         """Await a turn for which no cell waits."""
-        session.take_withheld()  # a page has shown it
+        session.take_withheld()  # the page shows the notice about the opening
         answer = await without_cell(self.kernel_parts, session, turn, AWAY_SECONDS)
         # An error is shown in its message; raise it for a turn without messages.
         if answer.error is not None and answer.turn_id != "" and not answer.messages:
@@ -349,13 +349,13 @@ class Channel:
 
     async def _rename(self, command: RenameNotebook) -> Done:
         old_path = self._notebook()
-        is_ours = rename_notebook(command.was, command.notebook)
+        is_renamed = rename_notebook(command.was, command.notebook)
         new_path = self._notebook()
-        if is_ours and old_path is not None and new_path is not None:
+        if is_renamed and old_path is not None and new_path is not None:
             await self._services.workspace.rename(old_path, new_path)
-        return Done(late=not is_ours)
+        return Done(late=not is_renamed)
 
-    async def _find_current(self) -> None:
+    async def _open_current(self) -> None:
         await self._session(None)
 
     async def _session(self, identifier: str | None) -> KernelSession:

@@ -21,7 +21,7 @@ from palimpsest.frontends.turn_output.segments import (
     segment_after,
 )
 from palimpsest.render.content.outline import OutlineNotes
-from palimpsest.render.safety.allowed_elements import PICTURES
+from palimpsest.render.safety.allowed_elements import PICTURE_TYPES
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.engine import Snapshot
 from palimpsest.transcript.errors import UserError
@@ -154,7 +154,7 @@ def _recorded_figures(part: ToolPart, read_image: Callable[[str], str]) -> list[
             continue
         mime, _, content = address.removeprefix("data:").partition(";base64,")
         # The log may come from anybody: content other than an image, such as HTML, must not become a trusted output.
-        if mime in PICTURES and _is_base64(content):
+        if mime in PICTURE_TYPES and _is_base64(content):
             outputs.append({mime: content, "text/plain": visible_text(label)})
         else:
             outputs.append(

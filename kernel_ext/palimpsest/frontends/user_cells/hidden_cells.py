@@ -115,9 +115,9 @@ class HiddenCells:
         return "\n".join(masked) if masked != lines else text
 
     def _file_name(self, source: str) -> str | None:
-        name = getattr(self._compile, "get_code_name", None)
+        get_code_name = getattr(self._compile, "get_code_name", None)
         try:
-            file_name = name(source, source, 0) if name is not None else None
+            file_name = get_code_name(source, source, 0) if get_code_name is not None else None
         except Exception:  # noqa: BLE001  # another shell's compiler
             return None
         # In a terminal, the name holds the cell's number, which is stored instead.
@@ -141,14 +141,14 @@ class HiddenCells:
 
     def _without_frames(self, lines: list[str]) -> Iterator[str]:
         """Yield the lines of a text, with a mask in place of each traceback frame of a hidden cell."""
-        number = 0
-        while number < len(lines):
-            line, block = lines[number], _frame_lines(lines, number)
+        index = 0
+        while index < len(lines):
+            line, block = lines[index], _frame_lines(lines, index)
             if block and self._is_hidden_frame(line, block):
                 yield MASKED_FRAME
             else:
                 yield from [line, *block]
-            number += 1 + len(block)
+            index += 1 + len(block)
 
     def _is_hidden_frame(self, heading: str, block: list[str]) -> bool:
         cell, file = _CELL_FRAME.match(heading), _FILE_FRAME.match(heading)
@@ -174,11 +174,11 @@ def hidden_cells(shell: Any) -> HiddenCells:
 
 def attached_hidden_cells(shell: Any) -> HiddenCells:
     """Return the hidden cells of a shell, and store them in it, so that they outlive the recorder."""
-    hidden_cells = getattr(shell, _SHELL_ATTRIBUTE, None)
-    if not isinstance(hidden_cells, HiddenCells):
-        hidden_cells = HiddenCells(shell)
-        setattr(shell, _SHELL_ATTRIBUTE, hidden_cells)
-    return hidden_cells
+    cells = getattr(shell, _SHELL_ATTRIBUTE, None)
+    if not isinstance(cells, HiddenCells):
+        cells = HiddenCells(shell)
+        setattr(shell, _SHELL_ATTRIBUTE, cells)
+    return cells
 
 
 def _comparable_line(line: str) -> str:

@@ -95,8 +95,8 @@ def _frame_text(value: Any) -> str:
     plain_columns = [
         number for number in library_columns if _is_plain_column(value.iloc[:, number])
     ]
-    numbers = _computed_or_default(lambda: value.iloc[:, plain_columns].count(), [])
-    counts = dict(zip(plain_columns, numbers, strict=False))
+    present_counts = _computed_or_default(lambda: value.iloc[:, plain_columns].count(), [])
+    counts = dict(zip(plain_columns, present_counts, strict=False))
     lines += ["", "column: type, values present"]
     lines += [
         f"  {names[number]}: {types.get(number, 'of another class')}, {counts.get(number, '?')}"

@@ -109,7 +109,7 @@ class LitellmLoader:
             await asyncio.get_running_loop().run_in_executor(None, _import_late, openai)
             self._warmed_up.add(openai)
 
-    def loading(self, *, openai: bool) -> Coroutine[Any, Any, None] | None:
+    def pending_import(self, *, openai: bool) -> Coroutine[Any, Any, None] | None:
         """Return a coroutine that imports everything a call needs; None where it is imported."""
         if (
             self._import_future is not None
@@ -201,9 +201,9 @@ class LitellmModel:
     def __init__(self, *, read_timeout_seconds: float | None = None) -> None:
         self._read_timeout = read_timeout_seconds
 
-    def loading(self, model: ModelInfo) -> Coroutine[Any, Any, None] | None:
+    def pending_import(self, model: ModelInfo) -> Coroutine[Any, Any, None] | None:
         """Return a coroutine that imports litellm; None where it is imported."""
-        return LOADER.loading(openai=profile(model.ref).openai_client)
+        return LOADER.pending_import(openai=profile(model.ref).openai_client)
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         """Send the request and yield the events of its answer."""

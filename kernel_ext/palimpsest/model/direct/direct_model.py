@@ -112,10 +112,10 @@ class DirectModel:
         direct = self._direct()
         return litellm_reason(model.ref, model.api_base, direct=direct) or request_reason(request)
 
-    def loading(self, model: ModelInfo) -> Coroutine[Any, Any, None] | None:
+    def pending_import(self, model: ModelInfo) -> Coroutine[Any, Any, None] | None:
         """Return a coroutine that imports the client, or litellm; None where it is imported."""
         if litellm_reason(model.ref, model.api_base, direct=self._direct()) is not None:
-            return self._litellm.loading(model)
+            return self._litellm.pending_import(model)
         return None if _loaded_clients() is not None else _clients()
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:

@@ -50,19 +50,19 @@ def _delta(delta: dict[str, Any]) -> Delta:
     reasoning = delta.get("reasoning_content") or delta.get("reasoning")
     content = delta.get("content")
     if isinstance(content, list):
-        content, thought = _parts(content)
+        content, thought = _part_texts(content)
         reasoning = reasoning or thought
     return Delta(
         content,
         reasoning_content=reasoning,
-        thinking_blocks=_blocks(delta.get("thinking_blocks")),
-        tool_calls=[_piece(call) for call in _as_list(calls)] if calls else None,
+        thinking_blocks=_thinking_blocks(delta.get("thinking_blocks")),
+        tool_calls=[_piece(call) for call in _checked_list(calls)] if calls else None,
         function_call=_function(old_call) if isinstance(old_call, dict) else None,
         refusal=delta.get("refusal"),
     )
 
 
-def _parts(content: list[Any]) -> tuple[str, str]:
+def _part_texts(content: list[Any]) -> tuple[str, str]:
     """Return the text and the thinking in a content that some servers send as a list of parts."""
     answer_texts, thinking_texts = [], []
     for part in content:
@@ -70,7 +70,7 @@ def _parts(content: list[Any]) -> tuple[str, str]:
             continue
         thinking_part = part.get("thinking")
         if isinstance(thinking_part, list):
-            thinking_texts.append(_parts(thinking_part)[0])
+            thinking_texts.append(_part_texts(thinking_part)[0])
         elif isinstance(thinking_part, str):
             thinking_texts.append(thinking_part)
         elif isinstance(part.get("text"), str):
@@ -78,13 +78,13 @@ def _parts(content: list[Any]) -> tuple[str, str]:
     return "".join(answer_texts), "".join(thinking_texts)
 
 
-def _blocks(blocks: Any) -> Any:
+def _thinking_blocks(blocks: Any) -> Any:
     """Return the signed thinking that a gateway passes on from Claude."""
     is_valid = isinstance(blocks, list) and all(isinstance(item, dict) for item in blocks)
     return blocks if is_valid else None
 
 
-def _as_list(calls: Any) -> list[Any]:
+def _checked_list(calls: Any) -> list[Any]:
     if not isinstance(calls, list):
         raise TypeError("The calls of a chunk are no list.")
     return calls

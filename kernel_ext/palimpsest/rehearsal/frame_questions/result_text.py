@@ -27,7 +27,7 @@ ROWS_IN_TABLE = 15
 STATISTIC_NAMES = {"mean": "mean", "median": "median", "sum": "sum", "min": "smallest value", "max": "largest value", "std": "standard deviation", "var": "variance"}  # fmt: skip
 CHART_NAMES = {"hist": "histogram", "scatter": "scatter plot", "bar": "bar chart", "box": "box plot", "line": "line chart", "pie": "pie chart"}  # fmt: skip
 TEST_WORDS = {"==": "is", ">": "is over", ">=": "is at least", "<": "is under", "<=": "is at most", "in": "is one of"}  # fmt: skip
-Cells = list[tuple[str, ...]]
+TextRows = list[tuple[str, ...]]
 EMPTY_RESULTS = ("Empty DataFrame", "Series([]")
 """Beginnings of pandas' output for a result without rows."""
 
@@ -58,7 +58,7 @@ def column_names(columns: Sequence[Column]) -> str:
     return " and ".join(filter(None, [", ".join(labels[:-1]), labels[-1]])) if labels else ""
 
 
-def markdown_table(headers: Sequence[str], rows: Cells, label_count: int = 1) -> str:
+def markdown_table(headers: Sequence[str], rows: TextRows, label_count: int = 1) -> str:
     """Return a Markdown table of at most fifteen rows; the numbers after the labels are shortened."""
     lines = [_row(headers), _row(["---"] * len(headers))]
     lines += [
@@ -72,7 +72,7 @@ def markdown_table(headers: Sequence[str], rows: Cells, label_count: int = 1) ->
 
 
 def titled_table(
-    title: str, headers: Sequence[str], rows: Cells, label_count: int = 1, text_below: str = ""
+    title: str, headers: Sequence[str], rows: TextRows, label_count: int = 1, text_below: str = ""
 ) -> str | None:
     """Return a table with a title above it and a text below it; None without rows."""
     parts = (title, markdown_table(headers, rows, label_count), text_below)
@@ -89,26 +89,28 @@ def _cell(text: str) -> str:
     return " ".join(text.split())
 
 
-def extremes_text(rows: Cells, row_index: int, subject: str) -> str:
+def extremes_text(rows: TextRows, column_index: int, subject: str) -> str:
     """Return a sentence that names the rows with the highest and the lowest number of a column."""
     numbers = [
-        (float(row[row_index].replace(",", "")), row) for row in rows if _is_number(row[row_index])
+        (float(row[column_index].replace(",", "")), row)
+        for row in rows
+        if _is_number(row[column_index])
     ]
     if len(numbers) < 2:
         return ""
     low, high = min(number for number, _ in numbers), max(number for number, _ in numbers)
     if low == high:
-        return f"All have the same {subject}, as it is printed: {shortened_number(numbers[0][1][row_index])}."
+        return f"All have the same {subject}, as it is printed: {shortened_number(numbers[0][1][column_index])}."
     highest, lowest = (
         [row for number, row in numbers if number == extreme] for extreme in (high, low)
     )
-    return f"Highest {subject}: {_first_row_text(highest, row_index)}; lowest: {_first_row_text(lowest, row_index)}."
+    return f"Highest {subject}: {_first_row_text(highest, column_index)}; lowest: {_first_row_text(lowest, column_index)}."
 
 
-def _first_row_text(rows: Cells, row_index: int) -> str:
+def _first_row_text(rows: TextRows, column_index: int) -> str:
     """Return the label of the first of the rows that share a number, the number of further rows, and the shared number."""
     more_rows = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
-    return f"{inline_code(rows[0][0])}{more_rows} ({shortened_number(rows[0][row_index])})"
+    return f"{inline_code(rows[0][0])}{more_rows} ({shortened_number(rows[0][column_index])})"
 
 
 def _is_number(text: str) -> bool:
@@ -125,11 +127,11 @@ def _statistic(spec: QuerySpec, result: ToolResult) -> str | None:
     value = single_value(result.value)
     if len(spec.measures) == 1 and value is not None:
         return f"The {name} of {column_names(spec.measures)}{condition_text(spec)} is **{shortened_number(value)}**."
-    rows: Cells = [*series_items(result.value)]
+    rows: TextRows = [*series_items(result.value)]
     return titled_table(f"The {name} of each column{condition_text(spec)}:", ["column", name], rows)
 
 
-def _single_column_table(spec: QuerySpec, columns: Sequence[Column], rows: Cells) -> str | None:
+def _single_column_table(spec: QuerySpec, columns: Sequence[Column], rows: TextRows) -> str | None:
     headers = ["statistic", columns[0].label]
     return titled_table(f"{column_names(columns)}{condition_text(spec)}:", headers, rows)
 
@@ -160,7 +162,7 @@ def _grouped(spec: QuerySpec, result: ToolResult) -> str | None:
 
 
 def grouped_table(
-    spec: QuerySpec, title: str, headers: Sequence[str], rows: Cells, text_below: str = ""
+    spec: QuerySpec, title: str, headers: Sequence[str], rows: TextRows, text_below: str = ""
 ) -> str | None:
     """Return a Markdown table whose first columns are the groups; None without rows."""
     labels = [column.label for column in spec.groups]
@@ -175,13 +177,13 @@ def _comparison_column(spec: QuerySpec, headers: Sequence[str]) -> tuple[str, in
     return "mean", headers.index("mean")
 
 
-def joined_groups(spec: QuerySpec, rows: Cells) -> Cells:
+def joined_groups(spec: QuerySpec, rows: TextRows) -> TextRows:
     """Join the groups of each row into its first cell."""
     label_count = len(spec.groups)
     return [(", ".join(row[:label_count]), *row[label_count:]) for row in rows]
 
 
-def grouped_rows(spec: QuerySpec, text: str, headers: Sequence[str]) -> Cells:
+def grouped_rows(spec: QuerySpec, text: str, headers: Sequence[str]) -> TextRows:
     """Parse the rows of a grouped result, numbers as printed; an empty list when that is not certain."""
     labels = [column.label for column in spec.groups]
     names = [*labels, *headers]
@@ -210,7 +212,7 @@ def _count(spec: QuerySpec, result: ToolResult) -> str | None:
 def counts_text(spec: QuerySpec, text: str, column: Column | None = None) -> str | None:
     """Describe the output of a count of values."""
     column = column or (spec.groups or spec.measures)[0]
-    rows: Cells = [
+    rows: TextRows = [
         (label if label not in {"NaN", "<NA>", "None", "NaT"} else "(missing)", value)
         for label, value in series_items(text)
     ]
@@ -241,9 +243,9 @@ def _missing(spec: QuerySpec, result: ToolResult) -> str | None:
 
 
 def _correlation(spec: QuerySpec, result: ToolResult) -> str | None:
-    numbers = [column for column in spec.measures + spec.groups if column.is_numeric]
-    value, columns_text = single_value(result.value), f"(Pearson) of {column_names(numbers)}"
-    if len(numbers) == 2:
+    numeric = [column for column in spec.measures + spec.groups if column.is_numeric]
+    value, columns_text = single_value(result.value), f"(Pearson) of {column_names(numeric)}"
+    if len(numeric) == 2:
         return (
             f"The correlation {columns_text}{condition_text(spec)} is **{shortened_number(value)}**."
             if value
@@ -281,22 +283,22 @@ def _describe(spec: QuerySpec, result: ToolResult) -> str | None:
         if not columns[0].is_numeric:
             return counts_text(spec, result.value, column=columns[0])
         return _single_column_table(spec, columns, [*series_items(result.value)])
-    row_count_text, _, table_text = result.stdout.partition("\n")
+    row_count_text, _, value_counts_text = result.stdout.partition("\n")
     parts = [
         f"{inline_code(spec.table.name)} has **{row_count_text.strip()}** and {len(columns or spec.table.columns)} columns."
     ]
-    value_counts = series_items(table_text)[:ROWS_IN_TABLE]
+    value_counts = series_items(value_counts_text)[:ROWS_IN_TABLE]
     if value_counts:
         count_lines = (
             f"- {inline_code(label)}: {count} different values" for label, count in value_counts
         )
         parts.append("\n".join(count_lines))
     if result.value.strip():
-        parts.append(numbers_text(result))
+        parts.append(statistics_text(result))
     return "\n\n".join(parts)
 
 
-def numbers_text(result: ToolResult) -> str:
+def statistics_text(result: ToolResult) -> str:
     """Return the statistics of several columns as a table, or as they were printed."""
     rows = frame_rows(result.value, STATISTICS, has_index=True) or []
     cells = [(row[tool_outputs.INDEX], *(row[name] for name in STATISTICS)) for row in rows]
@@ -330,23 +332,23 @@ _WRITERS: dict[str, Callable[[QuerySpec, ToolResult], str | None]] = {
 def plot_text(spec: QuerySpec, result: ToolResult, chart: str) -> str | None:
     """Return the answer, or None when the output's numbers cannot be read."""
     chart_name = CHART_NAMES.get(chart, "plot")
-    numbers = tuple(column for column in spec.measures if column.is_numeric)
-    subject = column_names(numbers or spec.groups or spec.measures) or "every column of numbers"
-    groups_text = f" by {column_names(spec.groups)}" if spec.groups and numbers else ""
-    body = _plotted_numbers(spec, result, numbers, chart)
+    numeric = tuple(column for column in spec.measures if column.is_numeric)
+    subject = column_names(numeric or spec.groups or spec.measures) or "every column of numbers"
+    groups_text = f" by {column_names(spec.groups)}" if spec.groups and numeric else ""
+    body = _plotted_numbers(spec, result, numeric, chart)
     if body is None:
         return None
     return f"I drew a {chart_name} of {subject}{groups_text}{condition_text(spec)}. The numbers behind it:\n\n{body}"
 
 
 def _plotted_numbers(
-    spec: QuerySpec, result: ToolResult, numbers: tuple[Column, ...], chart: str
+    spec: QuerySpec, result: ToolResult, numeric: tuple[Column, ...], chart: str
 ) -> str | None:
     """Return a text with the numbers that the plotting code returned."""
-    if not numbers:
+    if not numeric:
         columns = spec.groups or spec.measures
         if not columns:
-            return numbers_text(result)
+            return statistics_text(result)
         if len(columns) > 1:
             headers = [*(column.label for column in columns), "rows"]
             return titled_table(
@@ -355,16 +357,18 @@ def _plotted_numbers(
         return counts_text(spec, result.value, column=columns[0])
     value = single_value(result.value)
     if value is not None:
-        return f"The correlation (Pearson) of {column_names(numbers[:2])} is **{shortened_number(value)}**."
+        return f"The correlation (Pearson) of {column_names(numeric[:2])} is **{shortened_number(value)}**."
     if not spec.groups:
-        return titled_table("", ["statistic", numbers[0].label], [*series_items(result.value)])
-    is_plain = chart in {"line", "bar", "pie"} or spec.statistic or len(numbers) > 1
-    headers = [c.label for c in numbers] if is_plain else [*STATISTICS]
+        return titled_table("", ["statistic", numeric[0].label], [*series_items(result.value)])
+    has_one_statistic = chart in {"line", "bar", "pie"} or spec.statistic or len(numeric) > 1
+    headers = [c.label for c in numeric] if has_one_statistic else [*STATISTICS]
     rows = grouped_rows(spec, result.value, headers)
     statistic_name = spec.statistic or "mean"
-    titles = [f"{statistic_name} of {header}" for header in headers] if is_plain else headers
-    row_index = 1 if is_plain else 1 + STATISTICS.index("mean")
+    titles = (
+        [f"{statistic_name} of {header}" for header in headers] if has_one_statistic else headers
+    )
+    column_index = 1 if has_one_statistic else 1 + STATISTICS.index("mean")
     extremes = extremes_text(
-        joined_groups(spec, rows), row_index, STATISTIC_NAMES.get(statistic_name, statistic_name)
+        joined_groups(spec, rows), column_index, STATISTIC_NAMES.get(statistic_name, statistic_name)
     )
     return grouped_table(spec, "", titles, rows, extremes)

@@ -56,7 +56,7 @@ def _text_lines(item: TextItem) -> str:
     return item.text.strip("\n") + omitted_note
 
 
-def _notice(item: NoticeItem) -> str:
+def _notice_line(item: NoticeItem) -> str:
     return f"{item.sign} {item.sentence}" + (f" {item.advice}" if item.advice else "")
 
 
@@ -66,7 +66,7 @@ def _reasoning_lines(item: ReasoningItem) -> str:
     return f"{head}\n{_indent(item.text.strip(), '  ')}" if item.title else head
 
 
-def _call(item: OutlineCall) -> str:
+def _call_lines(item: OutlineCall) -> str:
     row = [f"{CALL_SIGNS[item.status]} {item.tool}", item.subject]
     row.append("" if item.seconds is None else duration(item.seconds))
     row.append("" if equals_line(item.output, item.reason) else item.reason)
@@ -74,7 +74,7 @@ def _call(item: OutlineCall) -> str:
     lines = [" · ".join(cell for cell in row if cell)]
     if item.question:
         lines.append(f"  waiting for you: {item.question}")
-    lines += [_piece(item.input, "  │ "), _piece(item.output, "    ")]
+    lines += [_excerpt_lines(item.input, "  │ "), _excerpt_lines(item.output, "    ")]
     lines += [
         f"  [{item.record_hint}]" if item.record_hint else "",
         *(f"  --- {s} ---" for s in item.reductions),
@@ -82,17 +82,17 @@ def _call(item: OutlineCall) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _piece(piece: Excerpt | None, margin: str) -> str:
-    if piece is None or not piece.text.strip():
+def _excerpt_lines(excerpt: Excerpt | None, margin: str) -> str:
+    if excerpt is None or not excerpt.text.strip():
         return ""
-    return _indent(piece.text.strip("\n"), margin)
+    return _indent(excerpt.text.strip("\n"), margin)
 
 
 def _indent(text: str, margin: str) -> str:
     return "\n".join((margin + line).rstrip() for line in text.split("\n"))
 
 
-def _step(item: OutlineStep) -> str:
+def _step_line(item: OutlineStep) -> str:
     if item.used_tokens is None or item.window is None:
         return item.summary
     bar = gauge_bar(item.used_tokens, item.window)
@@ -100,22 +100,22 @@ def _step(item: OutlineStep) -> str:
     return f"{item.summary} · {bar} {share}" if bar else f"{item.summary} · {share}"
 
 
-def _work(row: WorkRow) -> str:
+def _work_line(row: WorkRow) -> str:
     return f"▸ {row.text}"
 
 
 def _turn_end_text(row: TurnEnd) -> str:
-    return _step(row.step_figures)
+    return _step_line(row.step_figures)
 
 
 WRITER = ItemWriter(
     _text_lines,
     _reasoning_lines,
-    _call,
-    _step,
+    _call_lines,
+    _step_line,
     "--- {} ---".format,
-    _notice,
-    _work,
+    _notice_line,
+    _work_line,
     _turn_end_text,
     _quoted_prompt,
     make_visible=visible_text,

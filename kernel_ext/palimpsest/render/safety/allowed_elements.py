@@ -18,8 +18,8 @@ ATTRIBUTES = frozenset([
     "align", "alt", "checked", "class", "colspan", "dir", "disabled", "href", "id", "lang", "open",
     "rel", "reversed", "rowspan", "scope", "src", "start", "target", "title", "type",
 ])  # fmt: skip
-LINKS = ("http:", "https:", "mailto:", "#")
-PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+LINK_STARTS = ("http:", "https:", "mailto:", "#")
+PICTURE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 _LOCAL = re.compile(r"(?!.*%(?:2e|2f|5c|00))[^\s:\\/?#<][^:\\]*", re.IGNORECASE | re.DOTALL)
 """A file of the notebook's folder; a path from the server's root could be a command to the server."""
@@ -28,7 +28,7 @@ _LOCAL = re.compile(r"(?!.*%(?:2e|2f|5c|00))[^\s:\\/?#<][^:\\]*", re.IGNORECASE 
 def may_lead(address: str, *, allows_local: bool = False) -> bool:
     """Return whether a link may lead there: to the web, to mail, within the page, or to a file beside it."""
     lowered = address.lower()
-    return lowered.startswith(LINKS) or (allows_local and _LOCAL.fullmatch(lowered) is not None)
+    return lowered.startswith(LINK_STARTS) or (allows_local and bool(_LOCAL.fullmatch(lowered)))
 
 
 _COMMANDS = re.compile(

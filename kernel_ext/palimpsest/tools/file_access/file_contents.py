@@ -83,7 +83,7 @@ def _open_folder(name: str, folder: int, *, makes_folders: bool) -> int:
         raise
 
 
-def read_real(real_path: Path, max_bytes: int | None = None) -> bytes:
+def read_resolved_file(real_path: Path, max_bytes: int | None = None) -> bytes:
     """Return a file's content, at most ``max_bytes`` bytes; raises OSError if it is not a regular file."""
     with folder_of(real_path) as folder:
         name = real_path.name if folder is not None else str(real_path)
@@ -96,7 +96,7 @@ def read_real(real_path: Path, max_bytes: int | None = None) -> bytes:
             return file.read() if max_bytes is None else file.read(max_bytes)
 
 
-def replace_real(real_path: Path, data: bytes) -> None:
+def replace_resolved_file(real_path: Path, data: bytes) -> None:
     """Replace a file atomically, keeping its mode; missing folders are created. Raises OSError."""
     with folder_of(real_path, makes_folders=True) as folder:
         name = real_path.name if folder is not None else str(real_path)
@@ -166,7 +166,7 @@ def read_for_prompt(path: Path, outer_folder: Path | None, max_bytes: int) -> by
         raise UnreadableForPrompt("it usually holds keys")
     if not stat.S_ISREG(real_path.lstat().st_mode):
         raise UnreadableForPrompt("it is no file")
-    return read_real(real_path, max_bytes)
+    return read_resolved_file(real_path, max_bytes)
 
 
 def _resolved_path(path: Path) -> Path:

@@ -23,7 +23,7 @@ from palimpsest.tools.file_access.file_contents import (
     UnreadableForPrompt,
     is_binary,
     read_for_prompt,
-    read_real,
+    read_resolved_file,
 )
 from palimpsest.tools.file_access.gitignore import GitignoreRules, folder_entries
 from palimpsest.tools.file_access.paths import ResolvedPath, missing_path_error, resolve_permitted
@@ -142,7 +142,7 @@ def _show_path(
         raise UserError(
             f"{place.display_path} has {size:,} bytes, too many to read whole. Use grep, or open it with the python tool."
         )
-    data = read_real(path)
+    data = read_resolved_file(path)
     if is_binary(data):
         raise UserError(
             f"{place.display_path} is a binary file of {size:,} bytes, so it cannot be shown as text. "
@@ -164,7 +164,7 @@ def _attached_file(place: ResolvedPath, mime: str, size: int) -> ToolOutcome:
             "Make a smaller copy, or take out what you need, with the python tool."
         )
     claim = "its name says. Look at it with the python tool."
-    fitted = fit_attachment(read_real(place.path), mime, place.display_path, claim)
+    fitted = fit_attachment(read_resolved_file(place.path), mime, place.display_path, claim)
     name = recorded_name(place.path.name)
     file = Attachment(mime=fitted.mime, filename=name, url=fitted.url)
     output = f"{place.display_path} ({fitted.mime}, {len(fitted.data):,} bytes) is attached. {fitted.note}"

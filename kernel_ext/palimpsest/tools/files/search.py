@@ -15,7 +15,7 @@ import regex
 from pydantic import BaseModel, Field
 
 from palimpsest.tools.calls.error_containment import run_in_thread
-from palimpsest.tools.file_access.file_contents import TextFile, is_binary, read_real
+from palimpsest.tools.file_access.file_contents import TextFile, is_binary, read_resolved_file
 from palimpsest.tools.file_access.gitignore import walk_files
 from palimpsest.tools.file_access.globs import compile_glob, split_base
 from palimpsest.tools.file_access.paths import (
@@ -303,7 +303,7 @@ class _LineSearch:
         try:
             size = path.stat().st_size
             if size <= MAX_FILE_BYTES:
-                return read_real(path) if path.is_file() else b""
+                return read_resolved_file(path) if path.is_file() else b""
         except OSError:
             return b""
         self.notes.append(f"({shown_name} was not searched: it has {size:,} bytes.)")

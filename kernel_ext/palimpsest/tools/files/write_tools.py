@@ -13,7 +13,12 @@ from typing import Any
 from pydantic import BaseModel, Field, model_validator
 
 from palimpsest.tools.calls.limited_diff import limited_diff
-from palimpsest.tools.file_access.file_contents import TextFile, is_binary, read_real, replace_real
+from palimpsest.tools.file_access.file_contents import (
+    TextFile,
+    is_binary,
+    read_resolved_file,
+    replace_resolved_file,
+)
 from palimpsest.tools.file_access.paths import ResolvedPath, missing_path_error, resolve_permitted
 from palimpsest.tools.files.edit_matching import (
     EditMatch,
@@ -209,7 +214,7 @@ def _read_file(place: ResolvedPath) -> bytes:
         raise UserError(
             f"{place.display_path} has {status.st_size:,} bytes, too many to change as text. Use the python tool."
         )
-    return read_real(place.path)
+    return read_resolved_file(place.path)
 
 
 def _decode_file(data: bytes, place: ResolvedPath) -> TextFile:
@@ -257,7 +262,7 @@ async def _write_if_unchanged(
             f"{place.display_path} changed while the question was open, so nothing was written. Read it again."
         )
     try:
-        await asyncio.to_thread(replace_real, place.path, new_bytes)
+        await asyncio.to_thread(replace_resolved_file, place.path, new_bytes)
     except OSError as error:
         raise UserError(f"{disk_reason(error)}: {place.display_path} cannot be written.") from error
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from palimpsest.tools.file_access.file_contents import read_real, replace_real
+from palimpsest.tools.file_access.file_contents import read_resolved_file, replace_resolved_file
 from palimpsest.tools.notebook.notebook_cells import MAX_FILE_BYTES, joined_text
 from palimpsest.tools.tool import Abort, NoPage
 from palimpsest.transcript.context_values.cell_changes import CellChange, CellOrigin, CellResult
@@ -55,7 +55,7 @@ class ClosedNotebook:
     def read(cls, path: Path, name: str, hidden_runs: HiddenRuns) -> "ClosedNotebook":
         """Return a notebook's file, blocking; raises UserError where it is none that can be changed."""
         try:
-            data = read_real(path.resolve(), MAX_FILE_BYTES + 1)
+            data = read_resolved_file(path.resolve(), MAX_FILE_BYTES + 1)
         except OSError as error:
             raise UserError(f"{name} cannot be read: {error.strerror}.") from None
         notebook = cls(path, name, hidden_runs, data)
@@ -133,9 +133,9 @@ class ClosedNotebook:
         data = _written(document, self._data)
         path = self.path.resolve()
         try:
-            if read_real(path, MAX_FILE_BYTES + 1) != self._data:
+            if read_resolved_file(path, MAX_FILE_BYTES + 1) != self._data:
                 raise UserError(CHANGED_ON_DISK.format(name=self.name))
-            replace_real(path, data)
+            replace_resolved_file(path, data)
         except OSError as error:
             raise UserError(f"{disk_reason(error)}: {self.name} cannot be written.") from error
         self._data = data

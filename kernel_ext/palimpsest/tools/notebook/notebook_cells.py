@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from palimpsest.tools.file_access.file_contents import read_real
+from palimpsest.tools.file_access.file_contents import read_resolved_file
 from palimpsest.transcript.context_values.cell_runs import (
     CellRun,
     HiddenBy,
@@ -187,7 +187,7 @@ def _saved_cells(
         return [], None
     try:
         saved_at = file.stat().st_mtime
-        data = read_real(file.resolve(), MAX_FILE_BYTES + 1)
+        data = read_resolved_file(file.resolve(), MAX_FILE_BYTES + 1)
         if len(data) > MAX_FILE_BYTES:
             return [], None
         document = json.loads(data)

@@ -15,7 +15,7 @@ Mode = Literal["ask", "plan", "accept-edits", "bypass"]
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 
-MEANINGS: dict[Mode, str] = {
+MODE_MEANINGS: dict[Mode, str] = {
     "ask": "what changes something asks first",
     "plan": "looks and proposes; cannot run code, write, edit or change cells",
     "accept-edits": "files and cells are edited without asking; code and commands still ask",
