@@ -150,6 +150,21 @@ class WatchedList(list[int]):
         return super().__repr__()
 
 
+@pytest.mark.parametrize("place", [0, 3, -1])
+def test_no_place_of_an_array_of_objects_runs_code_of_the_user(
+    place: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("palimpsest.frontends.variables.table_text.MAX_OBJECTS", 3)
+    array = np.full(7, None, dtype=object)
+    array[place] = Watched()
+    Watched.asked.clear()
+
+    text = describe_variable(shell(array=array), "array")
+
+    assert text.endswith("Its objects are not shown, since that would run code of their classes.")
+    assert Watched.asked == []
+
+
 @pytest.mark.parametrize("detail", ["names", "names and types"])
 def test_names_and_types_run_no_code_of_the_user(detail: Any) -> None:
     Watched.asked.clear()

@@ -28,7 +28,7 @@ from palimpsest.transcript.redaction.secret_patterns import is_secret_variable
 HEAD_ROWS = 5
 MAX_COLUMNS = 60
 MAX_OBJECTS = 2_000_000
-"""Maximum values of a column of objects whose types are checked; a longer column is not described."""
+"""Maximum values of a column or array of objects whose types are checked; a longer one is not described."""
 MAX_ARRAY_CHARS = 2_000
 _MISSING_TYPES = frozenset(
     {"pandas._libs.missing.NAType", "pandas._libs.tslibs.nattype.NaTType", "pandas.NAType"}
@@ -67,7 +67,9 @@ def table_text(value: Any) -> str:
 
 
 def _array_text(value: Any) -> str:
-    if value.dtype.hasobject and not _are_plain(value.ravel()[:MAX_OBJECTS].tolist()):
+    if value.dtype.hasobject and not (
+        value.size <= MAX_OBJECTS and _are_plain(value.ravel().tolist())
+    ):
         return f"{shape_of(value)}\nIts objects are not shown, since that would run code of their classes."
     text = repr(value)
     return f"{shape_of(value)}\n{text if len(text) <= MAX_ARRAY_CHARS else text[: MAX_ARRAY_CHARS - 3] + '...'}"
