@@ -43,7 +43,7 @@ class Script:
         match step:
             case {"end": end}:
                 self.state.note_end(
-                    retries=end["willRetry"],
+                    will_retry=end["willRetry"],
                     summary="result" in end,
                     aborted=end.get("aborted", False),
                 )
@@ -104,7 +104,7 @@ def test_every_recorded_timeout_is_put_down_to_the_compaction_alike() -> None:
         ours = compaction_timed_out(
             timed_out=given["isTimeout"],
             in_flight=given["isCompactionInFlight"],
-            retries=given["isCompactionPendingOrRetrying"],
+            retrying=given["isCompactionPendingOrRetrying"],
         )
         assert set(case["expected"].values()) == {ours}, case["name"]
 
@@ -114,7 +114,7 @@ def test_every_recorded_run_is_extended_or_aborted_alike() -> None:
         given = case["input"]
         ours = at_time_limit(
             in_flight=given["isCompactionInFlight"],
-            retries=given["isCompactionPendingOrRetrying"],
+            retrying=given["isCompactionPendingOrRetrying"],
             extended=given["graceAlreadyUsed"],
         )
         assert set(case["expected"].values()) == {ours}, case["name"]
@@ -171,7 +171,7 @@ async def test_a_compaction_that_begins_while_one_asks_is_waited_for() -> None:
         await asyncio.sleep(0)
     assert not waiting.done()
 
-    state.note_end(retries=False, summary=True)
+    state.note_end(will_retry=False, summary=True)
 
     await waiting
 
@@ -184,7 +184,7 @@ async def test_a_wait_that_is_given_up_leaves_the_others_waiting() -> None:
 
     one.cancel()
     await asyncio.gather(one, return_exceptions=True)
-    state.note_end(retries=False, summary=True)
+    state.note_end(will_retry=False, summary=True)
     await other
 
     assert one.cancelled()
@@ -204,15 +204,15 @@ async def test_waiting_goes_on_while_a_compaction_runs_and_ends_when_an_answer_n
         await wait()
 
     monkeypatch.setattr(state, "wait_until_idle", counted)
-    running = asyncio.create_task(state.run_wait(0.01))
+    running = asyncio.create_task(state.wait_for_compaction(0.01))
     await until(lambda: windows >= 4)
     assert not running.done()
 
-    state.note_end(retries=True, summary=True)
+    state.note_end(will_retry=True, summary=True)
 
     assert await running is False
     state.note_answer()
-    assert await state.run_wait(0.01)
+    assert await state.wait_for_compaction(0.01)
 
 
 async def test_closing_wakes_who_waits_and_refuses_who_comes_later() -> None:

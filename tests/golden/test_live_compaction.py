@@ -97,7 +97,9 @@ async def test_a_turn_at_its_limit_lets_one_come_to_its_end_and_who_waits_is_tol
         tmp_path, preset, slow, stalls(), turn_seconds=600.0, compaction_seconds=300.0
     )
 
-    with Trace(at_time_limit, CompactionState.run_wait, CompactionState.wait_until_idle) as trace:
+    with Trace(
+        at_time_limit, CompactionState.wait_for_compaction, CompactionState.wait_until_idle
+    ) as trace:
         asking = asyncio.create_task(full(session, preset))
         await until(lambda: session.runner.compactions.in_flight)
         limits.run_out(600.0)
@@ -111,7 +113,7 @@ async def test_a_turn_at_its_limit_lets_one_come_to_its_end_and_who_waits_is_tol
     assert isinstance(answer.error, AbortedError)
     assert "time limit" in answer.error.message
     assert len(trace.seen["at_time_limit"]) == 2
-    assert {"run_wait", "wait_until_idle"} <= set(trace.seen)
+    assert {"wait_for_compaction", "wait_until_idle"} <= set(trace.seen)
     [summary] = summaries(session.snapshot().messages)
     assert summary.error is None
     await assert_rebuilt(harness, session, model)

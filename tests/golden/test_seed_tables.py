@@ -491,7 +491,7 @@ SEED_002: list[Row] = [
         "a timeout is the compaction's only while one runs or is tried again",
         [False, True, True, False],
         lambda: [
-            compaction_timed_out(timed_out=late, in_flight=flying, retries=again)
+            compaction_timed_out(timed_out=late, in_flight=flying, retrying=again)
             for late, flying, again in ((True, False, False), (True, True, False), (True, False, True), (False, True, True))
         ],
     ),

@@ -28,7 +28,7 @@ JSON = st.recursive(
 
 def built(content: bytes, piece: int = 1 << 18) -> int:
     """Return what a text is said to build, its decoded form left out."""
-    size = BuiltSize(times=1_000_000)
+    size = BuiltSize(size_factor=1_000_000)
     size.read_bytes = len(content)
     for at in range(0, len(content), piece):
         size.add(content[at : at + piece])
@@ -99,7 +99,7 @@ def test_what_would_build_too_much_is_refused_before_it_is_built(
 
 def test_values_that_are_held_together_count_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounded_json, "MAX_BUILT_BYTES", 10_000)
-    held = BuiltSize(times=4)
+    held = BuiltSize(size_factor=4)
 
     for _ in range(20):
         assert json_value('["' + "a" * 1_000 + '"]', held) == ["a" * 1_000]

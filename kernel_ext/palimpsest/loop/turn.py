@@ -456,7 +456,7 @@ async def run_turn_time_limit(abort: Abort, state: CompactionState, policy: Reco
     await asyncio.sleep(policy.turn_seconds)
     extended = False
     while (
-        at_time_limit(in_flight=state.in_flight, retries=state.retries > 0, extended=extended)
+        at_time_limit(in_flight=state.in_flight, retrying=state.retries > 0, extended=extended)
         == "extend"
     ):
         extended = True

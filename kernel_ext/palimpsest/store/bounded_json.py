@@ -17,21 +17,22 @@ UNMEASURED_BYTES = 1_000_000
 TOO_MUCH = "It would take more than {megabytes:,} MB of memory, which is more than is read at once, and was left out."
 UTF_8 = frozenset({"utf-8", "utf-8-sig"})
 # The estimated bytes in memory of each kind of value.
-_OBJECT = 200
-_LIST = 90
-_NAME = 120
+_OBJECT_BYTES = 200
+_LIST_BYTES = 90
+_NAME_BYTES = 120
 """Bytes of an entry of an object, with its place in the parser's list of names."""
-_STRING = 56
-_VALUE = 40
+_STRING_BYTES = 56
+_VALUE_BYTES = 40
 """Bytes of a number, with its place in a list."""
-_EMPTY = 64
-_LONG_STRING = 1_024
+_EMPTY_BYTES = 64
+_LONG_STRING_BYTES = 1_024
 """Bytes from which a string's width is looked up; a shorter one is taken to be as wide as the widest."""
 _PIECE_BYTES = 1 << 18
 _CONTINUING = bytes(range(0x80, 0xC0))
 """The bytes of UTF-8 that begin no character."""
 _ASTRAL = tuple(bytes((byte,)) for byte in range(0xF0, 0xF5))
 _WIDE = tuple(bytes((byte,)) for byte in range(0xC4, 0xF0))
+"""First bytes of UTF-8 characters that take two bytes in memory; those of ``_ASTRAL`` take four."""
 _ESCAPED = rb"\u"
 _ESCAPED_ASTRAL = tuple(b"\\u%c%c" % (d, n) for d in b"dD" for n in b"89abAB")
 
@@ -60,7 +61,7 @@ def json_value(content: bytes | str, built_size: "BuiltSize | None" = None) -> A
         for piece in _json_pieces(data):
             size.add(piece)
         if isinstance(content, bytes):
-            size.check(_decoded_bytes(content))
+            size.check(_decoded_size(content))
     try:
         if isinstance(content, bytes) and content[:1] == b"{" and content[1:2] != b"\0":
             # What ``json.loads`` does of an object in UTF-8, without a look at its encoding.
@@ -74,7 +75,7 @@ def _json_pieces(content: bytes) -> Iterator[bytes]:
     return (content[index : index + _PIECE_BYTES] for index in range(0, len(content), _PIECE_BYTES))
 
 
-def _decoded_bytes(content: bytes) -> int:
+def _decoded_size(content: bytes) -> int:
     """Return the memory that a text takes when it is decoded: up to four bytes a character, by its widest one."""
     if content.isascii():
         return len(content)
@@ -95,13 +96,13 @@ def _bytes_per_character(content: bytes, *, escapes: bool = True) -> int:
 class BuiltSize:
     """Estimates the memory that a JSON text builds, piece by piece, and raises as soon as it is too much."""
 
-    def __init__(self, times: int = 0) -> None:
-        """With ``times`` a long text may build that many times its length, also beyond ``MAX_BUILT_BYTES``."""
+    def __init__(self, size_factor: int = 0) -> None:
+        """With ``size_factor`` a long text may build that many times its length, also beyond ``MAX_BUILT_BYTES``."""
         self.built_bytes = 0
         """Estimated bytes of memory that the values read so far take."""
         self.read_bytes = 0
         """Bytes of the texts so far."""
-        self._size_factor = times
+        self._size_factor = size_factor
         self._in_string = False
         self._open_escape = b""
         """A backslash at the end of the last piece, whose escape ends in the next piece."""
@@ -133,13 +134,13 @@ class BuiltSize:
         outside = b"".join(quote_parts[self._in_string :: 2])
         continues_string = self._in_string
         self._in_string ^= len(quote_parts) % 2 == 0
-        built = _of_structure(outside)
+        built = _structure_size(outside)
         if string_parts and continues_string:
             built += self._added_bytes(string_parts.pop(0))
         if string_parts and self._in_string:
             self._open_bytes, self._open_width = 0, 1
-            built += _STRING + self._added_bytes(string_parts.pop())
-        self.built_bytes += built + _of_strings(string_parts, _bytes_per_character(content))
+            built += _STRING_BYTES + self._added_bytes(string_parts.pop())
+        self.built_bytes += built + _strings_size(string_parts, _bytes_per_character(content))
         self.check()
 
     def _added_bytes(self, text: bytes) -> int:
@@ -150,24 +151,25 @@ class BuiltSize:
         return added
 
 
-def _of_structure(structure_bytes: bytes) -> int:
+def _structure_size(outside: bytes) -> int:
     """Return the memory of everything but strings, given the text outside of them."""
     return (
-        structure_bytes.count(b"{") * _OBJECT
-        - structure_bytes.count(b"{}") * (_OBJECT - _EMPTY)
-        + structure_bytes.count(b"[") * _LIST
-        + structure_bytes.count(b":") * _NAME
-        + structure_bytes.count(b",") * _VALUE
-        + len(structure_bytes)
+        outside.count(b"{") * _OBJECT_BYTES
+        - outside.count(b"{}") * (_OBJECT_BYTES - _EMPTY_BYTES)
+        + outside.count(b"[") * _LIST_BYTES
+        + outside.count(b":") * _NAME_BYTES
+        + outside.count(b",") * _VALUE_BYTES
+        + len(outside)
     )
 
 
-def _of_strings(strings: list[bytes], width: int) -> int:
+def _strings_size(strings: list[bytes], width: int) -> int:
     """Return the memory of whole strings; ``width`` is that of the widest one."""
     if width == 1:
-        return len(strings) * _STRING + sum(map(len, strings))
+        return len(strings) * _STRING_BYTES + sum(map(len, strings))
     return sum(
-        _STRING
-        + len(string) * (width if len(string) < _LONG_STRING else _bytes_per_character(string))
+        _STRING_BYTES
+        + len(string)
+        * (width if len(string) < _LONG_STRING_BYTES else _bytes_per_character(string))
         for string in strings
     )

@@ -32,13 +32,14 @@ class SessionSummary:
     title: str
     notebook: str | None
     created: int
+    """In milliseconds since 1970, as are ``updated`` and ``archived``."""
     updated: int
     parent_id: str | None = None
     forked_from: ForkedFrom | None = None
     messages: int = 0
     deleted: bool = False
     archived: int | None = None
-    """When it was archived, in milliseconds since 1970; None if it is not archived."""
+    """When it was archived; None if it is not archived."""
     shared: bool = False
     """Whether the session has a share page."""
     imported_from: str = ""
@@ -131,6 +132,7 @@ class Writer(Protocol):
 
     session_id: str
     epoch: int
+    """Number of the writer among those that the session has had; its segment is named by it."""
 
     def append(self, records: Sequence[Record], *, sync: bool = False) -> None:
         """Append records in order."""

@@ -634,10 +634,11 @@ export interface CellChange {
     [k: string]: unknown;
   };
 }
-/** What the agent did to one cell, oldest first. */
+/** The agent's changes of one cell, oldest first. */
 export interface CellHistory {
   /** The cell's id, or the name that was asked for where no such cell is known. */
   cell: string;
+  /** The execution count of the cell's newest run; None where it is unknown. */
   number?: number;
   changes: WrittenCell[];
   /** Whether they are of another session of the project than the one that was asked about. */
@@ -701,7 +702,7 @@ export interface CellOrigin {
   /** Number of the session's request that contained the call, from 1. */
   request?: number;
 }
-/** What a page says of one change: made, or why not. */
+/** The result of one change, as a page reports it: made, or why not. */
 export interface CellResult {
   cell: string;
   /** None where the change was made, or could have been made had no other one failed. */
@@ -1683,13 +1684,14 @@ export interface SessionSummary {
   id: string;
   title: string;
   notebook?: string;
+  /** In milliseconds since 1970, as are ``updated`` and ``archived``. */
   created: number;
   updated: number;
   parent_id?: string;
   forked_from?: ForkedFrom;
   messages: number;
   deleted: boolean;
-  /** When it was archived, in milliseconds since 1970; None if it is not archived. */
+  /** When it was archived; None if it is not archived. */
   archived?: number;
   /** Whether the session has a share page. */
   shared: boolean;

@@ -164,11 +164,11 @@ def test_what_is_shown_in_one_run_was_asked_in_that_order(asked: list[str], run:
         verdict = find_recorded(turns, CellPrompt(f"Ask {cell}.", PromptOptions(), cell), reached)
         if isinstance(verdict, RecordedTurn):
             assert verdict.cell_id == cell
-            assert verdict.asked == max(turn.asked for turn in turns if turn.cell_id == cell)
-            reached = verdict.asked
+            assert verdict.asked_ms == max(turn.asked_ms for turn in turns if turn.cell_id == cell)
+            reached = verdict.asked_ms
             shown.append(reached)
         else:
-            own = [turn.asked for turn in turns if turn.cell_id == cell]
+            own = [turn.asked_ms for turn in turns if turn.cell_id == cell]
             assert verdict == ("moved" if own else "new")
             assert all(moment <= reached for moment in own)
 

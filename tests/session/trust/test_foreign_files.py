@@ -11,7 +11,7 @@ from tests.waiting import LAST_RESORT_SECONDS
 from palimpsest.app.wiring import App
 from palimpsest.model.script import ModelAnswer, calls, says
 from palimpsest.public.session_object import Session
-from palimpsest.session.turn_setup.environment_updates import read_files, read_instructions
+from palimpsest.session.turn_setup.environment_updates import read_instructions, read_matching_files
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.file_access.file_contents import UnreadableForPrompt, read_for_prompt
 from palimpsest.transcript.user_notices import user_notice_text
@@ -107,7 +107,7 @@ def test_a_name_of_the_project_does_not_lead_out_of_it(tmp_path: Path, name: str
     (tmp_path / "outside.md").write_text("named outside")
     problems: list[str] = []
 
-    files = read_files((str(root / name),), root, problems)
+    files = read_matching_files((str(root / name),), root, problems)
 
     assert "CANARY" not in str(files)
 
@@ -143,7 +143,7 @@ def test_pipes_devices_folders_and_circles_are_passed_over(tmp_path: Path) -> No
     def look() -> None:
         done.append(read_instructions(tmp_path / "a/b/c", tmp_path, problems))
         patterns = (str(tmp_path / "AGENTS.md"), str(tmp_path / "a/**/AGENTS.md"), "/dev/zero")
-        done.append(read_files(patterns, tmp_path, problems))
+        done.append(read_matching_files(patterns, tmp_path, problems))
 
     thread = threading.Thread(target=look, daemon=True)
     thread.start()

@@ -16,7 +16,7 @@ from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.store.session_state.state import apply_records
 from palimpsest.store.session_state.step_requests import (
-    REFRESH,
+    MAX_BASE_USES,
     SHORTENED_MARK,
     expand_request,
     shorten_request,
@@ -175,13 +175,13 @@ def test_a_request_with_other_tools_says_only_these(store: JsonlStore) -> None:
 
 
 def test_one_damaged_line_costs_no_more_than_so_many(store: JsonlStore) -> None:
-    written = asked(*(request(number) for number in range(2, REFRESH + 10)))
+    written = asked(*(request(number) for number in range(2, MAX_BASE_USES + 10)))
     write(store, written)
     (log,) = store.layout.session(SESSION).glob("log-*.jsonl")
     log.write_bytes(log.read_bytes().replace(b'"id":"req_2","', b'"id":req_2","', 1))
 
     left = [record for record in store.read(SESSION) if isinstance(record.event, StepRequested)]
-    assert left == written[REFRESH + 2 :]
+    assert left == written[MAX_BASE_USES + 2 :]
     assert "is like request 2, which cannot be read" in store.problems(SESSION)[1].what
     assert store.load(SESSION).request == apply_records(written).request
 

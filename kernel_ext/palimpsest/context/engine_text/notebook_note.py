@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from palimpsest.context.engine_text.notebook_edits import CellEdit
 from palimpsest.transcript.context_values.cell_runs import CellRun, NotebookDetail, RecordedOutput
 from palimpsest.transcript.parts import NotedCell, NotedEdit
-from palimpsest.transcript.strings.number_words import spans
+from palimpsest.transcript.strings.number_words import ranges_text
 
 NOTE_TOKENS = 6_000
 """The default limit of one note: about three busy cells with their outputs."""
@@ -342,7 +342,7 @@ def _name_cells(runs: Sequence[CellRun]) -> str:
     """Name cells in a few words: ``cells 1, 2 and 4 to 9``."""
     numbers = [run.number for run in runs if run.number is not None]
     others = len(runs) - len(numbers)
-    words = [f"cell{'s' if len(numbers) > 1 else ''} {spans(numbers)}"] if numbers else []
+    words = [f"cell{'s' if len(numbers) > 1 else ''} {ranges_text(numbers)}"] if numbers else []
     words += [f"{others} more"] if others else []
     return " and ".join(words)
 

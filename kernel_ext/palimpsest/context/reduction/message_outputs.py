@@ -55,7 +55,7 @@ class MessageOutputs:
         yield from reversed(self._shown_outputs)
 
     def older_than(self, turns: int) -> Iterator["MessageOutput"]:
-        """Yield the outputs before the newest ``turn_starts`` user messages, newest first, back to a summary."""
+        """Yield the outputs before the newest ``turns`` user messages, newest first, back to a summary."""
         messages = self.view.messages
         outputs = {output.part_id: output for output in self._list_outputs(messages)}
         turns_passed = 0
@@ -91,10 +91,10 @@ class MessageOutputs:
     def reductions_by(self, rule: str) -> dict[str, OutputReduction]:
         """Return the effective reductions by a rule, by part id."""
         return {
-            name: OutputReduction(
-                name, "clear" if reduction.action == "clear" else "truncate", reduction.numbers
+            part_id: OutputReduction(
+                part_id, "clear" if reduction.action == "clear" else "truncate", reduction.numbers
             )
-            for name, reduction in self._reductions.items()
+            for part_id, reduction in self._reductions.items()
             if reduction.rule == rule
         }
 
@@ -163,8 +163,8 @@ class MessageOutputs:
     def _list_outputs(self, messages: Messages) -> list["MessageOutput"]:
         """Return the outputs in messages that are neither cleared nor dropped, oldest first."""
         cleared_ids = {
-            name
-            for name, reduction in self._reductions.items()
+            part_id
+            for part_id, reduction in self._reductions.items()
             if reduction.action in {"clear", "drop"}
         }
         originals = {part.id: part for message in messages for part in message.parts}
@@ -199,11 +199,11 @@ class MessageOutputs:
             is_kept_by_user=is_pinned or part.id in self._effective_decisions.restored_ids,
         )
 
-    def _decision(self, rule: str, reduction: OutputReduction, name: str) -> Decision:
+    def _decision(self, rule: str, reduction: OutputReduction, decision_id: str) -> Decision:
         if reduction.action == "restore":
             previous_reduction = self._reductions[reduction.part_id]
             return Decision(
-                id=name,
+                id=decision_id,
                 action="restore",
                 rule=rule,
                 message_id=previous_reduction.message_id,
@@ -212,7 +212,7 @@ class MessageOutputs:
                 tokens_after=previous_reduction.tokens_before,
             )
         return Decision(
-            id=name,
+            id=decision_id,
             action=reduction.action,
             rule=rule,
             message_id=self._message_ids[reduction.part_id],

@@ -43,9 +43,9 @@ from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.provider_profile.request_limits import NO_LIMITS, RequestLimits
 from palimpsest.transcript.values import ModelInfo, Usage
 
-KEEPS_LIMITS = "union"
-"""The table of refusals under which providers' limits on pictures are kept; recorded agents have no such limits."""
-UNMEASURED = 1.0
+REFUSALS_WITH_LIMITS = "union"
+"""The setting ``refusals`` under which providers' limits on pictures are kept; recorded agents have no such limits."""
+UNMEASURED_CALIBRATION = 1.0
 """The calibration where no provider has reported usage yet."""
 
 
@@ -83,9 +83,9 @@ class FitAttempts:
 
     def may_summarise(self, cause: Cause, messages: Messages, policy: Policy) -> bool:
         """Return whether a summary may be requested, and whether there is more to summarise than a prompt."""
-        return self.may_ask(cause, policy) and has_history_to_summarise(messages, cause)
+        return self.may_request_summary(cause, policy) and has_history_to_summarise(messages, cause)
 
-    def may_ask(self, cause: Cause, policy: Policy) -> bool:
+    def may_request_summary(self, cause: Cause, policy: Policy) -> bool:
         """Return whether a summary may be requested, if there is something to summarise."""
         if cause == "refused" and self.refused_compactions >= policy.recovery.compactions:
             return False
@@ -107,7 +107,7 @@ class FitAttempts:
         self.failed_compactions += has_failed
         return "failed" if has_failed else "size"
 
-    def cuts_now(self, action: FitAction, policy: Policy) -> bool:
+    def must_cut(self, action: FitAction, policy: Policy) -> bool:
         """Return whether oversized results must be cut now: first of all, or as the last resort."""
         if action == "fits" or not self.may_truncate(policy):
             return False
@@ -175,7 +175,8 @@ def fit_request(request: R, attempts: FitAttempts, cause: Cause = "size") -> Fit
             request = fitted.request
             if fitted.budget_check.fits:
                 return fitted
-        can_summarise = attempts.may_ask(cause, request.policy) and request.has_history(cause)
+        may_request = attempts.may_request_summary(cause, request.policy)
+        can_summarise = may_request and request.has_history(cause)
         match attempts.next_move(cause, can_summarise=can_summarise):
             case "summarise":
                 outcome = yield SummaryNeeded(overflow=cause == "refused")
@@ -221,7 +222,7 @@ def has_history_to_summarise(messages: Messages, cause: Cause = "size") -> bool:
 
 
 def usage_needs_summary(tokens: Usage, model: ModelInfo, policy: Policy) -> bool:
-    """Return whether an answer's usage calls for a summary; our rule estimates the next request instead."""
+    """Return whether an answer's usage calls for a summary: only by OpenCode's rules; others estimate the next request."""
     overflow = policy.overflow
     return overflow.rule.startswith("opencode") and usage_overflows(tokens, model, overflow)
 
@@ -259,14 +260,14 @@ def _reduce_without_summary(
     decisions, request = request.within_limits()
     if decisions:
         yield DecisionBatch(decisions, facts)
-    action, route = choose_fit_action(request, facts)
-    request.note_check(route)
-    if attempts.cuts_now(action, request.policy) and (cuts := _oversized_cuts(request, attempts)):
+    action, budget_check = choose_fit_action(request, facts)
+    request.note_check(budget_check)
+    if attempts.must_cut(action, request.policy) and (cuts := _oversized_cuts(request, attempts)):
         request = yield from _run_rule(request, OVERSIZED, RuleAnswer(cuts), facts)
-        action, route = choose_fit_action(request, facts)
-        request.note_check(route)
+        action, budget_check = choose_fit_action(request, facts)
+        request.note_check(budget_check)
     attempts.must_shorten = action == "compact_then_truncate"
-    return FittedRequest(request, facts, route)
+    return FittedRequest(request, facts, budget_check)
 
 
 def _prune(request: R, when: str, facts: Facts) -> DeciderRun[R]:
@@ -279,7 +280,7 @@ def _prune(request: R, when: str, facts: Facts) -> DeciderRun[R]:
 
 
 def _oversized_cuts(request: FittableRequest, attempts: FitAttempts) -> tuple[OutputReduction, ...]:
-    """Return the cuts of tool results that are too long for the window, if more may be cut in this turn."""
+    """Return the cuts of tool results that are too long for the window, and count the attempt; none after the last one."""
     if not attempts.may_truncate(request.policy):
         return ()
     attempts.truncations += 1
@@ -299,7 +300,7 @@ def choose_fit_action(request: FittableRequest, facts: Facts) -> tuple[FitAction
     if policy.overflow.rule != "precheck" or not facts.window:
         budget_check = check_budget(total, facts)
         return ("fits" if budget_check.fits else "compact_only"), budget_check
-    measured = policy.overflow.measured and facts.calibration != UNMEASURED
+    measured = policy.overflow.measured and facts.calibration != UNMEASURED_CALIBRATION
     tokens = round(total * facts.calibration) if measured else request.conservative_tokens()
     fits = tokens <= facts.window - reserve_of(facts.window, policy.reserved, policy.overflow)
     results = () if fits else [output.shown_chars for output in request.outputs.newest_first()]
@@ -378,7 +379,7 @@ class MessageRequest:
         """
         if self.model is None or not self.model.vision:
             return (), self
-        if self.policy.overflow.refusals != KEEPS_LIMITS:
+        if self.policy.overflow.refusals != REFUSALS_WITH_LIMITS:
             return (), self
         messages = self.projection.messages
         return self._with_decisions(
@@ -392,7 +393,7 @@ class MessageRequest:
             )
         )
 
-    def note_check(self, route: BudgetCheck) -> None:
+    def note_check(self, check: BudgetCheck) -> None:
         """Do nothing, since the compared numbers are journalled with the request."""
 
     def _with_decisions(self, decisions: Sequence[Decision]) -> tuple[tuple[Decision, ...], Self]:

@@ -50,5 +50,5 @@ class FittableRequest(Protocol):
     def within_limits(self) -> tuple[tuple[Decision, ...], Self]:
         """Keep the provider's limits on one request."""
 
-    def note_check(self, route: BudgetCheck) -> None:
+    def note_check(self, check: BudgetCheck) -> None:
         """Record the comparison with the budget."""

@@ -47,7 +47,7 @@ def cause_to_shrink(step: EngineStep) -> Cause:
 
 def compact_after_turn(step: EngineStep) -> None:
     """Request a summary if the last answer of a turn reported a full window; cut results where that failed."""
-    if cause_to_shrink(step) == "full" and step.attempts.may_ask("full", step.policy):
+    if cause_to_shrink(step) == "full" and step.attempts.may_request_summary("full", step.policy):
         running = fit_request(ItemRequest(step), step.attempts, "full")
         resume_fit(running)
         if not compact(step):

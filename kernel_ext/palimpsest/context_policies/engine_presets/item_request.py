@@ -105,7 +105,7 @@ class ItemRequest:
                 self.step.reduce(item, STATE_BY_ACTION[reduction.action], reduction.text, numbers)
         return (), self
 
-    def note_check(self, route: BudgetCheck) -> None:
-        self.step.budget_check = route
-        if route.budget:
-            self.step.keep_probe(Probe("tokens of the request", route.tokens, route.budget))
+    def note_check(self, check: BudgetCheck) -> None:
+        self.step.budget_check = check
+        if check.budget:
+            self.step.keep_probe(Probe("tokens of the request", check.tokens, check.budget))

@@ -208,7 +208,7 @@ class RecordedPrompts:
         replay, run = self._workspace.replay, self._kernel_parts.run
         session = run(self._workspace.open(turn.session_id, place.notebook))
         self._kernel_parts.pages.adopt(session)
-        self._reached_times[turn.session_id] = turn.asked
+        self._reached_times[turn.session_id] = turn.asked_ms
         calls = run(replay.calls(turn))
         calls_to_run, notes = self._choose_calls(turn, calls, yes=request.options.yes)
         return ReplayedTurn(

@@ -84,7 +84,7 @@ class ReplayedTurn:
 
     def _show_to_next_call(self) -> Iterator[RecordedCall]:
         """Show the answer piece by piece, and yield each call where it must be run."""
-        when = time.strftime("%d %B %Y, %H:%M", time.localtime(self._turn.asked / 1000))
+        when = time.strftime("%d %B %Y, %H:%M", time.localtime(self._turn.asked_ms / 1000))
         header, hint = REPLAY_HEADER.format(when=when.lstrip("0")), REPLAY_HINT
         data = {
             "text/markdown": f"*{header}* `--again` {hint}",

@@ -32,7 +32,7 @@ from palimpsest.loop.context_management.failed_compaction import (
     roll_back,
     show_marker_again,
 )
-from palimpsest.loop.context_management.summary_writer import TAKEN_BACK, SummaryWriter
+from palimpsest.loop.context_management.summary_writer import OLDER_SUMMARY_USED, SummaryWriter
 from palimpsest.loop.model_requests.answer_stream import add_to_session, write_notices
 from palimpsest.loop.model_requests.engine_messages import engine_message, write_engine_message
 from palimpsest.loop.model_requests.hook_decisions import with_compacting_hooks
@@ -138,7 +138,7 @@ async def run_compaction(run_context: RunContext, setup: StepSetup, user: UserMe
         _record_compacting_since(log, None)
         run_context.turn.may_write_again = error is None
         state.note_end(
-            retries=outcome == "continue",
+            will_retry=outcome == "continue",
             summary=error is None,
             aborted=isinstance(error, AbortedError),
         )
@@ -148,7 +148,7 @@ async def run_compaction(run_context: RunContext, setup: StepSetup, user: UserMe
 def _outcome_of(error: ErrorValue) -> Outcome:
     if isinstance(error, AbortedError):
         return "stop"
-    return "older-summary" if error == TAKEN_BACK else "failed"
+    return "older-summary" if error == OLDER_SUMMARY_USED else "failed"
 
 
 async def _summarise(

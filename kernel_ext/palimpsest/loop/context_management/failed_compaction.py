@@ -11,7 +11,7 @@ from typing import Any, Literal
 from palimpsest.context.compaction.continuation import work_left
 from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.visible_messages import View, messages_before
-from palimpsest.loop.context_management.summary_writer import TIMED_OUT
+from palimpsest.loop.context_management.summary_writer import TIMED_OUT_KEY
 from palimpsest.loop.run_inputs.compaction_state import (
     CompactionState,
     MessagesSnapshot,
@@ -62,9 +62,9 @@ def roll_back(
         return
     late_error = compaction_timed_out(
         timed_out=state.is_late
-        or (isinstance(error, ApiError) and bool((error.metadata or {}).get(TIMED_OUT))),
+        or (isinstance(error, ApiError) and bool((error.metadata or {}).get(TIMED_OUT_KEY))),
         in_flight=state.in_flight,
-        retries=state.retries > 0,
+        retrying=state.retries > 0,
     )
     recovery = setup.policy.recovery
     before_marker = messages_before(log.state.messages(), marker_id)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from palimpsest.context.reduction.picture_limits import SentPicture, limit_words, sent_pictures
-from palimpsest.context.request_assembly.fit import KEEPS_LIMITS
+from palimpsest.context.request_assembly.fit import REFUSALS_WITH_LIMITS
 from palimpsest.loop.context_management.fit_driver import FitDriver
 from palimpsest.loop.model_requests.request_builder import Assembled
 from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
@@ -54,7 +54,7 @@ class LimitRecovery:
         is_rewritten_by_hook = refused_request.record.opaque is not None
         if limit is None or limit.kind in self.tried_limits or is_rewritten_by_hook:
             return None
-        if self.setup.policy.overflow.refusals != KEEPS_LIMITS:
+        if self.setup.policy.overflow.refusals != REFUSALS_WITH_LIMITS:
             return None
         self.tried_limits.add(limit.kind)
         if limit.kind == "tools":

@@ -49,7 +49,7 @@ from palimpsest.transcript.session_record.sessions import Busy
 
 AGENT = "compaction"
 
-TIMED_OUT = "timed_out"
+TIMED_OUT_KEY = "timed_out"
 """Key in an error's metadata: the request was given up because it took too long."""
 
 TOO_LONG = (
@@ -65,17 +65,17 @@ TOO_SLOW = (
     "The summary did not come within {seconds:g} seconds, so nothing was cut. Try again, or name a faster "
     "model for summaries: compaction.model in the settings."
 )
-CALLED = (
+CALLED_A_TOOL = (
     "The model called the tool {tool} instead of writing the summary, so nothing was cut. Try again, or name "
     "another model with --model."
 )
 """The request for a summary offers no tools, so a call is not run."""
-TAKEN_BACK = UnknownError(
+OLDER_SUMMARY_USED = UnknownError(
     message="The summary that was put aside is used after all, so this one was not requested.",
     explained=True,
 )
 """The error of a held summary request when the user restored the earlier summary."""
-NOT_USED = "{name} cannot write this summary, so the session's model does: {problem}"
+MODEL_NOT_USED = "{name} cannot write this summary, so the session's model does: {problem}"
 
 
 class SummaryWriter:
@@ -95,7 +95,7 @@ class SummaryWriter:
         """The setup of the newest request."""
         self._newest_numbers: dict[str, Any] = {}
         """The newest request's contents, as the numbers of its decision."""
-        self._was_refused = False
+        self._is_model_unusable = False
         """Whether the model cannot be used at all: no key, no such model or server."""
         self.message = self._log.new_answer(marker_id, AGENT, setup.info.ref, summary=True)
         self._log.append(MessageUpdated(info=self.message))
@@ -105,14 +105,14 @@ class SummaryWriter:
         summary_model = self._setup.summary_model
         if summary_model is not None and self._may_use(summary_model):
             try:
-                await self._write(_summary_setup(self._setup, summary_model))
+                await self._write_with_model(_summary_setup(self._setup, summary_model))
             except ModelFailed as failure:
-                if not self._was_refused:
+                if not self._is_model_unusable:
                     raise
-                self._notice(summary_model, failure.error.message)
+                self._note_unused_model(summary_model, failure.error.message)
             else:
                 return
-        await self._write(_summary_setup(self._setup, None))
+        await self._write_with_model(_summary_setup(self._setup, None))
 
     async def write_again(self, defects: Sequence[str]) -> None:
         """Request the summary once more, naming its defects; raises as ``write`` does."""
@@ -148,15 +148,15 @@ class SummaryWriter:
                 or ""
             )
         if problem:
-            self._notice(summary_model, problem)
+            self._note_unused_model(summary_model, problem)
         return not problem
 
-    def _notice(self, summary_model: SummaryModel, problem: str) -> None:
+    def _note_unused_model(self, summary_model: SummaryModel, problem: str) -> None:
         """Note in the summary, for the user, that the configured model could not be used."""
         if self._processor is not None:
             self._processor.discard_attempt(1)
         now = self._log.clock()
-        error = ApiError(message=NOT_USED.format(name=summary_model.name, problem=problem))
+        error = ApiError(message=MODEL_NOT_USED.format(name=summary_model.name, problem=problem))
         part = RetryPart(
             **self._log.new_part(self.message),
             attempt=1,
@@ -167,7 +167,7 @@ class SummaryWriter:
 
     # The contents of a request
 
-    async def _write(self, summary_setup: StepSetup) -> None:
+    async def _write_with_model(self, summary_setup: StepSetup) -> None:
         if summary_setup.info.ref != self.message.model:
             self._update(model=summary_setup.info.ref)
         contents = self._stage_selector(summary_setup).whole_history(self._log.view())
@@ -193,11 +193,11 @@ class SummaryWriter:
             numbers = selector.next_stage_numbers(self._log.view(), result_chars, progress)
             if numbers is None or SummaryStage.from_numbers(numbers) is None:
                 raise _too_long(summary_setup, progress.total, selector.limit)
-            remaining_stages = functools.partial(
+            numbers_now = functools.partial(
                 self._current_stage_numbers, summary_setup, result_chars, progress, numbers
             )
             stage = SummaryStage.from_numbers(
-                await self._decide_contents(summary_setup, numbers, remaining_stages)
+                await self._decide_contents(summary_setup, numbers, numbers_now)
             )
             assert stage is not None
             request_id = await self._request(summary_setup, is_last=stage.is_final)
@@ -221,33 +221,33 @@ class SummaryWriter:
         self,
         summary_setup: StepSetup,
         result_chars: int,
-        parts: StageProgress,
+        progress: StageProgress,
         numbers_before: dict[str, Any],
     ) -> dict[str, Any]:
         """Return the next stage's contents now; ``numbers_before`` where they no longer fit."""
-        selector = self._stage_selector(summary_setup)
-        return selector.next_stage_numbers(self._log.view(), result_chars, parts) or numbers_before
+        view, selector = self._log.view(), self._stage_selector(summary_setup)
+        return selector.next_stage_numbers(view, result_chars, progress) or numbers_before
 
     async def _decide_contents(
         self,
         summary_setup: StepSetup,
         numbers: dict[str, Any],
-        content: Callable[[], dict[str, Any]],
+        numbers_now: Callable[[], dict[str, Any]],
     ) -> dict[str, Any]:
-        """Decide the next request's contents; ``content`` is computed again where the user held and released it."""
+        """Decide the next request's contents; after a hold they are those that ``numbers_now`` returns then."""
         requests = self._requests
 
         async def propose() -> ProposedRequest:
-            decision = self._stage_selector(summary_setup).decision("dec_proposed1", content())
+            decision = self._stage_selector(summary_setup).decision("dec_proposed1", numbers_now())
             return propose_summary(requests.log, summary_setup, self._marker_id, decision)
 
         hold = requests.request_hold()
         if hold is not None:
             if await hold.await_release(propose, requests.abort) == "older-summary":
-                raise UserError(TAKEN_BACK.message)
+                raise UserError(OLDER_SUMMARY_USED.message)
             if requests.wait_for_budget is not None:
                 await requests.wait_for_budget(summary_setup.info)
-            numbers = content()
+            numbers = numbers_now()
         self._newest_numbers = numbers
         decision = self._stage_selector(summary_setup).decision(self._log.ids.new("dec"), numbers)
         facts = facts_for(self._log, summary_setup)
@@ -281,13 +281,13 @@ class SummaryWriter:
                     requests, summary_setup.model, assembled, self._processor
                 )
         except ModelFailed as failure:
-            self._was_refused = _is_refusal(failure.error)
+            self._is_model_unusable = _makes_model_unusable(failure.error)
             raise
         except TimeoutError:
             # The timeout may have come during the wait before another attempt.
             requests.log.append(SessionStatus(status=Busy()))
             message = TOO_SLOW.format(seconds=seconds)
-            error = ApiError(message=message, retryable=True, metadata={TIMED_OUT: True})
+            error = ApiError(message=message, retryable=True, metadata={TIMED_OUT_KEY: True})
             raise ModelFailed(error) from None
         called_tools = self._processor.requested_tools()
         self._processor.take_tool_calls()
@@ -295,7 +295,7 @@ class SummaryWriter:
         self._add_usage(step_finished, is_last=is_last)
         # Where summaries are judged, a text beside a call is judged like any other.
         if called_tools and not (summary_setup.policy.compact.judge and self._has_text()):
-            message = CALLED.format(tool=called_tools[0])
+            message = CALLED_A_TOOL.format(tool=called_tools[0])
             raise ModelFailed(UnknownError(message=message, explained=True))
         return assembled.record.id
 
@@ -351,8 +351,8 @@ def _summary_setup(setup: StepSetup, summary_model: SummaryModel | None) -> Step
     return dataclasses.replace(summary_setup, model=summary_model.model, info=summary_model.info)
 
 
-def _is_refusal(error: ErrorValue) -> bool:
-    """Return whether another model may succeed: not after a temporary failure, nor for a text too long."""
+def _makes_model_unusable(error: ErrorValue) -> bool:
+    """Return whether the model cannot be used at all: not after a temporary failure, nor for a text too long."""
     if isinstance(error, ApiError):
         return not error.retryable
     return isinstance(error, AuthError | UnknownError)

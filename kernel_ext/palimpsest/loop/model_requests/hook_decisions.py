@@ -94,9 +94,9 @@ def hook_decision(
     if hook_answer.action in ("clear", "truncate"):
         return _reduction_decision(decision, hook_answer, part, view, setup, facts)
     if part is not None:
-        weight = setup.count(whole_output(part, view.texts) or str(getattr(part, "text", "")))
-        after = 0 if hook_answer.action == "drop" else weight
-        decision = decision.model_copy(update={"tokens_before": weight, "tokens_after": after})
+        tokens = setup.count(whole_output(part, view.texts) or str(getattr(part, "text", "")))
+        after = 0 if hook_answer.action == "drop" else tokens
+        decision = decision.model_copy(update={"tokens_before": tokens, "tokens_after": after})
     return decision
 
 
@@ -116,16 +116,16 @@ def _is_settled(
     effective: EffectiveDecisions, hook_answer: HookDecision, part: Part | None, message: Message
 ) -> bool:
     """Return whether a hook's decision is already in effect, or the user reversed it."""
-    name = part.id if part is not None else message.id
+    target_id = part.id if part is not None else message.id
     if hook_answer.action == "pin":
-        return effective.is_pinned(name, message.id)
+        return effective.is_pinned(target_id, message.id)
     if hook_answer.action == "restore":
-        return effective.reduction(name, message.id) is None and not effective.is_pinned(
-            name, message.id
+        return effective.reduction(target_id, message.id) is None and not effective.is_pinned(
+            target_id, message.id
         )
-    if name in effective.restored_ids or effective.is_pinned(name, message.id):
+    if target_id in effective.restored_ids or effective.is_pinned(target_id, message.id):
         return True
-    current_reduction = effective.reduction(name, message.id)
+    current_reduction = effective.reduction(target_id, message.id)
     if hook_answer.action == "truncate":
         return current_reduction is not None
     return current_reduction is not None and current_reduction.action in (
@@ -175,12 +175,12 @@ async def with_compacting_hooks(
         return setup
     policy = setup.policy.compact
     # Where the conversation itself is sent, the policy's prompt is the whole instruction.
-    own_prompt = (
+    default_prompt = (
         [TEMPLATE, TEMPLATE_RULES]
         if policy.serialize
         else [INSTRUCTION_ABOVE, TEMPLATE, TEMPLATE_RULES]
     )
-    instructions = answer.prompt or policy.prompt or "\n\n".join(own_prompt)
+    instructions = answer.prompt or policy.prompt or "\n\n".join(default_prompt)
     prompt = "\n\n".join([instructions, *answer.context])
     compact = setup.policy.compact.model_copy(update={"prompt": prompt})
     return dataclasses.replace(setup, policy=setup.policy.model_copy(update={"compact": compact}))
@@ -206,8 +206,8 @@ async def with_request_hooks(
     hashes = tuple(message_hash(message) for message in messages)
     blob = requests.log.blobs.put_blob(_json(messages), JSON)
     items = tuple(
-        ContextItem(role=str(message["role"]), sha256=sha256, tokens=weight)
-        for message, sha256, weight in zip(messages, hashes, message_tokens, strict=True)
+        ContextItem(role=str(message["role"]), sha256=sha256, tokens=item_tokens)
+        for message, sha256, item_tokens in zip(messages, hashes, message_tokens, strict=True)
     )
     update = {
         "opaque": blob,
@@ -228,13 +228,13 @@ async def with_request_hooks(
 
 
 def _tokens_by_kind(
-    messages: Sequence[Mapping[str, Any]], block_tokens: Sequence[int], assembled: Assembled
+    messages: Sequence[Mapping[str, Any]], message_tokens: Sequence[int], assembled: Assembled
 ) -> dict[str, int]:
     names = {"system": "system", "assistant": "assistant", "tool": "output"}
     tokens_by_kind = {"tools": assembled.projection.tools_tokens}
-    for message, weight in zip(messages, block_tokens, strict=True):
+    for message, tokens in zip(messages, message_tokens, strict=True):
         kind = names.get(str(message["role"]), OPAQUE_KIND)
-        tokens_by_kind[kind] = tokens_by_kind.get(kind, 0) + weight
+        tokens_by_kind[kind] = tokens_by_kind.get(kind, 0) + tokens
     return {kind: tokens for kind, tokens in tokens_by_kind.items() if tokens}
 
 

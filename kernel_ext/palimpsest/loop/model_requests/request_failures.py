@@ -40,7 +40,7 @@ TOO_LONG = "{said} The provider asks to wait {wait} before the next request; ask
 
 
 def too_large_error(
-    route: BudgetCheck,
+    budget_check: BudgetCheck,
     info: ModelInfo,
     tools: int = 0,
     pins: Mapping[str, int] | None = None,
@@ -57,22 +57,22 @@ def too_large_error(
     """
     advice = "Begin a new session with %agent --new, or choose a model with a larger window with --model."
     pinned_tokens = sum((pins or {}).values())
-    if tools > LARGE_SHARE * route.budget:
+    if tools > LARGE_SHARE * budget_check.budget:
         advice = (
             f"The descriptions of its tools alone take about {tools:,}: offer fewer with --tools, switch MCP "
             "servers off in the settings, or choose a model with a larger window with --model."
         )
-    elif tools + system + prompt > route.budget and prompt > system:
+    elif tools + system + prompt > budget_check.budget and prompt > system:
         advice = (
             f"Your prompt alone takes about {prompt:,}, so that a new session does not help: shorten it, or "
             "choose a model with a larger window with --model."
         )
-    elif tools + system + prompt > route.budget:
+    elif tools + system + prompt > budget_check.budget:
         advice = (
             f"The system prompt with its instructions alone takes about {system:,}, so that a new session does "
             "not help: choose a model with a larger window with --model."
         )
-    elif pins and route.tokens - pinned_tokens <= route.budget:
+    elif pins and budget_check.tokens - pinned_tokens <= budget_check.budget:
         largest = max(pins, key=pins.__getitem__)
         advice = (
             f"What is pinned takes about {pinned_tokens:,} of it: take the largest pin off with "
@@ -82,18 +82,18 @@ def too_large_error(
         advice = f"No summary could make room for it: {failed_sentence}"
     return ContextOverflowError(
         message=(
-            f"This request needs about {route.tokens:,} tokens, and {info.ref.id} leaves "
-            f"{route.budget:,} for it (window {info.window:,}, the rest is kept for the answer). "
+            f"This request needs about {budget_check.tokens:,} tokens, and {info.ref.id} leaves "
+            f"{budget_check.budget:,} for it (window {info.window:,}, the rest is kept for the answer). "
             f"Nothing was sent. {advice}"
         ),
-        tokens=route.tokens,
-        budget=route.budget,
+        tokens=budget_check.tokens,
+        budget=budget_check.budget,
     )
 
 
 def suspected_overflow(
     error: ErrorValue,
-    route: BudgetCheck,
+    budget_check: BudgetCheck,
     policy: OverflowPolicy,
     messages_before: Messages,
     prompt_id: str,
@@ -114,7 +114,7 @@ def suspected_overflow(
         return error
     # Only the server's own message: the error also has its address and our advice.
     error_text = (read_body(body).message if body else "") or error.message
-    is_near_window = route.tokens >= NEAR_SHARE * route.budget
+    is_near_window = budget_check.tokens >= NEAR_SHARE * budget_check.budget
     if not may_be_overflow(
         error_text, status, near_window=is_near_window, refusals=policy.refusals
     ):

@@ -16,7 +16,7 @@ from palimpsest.transcript.errors import Aborted
 
 T = TypeVar("T")
 
-CLOSED_SENTENCE = "The session was closed during a compaction; open it again to go on."
+CLOSED_DURING = "The session was closed during a compaction; open it again to go on."
 CLOSED_BEFORE = (
     "The session is closed, so there is no compaction to wait for; open it again to go on."
 )
@@ -53,13 +53,13 @@ class CompactionState:
         """Note that a compaction began."""
         self.in_flight = True
 
-    def note_end(self, *, retries: bool, summary: bool, aborted: bool = False) -> None:
+    def note_end(self, *, will_retry: bool, summary: bool, aborted: bool = False) -> None:
         """Note that a compaction ended, whether with a summary, and whether an answer is retried."""
         self.in_flight = False
         self._ended_event.set()
-        counts = summary and not aborted if self.counted_outcomes == "results" else not retries
+        counts = summary and not aborted if self.counted_outcomes == "results" else not will_retry
         self.count += counts
-        if retries:
+        if will_retry:
             self.retries += 1
         else:
             self._settle_if_idle()
@@ -94,12 +94,12 @@ class CompactionState:
         if self.in_flight:
             await self._wait_for(self._ended_event)
 
-    def turn_ended(self) -> None:
+    def note_turn_end(self) -> None:
         """Note that a turn has ended, after which none of its answers is retried."""
         self.retries = min(self.retries, 1)
         self.note_answer()
 
-    async def run_wait(self, seconds: float) -> bool:
+    async def wait_for_compaction(self, seconds: float) -> bool:
         """Wait in intervals of ``seconds`` while a compaction runs; False when a retry takes longer."""
         while True:
             try:
@@ -121,21 +121,21 @@ class CompactionState:
         event.clear()
         await event.wait()
         if self._is_closed and self.active:
-            raise Aborted(CLOSED_SENTENCE)
+            raise Aborted(CLOSED_DURING)
 
     def _settle_if_idle(self) -> None:
         if not self.active:
             self._settled_event.set()
 
 
-def compaction_timed_out(*, timed_out: bool, in_flight: bool, retries: bool) -> bool:
+def compaction_timed_out(*, timed_out: bool, in_flight: bool, retrying: bool) -> bool:
     """Return whether a timeout came during a compaction or the retry after it."""
-    return timed_out and (in_flight or retries)
+    return timed_out and (in_flight or retrying)
 
 
-def at_time_limit(*, in_flight: bool, retries: bool, extended: bool) -> Literal["extend", "abort"]:
+def at_time_limit(*, in_flight: bool, retrying: bool, extended: bool) -> Literal["extend", "abort"]:
     """Return the action at a run's time limit: a compaction may finish, once."""
-    return "extend" if (in_flight or retries) and not extended else "abort"
+    return "extend" if (in_flight or retrying) and not extended else "abort"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class MessagesSnapshot(Generic[T]):
 
 
 def is_answerable(message: NeutralMessage) -> bool:
-    """Return whether a model can answer after this message, which is no answer and not excluded."""
+    """Return whether a model can answer after this message: it is no answer itself, and not excluded."""
     return message.role != "assistant" and not (message.metadata or {}).get("excluded")
 
 

@@ -31,8 +31,8 @@ from palimpsest.transcript.strings.number_words import (
     count,
     joined_sentences,
     kept_ends_text,
-    number,
     number_of,
+    number_text,
 )
 
 MAX_NAMES = 5
@@ -170,10 +170,10 @@ def _undone_sentence(numbers: Numbers) -> str:
 
 
 def _truncate_sentence(numbers: Numbers) -> str:
-    lines, limit = number(numbers, "max_lines"), number(numbers, "max_bytes")
+    lines, limit = number_text(numbers, "max_lines"), number_text(numbers, "max_bytes")
     if not lines or not limit:
         return kept_ends_text(numbers)
-    tokens = number(numbers, "max_tokens")
+    tokens = number_text(numbers, "max_tokens")
     sizes = (
         f"{tokens} tokens, its share of the window" if tokens else f"{lines} lines or {limit} bytes"
     )
@@ -182,7 +182,7 @@ def _truncate_sentence(numbers: Numbers) -> str:
 
 
 def _oversized_sentence(numbers: Numbers) -> str:
-    limit = number(numbers, "limit_chars")
+    limit = number_text(numbers, "limit_chars")
     what = "The request did not fit"
     sentence = (
         f"{what}, and the output was longer than {limit} characters." if limit else f"{what}."
@@ -202,7 +202,7 @@ PICTURE_LIMITS = {
 
 
 def _tool_limit_sentence(numbers: Numbers) -> str:
-    return f"The model's provider said that it takes {number(numbers, 'most')} tools at most."
+    return f"The model's provider said that it takes {number_text(numbers, 'most')} tools at most."
 
 
 def _limit_sentence(numbers: Numbers) -> str:
@@ -226,7 +226,7 @@ def _limit_sentence(numbers: Numbers) -> str:
         others = f" and {count(len(omitted) - MAX_NAMES)} more" if len(omitted) > MAX_NAMES else ""
         changes.append(f"not sent: {', '.join(omitted[:MAX_NAMES])}{others}")
     limit = PICTURE_LIMITS.get(str(numbers.get("limit")), "no more")
-    limit_text = f"its provider takes {limit.format(most=number(numbers, 'most'))}"
+    limit_text = f"its provider takes {limit.format(most=number_text(numbers, 'most'))}"
     return f"For the model {', '.join(changes)}, since {limit_text}; the session keeps all of it."
 
 
@@ -260,7 +260,7 @@ def _summary_grade(numbers: Numbers) -> str:
 
 def _summary_request(numbers: Numbers) -> str:
     """Return a sentence on the content of a summary request; empty for reports of older logs."""
-    limit = number(numbers, "result_chars")
+    limit = number_text(numbers, "result_chars")
     if not limit:
         return ""
     text = f"where they are sent as a text, at most {limit} characters of each tool output"
@@ -301,7 +301,7 @@ def _left_out_sentence(sizes: object) -> str:
 def _kept_count(kind: str, counts: Numbers) -> str:
     total, lost = number_of(counts, "found"), number_of(counts, "lost") or 0
     if total is None:
-        return f"not {number(counts, 'lost')} {kind}" if lost else ""
+        return f"not {number_text(counts, 'lost')} {kind}" if lost else ""
     return f"{count(max(0, round(total - lost)))} of {count(round(total))} {kind}"
 
 
@@ -325,7 +325,7 @@ def _likely_needed(lost_by_kind: Mapping[str, Numbers], numbers: Numbers) -> str
         if isinstance(lost_names := counts.get("names"), list | tuple)
         for name in lost_names[: max(0, round(number_of(counts, "likely") or 0))]
     ]
-    answers = number(numbers, "recent")
+    answers = number_text(numbers, "recent")
     if not names or not answers:
         return ""
     ellipsis = ", …" if len(names) > MAX_NAMES else ""

@@ -11,7 +11,7 @@ from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.parts import NotebookPart, StepFinishPart
 from palimpsest.transcript.strings.number_words import count as count
 from palimpsest.transcript.strings.number_words import duration as duration
-from palimpsest.transcript.strings.number_words import spans
+from palimpsest.transcript.strings.number_words import ranges_text
 from palimpsest.transcript.values import Reply
 
 CALL_SIGNS = {
@@ -115,7 +115,7 @@ def cells_text(part: NotebookPart) -> str:
     edited = sum(edit.state == "edited" for edit in part.edits)
     deleted_count = sum(edit.state == "deleted" for edit in part.edits)
     facts = [
-        f"cell{'s' if len(numbers) > 1 else ''} {spans(numbers)}" if numbers else "",
+        f"cell{'s' if len(numbers) > 1 else ''} {ranges_text(numbers)}" if numbers else "",
         f"{failed_count} with an error" if failed_count else "",
         f"{len(part.omitted)} only named" if part.omitted else "",
         f"{edited} edited and not run" if edited else "",

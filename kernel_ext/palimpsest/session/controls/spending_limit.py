@@ -136,7 +136,7 @@ class SpendingLimit:
             "model": info.ref.id,
         }
         title = (NO_PRICE if measure == "price" else REACHED_QUESTION).format(**values)
-        reply = await self._asks.question("budget", (values["limit"],), title=title, abort=abort)
+        reply = await self._asks.ask_user("budget", (values["limit"],), title=title, abort=abort)
         if reply.by == "cancel":
             raise Aborted(abort.reason or "Stopped.")
         session = self._log.state.session

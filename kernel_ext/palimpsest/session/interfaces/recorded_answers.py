@@ -34,7 +34,7 @@ class RecordedTurn:
         return self.info.id
 
     @property
-    def asked(self) -> int:
+    def asked_ms(self) -> int:
         """Time at which the prompt was sent, in milliseconds since 1970; later turns of a session have larger values."""
         return self.info.time.created
 

@@ -676,7 +676,7 @@ class LiveSession:
             async with project_move.ask_lock:
                 move = await project_move.undecided_move()
                 if move is not None:
-                    reply = await self.asks.question(
+                    reply = await self.asks.ask_user(
                         MOVED_KEY, (str(move.previous_path),), title=move.question, abort=abort
                     )
                     if reply.by == "cancel":

@@ -51,7 +51,7 @@ from palimpsest.session.runs.child_sessions import child_of, with_own_rules
 from palimpsest.session.runs.title_writer import default_title, title_from
 from palimpsest.session.sharing.share_page import remove_page
 from palimpsest.session.sharing.sharing_service import SharingService
-from palimpsest.session.turn_setup.environment_updates import in_project
+from palimpsest.session.turn_setup.environment_updates import path_in_project
 from palimpsest.store.blobs.blob_sweep import Sweep, UnneededBlob, find_unneeded
 from palimpsest.store.blobs.blob_sweep import delete_unneeded as delete_blobs
 from palimpsest.store.blobs.disk_usage import DiskUsage, measure_disk_usage
@@ -464,7 +464,7 @@ class Workspace:
             await asyncio.gather(*(session.close(INTERRUPTED) for session in open_session))
 
     def _notebook_name(self, notebook: str | None) -> str | None:
-        return in_project(notebook, self._services.cwd, self._services.root)
+        return path_in_project(notebook, self._services.cwd, self._services.root)
 
     # With the lock held
 

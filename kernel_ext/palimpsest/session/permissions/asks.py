@@ -79,26 +79,26 @@ def apply_reply(
     )
     if pending_question is None:
         return AppliedReply(approved_rules=approved_rules, replies=())
-    other_answers = [
+    other_questions = [
         question
         for question in pending_asks
         if question.session_id == pending_question.session_id and question.ask.id != ask_id
     ]
-    others_replies: list[tuple[str, Reply]] = []
+    other_replies: list[tuple[str, Reply]] = []
     new_rules: Rules = ()
     if reply.answer == "always":
         new_rules = rules_of(pending_question.ask.permission, "allow", pending_question.ask.always)
         approved_rules += tuple(rule for rule in new_rules if rule not in approved_rules)
-        others_replies = [
+        other_replies = [
             (other.ask.id, reply)
-            for other in other_answers
+            for other in other_questions
             if _is_allowed_by(other, approved_rules)
         ]
     elif reply.answer == "reject":
-        others_replies = [(other.ask.id, reply) for other in other_answers]
+        other_replies = [(other.ask.id, reply) for other in other_questions]
     return AppliedReply(
         approved_rules=approved_rules,
-        replies=((ask_id, reply), *others_replies),
+        replies=((ask_id, reply), *other_replies),
         new_rules=new_rules,
     )
 
@@ -191,7 +191,7 @@ class Asks:
         self._log = log
         self.relay_question: Relay | None = None
         """Asks a question in the parent session too; None unless this is the session of a task."""
-        self._relaying: set[asyncio.Task[None]] = set()
+        self._relay_tasks: set[asyncio.Task[None]] = set()
         self._lock = threading.Lock()
         self._waiting_asks: dict[str, tuple[PendingAsk, asyncio.Future[Reply]]] = {}
         self._allowed_inputs: deque[tuple[str | None, dict[str, Any]]] = deque(maxlen=MAX_ALLOWED)
@@ -199,10 +199,11 @@ class Asks:
 
     def verdict_function(self, rules: Rules) -> Callable[[str, Sequence[str]], Verdict]:
         """Return a function that decides by rules and earlier answers alone, from a permission and its patterns."""
-        answers = self._answers()
-        return lambda permission, patterns: decide_call(permission, patterns, rules, answers)
+        answer_rules = self._answer_rules()
+        return lambda permission, patterns: decide_call(permission, patterns, rules, answer_rules)
 
-    def _answers(self) -> Rules:
+    def _answer_rules(self) -> Rules:
+        """Return the rules that answer questions beforehand; those of this session come last."""
         return (*self._effective_rules.answers_of(self._log.state.session), *self.approved_rules)
 
     async def ask_permission(
@@ -227,13 +228,13 @@ class Asks:
         """
         if bound_to is not None:
             patterns = always = (bound_pattern(bound_to),)
-        answers = self._answers()
-        verdict = decide_call(permission, patterns, rules, answers)
-        more = [
-            decide_call(name, texts, rules, answers)
+        answer_rules = self._answer_rules()
+        verdict = decide_call(permission, patterns, rules, answer_rules)
+        other_verdicts = [
+            decide_call(name, texts, rules, answer_rules)
             for name, texts in (other_patterns or {}).items()
         ]
-        verdict, is_first_alone = _strictest(verdict, more)
+        verdict, is_first_alone = _strictest(verdict, other_verdicts)
         if not is_first_alone:
             # "Always" would not cover the further permissions that the question is about.
             rules = (*rules, *as_limits(rules_of(permission, "ask"), "lock"))
@@ -284,7 +285,7 @@ class Asks:
         if unwritten:
             raise UserError(unwritten)
 
-    async def question(
+    async def ask_user(
         self, permission: str, patterns: Sequence[str], *, title: str, abort: Abort
     ) -> Reply:
         """Ask the user a question that no rule answers and no tool call caused, and return the answer."""
@@ -393,7 +394,7 @@ class Asks:
         self._log.append(question_event, sync=True)
         cancel = partial(self.reply, identifier, Reply(answer="reject", by="cancel"))
         unregister = abort.on_abort(cancel)
-        self._pass_on(pending_ask, future, abort)
+        self._ask_in_parent(pending_ask, future, abort)
         try:
             return await future
         finally:
@@ -401,7 +402,7 @@ class Asks:
             if not future.done():
                 cancel()
 
-    def _pass_on(
+    def _ask_in_parent(
         self, pending_ask: PendingAsk, future: "asyncio.Future[Reply]", abort: Abort
     ) -> None:
         """Ask in the parent session too, unless the question is already answered."""
@@ -415,8 +416,8 @@ class Asks:
             self.reply(pending_ask.ask.id, reply.model_copy(update={"scope": None}))
 
         task = asyncio.get_running_loop().create_task(ask())
-        self._relaying.add(task)
-        task.add_done_callback(self._relaying.discard)
+        self._relay_tasks.add(task)
+        task.add_done_callback(self._relay_tasks.discard)
 
     def _resolve_reply(self, future: "asyncio.Future[Reply]", reply: Reply) -> None:
         """Record the rules that "always" allowed, and resolve the call's future; on the engine's loop."""
@@ -456,9 +457,9 @@ class Asks:
         self, permission: str, tool: str, tool_input: dict[str, Any]
     ) -> tuple[str, ...] | None:
         """Return warnings about a call's input: first its changes against inputs that were allowed before."""
-        before = [allowed for name, allowed in tuple(self._allowed_inputs) if name == tool]
+        earlier_inputs = [allowed for name, allowed in tuple(self._allowed_inputs) if name == tool]
         warnings = (
-            *changed_lines(tool_input, before),
+            *changed_lines(tool_input, earlier_inputs),
             *deception_sentences(tool_input, command=permission == "bash"),
         )
         return warnings or None

@@ -21,7 +21,7 @@ from palimpsest.session.interfaces.recorded_answers import (
 )
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.replay.recorded_turns import find_recorded, recorded_turns
-from palimpsest.session.turn_setup.environment_updates import in_project
+from palimpsest.session.turn_setup.environment_updates import path_in_project
 from palimpsest.store.interface import SessionSummary
 from palimpsest.store.session_state.state import State
 from palimpsest.tools.permission_rules.ipython_shell import shell_commands
@@ -82,7 +82,7 @@ class RecordedAnswers:
         return any(grant.value == name for grant in grants.list(None, SWITCH))
 
     def _notebook_name(self, notebook: str | None) -> str:
-        return in_project(notebook, self._services.cwd, self._services.root) or ""
+        return path_in_project(notebook, self._services.cwd, self._services.root) or ""
 
     async def find_answer(
         self,
@@ -218,7 +218,7 @@ class RecordedAnswers:
         if isinstance(verdict, RecordedTurn):
             return FoundAnswer(verdict, session_id=session_id, has_history=True)
         known_session = session_id if verdict != "new" else ""
-        has_history = any(turn.asked < began_ms for turn in turns)
+        has_history = any(turn.asked_ms < began_ms for turn in turns)
         return FoundAnswer(None, verdict, known_session, has_history, earlier_id)
 
     async def notes(self, turn: RecordedTurn) -> tuple[Record, ...]:

@@ -68,8 +68,8 @@ def find_recorded(
         return "unfinished"
     last_runs = {turn.cell_id: _last_run(finished, turn.cell_id) for turn in finished}
     later_turns = sorted(
-        (turn for run in last_runs.values() for turn in run if turn.asked > reached_turn),
-        key=attrgetter("asked"),
+        (turn for run in last_runs.values() for turn in run if turn.asked_ms > reached_turn),
+        key=attrgetter("asked_ms"),
     )
     return later_turns[0] if later_turns else "moved"
 
@@ -86,7 +86,7 @@ def _last_run(turns: Sequence[RecordedTurn], cell_id: str | None) -> list[Record
         next_count = (
             last_run[0].info.origin.execution_count if last_run[0].info.origin is not None else None
         )
-        if count is None or count != next_count or last_run[0].asked - _end_time(turn) > LOOP_MS:
+        if count is None or count != next_count or last_run[0].asked_ms - _end_time(turn) > LOOP_MS:
             break
         last_run.insert(0, turn)
     return last_run
@@ -94,7 +94,7 @@ def _last_run(turns: Sequence[RecordedTurn], cell_id: str | None) -> list[Record
 
 def _end_time(turn: RecordedTurn) -> int:
     ends = [message.info.time.completed or message.info.time.created for message in turn.messages]
-    return max(ends, default=turn.asked)
+    return max(ends, default=turn.asked_ms)
 
 
 def is_answered(turn: RecordedTurn) -> bool:

@@ -24,7 +24,7 @@ from palimpsest.transcript.context_values.cell_changes import (
     CellReview,
     MadeChange,
     ReviewedChange,
-    taken_back,
+    undoing_changes,
 )
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.parts import ToolPart, ToolPending, ToolRunning
@@ -122,7 +122,7 @@ class CellReviews:
         """Take changes back in the notebook, as one step; those that cannot be get a problem, and the others go on."""
         if not items:
             return
-        inverse = taken_back(item.change for item in items)
+        inverse = undoing_changes(item.change for item in items)
         results = await self._cells.make_possible_changes(inverse)
         for item, result in zip(reversed(items), results, strict=True):
             item.problem = problem_sentence(item.change, result)

@@ -21,7 +21,7 @@ from palimpsest.transcript.context_values.cell_changes import (
     CellOrigin,
     CellResult,
     MadeChange,
-    taken_back,
+    undoing_changes,
 )
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Messages
@@ -75,7 +75,7 @@ class CellReverts:
             reversed(done), lambda cell: (cell.message, cell.call)
         ):
             cells = list(group)
-            changes = [taken_back([cell.change])[0] for cell in cells]
+            changes = [undoing_changes([cell.change])[0] for cell in cells]
             origin = CellOrigin(session=self._session_id, message=message, call=call)
             again = [
                 cell.model_copy(update={"change": _as_made(change, cell.change)})
@@ -106,7 +106,7 @@ def _planned(
             for index, change in enumerate(changes_of_call(part)):
                 if change.state not in ("open", "accepted") or (part.call_id, index) in done:
                     continue
-                [inverse] = taken_back([change])
+                [inverse] = undoing_changes([change])
                 planned.append(
                     RevertedCell(
                         message=message.id,

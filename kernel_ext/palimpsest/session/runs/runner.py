@@ -328,7 +328,7 @@ class Runner:
         session is closed, before or meanwhile.
         """
         try:
-            return await self.compactions.run_wait(self._recovery().wait_seconds)
+            return await self.compactions.wait_for_compaction(self._recovery().wait_seconds)
         except Aborted as error:
             raise WaitAborted(str(error)) from None
 
@@ -422,7 +422,7 @@ class Runner:
         finally:
             time_limit_task.cancel()
             self.active_run = None
-            self.compactions.turn_ended()
+            self.compactions.note_turn_end()
             write_problem = await self._log.wait_until_written()
             for prompt_id, message_id in run.delivered_prompts.items():
                 answer = self._collect(run, message_id, problem)

@@ -47,16 +47,16 @@ from palimpsest.transcript.session_record.events import PartUpdated
 from palimpsest.transcript.session_record.sessions import SessionInfo
 
 
-def in_project(notebook: str | None, start_folder: Path, project: Path) -> str | None:
+def path_in_project(notebook: str | None, start_folder: Path, project: Path) -> str | None:
     """Return the path of a notebook relative to the project, with forward slashes."""
     if notebook is None:
         return None
     return os.path.relpath(start_folder / notebook, project).replace(os.sep, "/")
 
 
-def from_start(notebook: str | None, start_folder: Path, project: Path) -> str | None:
+def path_from_start(notebook: str | None, start_folder: Path, project: Path) -> str | None:
     """Return the path of a project's notebook relative to where its kernel started."""
-    return in_project(notebook, project, start_folder)
+    return path_in_project(notebook, project, start_folder)
 
 
 INSTRUCTION_BYTES = 40_000
@@ -65,13 +65,13 @@ MAX_FILES = 100
 """Maximum number of files that one pattern of the setting ``instructions`` may match."""
 
 
-def read_surroundings(
+def read_environment(
     model: str,
     cwd: Path,
     root: Path,
     notebook: str | None,
     created_ms: int,
-    files: tuple[str, ...],
+    patterns: tuple[str, ...],
     problems: list[str],
 ) -> EnvironmentDetails:
     """Describe where a session works, as of its beginning; adds a sentence to ``problems`` for each file left out."""
@@ -83,7 +83,8 @@ def read_surroundings(
         platform=platform.system().lower(),
         date=day_of(created_ms),
         notebook=notebook,
-        instructions=read_instructions(cwd, root, problems) + read_files(files, root, problems),
+        instructions=read_instructions(cwd, root, problems)
+        + read_matching_files(patterns, root, problems),
     )
 
 
@@ -104,7 +105,7 @@ def read_instructions(cwd: Path, root: Path, problems: list[str]) -> tuple[tuple
     return ()
 
 
-def read_files(
+def read_matching_files(
     patterns: tuple[str, ...], root: Path, problems: list[str]
 ) -> tuple[tuple[str, str], ...]:
     """Return path and content of the files that the configuration names."""
@@ -134,12 +135,12 @@ def _confined_to(path: Path, root: Path) -> Path | None:
 
 
 def _instruction_texts(
-    paths: Iterable[Path], checked_path: Callable[[Path], Path | None], problems: list[str]
+    paths: Iterable[Path], confining_folder: Callable[[Path], Path | None], problems: list[str]
 ) -> tuple[tuple[str, str], ...]:
     contents: list[tuple[str, str]] = []
     for path in paths:
         try:
-            data = read_for_prompt(path, checked_path(path), INSTRUCTION_BYTES)
+            data = read_for_prompt(path, confining_folder(path), INSTRUCTION_BYTES)
         except UnreadableForPrompt as reason:
             problems.append(f"The instructions {path} are left out: {reason}.")
         except OSError as error:
@@ -158,7 +159,7 @@ class _KernelState:
     """A kernel's variables at one moment: text by name, for all of them and for those that the prompt names."""
 
     variables: dict[str, str]
-    named_lines: dict[str, str]
+    mentioned_lines: dict[str, str]
     fingerprints: dict[str, tuple[int | None, bool]] = field(default_factory=dict)
     """Fingerprint of each variable, and whether it covers all of its contents."""
 
@@ -181,7 +182,7 @@ class EnvironmentUpdates:
         ):
             self._joined.add(session.id)
         self._known_lines: dict[str, str] | None = None
-        self._known_named: dict[str, str] = {}
+        self._known_mentioned: dict[str, str] = {}
         self._known_fingerprints: dict[str, tuple[int | None, bool]] = {}
 
     async def journal_changes(
@@ -214,9 +215,9 @@ class EnvironmentUpdates:
             agent=user.agent,
             plan=self._services.rules.effective_rules.mode_of(session) == "plan",
             variables=variables,
-            mentioned_lines=kernel_state.named_lines if kernel_state is not None else {},
+            mentioned_lines=kernel_state.mentioned_lines if kernel_state is not None else {},
             known_lines=self._known_lines,
-            known_mentioned=self._known_named,
+            known_mentioned=self._known_mentioned,
             worked_before=self._has_joined(session),
             changed_variables=_changed_variables(self._known_fingerprints, kernel_state, sources),
         )
@@ -225,9 +226,9 @@ class EnvironmentUpdates:
         if kernel_state is not None:
             self._known_lines = kernel_state.variables
             self._known_fingerprints = kernel_state.fingerprints
-            self._known_named = {
+            self._known_mentioned = {
                 name: text
-                for name, text in (self._known_named | kernel_state.named_lines).items()
+                for name, text in (self._known_mentioned | kernel_state.mentioned_lines).items()
                 if name in kernel_state.variables
             }
         self._joined.add(user.session_id)

@@ -14,7 +14,7 @@ from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.definitions.agents import SUBAGENT_NOTE, Agent
 from palimpsest.session.engine import off_loop
 from palimpsest.session.interfaces.services import Services
-from palimpsest.session.turn_setup.environment_updates import from_start, read_surroundings
+from palimpsest.session.turn_setup.environment_updates import path_from_start, read_environment
 from palimpsest.tools.permission_rules.permissions import hidden_tools
 from palimpsest.tools.workflow.skill import SKILL_NAME, skill_list
 from palimpsest.tools.workflow.structured_output import ANSWER_BY_TOOL
@@ -128,11 +128,11 @@ class SystemPrompts:
     def _assemble_prompt(self, agent: Agent, info: ModelInfo, user: UserMessage) -> tuple[str, ...]:
         session = self._log.state.session
         services = self._services
-        surroundings = read_surroundings(
+        environment = read_environment(
             info.ref.id,
             services.cwd,
             services.root,
-            from_start(session.notebook if session else None, services.cwd, services.root),
+            path_from_start(session.notebook if session else None, services.cwd, services.root),
             session.time.created if session else services.clock(),
             services.agents.instruction_files,
             self.unread_file_notices,
@@ -145,7 +145,7 @@ class SystemPrompts:
             _added_text(user) or "",
         )
         return system_prompt(
-            surroundings,
+            environment,
             agent_prompt=agent.prompt,
             extra=extra_texts,
             skills=self._skills(agent),

@@ -66,10 +66,10 @@ def keep_index(
         MAX_UNINDEXED_BYTES if facts is None else 0
     ):
         return
-    before_id, window_index = index.part(slice(None))
+    start, message_index = index.part(slice(None))
     stored_index = KeptIndex(
-        before=before_id,
-        index=window_index.model_copy(update={"crc": log.checksum(before_id, index.size)}),
+        before=start,
+        index=message_index.model_copy(update={"crc": log.checksum(start, index.size)}),
         last=places.last_record_numbers,
         others=tuple(places.other_offsets),
     )
@@ -93,8 +93,8 @@ def indexed_messages(
     rest_bytes = log.read_range(stored_index.before + stored_index.index.size, log.total_bytes)
     # A message that was removed may have been added again at the end, so that its place in the index is wrong.
     if before_id in stored_index.index.ids and b"message.removed" not in rest_bytes:
-        offset = stored_index.index.ids.index(before_id)
-        page = slice(max(0, offset - 2 * count), offset + 1)
+        position = stored_index.index.ids.index(before_id)
+        page = slice(max(0, position - 2 * count), position + 1)
         state = _state_of_index(stored_index, log, page, rest_bytes)
         if page.start == 0 or len(state.page(count, before_id) or ()) == count:
             return state
@@ -200,7 +200,7 @@ class _Log:
         return index.is_whole and self.checksum(stored_index.before, end) == index.crc
 
     def checksum(self, start: int, end: int) -> int:
-        """Return the CRC-32 of bytes."""
+        """Return the CRC-32 of the bytes from ``start`` to ``end``."""
         crc, memory = 0, memoryview(bytearray(BLOCK_BYTES))
         for segment_range, first, stop in self._ranges(start, end):
             with open_regular(segment_range.path) as file:
@@ -210,13 +210,13 @@ class _Log:
         return crc
 
     def all_lines(self) -> Iterator[bytes]:
-        """Yield the lines."""
+        """Yield the lines of all segments, oldest first."""
         for segment_range, size in self._sized_pieces:
             for lines in line_blocks(replace(segment_range, end=segment_range.start + size)):
                 yield from lines
 
     def read_range(self, start: int, end: int) -> bytes:
-        """Return bytes; fewer where a file was shortened meanwhile."""
+        """Return the bytes from ``start`` to ``end``; fewer where a file was shortened meanwhile."""
         pieces_read = []
         for segment_range, first, stop in self._ranges(start, end):
             with open_regular(segment_range.path) as file:

@@ -45,7 +45,7 @@ def late_records(
 
 def _records_after(writer: JsonlWriter, cut_offset: int) -> list[Record]:
     """Return the records of a writer's segment that extend beyond the cut."""
-    segment_range = writer.piece()
+    segment_range = writer.own_range()
     requests = full_requests(segment_range)
     end = max(cut_offset, segment_range.start)
     unfinished_at = unfinished_line_offset(replace(segment_range, end=end))

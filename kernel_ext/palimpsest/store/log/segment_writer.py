@@ -32,7 +32,7 @@ from palimpsest.store.log_lines import checked_line, load_line
 from palimpsest.store.project_folder.layout import Layout
 from palimpsest.store.project_folder.layout_file import FILE as LAYOUT_FILE
 from palimpsest.store.project_folder.migration_run import being_migrated, refuse_newer
-from palimpsest.store.session_state.step_requests import REFRESH, shorten_request
+from palimpsest.store.session_state.step_requests import MAX_BASE_USES, shorten_request
 from palimpsest.transcript.context_values.decisions import BESIDE_PURPOSES
 from palimpsest.transcript.errors import NotFound, StorageFailed
 from palimpsest.transcript.session_record.events import Checkpoint, Record, StepRequested
@@ -119,7 +119,7 @@ class JsonlWriter:
             raise StorageFailed(f"The log of session {self.session_id!r} was closed.")
         self._check_layout()
         if self._next_segment.exists() or self._is_lease_lost():
-            raise self._stop(records)
+            raise self._hand_over(records)
         self._check_place()
         for index, line in enumerate([record.encoded() for record in records]):
             base_request = self._base_request
@@ -136,7 +136,7 @@ class JsonlWriter:
         if sync:
             self._sync(written_records=len(records))
         if self._next_segment.exists() and self._counted_end() < os.fstat(self._fd).st_size:
-            raise self._stop(())
+            raise self._hand_over(())
 
     def missing_reason(self) -> str:
         """Return why the log is no longer found where it was opened, as a clause; empty where it is."""
@@ -181,7 +181,7 @@ class JsonlWriter:
                 os.close(self._fd)
             self._on_close(self)
 
-    def piece(self, end: int | None = None) -> SegmentRange:
+    def own_range(self, end: int | None = None) -> SegmentRange:
         """Return the range of this writer's own segment, up to a byte offset."""
         header = self._segments.header(self.path)
         start = 0 if header is None else header.line_bytes
@@ -205,7 +205,7 @@ class JsonlWriter:
             )  # a request outside of the turns shares little with the agent's
         fields = load_line(line) or {}
         request = fields.get("request", {})
-        if base_request is not None and base_request.use_count < REFRESH:
+        if base_request is not None and base_request.use_count < MAX_BASE_USES:
             short = shorten_request(request, base_request.request, base_request.seq)
             if short is not None:
                 data = {**fields, "request": short}
@@ -272,7 +272,7 @@ class JsonlWriter:
                 return end
         return self._written_bytes
 
-    def _stop(self, records: Sequence[Record]) -> TakenOver:
+    def _hand_over(self, records: Sequence[Record]) -> TakenOver:
         """Save late records to a fork and release the session; if saving fails, it can be retried."""
         takeover = self._save_to_fork(self, self._counted_end(), records)
         self.is_closed = True
@@ -333,8 +333,8 @@ def reopened_descriptor(path: Path, fd: int, size: int) -> int:
     is_same = (file_stat.st_dev, file_stat.st_ino) == (own_stat.st_dev, own_stat.st_ino)
     if is_same or (file_stat.st_size != size and own_stat.st_nlink > 0):
         return fd
-    other = os.open(path, os.O_WRONLY | os.O_APPEND | NOFOLLOW)
-    if os.fstat(other).st_size == size:
-        return other
-    os.close(other)
+    new_fd = os.open(path, os.O_WRONLY | os.O_APPEND | NOFOLLOW)
+    if os.fstat(new_fd).st_size == size:
+        return new_fd
+    os.close(new_fd)
     raise FileExistsError(str(path))

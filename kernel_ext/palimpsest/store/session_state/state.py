@@ -21,7 +21,7 @@ from palimpsest.store.log_lines import (
 )
 from palimpsest.store.session_state.message_list import LatestValue, MessageList, event_of
 from palimpsest.store.session_state.state_values import CheckpointState
-from palimpsest.store.session_state.step_requests import Requests
+from palimpsest.store.session_state.step_requests import NewestRequest
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.session_record.events import (
     Checkpoint,
@@ -86,7 +86,7 @@ class State(MessageList):
         self._status: LatestValue[Status] = LatestValue(Idle(), _pick_status)
         self._decisions: list[Decision | bytes] = []
         self._parsed_decisions: tuple[Decision, ...] | None = ()
-        self._requests = Requests(self._report)
+        self._requests = NewestRequest(self._report)
         self._readers = self._wire_readers()
 
     # Reading

@@ -3,7 +3,7 @@
 A request repeats its model, its policy and its tools, and a step adds two messages to hundreds. So a line has
 ``like``, the number of a request of the same segment that is written in full, and the fields that differ; a
 request that could not be read back exactly is written in full. Only lines are shortened: readers of the log
-receive full requests (``FullRequests``, ``Requests``).
+receive full requests (``FullRequests``, ``NewestRequest``).
 
 A request record has the number of items that it shares with the request before, and its further items; so the
 newest request is expanded backwards, only as far as items are shared. A shortened line refers to another request
@@ -24,22 +24,24 @@ from palimpsest.transcript.session_record.events import StepRequested
 LIKE_KEY = "like"
 SHORTENED_MARK = f'"type":"step.requested","request":{{"{LIKE_KEY}":'.encode()
 """These bytes are in every shortened line, and in no other."""
-REFRESH = 100
+MAX_BASE_USES = 100
 """Number of shortened requests after which a request is written in full, to limit the loss by a damaged line."""
 
 SHARED_FIELDS = (
     "purpose", "model", "parameters", "policy", "policy_blob", "projection", "system", "tools",
 )  # fmt: skip
 SHARED_FACTS = ("estimator", "window", "reserve", "versions")
-ROLES = {"system": "s", "user": "u", "assistant": "a", "tool": "t"}
-ROLE_OF_LETTER = {letter: role for role, letter in ROLES.items()}
-HASH_HEX = 64
-HASH_SHORT = 43
+"""With ``SHARED_FIELDS``: what a shortened request leaves out where it equals the base request's."""
+LETTER_OF_ROLE = {"system": "s", "user": "u", "assistant": "a", "tool": "t"}
+ROLE_OF_LETTER = {letter: role for role, letter in LETTER_OF_ROLE.items()}
+HEX_HASH_CHARS = 64
+SHORT_HASH_CHARS = 43
 NEWEST_MARKS = 2
+"""Number of a request's newest items among which a cache mark is counted from the end."""
 
 Json = dict[str, Any]
 
-SIDE_PURPOSES = tuple(f'"purpose":"{name}"'.encode() for name in sorted(BESIDE_PURPOSES))
+BESIDE_PURPOSE_MARKS = tuple(f'"purpose":"{name}"'.encode() for name in sorted(BESIDE_PURPOSES))
 PURPOSE_BYTES = 200
 """The purpose is within this many bytes of a line's beginning: it is the second field of a request."""
 
@@ -78,7 +80,7 @@ def _shortened_request(request: Json, base_request: Json) -> Json:
     short_request["facts"] = facts
     if request["tokens"] == sum(request["kinds"].values()):
         del short_request["tokens"]
-    if _from_end(request) == _from_end(base_request):
+    if _marks_from_end(request) == _marks_from_end(base_request):
         del short_request["marks"]
     short_request["items"] = _item_rows(request["items"])
     short_request["sha256"] = _short_hash(request["sha256"])
@@ -103,8 +105,8 @@ def _filled_request(short_request: Json, base_request: Json) -> Json:
     if "tokens" not in short_request:
         request["tokens"] = sum(request["kinds"].values())
     if "marks" not in short_request:
-        total = _total(request)
-        request["marks"] = [mark if mark >= 0 else total + mark for mark in _from_end(base_request)]
+        count, marks = _item_count(request), _marks_from_end(base_request)
+        request["marks"] = [mark if mark >= 0 else count + mark for mark in marks]
     facts = {
         name: base_request["facts"][name] for name in SHARED_FACTS if name in base_request["facts"]
     }
@@ -113,14 +115,14 @@ def _filled_request(short_request: Json, base_request: Json) -> Json:
     return request
 
 
-def _total(request: Json) -> int:
+def _item_count(request: Json) -> int:
     return int(request["same"]) + len(request["items"])
 
 
-def _from_end(request: Json) -> list[int]:
+def _marks_from_end(request: Json) -> list[int]:
     """Return the cache marks; marks of the newest items are negative, counted from the end."""
-    total = _total(request)
-    return [mark - total if mark >= total - NEWEST_MARKS else mark for mark in request["marks"]]
+    count = _item_count(request)
+    return [mark - count if mark >= count - NEWEST_MARKS else mark for mark in request["marks"]]
 
 
 def _item_rows(items: Sequence[Json]) -> list[list[Any]]:
@@ -131,7 +133,7 @@ def _item_rows(items: Sequence[Json]) -> list[list[Any]]:
         message = item.get("message_id")
         rows.append(
             [
-                ROLES.get(item["role"], item["role"]),
+                LETTER_OF_ROLE.get(item["role"], item["role"]),
                 "" if rows and message == message_above else message,
                 _short_hash(item["sha256"]),
                 item["tokens"],
@@ -156,7 +158,7 @@ def _item_objects(rows: Sequence[Sequence[Any]]) -> list[Json]:
 
 def _short_hash(sha256: str) -> str:
     """Return a hash as 43 characters of base64 instead of 64 hex digits."""
-    if len(sha256) != HASH_HEX:
+    if len(sha256) != HEX_HASH_CHARS:
         return sha256
     try:
         return base64.urlsafe_b64encode(bytes.fromhex(sha256)).decode("ascii").rstrip("=")
@@ -165,7 +167,7 @@ def _short_hash(sha256: str) -> str:
 
 
 def _long_hash(short_hash: str) -> str:
-    if len(short_hash) != HASH_SHORT:
+    if len(short_hash) != SHORT_HASH_CHARS:
         return short_hash
     try:
         return base64.urlsafe_b64decode(short_hash + "=").hex()
@@ -203,8 +205,8 @@ class FullRequests:
         return {**data, "request": expand_request(request, self._bases[base_seq])}
 
 
-class Requests:
-    """Holds the requests since the last request whose items were expanded."""
+class NewestRequest:
+    """Holds the newest request, and those before it that its items may share."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -213,7 +215,7 @@ class Requests:
         self._unread_requests: list[StepRequest | bytes] = []
         self._lines_by_seq: dict[int, bytes] = {}
         """Lines of full requests, to which shortened lines may refer, by sequence number."""
-        self._full_requests = FullRequests(self._line)
+        self._full_requests = FullRequests(self._full_record)
 
     def put(self, request: StepRequest) -> None:
         """Add a request."""
@@ -222,7 +224,7 @@ class Requests:
 
     def put_line(self, line: bytes) -> None:
         """Add a request's line, to be parsed later."""
-        if any(mark in line[:PURPOSE_BYTES] for mark in SIDE_PURPOSES):
+        if any(mark in line[:PURPOSE_BYTES] for mark in BESIDE_PURPOSE_MARKS):
             return
         self._unread_requests.append(line)
         if SHORTENED_MARK not in line:
@@ -298,6 +300,6 @@ class Requests:
             self._report(line, str(problem))
             return None
 
-    def _line(self, seq: int) -> dict[str, Any] | None:
+    def _full_record(self, seq: int) -> dict[str, Any] | None:
         line = self._lines_by_seq.get(seq)
         return None if line is None else load_line(line)

@@ -53,7 +53,7 @@ metadata forbid the change; ``agent``: it is a prompt, which is changed only on 
 
 
 class CellResult(Value):
-    """What a page says of one change: made, or why not."""
+    """The result of one change, as a page reports it: made, or why not."""
 
     cell: str
     problem: ChangeProblem | None = None
@@ -130,17 +130,18 @@ class WrittenCell(Value):
 
 
 class CellHistory(Value):
-    """What the agent did to one cell, oldest first."""
+    """The agent's changes of one cell, oldest first."""
 
     cell: str
     """The cell's id, or the name that was asked for where no such cell is known."""
     number: int | None = None
+    """The execution count of the cell's newest run; None where it is unknown."""
     changes: tuple[WrittenCell, ...] = ()
     is_elsewhere: bool = False
     """Whether they are of another session of the project than the one that was asked about."""
 
 
-def taken_back(changes: Iterable[MadeChange]) -> tuple[CellChange, ...]:
+def undoing_changes(changes: Iterable[MadeChange]) -> tuple[CellChange, ...]:
     """Return the changes that undo others, the newest first; each expects the source that the change left."""
     return tuple(_inverse(change) for change in reversed(tuple(changes)))
 

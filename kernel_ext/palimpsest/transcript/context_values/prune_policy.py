@@ -12,8 +12,8 @@ from palimpsest.transcript.strings.number_words import (
     duration,
     joined_sentences,
     kept_ends_text,
-    number,
     number_of,
+    number_text,
 )
 from palimpsest.transcript.values import Value
 
@@ -101,7 +101,8 @@ def why_pruned(rule: PruneRule, numbers: Numbers) -> str:
 
 
 def _opencode(numbers: Numbers) -> str:
-    protect, reached = number(numbers, "protect_tokens"), number(numbers, "reached_tokens")
+    protect = number_text(numbers, "protect_tokens")
+    reached = number_text(numbers, "reached_tokens")
     if not protect:
         return ""
     position = f" (it stood at {reached})" if reached else ""
@@ -125,21 +126,21 @@ def _which_outputs(numbers: Numbers) -> str:
         case "changed":
             return "The file was changed later."
         case _:
-            protect = number(numbers, "protect_tokens")
+            protect = number_text(numbers, "protect_tokens")
             return f"Older than the newest {protect} tokens of tool output." if protect else ""
 
 
 def _why_now(numbers: Numbers) -> str:
     if numbers.get("cold"):
         return "The provider's cache was cold, so that a change cost nothing."
-    used, start = number(numbers, "used_tokens"), number(numbers, "start_tokens")
+    used, start = number_text(numbers, "used_tokens"), number_text(numbers, "start_tokens")
     if not used or not start:
         return ""
     return f"The request had grown to {used} tokens, and from {start} on old outputs are cleared."
 
 
 def _at_once(numbers: Numbers) -> str:
-    batch, least = number(numbers, "batch_tokens"), number(numbers, "minimum_tokens")
+    batch, least = number_text(numbers, "batch_tokens"), number_text(numbers, "minimum_tokens")
     if not batch:
         return ""
     worth = f" ({least} are the least that is worth a change)" if least else ""

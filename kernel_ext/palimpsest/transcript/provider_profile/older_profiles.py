@@ -11,9 +11,10 @@ from palimpsest.transcript.provider_profile.provider_table import TurnOrder
 from palimpsest.transcript.provider_profile.recorded_agents import ProviderFamily, openclaw_family
 from palimpsest.transcript.values import ModelRef
 
-ONE_TABLE_SINCE = 3
+ONE_TABLE_PROJECTION = 3
+"""The first projection whose requests are written by one table of providers."""
 
-TURN_ORDERS: dict[ProviderFamily, TurnOrder] = {
+TURN_ORDER_OF_FAMILY: dict[ProviderFamily, TurnOrder] = {
     "openai": "any",
     "compatible": "user_first",
     "anthropic": "user_last",
@@ -24,9 +25,9 @@ TURN_ORDERS: dict[ProviderFamily, TurnOrder] = {
 
 def profile_at(ref: ModelRef, projection: int) -> ProviderProfile:
     """Return the profile of a model in a request of this projection."""
-    if projection >= ONE_TABLE_SINCE:
+    if projection >= ONE_TABLE_PROJECTION:
         return profile(ref)
-    order = TURN_ORDERS[openclaw_family(ref.provider.lower(), ref.name.lower())]
+    order = TURN_ORDER_OF_FAMILY[openclaw_family(ref.provider.lower(), ref.name.lower())]
     return replace(
         profile(_model_of_same_form(ref)), turn_order=order, name=(ref.provider, ref.name)
     )

@@ -20,7 +20,7 @@ from palimpsest.transcript.redaction.token_forms import (
 )
 from palimpsest.transcript.strings.surrogates import joined_surrogates, open_surrogate
 
-MAX_GROWING = 16_384
+MAX_SECRET_CHARS = 16_384
 """Maximum characters of a secret; the longest private key in use takes 6,400, so a longer run is no key."""
 
 MAX_NAMED_CHARS = 2_000
@@ -29,17 +29,17 @@ MAX_NAMED_CHARS = 2_000
 MIN_TEXT_CHARS = 7
 """Minimum characters of a text with a secret; the shortest is an address with one letter as password."""
 
-CONTEXT = 200
+KEPT_RELEASED_CHARS = 200
 """Number of released characters that are kept, since a secret may begin in them and continue in the next piece."""
 
-_CAMEL = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])|[\s.-]")
+_WORD_BREAK = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])|[\s.-]")
 _SECRET_WORDS = lazy_pattern(
     r"(?:^|_)(?:passwords?|passwd|passphrase|pwd|pw|secrets?|credentials?|creds|token|tokens|jwt|bearer|otp"
     r"|dsn|webhook|cookies?|apikeys?|authorization|connection_string|conn_str"
     r"|(?:api|access|secret|private|auth|encryption|signing|ssh|account|master|app|service)_?keys?"
     r"|(?:openai|anthropic|azure|aws|gcp|google|github|hf|stripe|mistral|groq|gemini)_?keys?)(?:$|_|\d)"
 )
-_BEGIN = "-----BEGIN "
+_PEM_HEAD = "-----BEGIN "
 _BETWEEN = r"""(?:[\s"',]|\\+[nrt"'])"""
 _PEM = lazy_pattern(
     rf"""-----BEGIN\ [A-Z0-9 ]{{0,40}}?PRIVATE\ KEY(?:\ BLOCK)?-----
@@ -71,6 +71,7 @@ _RUN = lazy_pattern(rf"[{re.escape(RUN_CHARS)}]{{{MIN_RUN_CHARS},}}+")
 
 NAMED_IN_RUN = tuple(form for form in NAMED_FORMS if form.run_part)
 NAMED_ELSEWHERE = tuple(form for form in NAMED_FORMS if not form.run_part)
+"""The named forms whose name and value need not be one run of the characters of tokens."""
 _HINTS = frozenset(hint for form in NAMED_ELSEWHERE for hint in form.name_endings)
 _HINTS_BY_PART = tuple(
     (part, tuple(hint for hint in _HINTS if part in hint))
@@ -101,8 +102,8 @@ Span = tuple[int, int]
 
 REDACTED = "[redacted]"
 
-MAX_REMEMBERED_CHARS = 500
-"""Maximum characters of a text whose redacted form is cached."""
+MAX_CACHED_CHARS = 500
+"""Maximum characters of a text whose result is cached."""
 
 
 def secret_spans(text: str) -> list[Span]:
@@ -132,42 +133,42 @@ def secret_spans(text: str) -> list[Span]:
             not form.required_words or any(map(lowered.__contains__, form.required_words))
         ):
             spans.extend(_named_spans(text, lowered, form, form.secret_pattern))
-    if _BEGIN in text:
+    if _PEM_HEAD in text:
         spans.extend(match.span() for match in _PEM.finditer(text))
     return merged_spans(spans) if spans else spans
 
 
 def _is_suspect(run: str) -> bool:
     """Return whether a run of the characters of tokens may hold one."""
-    return (_is_suspect_path if len(run) <= MAX_REMEMBERED_CHARS else _has_suspect_part)(run)
+    return (_has_suspect_part_cached if len(run) <= MAX_CACHED_CHARS else _has_suspect_part)(run)
 
 
 def _has_suspect_part(run: str) -> bool:
     return _SUSPECT.search(run) is not None
 
 
-# Paths and names recur in the outputs of a session.
-_is_suspect_path = lru_cache(maxsize=4_096)(_has_suspect_part)
+# Runs such as paths and names recur in the outputs of a session.
+_has_suspect_part_cached = lru_cache(maxsize=4_096)(_has_suspect_part)
 
 
 def unfinished_secret_start(text: str) -> int:
     """Return the position from which the end of an unfinished text may still become a secret; else its length."""
     first = len(text)
-    window = max(0, first - MAX_GROWING)
+    window = max(0, first - MAX_SECRET_CHARS)
     for form in TOKENS:
-        first = min(first, _token_growing(text, form, window))
+        first = min(first, _open_token_start(text, form, window))
     # A secret with a name has at most MAX_NAMED_CHARS characters, its name included.
     tail = text[-MAX_NAMED_CHARS:]
     lowered = _lower_case(tail)
     for named_form in NAMED_FORMS:
         for begin, _ in _named_spans(tail, lowered, named_form, named_form.open_pattern):
             first = min(first, len(text) - len(tail) + begin)
-    return min(first, _pem_growing(text, window))
+    return min(first, _open_key_start(text, window))
 
 
 def is_secret_variable(name: str) -> bool:
     """Return whether the name of a variable, a column or a table's key marks its value as a secret."""
-    lowered = _CAMEL.sub("_", name).lower() if len(name) <= 200 else ""
+    lowered = _WORD_BREAK.sub("_", name).lower() if len(name) <= 200 else ""
     return _SECRET_WORDS.search(lowered) is not None
 
 
@@ -218,7 +219,8 @@ def _token_spans(text: str, head: str, body: "re.Pattern[str]") -> Iterator[Span
         position = text.find(head, after)
 
 
-def _token_growing(text: str, form: TokenForm, window: int) -> int:
+def _open_token_start(text: str, form: TokenForm, window: int) -> int:
+    """Return where a token of this form, which may still grow, begins at the end of the text; else its length."""
     run = None
     for head in form.beginnings:
         position = text.find(head, window)
@@ -234,13 +236,14 @@ def _token_growing(text: str, form: TokenForm, window: int) -> int:
     return len(text)
 
 
-def _pem_growing(text: str, window: int) -> int:
-    position = text.rfind(_BEGIN, window)
+def _open_key_start(text: str, window: int) -> int:
+    """Return where a private key that may still grow begins at the end of the text; else its length."""
+    position = text.rfind(_PEM_HEAD, window)
     if position < 0 or len(text[position:].rstrip(_PEM_CHARS)) > 0:
         return len(text)
     if (opened := _PEM_OPEN.match(text, position)) is None:
         # The title of a block is not complete yet.
-        return position if "-----" not in text[position + len(_BEGIN) :] else len(text)
+        return position if "-----" not in text[position + len(_PEM_HEAD) :] else len(text)
     return (
         len(text)
         if "-----END " in text[opened.end() :] and text.rstrip().endswith("-----")
@@ -270,8 +273,8 @@ def scrub_values(text: str, values: Iterable[str]) -> str:
 def scrub(text: str, values: Iterable[str] = ()) -> str:
     """Replace exact values, and all text in the form of a secret; a second call changes nothing."""
     secret_values = tuple(values)
-    if len(text) <= MAX_REMEMBERED_CHARS:
-        return _remembered(text, secret_values)
+    if len(text) <= MAX_CACHED_CHARS:
+        return _scrubbed_cached(text, secret_values)
     return _scrubbed(text, secret_values)
 
 
@@ -280,7 +283,7 @@ def _scrubbed(text: str, values: tuple[str, ...]) -> str:
 
 
 # Names, paths and descriptions of tools recur in every request.
-_remembered = lru_cache(maxsize=4_096)(_scrubbed)
+_scrubbed_cached = lru_cache(maxsize=4_096)(_scrubbed)
 
 
 def redaction_spans(text: str, values: Iterable[str] = ()) -> list[Span]:
@@ -335,8 +338,8 @@ class SecretStream:
         # Released text has no lone surrogates, so its length stays the same.
         half = open_surrogate(text)
         text = joined_surrogates(text.removesuffix(half)) + half
-        until = min(unfinished_secret_start(text), _value_growing(text, secret_values))
-        if len(text) - until > MAX_GROWING:
+        until = min(unfinished_secret_start(text), _open_value_start(text, secret_values))
+        if len(text) - until > MAX_SECRET_CHARS:
             until = len(text)
         until = min(until, len(text) - len(half))
         return self._released_text(text, max(until, self._released_chars), secret_values)
@@ -351,15 +354,15 @@ class SecretStream:
         for first, last in spans:
             if first < until < last:
                 until = max(first, begin)
-        cut = max(0, until - CONTEXT)
+        cut = max(0, until - KEPT_RELEASED_CHARS)
         self._held_text, self._released_chars = text[cut:], until - cut
         inside = [(max(first, begin), last) for first, last in spans if last > begin]
         shifted = [(first - begin, last - begin) for first, last in inside if last <= until]
         return redact_spans(text[begin:until], shifted)
 
 
-def _value_growing(text: str, values: Iterable[str]) -> int:
-    """Return where the beginning of a known value stands at the end of the text."""
+def _open_value_start(text: str, values: Iterable[str]) -> int:
+    """Return where the beginning of a known value stands at the end of the text; else its length."""
     first = len(text)
     for value in values:
         longest = min(len(value) - 1, len(text))

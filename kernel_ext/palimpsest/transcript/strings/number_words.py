@@ -36,7 +36,7 @@ def number_of(numbers: Numbers, name: str) -> float | None:
     return value if abs(value) < MAX_NUMBER else None
 
 
-def number(numbers: Numbers, name: str) -> str:
+def number_text(numbers: Numbers, name: str) -> str:
     """Return a number by its name, as text; empty where it is missing or damaged."""
     value = number_of(numbers, name)
     return "" if value is None else count(round(value))
@@ -49,7 +49,7 @@ def joined_sentences(*sentences: str) -> str:
 
 def kept_ends_text(numbers: Numbers) -> str:
     """Return a sentence about which ends of a shortened text are shown."""
-    head, tail = number(numbers, "head_chars"), number(numbers, "tail_chars")
+    head, tail = number_text(numbers, "head_chars"), number_text(numbers, "tail_chars")
     parts = [
         f"the {end} {chars} characters"
         for end, chars in (("first", head), ("last", tail))
@@ -57,13 +57,13 @@ def kept_ends_text(numbers: Numbers) -> str:
     ]
     if not parts:
         return ""
-    omitted = number(numbers, "omitted")
+    omitted = number_text(numbers, "omitted")
     unit = str(numbers.get("unit", ""))
     rest = f"; {omitted} {unit} are left out" if omitted not in ("", "0") and unit else ""
     return f"Shown: {' and '.join(parts)}{rest}."
 
 
-def spans(numbers: Sequence[int]) -> str:
+def ranges_text(numbers: Sequence[int]) -> str:
     """Return numbers as text, with consecutive ones as ranges: ``1, 2, 4 to 9``."""
     runs: list[list[int]] = []
     for number in sorted(set(numbers)):
