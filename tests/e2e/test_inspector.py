@@ -235,6 +235,7 @@ def test_it_says_why_pins_and_follows_a_turn(page: Page, lab: Lab, seen: PageErr
     # The definition of the tool has the name, too.
     views.get_by_role("combobox", name="Kind").select_option("call")
     expect(views.get_by_text(re.compile(r"^1 item$"))).to_be_visible()
+    wait_until_drawn(page)
     grid.click(position={"x": 128, "y": 32})
     card = views.get_by_role("group", name="The chosen item")
     expect(card.locator(".plm-ItemCard-why")).not_to_be_empty()
