@@ -89,6 +89,8 @@ async def test_the_other_summary_is_held_graded_beside_the_first_and_used(tmp_pa
     assert "It would be the first to use a new summary:" in text
     assert text.index("new summary") < text.index("The summary that you put aside for it:")
     session.step_mode.release(second.id)
+    # Decided, it is not asked about again, though the turn has not gone on yet.
+    assert session.step_mode.held == ()
     answer = await answering
 
     assert answer.text == "Yes."

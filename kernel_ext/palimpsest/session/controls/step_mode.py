@@ -163,12 +163,12 @@ class StepMode:
 
     @property
     def held(self) -> tuple[ProposedRequest, ...]:
-        """The newest proposals of the held requests, oldest request first."""
+        """The newest proposals of the held requests that wait for a decision, oldest request first."""
         with self._lock:
             return tuple(
                 request.proposal
                 for request in self._held_requests.values()
-                if request.proposal is not None
+                if request.proposal is not None and request.chosen_release is None
             )
 
     def release(self, hold_id: str) -> bool:
