@@ -9,7 +9,12 @@ export function sharedValue<T>(before: unknown, now: T): T {
     return now;
   }
   const names = Object.keys(now);
-  const shared = names.map(name => sharedValue(before[name], now[name]));
+  // A model may name a field as a property of every object, such as `__proto__`.
+  const shared = names.map(name =>
+    Object.hasOwn(before, name)
+      ? sharedValue(before[name], now[name])
+      : now[name]
+  );
   if (
     names.length === Object.keys(before).length &&
     names.every(
