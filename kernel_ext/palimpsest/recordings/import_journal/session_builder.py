@@ -48,12 +48,7 @@ from palimpsest.transcript.messages import (
     Origin,
     UserMessage,
 )
-from palimpsest.transcript.parts import (
-    CompactionPart,
-    StepFinishPart,
-    StepStartPart,
-    TextPart,
-)
+from palimpsest.transcript.parts import CompactionPart, StepFinishPart, StepStartPart, TextPart
 from palimpsest.transcript.session_record.events import (
     DecisionMade,
     Event,
@@ -115,7 +110,7 @@ class SessionBuilder:
     def events(self, value: Recorded) -> Iterator[Event]:
         """Yield the events of the next value; raises NotJournaled for a value that does not fit the session."""
         if not (isinstance(value, MessageRead) and value.is_summary):
-            yield from self._summary_missing()
+            yield from self._missing_summary()
             self._summary_of = None
         if isinstance(value, SessionBegin):
             raise NotJournaled("A session begins inside another one.")
@@ -141,7 +136,7 @@ class SessionBuilder:
 
     def closing_events(self) -> Iterator[Event]:
         """Yield the events that end open calls and summaries at the recording's end; a grown recording may add more."""
-        yield from self._summary_missing()
+        yield from self._missing_summary()
         self._note_copied()
         for part in self._calls.unanswered():
             yield PartUpdated.unchecked(part=part)
@@ -152,7 +147,7 @@ class SessionBuilder:
         self._answers.clear()
         self._calls = OpenCalls()
 
-    def _summary_missing(self) -> Iterator[Event]:
+    def _missing_summary(self) -> Iterator[Event]:
         if self._summary_of is not None:
             marker, compaction = self._summary_of
             yield from self._summary(marker, compaction, "")

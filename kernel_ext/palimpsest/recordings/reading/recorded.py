@@ -5,7 +5,7 @@ The values come in the recording's order, so that a log of any size is read in o
 session; where there are none, the importer numbers the values (``m1``, ``m2``, ...).
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -270,6 +270,19 @@ class GapRead:
     call: str | None = None
     chars: int | None = None
     """Size of the missing part in characters, where it is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class UniqueGaps:
+    """The gaps of a session that are yielded once each, however often they are found."""
+
+    _sentences: set[str] = field(default_factory=set)
+
+    def once(self, sentence: str, message: str | None = None) -> Iterator[GapRead]:
+        """Yield a gap, unless one with its sentence was yielded before."""
+        if sentence not in self._sentences:
+            self._sentences.add(sentence)
+            yield GapRead(sentence, message=message)
 
 
 Recorded = (

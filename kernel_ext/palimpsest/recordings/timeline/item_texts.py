@@ -63,7 +63,7 @@ def result_of(part: ToolPart) -> tuple[str, BlobRef | None, bool] | None:
     match part.state:
         case ToolCompleted() as state:
             return state.output, state.blob, False
-        case ToolFailed(error="", metadata=about) if about.get("interrupted"):
+        case ToolFailed(error="", metadata=metadata) if metadata.get("interrupted"):
             return None
         case ToolFailed() as state:
             return state.error, None, True
@@ -73,8 +73,6 @@ def result_of(part: ToolPart) -> tuple[str, BlobRef | None, bool] | None:
 
 @dataclass(slots=True)
 class _PartTexts:
-    """The texts of one part."""
-
     message: str
     text: str
     """Of a part that is no call."""
