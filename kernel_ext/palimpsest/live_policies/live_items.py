@@ -44,7 +44,7 @@ class LiveItems:
         """Return a copy with its own list of items, which shares only the counts of texts."""
         other = with_own_containers(self)
         vars(other).update(
-            _item_list=with_own_containers(self._item_list), _counted=self._token_counts
+            _item_list=with_own_containers(self._item_list), _token_counts=self._token_counts
         )
         return other
 
