@@ -16,12 +16,12 @@ from IPython.core.displayhook import DisplayHook
 
 from palimpsest.frontends.kernel.output_capture import Capture
 from palimpsest.frontends.process_guard.agent_pieces import late_sentences
+from palimpsest.frontends.process_guard.attribute_patches import reporting_excepthook
 from palimpsest.frontends.process_guard.event_loop import (
     protected_iteration,
     run_in_steps,
     running_loop,
 )
-from palimpsest.frontends.process_guard.excepthook import reporting_excepthook
 from palimpsest.frontends.process_guard.kernel_ends import keeping_kernel_alive
 from palimpsest.frontends.process_guard.lasting_guards import install_guards
 from palimpsest.frontends.process_guard.late_streams import guard_streams
