@@ -12,10 +12,14 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.frontends.kernel.cell_run_job import CellRunJob, ControlStream, reply_aborted
+from palimpsest.frontends.kernel.cell_run_job import (
+    CellRunJob,
+    ControlStream,
+    NestedNumbers,
+    reply_aborted,
+)
 from palimpsest.frontends.kernel.jobs import Interrupted
 from palimpsest.frontends.kernel.main_thread import STUCK_SECONDS, MainThread
-from palimpsest.frontends.kernel.nested_numbers import NestedNumbers
 from palimpsest.frontends.user_cells.requested_cells import RUN_KEY
 from palimpsest.tools.tool import Abort, CellNotRun, NotebookReader
 from palimpsest.transcript.context_values.cell_changes import CellResult
