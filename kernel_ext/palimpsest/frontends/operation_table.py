@@ -82,11 +82,9 @@ class OperationTable:
 
     def _imported_operations(self, modules: Iterable[OperationModule]) -> OperationIndex:
         names = [module.module for module in modules]
-        return (
-            OperationIndex.of_modules(names)
-            if names and self._operation_index is None
-            else self._all_operations
-        )
+        if names and self._operation_index is None:
+            return OperationIndex.of_modules(names)
+        return self._all_operations
 
     @property
     def by_type(self) -> dict[str, type[Operation]]:
@@ -194,15 +192,11 @@ class ProposeArguments(Operation):
             return ProposedArguments(words=())
         session = await context.find(self.session)
 
-        def proposed() -> tuple[str, ...]:
-            values = partial(known_values, context.services, session)
-            return tuple(argument_completions(*form, words, current, values))[
-                :MAX_PROPOSED_ARGUMENTS
-            ]
-
+        values = partial(known_values, context.services, session)
         from asyncio import to_thread
 
-        return ProposedArguments(words=await to_thread(proposed))
+        completions = await to_thread(argument_completions, *form, words, current, values)
+        return ProposedArguments(words=tuple(completions)[:MAX_PROPOSED_ARGUMENTS])
 
 
 class Help(Operation):

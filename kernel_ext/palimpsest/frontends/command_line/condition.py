@@ -74,7 +74,7 @@ class Condition:
 def parse_condition(text: str) -> Condition:
     """Parse a condition; raises UserError with one sentence for an invalid one.
 
-    >>> parse_condition("cost > 1.1 * baseline").holds({"cost": 12.0}, {"cost": 10.0})
+    >>> parse_condition("cost > 1.1 * baseline").holds_for({"cost": 12.0}, {"cost": 10.0})
     True
     """
     if len(text) > MAX_CONDITION_CHARS:

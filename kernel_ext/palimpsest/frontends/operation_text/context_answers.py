@@ -88,9 +88,8 @@ def _item_key(review: "SessionReview", number_or_id: str, request: str) -> int |
         return int(number_or_id)
     for item in items if len(number_or_id) >= MIN_SHORT_ID else ():
         part = item.id.removeprefix(f"{item.message}/")
-        if number_or_id in (short_id(part.removesuffix("/result")), short_id(item.message)):
-            return item.id
-        if number_or_id in (item.id, item.message, part):
+        short_ids = short_id(part.removesuffix("/result")), short_id(item.message)
+        if number_or_id in (*short_ids, item.id, item.message, part):
             return item.id
     raise UserError(
         f"The session has no item {number_or_id!r:.80}; `%agent context at {request}` lists those of a request "

@@ -66,20 +66,11 @@ class WriteNote(Operation):
 
     async def run(self, context: OperationContext) -> ViewAnswer:
         """Write the note and return all notes on the session."""
-        inspections = context.services.inspections
-        if self.path is not None:
-            review = await inspections.review(self.session or "", self.path)
-        else:
-            review = await inspections.review(await self._session_id(context))
+        session = self.session or ""
+        if self.path is None:
+            session = await context.begun_session_id(self.session, NOTHING_TO_NOTE)
+        review = await context.services.inspections.review(session, self.path)
         return await context.run_blocking(self.write_on, review)
-
-    async def _session_id(self, context: OperationContext) -> str:
-        if self.session is not None:
-            return self.session
-        known = await context.services.workspace.current_session(context.notebook)
-        if known is None:
-            raise NotFound(NOTHING_TO_NOTE)
-        return known.id
 
     def write_on(self, review: "SessionReview") -> ViewAnswer:
         """Write the note on a session that is open, blocking, and return all notes on it; raises UserError."""
@@ -157,9 +148,6 @@ class ListNotes(Operation):
     async def run(self, context: OperationContext) -> CommandReport:
         """Change the notes as the arguments say, and list them."""
         return await context.run_blocking(self._answer)
-
-    def report(self, answer: CommandReport) -> CommandReport:
-        return answer
 
     def _answer(self) -> CommandReport:
         from palimpsest.review.session_notes.notes_table import notes_overview
@@ -244,15 +232,10 @@ class ListNotes(Operation):
             "known": merged_notes.known_count,
             "left_out": merged_notes.left_out,
         }
-        words = (
-            f"{merged_notes.added_count} lines came, {merged_notes.known_count} were here already"
-        )
-        about_others = f", {merged_notes.left_out} are about other sessions and were left out"
-        return (
-            [f"{words}{about_others if merged_notes.left_out else ''}."],
-            {"merged": values},
-            merged_notes.problems,
-        )
+        sentence = "{added} lines came, {known} were here already"
+        if merged_notes.left_out:
+            sentence += ", {left_out} are about other sessions and were left out"
+        return [f"{sentence.format(**values)}."], {"merged": values}, merged_notes.problems
 
     def _session_notes(self, recording: "Recording[RecordingReview]") -> "Iterator[SessionNotes]":
         """Yield the notes of the named session, or of each that has some."""
@@ -261,9 +244,9 @@ class ListNotes(Operation):
         if self.session:
             yield next(selected_sessions(recording, self.session)).notes()
             return
-        noted = {note.session for note in _all_notes(recording)}
+        noted_sessions = {note.session for note in _all_notes(recording)}
         for session in recording.ids:
-            if session in noted:
+            if session in noted_sessions:
                 yield recording[session].notes()
 
     def _review_with(

@@ -246,10 +246,12 @@ class Import(Operation):
         else:
             lines = ["No session was found there."]
         lines += [_notes_words(answer.notes)] if answer.notes else []
-        shown = answer.unreadable[:MAX_SHOWN_PROBLEMS]
-        lines += [f"Not read: {problem.where}. {problem.what}" for problem in shown]
-        if len(answer.unreadable) > len(shown):
-            lines.append(f"{count(len(answer.unreadable) - len(shown))} more could not be read.")
+        shown_problems = answer.unreadable[:MAX_SHOWN_PROBLEMS]
+        lines += [f"Not read: {problem.where}. {problem.what}" for problem in shown_problems]
+        if len(answer.unreadable) > len(shown_problems):
+            lines.append(
+                f"{count(len(answer.unreadable) - len(shown_problems))} more could not be read."
+            )
         return unspaced_output(lines)
 
     def report(self, answer: ImportedSessions) -> CommandReport:
