@@ -14,7 +14,7 @@ from palimpsest.frontends.operation_base.operation import (
 )
 from palimpsest.frontends.protocol.segments import TurnSegment
 from palimpsest.frontends.turn_output.closed_segment import closed_bundle
-from palimpsest.frontends.turn_output.restored_outputs import turn_outputs
+from palimpsest.frontends.turn_output.restored_outputs import notebook_outputs, turn_pieces
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.review.timeline_view.view_queries import MAX_PATH_CHARS, ViewAnswer, ViewQuery
 from palimpsest.session.prompts.pasted_files import PastedFile
@@ -76,18 +76,20 @@ class RecreateOutputs(Operation):
 
     async def run(self, context: OperationContext) -> RecreatedOutputs:
         session = await context.find(self.session)
-        recreated = await asyncio.to_thread(
-            lambda: turn_outputs(
-                session.id,
-                self.turn,
-                session.snapshot(),
-                session.records_after(0),
-                scrub=scrubber(os.environ),
-                read_image=session.picture,
-                density=session.density,
+        outputs = await asyncio.to_thread(
+            lambda: notebook_outputs(
+                turn_pieces(
+                    session.id,
+                    self.turn,
+                    session.snapshot(),
+                    session.records_after(0),
+                    scrub=scrubber(os.environ),
+                    read_image=session.picture,
+                    density=session.density,
+                )
             )
         )
-        return RecreatedOutputs(outputs=recreated)
+        return RecreatedOutputs(outputs=outputs)
 
 
 class ListMentions(Operation):

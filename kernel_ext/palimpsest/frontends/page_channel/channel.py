@@ -79,15 +79,8 @@ MAX_STORED_REPLIES = 1_000
 CONNECTION_COMMANDS: Mapping[str, type[CommandBase]] = {
     str(model.model_fields["type"].default): model
     for model in (
-        Hello,
-        Watch,
-        Unwatch,
-        AnnounceRun,
-        Prepare,
-        TellCells,
-        CellsChanged,
-        Resync,
-        RenameNotebook,
+        *(Hello, Watch, Unwatch, AnnounceRun, Prepare),
+        *(TellCells, CellsChanged, Resync, RenameNotebook),
     )
 }
 """The commands about the page's own connection, by their types; all others are operations."""
@@ -170,10 +163,8 @@ class Channel:
 
     async def _insert_cells(self, sources: Sequence[str], below: str) -> bool:
         pages = await self.cells.page_notebooks(CellsWanted(below), PAGE_SECONDS) or ()
-        path = next(
-            (page.path for page in pages if any(cell.id == below for cell in page.cells)), None
-        )
-        if path is None:
+        paths = [page.path for page in pages if any(cell.id == below for cell in page.cells)]
+        if not paths:
             return False
         cell_ids = [below, *(uuid.uuid4().hex[:8] for _ in sources)]
         changes = [
@@ -181,7 +172,7 @@ class Channel:
             for source, after, cell in zip(sources, cell_ids[:-1], cell_ids[1:], strict=True)
         ]
         try:
-            results = await self.cell_changes.change(path, changes, None)
+            results = await self.cell_changes.change(paths[0], changes, None)
         except UserError:
             return False
         return all(result.problem is None for result in results)
@@ -307,9 +298,8 @@ class Channel:
         command_names = await asyncio.to_thread(own_commands, self._services)
         parsed_command = typed_command(command.text, command_names)
         if isinstance(parsed_command, str):
-            return await command.model_copy(update={"text": parsed_command}).run(
-                self._operation_context()
-            )
+            prompt = command.model_copy(update={"text": parsed_command})
+            return await prompt.run(self._operation_context())
         if parsed_command.view is not None:
             return TypedAnswer(view=parsed_command.view)
         fields: dict[str, str | None] = {"id": command.id}
@@ -371,24 +361,22 @@ class Channel:
     def _on_engine(self, command: CommandBase, coroutine: Coroutine[Any, Any, Any]) -> None:
         """Run the slow part of a command on the engine, and publish its answer or its error."""
 
+        def publish(**outcome: Any) -> None:
+            self._send_to_pages(OutcomeNotice(id=command.id, **outcome))
+
         async def run_and_publish() -> None:
             try:
                 answer = await coroutine
             except UserError as error:
-                self._send_to_pages(OutcomeNotice(id=command.id, error=str(error)))
+                publish(error=str(error))
             except Exception as error:
-                self._send_to_pages(
-                    OutcomeNotice(id=command.id, error=f"{type(error).__name__}: {error}")
-                )
+                publish(error=f"{type(error).__name__}: {error}")
                 raise
             else:
                 if isinstance(answer, TypedAnswer):
-                    self._send_to_pages(OutcomeNotice(id=command.id, typed=answer))
+                    publish(typed=answer)
                 elif answer is not None:
-                    answer_text = _answer_text(command, answer)
-                    self._send_to_pages(
-                        OutcomeNotice(id=command.id, answer=answer, words=answer_text)
-                    )
+                    publish(answer=answer, words=_answer_text(command, answer))
 
         future = self._services.engine.submit(run_and_publish())
         self._tasks.add(future)

@@ -166,8 +166,7 @@ class TurnFeed:
                 self.open_question_ids |= {event.ask.id}
                 self.notable_count += 1
             case PermissionReplied():
-                replied = (event.ask_id, event.reply)
-                self.notes = replace(notes, replies=(*notes.replies, replied))
+                self.notes = replace(notes, replies=(*notes.replies, (event.ask_id, event.reply)))
                 self.open_question_ids -= {event.ask_id}
                 self.notable_count += 1
             case QuestionAsked():
