@@ -151,12 +151,8 @@ class ReplayedTurn:
             return
         recorded_inputs = metadata.get("inputs")
         if isinstance(recorded_inputs, dict):
-            inputs = outcome.inputs
-            changed_names = [
-                name
-                for name, checksum in recorded_inputs.items()
-                if inputs.get(name, checksum) != checksum
-            ]
+            new_inputs = recorded_inputs | dict(outcome.inputs)
+            changed_names = [n for n, old in recorded_inputs.items() if new_inputs[n] != old]
             if changed_names:
                 self._notes.append(OTHER_INPUTS.format(line=line, names=", ".join(changed_names)))
         is_whole = state.blob is None and not metadata.get("truncated")

@@ -80,12 +80,8 @@ def help_text() -> str:
         "Options, before the prompt:",
     ]
     for option in OPTIONS:
-        names = (
-            f"{option.short_name}, {option.long_name}"
-            if option.short_name
-            else f"    {option.long_name}"
-        )
-        usage = f"{names} {option.value or ''}"
+        short_name = f"{option.short_name}, " if option.short_name else "    "
+        usage = f"{short_name}{option.long_name} {option.value or ''}"
         lines.append(f"    {usage:<24} {option.help}")
     lines.append(f"    {'    --':<24} what follows is the prompt, whatever it looks like")
     lines += ["", "Subcommands:"]
