@@ -23,6 +23,7 @@ from palimpsest.frontends.cell_turn.replayed_turn import ReplayedTurn
 from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.cell_turn.turn import CellTurn
 from palimpsest.frontends.kernel.main_thread import MainThread, blocking
+from palimpsest.frontends.magic.agent_magics import completed_result
 from palimpsest.frontends.operation_base.argument_completion import known_values
 from palimpsest.frontends.operation_base.operation import Operation, OperationContext
 from palimpsest.frontends.operation_text.command_output import joined_output
@@ -107,7 +108,7 @@ class Frontend:
     ) -> "Coroutine[Any, Any, AgentAnswer | Background | None]":
         """Run a prompt, awaited by its cell."""
         if _runs_in_background(request):
-            return _answer_or_none(self.ask(request, place))
+            return completed_result(self.ask(request, place))
         return self._show_answer(request, self._answer_source(request, place), place, awaits=True)
 
     async def _show_answer(
@@ -216,9 +217,3 @@ class Frontend:
 def _runs_in_background(request: MagicLine) -> bool:
     """Return whether no cell waits for the answer."""
     return request.options.bg or request.options.steer
-
-
-async def _answer_or_none(
-    value: AgentAnswer | Background | None,
-) -> AgentAnswer | Background | None:
-    return value

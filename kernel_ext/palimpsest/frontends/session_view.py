@@ -130,9 +130,8 @@ def _session_end_text(
     notes: OutlineNotes,
     density: Density,
 ) -> str:
-    plain_text = text.render_session(
-        snapshot.messages, title, scrub=scrub, notes=notes, density=density
-    )
+    messages = snapshot.messages
+    plain_text = text.render_session(messages, title, scrub=scrub, notes=notes, density=density)
     if len(plain_text) <= MAX_PLAIN_CHARS:
         return plain_text
     cut = plain_text.find("\n\n", len(plain_text) - MAX_PLAIN_CHARS)

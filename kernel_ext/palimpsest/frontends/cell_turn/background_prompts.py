@@ -101,7 +101,6 @@ class Background:
         return self._kernel_parts.cell_answer(answer)
 
     def _wait_in_cell(self) -> None:
-        """Block until the answer is there."""
         is_stopped = False
         session = self._session
         questions = Questions(self._kernel_parts, partial(_show_sentence, self._kernel_parts))
@@ -217,6 +216,5 @@ def _copy_result(task: "asyncio.Task[Answer]", future: "Future[Answer]") -> None
 
 
 def _show_sentence(parts: KernelParts, sentence: str) -> None:
-    parts.shell.display_pub.publish(
-        {"text/markdown": escape_inline(sentence), "text/plain": visible_text(sentence)}
-    )
+    data = {"text/markdown": escape_inline(sentence), "text/plain": visible_text(sentence)}
+    parts.shell.display_pub.publish(data)

@@ -3,20 +3,12 @@
 Border: the value only; ``frontends/magic/line_parser.py`` parses it.
 """
 
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
-from palimpsest.session.interfaces.prompt_answer import Answer
-from palimpsest.session.open_sessions.followed_session import KernelSession
-from palimpsest.transcript.messages import Origin
-
-
-class TurnRequest(Protocol):
-    """A request for a turn without a prompt, such as a compaction."""
-
-    def turn(self, session: KernelSession, origin: Origin) -> Coroutine[Any, Any, Answer]:
-        """Return the turn, which begins when it is awaited."""
+if TYPE_CHECKING:
+    from palimpsest.frontends.operation_base.operation import TurnOperation
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,4 +39,4 @@ class MagicLine:
     options: MagicOptions = MagicOptions()
     prompt: str = ""
     """The prompt; for a turn without one, the text that is recorded in its place."""
-    request: TurnRequest | None = None
+    request: "TurnOperation | None" = None

@@ -63,8 +63,9 @@ class _OpenRecording:
 class Inspections:
     """Answers the questions of all inspectors of a kernel.
 
-    Responsibilities: cache the most recently used sessions and recordings; close idle recordings. Its
-    coroutines run on the engine's loop; replays and reading run in worker threads.
+    Contract: called on the engine's loop; an error that the user can fix is part of the answer and never raised.
+    Responsibilities: cache the most recently used sessions and recordings; close idle recordings. Replays and reading run
+    in worker threads.
     """
 
     _store: Store

@@ -48,9 +48,8 @@ def cleaned_view(view: TimelineView, environment: Mapping[str, str]) -> Timeline
     scrub = clean_json(text_cleaner(environment))
     items = view.items.model_copy(update={"label": tuple(scrub(view.items.label))})
     text_fields = {"title", "totals", "gaps", "break_notes", "models"}
-    cleaned_fields = scrub(
-        view.model_dump(include={"breaks", "wastes", "events", "subagents", *text_fields})
-    )
+    table_fields = {"breaks", "wastes", "events", "subagents"}
+    cleaned_fields = scrub(view.model_dump(include=table_fields | text_fields))
     words = tuple(scrub(view.recorded.words))
     return TimelineView.model_validate(
         {

@@ -169,9 +169,8 @@ class ControlStream:
 
 def publish_status(kernel: Any, status: str, parent: dict[str, Any]) -> None:
     """Publish whether a request is being handled."""
-    kernel.session.send(
-        kernel.iopub_socket, "status", {"execution_state": status}, parent, ident=b"status"
-    )
+    content = {"execution_state": status}
+    kernel.session.send(kernel.iopub_socket, "status", content, parent, ident=b"status")
 
 
 def reply_aborted(kernel: Any, stream: Any, identity: Any, request: dict[str, Any]) -> None:

@@ -123,9 +123,7 @@ class Execution:
     def _outcome(self, error: str | None = None) -> PythonOutcome:
         capture = self._output_capture
         error_text = capture.error or ""
-        refusals = "\n".join(
-            refusal for refusal in self._piece.refusals if refusal not in error_text
-        )
+        refusals = "\n".join(text for text in self._piece.refusals if text not in error_text)
         if refusals:
             capture.error = f"{capture.error.rstrip()}\n{refusals}" if capture.error else refusals
         return capture.outcome(error)

@@ -197,10 +197,8 @@ class Interrupts:
             reader.settimeout(0)
             writer.settimeout(0)
             self._sockets = reader, writer
-            loop = self._loop()
-            loop.call_soon_threadsafe(
-                loop.add_reader, reader.fileno(), self._on_signal_numbers, reader
-            )
+            loop, fd = self._loop(), reader.fileno()
+            loop.call_soon_threadsafe(loop.add_reader, fd, self._on_signal_numbers, reader)
         own_fd = self._sockets[1].fileno()
         previous_fd = signal.set_wakeup_fd(own_fd, warn_on_full_buffer=False)
         if previous_fd != own_fd:

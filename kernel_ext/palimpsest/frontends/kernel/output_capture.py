@@ -165,9 +165,8 @@ class Capture:
                 ("stdout", _Stream(sys.stdout, partial(self._capture_text, "stdout"))),
             )
             for name, value in replacements:
-                restorations.enter_context(
-                    swapped_attribute(sys, name, f"sys.{name}", value, self.notes.append)
-                )
+                patch = swapped_attribute(sys, name, f"sys.{name}", value, self.notes.append)
+                restorations.enter_context(patch)
             self._child_output = ChildOutput(self._streams, self._store_now)
             restorations.callback(self._end_child_output)
             yield

@@ -8,7 +8,7 @@ which a transformer changes calls at the start of a line. ``Out`` holds no answe
 import functools
 import os
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from IPython.core.magic import no_var_expand
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
     from palimpsest.frontends.cell_turn.background_prompts import Background
     from palimpsest.frontends.cell_turn.magic_line import MagicLine
+    from palimpsest.frontends.frontend import Frontend
     from palimpsest.frontends.operation_base.operation import Operation
     from palimpsest.transcript.messages import Origin
 
@@ -37,16 +38,6 @@ NOT_IN_FIRST_LINE = (
     "%%agent belongs into the first line of its cell: move what stands above it, comments too, into the prompt "
     "below it or into a cell of its own. Nothing was sent, and nothing ran."
 )
-
-
-class PromptRunner(Protocol):
-    """Runs the requests of the magics; implemented in ``frontends/frontend.py``."""
-
-    def ask(self, request: "MagicLine | Operation", place: "Origin") -> "MagicResult":
-        """Run a prompt or an operation, blocking."""
-
-    def ask_awaiting(self, request: "MagicLine", place: "Origin") -> "Awaitable[MagicResult]":
-        """Run a prompt, awaited."""
 
 
 class RunningCells:
@@ -98,7 +89,7 @@ class AgentMagics:
     def __init__(
         self,
         shell: Any,
-        front: Callable[[], PromptRunner],
+        front: "Callable[[], Frontend]",
         place: "Callable[[], Origin]",
         cells: RunningCells,
     ) -> None:
@@ -138,7 +129,7 @@ class AgentMagics:
         from palimpsest.frontends.cell_turn.magic_line import MagicLine
 
         if not isinstance(request, MagicLine):
-            return _completed_result(self._run_request(request))
+            return completed_result(self._run_request(request))
         return self._front_end().ask_awaiting(request, self._place())
 
     def agent_await_show(self, line: str, cell: str | None = None) -> Awaitable[None]:
@@ -187,7 +178,8 @@ for _magic in (AgentMagics.agent, AgentMagics.agent_await, AgentMagics.agent_awa
     no_var_expand(_magic)  # keep braces and dollars in a prompt
 
 
-async def _completed_result(value: "MagicResult") -> "MagicResult":
+async def completed_result(value: "MagicResult") -> "MagicResult":
+    """Return a result that is there already, for a caller that awaits it."""
     return value
 
 

@@ -167,9 +167,8 @@ def _split_options(text: str) -> tuple[dict[str, Any], str]:
             values[option.field] = True
             text = text.lstrip()
             continue
-        values[option.field], text = option_value(
-            name, text.removeprefix("=") if equals_sign else text, option.value
-        )
+        value_text = text.removeprefix("=") if equals_sign else text
+        values[option.field], text = option_value(name, value_text, option.value)
     return values, text
 
 

@@ -107,6 +107,5 @@ def _approval_sentence(written: WrittenCell) -> str:
     }.get(written.approved_by, f"It was allowed by {written.approved_by}.")
     if change.state == "open":
         return f"{approval} Nobody has looked at it yet: %agent review."
-    return (
-        approval if written.approved_by == "person" else f"{approval} You accepted it afterwards."
-    )
+    afterwards = "" if written.approved_by == "person" else " You accepted it afterwards."
+    return f"{approval}{afterwards}"

@@ -48,9 +48,8 @@ class ContextAnswers:
             case _:
                 item, request = (*operands, str(newest_number))[:2]
                 explanation = scrub(review.why(_item_key(review, item, request), int(request)))
-                return CommandOutput(
-                    escape_inline(explanation), explanation, f"<p>{in_html(explanation)}</p>"
-                )
+                html = f"<p>{in_html(explanation)}</p>"
+                return CommandOutput(escape_inline(explanation), explanation, html)
 
     def window(self, session: KernelSession, scrub: Callable[[str], str]) -> "ContextReport":
         """Return the report on the window of the next request; for a read-only recording, of its last request."""

@@ -49,9 +49,8 @@ def _decision_text(
     if target.part is None:
         if not is_used(target.message):
             return "not used; nothing was cut"
-        return _summary_decision_text(
-            effective.edit(target.id), is_shown=target.id in visible_messages
-        )
+        is_shown = target.id in visible_messages
+        return _summary_decision_text(effective.edit(target.id), is_shown=is_shown)
     place = "" if target.message.id in visible_messages else "behind a summary"
     if effective.is_pinned(target.part.id, target.message.id):
         return "pinned, quoted after the summary" if place else "pinned"

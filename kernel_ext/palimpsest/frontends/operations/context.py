@@ -100,10 +100,8 @@ class ShowContext(Operation):
         return CommandOutput(report.markdown, report.text, report.html)
 
     def output(self, answer: DrawnText) -> CommandOutput:
-        bundle = answer.bundle
-        return CommandOutput(
-            bundle["text/markdown"], bundle["text/plain"], bundle.get("text/html", "")
-        )
+        html = answer.bundle.get("text/html", "")
+        return CommandOutput(answer.bundle["text/markdown"], answer.bundle["text/plain"], html)
 
 
 class ListParts(Operation):

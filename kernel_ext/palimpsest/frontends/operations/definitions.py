@@ -94,9 +94,8 @@ def model_lines(services: FrontendServices) -> OutputLines:
         return [f"The model is {default}. Choose another with -m provider/name."]
     hint = f"Without -m the model is {default}." if default != NO_DEFAULT else WHY_NO_DEFAULT
     text = table_output(("model", "window", "why it is here"), rows)
-    return [
-        CommandOutput(f"{text.markdown}\n\n{escape_inline(hint)}", f"{text.plain_text}\n{hint}")
-    ]
+    markdown = f"{text.markdown}\n\n{escape_inline(hint)}"
+    return [CommandOutput(markdown, f"{text.plain_text}\n{hint}")]
 
 
 def _agent_rows(agents: Mapping[str, Agent], default_agent: str) -> list[tuple[str, ...]]:

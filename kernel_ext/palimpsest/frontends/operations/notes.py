@@ -4,6 +4,7 @@ Border: what reads recordings is imported when the first operation runs.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -155,22 +156,16 @@ class ListNotes(Operation):
         with _open_review(self.path) as recording:
             text_lines, values, problems = self._change_notes(recording)
             session_notes = [*self._session_notes(recording)]
+            has_notes = any(notes.notes for notes in session_notes)
             overview = [notes_overview(session_notes)] if len(session_notes) > 1 else []
-            problems_by_sentence = {
-                problem.sentence: problem for notes in session_notes for problem in notes.problems
-            }
+            notes_problems = chain.from_iterable(notes.problems for notes in session_notes)
+            problems_by_sentence = {problem.sentence: problem for problem in notes_problems}
             return CommandReport(
                 "notes",
-                {
-                    "path": self.path,
-                    **values,
-                    "sessions": [notes.json() for notes in session_notes],
-                },
+                {"path": self.path, **values, "sessions": [n.json() for n in session_notes]},
                 [*overview, *(notes.table for notes in session_notes if notes.notes)],
                 (*recording.problems, *problems, *problems_by_sentence.values()),
-                text_lines=text_lines
-                if text_lines or any(notes.notes for notes in session_notes)
-                else [NO_NOTE],
+                text_lines=text_lines or ([] if has_notes else [NO_NOTE]),
             )
 
     def _change_notes(

@@ -94,9 +94,7 @@ class ShowFigures(RecordingOperation):
         if self.by:
             return self._folder_overview(self.by)
         with self.open_recording(self.path, context) as recording:
-            reports = [
-                SessionReport(session) for session in selected_sessions(recording, self.session)
-            ]
+            reports = [*map(SessionReport, selected_sessions(recording, self.session))]
             return CommandReport(
                 "inspect",
                 {"path": self.path, "sessions": [report.json() for report in reports]},

@@ -195,9 +195,8 @@ class ReviewCells(Operation):
             return await session.review_cells({self.call: self.decisions})
         decisions: dict[str, list[CellDecision]] = {}
         for reviewed in self._chosen(session.open_cell_changes()):
-            decision = CellDecision(
-                index=reviewed.index, accept=self.all == "accept", reason=self.reason
-            )
+            accept = self.all == "accept"
+            decision = CellDecision(index=reviewed.index, accept=accept, reason=self.reason)
             decisions.setdefault(reviewed.call, []).append(decision)
         return await session.review_cells(decisions)
 

@@ -101,9 +101,8 @@ class Channel:
         self.page_watches = PageWatches()
         self.on_run_announced: Callable[[int], None] = lambda _cells: None
         """Called with the number of cells that a page sends together; set by ``frontends/frontend.py``."""
-        self._presence = PagePresence(
-            self.page_watches.is_watched, lambda: self._send(PingNotice())
-        )
+        is_watched = self.page_watches.is_watched
+        self._presence = PagePresence(is_watched, lambda: self._send(PingNotice()))
         self.cells = PageCells(self._send)
         self.requested_runs = RequestedRuns(main_thread, services.notebook_runs)
         self.cell_changes = PageChanges(self._send, self.cells, self.requested_runs)
@@ -148,10 +147,9 @@ class Channel:
             self._sessions[session.id] = session
             self._current_id = session.id
             if not is_known:
-                self._unsubscribe.append(
-                    session.subscribe(partial(self._forward_records, session.id))
-                )
-                self._unsubscribe.append(session.on_problem(partial(self._send_problem, session)))
+                on_records = partial(self._forward_records, session.id)
+                on_problem = partial(self._send_problem, session)
+                self._unsubscribe += [session.subscribe(on_records), session.on_problem(on_problem)]
         if is_changed:
             self._send_to_pages(CurrentNotice(session=head_of(session)))
 
@@ -315,11 +313,9 @@ class Channel:
         lines = operation.output(answer)
         if isinstance(answer, Done) and answer.late:
             raise UserError(panel_words(joined_output(lines).plain_text))
-        # An answer without text, such as a turn, is shown in the transcript.
-        has_no_text = isinstance(lines, BaseModel)
-        return TypedAnswer(
-            markdown="" if has_no_text else panel_words(joined_output(lines).markdown)
-        )
+        if isinstance(lines, BaseModel):  # without text, such as a turn: it is in the transcript
+            return TypedAnswer()
+        return TypedAnswer(markdown=panel_words(joined_output(lines).markdown))
 
     async def _await_turn(
         self, session: KernelSession, turn: Coroutine[Any, Any, Answer]

@@ -85,9 +85,7 @@ class PageCells:
 
     def record_leave(self, client: str) -> None:
         """Record that a page went away; from any thread."""
-        self._heard_times = {
-            page: time for page, time in self._heard_times.items() if page != client
-        }
+        self._heard_times = {p: at for p, at in self._heard_times.items() if p != client}
         self._shown_notebooks.pop(client, None)
 
     def clients(self, seconds: float) -> frozenset[str]:

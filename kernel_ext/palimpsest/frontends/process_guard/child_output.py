@@ -75,9 +75,8 @@ class ChildOutput:
                 with suppress(OSError):
                     self._pipes[name] = _Pipe(stream)
         if self._pipes:
-            reader = threading.Thread(
-                target=self._read_until_closed, name="palimpsest-child-output", daemon=True
-            )
+            name = "palimpsest-child-output"
+            reader = threading.Thread(target=self._read_until_closed, name=name, daemon=True)
             try:
                 # An empty context: the thread does not belong to the code.
                 Context().run(reader.start)

@@ -263,9 +263,8 @@ def _guard_shell(shell: Any) -> None:
     table = shell.magics_manager.magics["line"]
     for name in ("reset", "reset_selective"):
         if name in table:
-            table[name] = dispatch_by_caller(
-                table[name], functools.partial(_refuse_reset, name=name)
-            )
+            refuse_reset = functools.partial(_refuse_reset, name=name)
+            table[name] = dispatch_by_caller(table[name], refuse_reset)
     guard_questions(shell)
     patch_for_pieces(shell.events, "register", _register_listener)
     patch_for_pieces(shell.payload_manager, "write_payload", _write_payload)

@@ -128,9 +128,8 @@ class ProcessState:
     def _environment_changes(self) -> Iterator[str]:
         before, now = self._environment, dict(os.environ)
         added_names = sorted(now.keys() - before.keys())
-        changed_names = sorted(
-            name for name in now.keys() & before.keys() if now[name] != before[name]
-        )
+        common_names = now.keys() & before.keys()
+        changed_names = sorted(name for name in common_names if now[name] != before[name])
         removed_names = sorted(before.keys() - now.keys())
         if added_names:
             undo_code = "; ".join(f"del os.environ[{name!r}]" for name in added_names[:MAX_NAMES])
@@ -172,22 +171,16 @@ class ProcessState:
             now = read_table()
             if old_table is None or now is None:
                 continue
-            names = [
-                name
-                for name in now
-                if name in old_table and not _is_same(old_table[name], now[name])
-            ]
+            common_names = [name for name in now if name in old_table]
+            names = [n for n in common_names if not _is_same(old_table[n], now[n])]
             if names:
                 old = {name: old_table[name] for name in names[:MAX_NAMES]}
                 yield _change_text(f"left {table} changed: {_names_text(names)}", undo_code(old))
 
     def _builtin_changes(self) -> Iterator[str]:
         now = vars(builtins)
-        replaced_names = [
-            name
-            for name, value in self._builtins.items()
-            if name != "_" and now.get(name, value) is not value
-        ]
+        old = {name: value for name, value in self._builtins.items() if name != "_"}
+        replaced_names = [name for name, value in old.items() if now.get(name, value) is not value]
         if replaced_names:
             undo_codes = [
                 _undo_replacement(f"builtins.{name}", self._builtins[name], now[name])

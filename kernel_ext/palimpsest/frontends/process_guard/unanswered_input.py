@@ -157,7 +157,6 @@ def refusing_input(report: Callable[[str], object]) -> Iterator[None]:
             checked = dispatch_by_caller(getattr(module, name), _refusing_function(call_text))
             stack.enter_context(swapped_attribute(module, name, dotted_name, checked, report))
         if sys.stdin is not None:
-            stack.enter_context(
-                swapped_attribute(sys, "stdin", "sys.stdin", _NoKeys(sys.stdin), report)
-            )
+            patch = swapped_attribute(sys, "stdin", "sys.stdin", _NoKeys(sys.stdin), report)
+            stack.enter_context(patch)
         yield

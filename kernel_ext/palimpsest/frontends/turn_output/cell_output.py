@@ -169,8 +169,9 @@ class CellOutput:
         if snapshot is None:
             return
         messages = self._messages(snapshot, answer)
-        if self._is_quiet:
-            messages = _last_text_parts(messages)
+        if self._is_quiet and messages:
+            texts = tuple(part for part in messages[-1].parts if part.type == "text")
+            messages = [messages[-1].model_copy(update={"parts": texts})]
         self._update_closed_segments(messages, snapshot)
         self._close_long_segment(messages, snapshot)
         self._show_segment(messages, self._segment, snapshot, "", seq_end=answer.seq[1])
@@ -408,10 +409,3 @@ def _has_content(messages: Sequence[Message]) -> bool:
     return any(
         isinstance(part, ToolPart) or bool(getattr(part, "text", "")) for part in parts_of(messages)
     )
-
-
-def _last_text_parts(messages: Sequence[Message]) -> list[Message]:
-    if not messages:
-        return []
-    last = messages[-1]
-    return [last.model_copy(update={"parts": tuple(p for p in last.parts if p.type == "text")})]

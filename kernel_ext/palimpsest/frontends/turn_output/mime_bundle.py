@@ -238,9 +238,8 @@ def _cap_call(part: dict[str, Any], max_chars: int) -> int:
     """Shorten the texts of one call to ``max_chars`` characters; returns their length."""
     state = part["state"]
     part.pop("metadata", None)
-    state["attachments"] = [
-        {**attachment, "url": ""} for attachment in state.get("attachments", ())
-    ]  # figures are outputs of the cell already
+    # Figures are outputs of the cell already.
+    state["attachments"] = [{**figure, "url": ""} for figure in state.get("attachments", ())]
     if not state["attachments"]:
         del state["attachments"]
     metadata = state.get("metadata") or {}

@@ -61,9 +61,8 @@ class PagedQuestion(Generic[AnswerT]):
         rows_per_page = max(size.lines - closing_rows, size.lines // 2)
         self._answers = answers
         self._closing_lines = closing_lines
-        self._pages = [
-            rows[index : index + rows_per_page] for index in range(0, len(rows), rows_per_page)
-        ]
+        first_rows = range(0, len(rows), rows_per_page)
+        self._pages = [rows[first_row : first_row + rows_per_page] for first_row in first_rows]
         self._page = 0
         self._too_long = ""
         if len(rows) > MAX_ROWS:
