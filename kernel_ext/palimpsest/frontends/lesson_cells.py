@@ -176,9 +176,7 @@ def prediction_widget(
     return PredictionBox(question_text(prediction), [*controls, button, outcome])
 
 
-def _controls(
-    kind: PredictionKind,
-) -> tuple[Sequence[Any], Callable[[], Any] | None]:
+def _controls(kind: PredictionKind) -> tuple[Sequence[Any], Callable[[], Any] | None]:
     """Return the controls for a kind of prediction, and a function that returns their value; None where there are none."""
     match kind:
         case NumberKind():

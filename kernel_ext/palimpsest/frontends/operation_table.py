@@ -147,10 +147,7 @@ class ListButtons(Operation):
         """Return the buttons and slash commands of all forms that have them."""
         buttons = tuple(
             OperationButton(
-                label=form.button,
-                help=form.help,
-                command=name,
-                arguments=dict(form.fixed_values),
+                label=form.button, help=form.help, command=name, arguments=dict(form.fixed_values)
             )
             for name, operation in TABLE.in_page.items()
             for form in operation.forms

@@ -130,10 +130,7 @@ class ReplayedTurn:
             return None
         runner = KernelPythonRunner(self._kernel_parts.main_thread, self._turn.session_id)
         outcome = await runner.run(
-            call.code,
-            call_id=call.part.call_id,
-            abort=self._abort,
-            on_output=lambda _text: None,
+            call.code, call_id=call.part.call_id, abort=self._abort, on_output=lambda _text: None
         )
         return None if outcome.was_interrupted else outcome
 

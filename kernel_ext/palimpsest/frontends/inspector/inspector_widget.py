@@ -18,11 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from palimpsest.frontends.cell_widget import CellWidget
 from palimpsest.frontends.inspector.beside_session import BesideSession
-from palimpsest.frontends.inspector.place_trait import (
-    PlaceTrait,
-    link_of_place,
-    place_of_link,
-)
+from palimpsest.frontends.inspector.place_trait import PlaceTrait, link_of_place, place_of_link
 from palimpsest.frontends.inspector.saved_output import saved_output
 from palimpsest.frontends.static_files import built_file
 from palimpsest.review.recorded_sessions.session_answers import GROWTH_EVENTS

@@ -3,16 +3,9 @@
 from collections.abc import Collection, Mapping
 
 from palimpsest.render.reports.saved_inspector import saved_inspector
-from palimpsest.review.timeline_view.comparison_values import (
-    SessionComparison,
-    cleaned_comparison,
-)
+from palimpsest.review.timeline_view.comparison_values import SessionComparison, cleaned_comparison
 from palimpsest.review.timeline_view.inspector_parts import InspectorPart
-from palimpsest.review.timeline_view.view_summary import (
-    ViewSummary,
-    compared_summary,
-    view_summary,
-)
+from palimpsest.review.timeline_view.view_summary import ViewSummary, compared_summary, view_summary
 from palimpsest.review.timeline_view.view_values import TimelineView
 from palimpsest.session.sharing.share_page import clean_json, text_cleaner
 from palimpsest.transcript.visible_text import visible_text

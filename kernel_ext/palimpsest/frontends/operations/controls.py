@@ -171,10 +171,7 @@ class ListApprovals(ControlOperation):
         return ListedApprovals(approvals=approvals, rules=rules, lines=lines)
 
     def _approval_lines(
-        self,
-        control: SessionControls,
-        approvals: Sequence[ApprovalRow],
-        rules: Sequence[RuleRow],
+        self, control: SessionControls, approvals: Sequence[ApprovalRow], rules: Sequence[RuleRow]
     ) -> OutputLines:
         mode_sentence = (
             f"The mode of this session is {control.mode}: {MODE_MEANINGS[control.mode]}."

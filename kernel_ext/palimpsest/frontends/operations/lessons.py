@@ -91,9 +91,7 @@ class Lessons(Operation):
         paths = copy_lessons(folder, self.audience, self.lesson or ())
         path_texts = [str(path) for path in paths]
         return CommandReport(
-            "lessons",
-            {"written": path_texts},
-            text_lines=[f"Wrote {path}" for path in path_texts],
+            "lessons", {"written": path_texts}, text_lines=[f"Wrote {path}" for path in path_texts]
         )
 
     def _results_report(self, folder: Path) -> CommandReport:

@@ -66,11 +66,7 @@ class RecordingOperation(Operation):
 
         control = ImportControl(context.progress or ignore_progress)
         return recording.open_recording(
-            path,
-            control=control,
-            price=self.price,
-            lifetime=self.lifetime,
-            captured=self.captured,
+            path, control=control, price=self.price, lifetime=self.lifetime, captured=self.captured
         )
 
 

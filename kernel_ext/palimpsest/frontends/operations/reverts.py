@@ -13,10 +13,7 @@ from palimpsest.frontends.operation_base.operation import (
     RestParser,
     single_form,
 )
-from palimpsest.frontends.operation_text.cell_review_text import (
-    cell_history_text,
-    cell_review_text,
-)
+from palimpsest.frontends.operation_text.cell_review_text import cell_history_text, cell_review_text
 from palimpsest.frontends.operation_text.command_output import CommandOutput, OutputLines
 from palimpsest.frontends.operation_text.revert_text import cleaned_text, diff_text, revert_text
 from palimpsest.session.open_sessions.followed_session import KernelSession

@@ -105,11 +105,7 @@ class Join(TurnOperation):
         return session.loop()
 
 
-RETRY_OPTIONS = {
-    "--model": ("model", "NAME"),
-    "-m": ("model", "NAME"),
-    "--mode": ("mode", "MODE"),
-}
+RETRY_OPTIONS = {"--model": ("model", "NAME"), "-m": ("model", "NAME"), "--mode": ("mode", "MODE")}
 """By the option's name, the field that it sets and the placeholder of its value."""
 
 

@@ -14,11 +14,7 @@ from pydantic import BaseModel
 
 from palimpsest.frontends.page_channel.page_cells import PageCells
 from palimpsest.frontends.page_channel.requested_runs import RequestedRuns
-from palimpsest.frontends.protocol.connection import (
-    CellsChanged,
-    ChangeCellsNotice,
-    RunCellNotice,
-)
+from palimpsest.frontends.protocol.connection import CellsChanged, ChangeCellsNotice, RunCellNotice
 from palimpsest.tools.notebook.notebook_cells import is_own_notebook
 from palimpsest.tools.tool import Abort, NoPage
 from palimpsest.transcript.context_values.cell_changes import CellChange, CellOrigin, CellResult
@@ -45,10 +41,7 @@ class PageChanges:
     """Changes cells of this kernel's notebooks through pages (``tools.tool.NotebookChanger``)."""
 
     def __init__(
-        self,
-        send: Callable[[BaseModel], None],
-        cells: PageCells,
-        requested_runs: RequestedRuns,
+        self, send: Callable[[BaseModel], None], cells: PageCells, requested_runs: RequestedRuns
     ) -> None:
         self._send = send
         self._cells = cells
@@ -102,13 +95,7 @@ class PageChanges:
         return answer.results
 
     async def run(
-        self,
-        notebook: str,
-        cell: str,
-        source: str,
-        *,
-        abort: Abort,
-        session_id: str,
+        self, notebook: str, cell: str, source: str, *, abort: Abort, session_id: str
     ) -> CellRun:
         """Run a cell as a person would, if it has this source, and return its recorded run."""
 

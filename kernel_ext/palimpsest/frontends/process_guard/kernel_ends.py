@@ -14,11 +14,7 @@ from typing import Any
 
 from IPython.core import interactiveshell
 
-from palimpsest.frontends.process_guard.agent_pieces import (
-    KernelEndRefused,
-    Piece,
-    on_main_thread,
-)
+from palimpsest.frontends.process_guard.agent_pieces import KernelEndRefused, Piece, on_main_thread
 from palimpsest.frontends.process_guard.attribute_patches import patched_attribute
 from palimpsest.frontends.process_guard.lasting_guards import (
     CODE_ENDED,
