@@ -3,12 +3,20 @@
 Border: the value only; ``frontends/magic/line_parser.py`` parses it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from palimpsest.frontends.operation_base.operation import TurnOperation
+from palimpsest.session.interfaces.prompt_answer import Answer
+from palimpsest.session.open_sessions.followed_session import KernelSession
+from palimpsest.transcript.messages import Origin
+
+
+class TurnRequest(Protocol):
+    """A request for a turn without a prompt, such as a compaction."""
+
+    def turn(self, session: KernelSession, origin: Origin) -> Coroutine[Any, Any, Answer]:
+        """Return the turn, which begins when it is awaited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,4 +47,4 @@ class MagicLine:
     options: MagicOptions = MagicOptions()
     prompt: str = ""
     """The prompt; for a turn without one, the text that is recorded in its place."""
-    request: "TurnOperation | None" = None
+    request: TurnRequest | None = None

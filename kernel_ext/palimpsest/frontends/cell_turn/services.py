@@ -18,7 +18,9 @@ from palimpsest.tools.tool import NotebookReader
 from palimpsest.transcript.values import Price
 
 if TYPE_CHECKING:
-    from palimpsest.frontends.inspector.inspections import Inspections
+    from palimpsest.review.recorded_sessions.session_answers import SessionAnswers
+    from palimpsest.review.session_review import SessionReview
+    from palimpsest.review.timeline_view.view_queries import ViewAnswer, ViewQuery
     from palimpsest.session.open_sessions.workspace import Workspace
 
 
@@ -108,8 +110,31 @@ class FrontendServices(Protocol):
         """The project's sessions."""
 
     @property
-    def inspections(self) -> "Inspections":
+    def inspections(self) -> "InspectorAnswers":
         """Answers inspectors' questions; created at the first use."""
+
+
+class InspectorAnswers(Protocol):
+    """Answers inspectors' questions; ``frontends/inspector/inspections.py`` implements it.
+
+    Contract: called on the engine's loop; an error that the user can fix is part of the answer and never raised.
+    """
+
+    def answers(self, session: str) -> "SessionAnswers":
+        """Return a new object that answers questions about one session of the project."""
+
+    async def review(self, session: str, path: str | None = None) -> "SessionReview":
+        """Return the newest review of a session of the project, or of a recording; raises UserError."""
+
+    async def answer_session(
+        self, session: str, query: "ViewQuery", asker: str = ""
+    ) -> "ViewAnswer":
+        """Answer a question about a session of the project; ``asker`` identifies the inspector that asks."""
+
+    async def answer_recording(
+        self, path: str, session: str, query: "ViewQuery", asker: str = ""
+    ) -> "ViewAnswer":
+        """Answer a question about a session of a recording, its first one where ``session`` is empty."""
 
 
 class Pages(Protocol):

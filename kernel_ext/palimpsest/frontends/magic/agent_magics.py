@@ -8,7 +8,7 @@ which a transformer changes calls at the start of a line. ``Out`` holds no answe
 import functools
 import os
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from IPython.core.magic import no_var_expand
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
     from palimpsest.frontends.cell_turn.background_prompts import Background
     from palimpsest.frontends.cell_turn.magic_line import MagicLine
-    from palimpsest.frontends.frontend import Frontend
     from palimpsest.frontends.operation_base.operation import Operation
     from palimpsest.transcript.messages import Origin
 
@@ -38,6 +37,16 @@ NOT_IN_FIRST_LINE = (
     "%%agent belongs into the first line of its cell: move what stands above it, comments too, into the prompt "
     "below it or into a cell of its own. Nothing was sent, and nothing ran."
 )
+
+
+class PromptRunner(Protocol):
+    """Runs the requests of the magics; implemented in ``frontends/frontend.py``."""
+
+    def ask(self, request: "MagicLine | Operation", place: "Origin") -> "MagicResult":
+        """Run a prompt or an operation, blocking."""
+
+    def ask_awaiting(self, request: "MagicLine", place: "Origin") -> "Awaitable[MagicResult]":
+        """Run a prompt, awaited."""
 
 
 class RunningCells:
@@ -89,7 +98,7 @@ class AgentMagics:
     def __init__(
         self,
         shell: Any,
-        front: "Callable[[], Frontend]",
+        front: Callable[[], PromptRunner],
         place: "Callable[[], Origin]",
         cells: RunningCells,
     ) -> None:

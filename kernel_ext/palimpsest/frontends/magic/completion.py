@@ -5,24 +5,31 @@ Border: a matcher of IPython's completer, without network access. The options an
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from IPython.core.completer import SimpleCompletion, context_matcher
 
 from palimpsest.session.prompts.mention_matches import ranked_matches
 from palimpsest.transcript.context_values.cell_sources import is_prompt_cell
 
-if TYPE_CHECKING:
-    from palimpsest.frontends.frontend import Frontend
-
 _LINE = re.compile(r"^\s*(?:[^=#'\"%]+=\s*)?%{1,2}agent(\s.*)$")
 _MENTION = re.compile(r"(?:^|[\s(])@[\w.]*$")
+
+
+class KnownValues(Protocol):
+    """Provides values that complete an option."""
+
+    def completion_values(self, field: str) -> Sequence[str]:
+        """Return values of a field, without a request."""
+
+    def prepare(self) -> None:
+        """Begin to import the model's modules; returns at once."""
 
 
 class Completions:
     """A matcher for the lines of the magics: parses the line up to the cursor and returns completions."""
 
-    def __init__(self, front_end: "Callable[[], Frontend | None]") -> None:
+    def __init__(self, front_end: Callable[[], KnownValues | None]) -> None:
         self._front_end = front_end
         self._matcher: Any = None
 

@@ -5,19 +5,23 @@ kernel's own handler, which would run the code on the control thread; every othe
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from palimpsest.frontends.page_channel.requested_runs import RequestedRuns
+from typing import Any, Protocol
 
 RUN_KEY = "palimpsest_run"
 """Key in the metadata of a page's execute request: the id of the run that it was asked for."""
 
 
+class RunRequests(Protocol):
+    """Runs the cells of requests; ``frontends/page_channel/requested_runs.py`` implements it."""
+
+    def accept(self, identity: Any, request: dict[str, Any]) -> None:
+        """Run the cell of a page's request, or reply that it was not run; returns at once."""
+
+
 class RequestedCells:
     """The control channel's handler of execute requests while the extension is loaded."""
 
-    def __init__(self, kernel: Any, runs: "Callable[[], RequestedRuns]") -> None:
+    def __init__(self, kernel: Any, runs: Callable[[], RunRequests]) -> None:
         self._kernel = kernel
         self._runs = runs
         self._handlers: dict[str, Any] = getattr(kernel, "control_handlers", {})
