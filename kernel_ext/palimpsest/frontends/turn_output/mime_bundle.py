@@ -86,7 +86,7 @@ def segment_bundle(
             turn, scrub=scrub, notes=notes, density=frame.density, is_running=is_open
         )
         totals = figures if frame.density == "quiet" else None
-        return joined_blocks([rows, writer.step(totals) if totals is not None else ""])
+        return joined_blocks([rows, writer.render_step(totals) if totals is not None else ""])
 
     return {
         SEGMENT_MIME: {
