@@ -300,8 +300,8 @@ class Asks:
 
     async def forward_question(
         self,
-        pending_ask: PendingAsk,
         caller: Caller,
+        pending_ask: PendingAsk,
         answer_future: "asyncio.Future[Reply]",
         abort: Abort,
     ) -> Reply:
