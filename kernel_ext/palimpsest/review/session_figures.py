@@ -14,7 +14,7 @@ from palimpsest.context_policies.prompt_cache.recorded_clock import clock_senten
 from palimpsest.render.reports.table import Basis, Cell, Form, ReportTable, TableColumn
 from palimpsest.review.session_review import PriceLike, SessionReview
 from palimpsest.review.tables.links import link_to
-from palimpsest.review.tables.recorded_words import recorded_words
+from palimpsest.review.tables.recording_sentences import recorded_words
 from palimpsest.review.tables.request_totals import request_sizes, request_totals
 from palimpsest.transcript.timeline import Timeline
 

@@ -33,7 +33,7 @@ from palimpsest.review.prices.prices import (
 from palimpsest.review.request_contents.sent_requests import SentRequests
 from palimpsest.review.session_notes.noted_session import NotedSession
 from palimpsest.review.tables.cache_breaks import CacheBreaks, cache_breaks
-from palimpsest.review.tables.problem_sentences import problem_sentences
+from palimpsest.review.tables.recording_sentences import problem_sentences
 from palimpsest.review.tables.references import References
 from palimpsest.review.tables.session_tables import (
     adding_up_table,

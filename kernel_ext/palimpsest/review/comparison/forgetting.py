@@ -60,7 +60,7 @@ def find_forgotten(
         retention=(uses - len(lost_uses)) / uses if uses else None,
         retention_by_kind={
             kind: (needed - lost_by_kind[kind]) / needed
-            for kind, needed in references.items_by_name.items()
+            for kind, needed in references.uses_by_kind.items()
         },
         refetching=sum(
             fetch_cost(simulation, request, item, price) for item, request in fetched.items()

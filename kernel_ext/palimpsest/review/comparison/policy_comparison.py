@@ -26,7 +26,7 @@ from palimpsest.review.comparison.policy_figures import policy_figures
 from palimpsest.review.tables.cache_breaks import cache_breaks
 from palimpsest.review.tables.figures import PolicyFigures
 from palimpsest.review.tables.links import link_to
-from palimpsest.review.tables.recorded_words import recorded_words
+from palimpsest.review.tables.recording_sentences import recorded_words
 from palimpsest.review.tables.references import References
 from palimpsest.review.tables.request_totals import request_totals
 from palimpsest.transcript.growing_lists import GrownColumns

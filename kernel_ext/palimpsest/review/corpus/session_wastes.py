@@ -4,7 +4,7 @@ from collections import defaultdict
 from typing import Any
 
 from palimpsest.review.session_review import SessionReview
-from palimpsest.review.tables.break_avoidance import avoided_by
+from palimpsest.review.tables.cache_breaks import avoided_by
 from palimpsest.transcript.timeline import Timeline
 
 KEPT_WARM = "requests that keep the cache warm through a pause"

@@ -11,10 +11,8 @@ from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, amount_
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.review.request_contents.tool_definitions import ItemDefinition, item_definitions
 from palimpsest.review.session_review import PriceLike, SessionReview
-from palimpsest.review.tables.break_avoidance import avoided_by
-from palimpsest.review.tables.cache_breaks import CacheBreak
-from palimpsest.review.tables.problem_sentences import problem_sentences
-from palimpsest.review.tables.recorded_words import recorded_words
+from palimpsest.review.tables.cache_breaks import CacheBreak, avoided_by
+from palimpsest.review.tables.recording_sentences import problem_sentences, recorded_words
 from palimpsest.review.tables.request_totals import (
     RequestCost,
     RequestTotals,

@@ -176,11 +176,11 @@ def _marks(view: TimelineView) -> tuple[TimelineMark, ...]:
 
 
 def _breaks(view: TimelineView, most: int) -> ReportTable:
-    rows = sorted(view.breaks, key=lambda broken: -broken.cost)[:most]
+    rows = sorted(view.breaks, key=lambda row: -row.cost)[:most]
     unit: Form = "usd" if view.price.unit == "USD" else "count"
     columns: tuple[ColumnSpec, ...] = (
-        (TableColumn("request", "request", "count", "fact"), lambda broken: broken.request + 1),
-        (TableColumn("cause", "cause", "text"), lambda broken: broken.words or broken.cause),
+        (TableColumn("request", "request", "count", "fact"), lambda row: row.request + 1),
+        (TableColumn("cause", "cause", "text"), lambda row: row.words or row.cause),
         TableColumn("loss", "written anew", "count", "fact"),
         TableColumn(
             "cost",
