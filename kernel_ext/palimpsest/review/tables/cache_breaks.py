@@ -204,6 +204,11 @@ def cache_breaks(timeline: Timeline, price: PriceProfile) -> CacheBreaks:
     )
 
 
+def kept_breaks(timeline: Timeline, price: PriceProfile) -> CacheBreaks:
+    """Return the cache breaks of a timeline, which are computed once for each price."""
+    return timeline.derived_value(f"breaks {price}", lambda timeline: cache_breaks(timeline, price))
+
+
 class _FollowingRequest(NamedTuple):
     """A request with reported usage that follows another such request."""
 

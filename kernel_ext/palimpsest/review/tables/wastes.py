@@ -13,12 +13,7 @@ from palimpsest.context_policies.prompt_cache.cache_losses import reporting_requ
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, table_of
-from palimpsest.review.tables.cache_breaks import (
-    CacheBreak,
-    CacheBreaks,
-    cache_breaks,
-    cost_beyond_reading,
-)
+from palimpsest.review.tables.cache_breaks import CacheBreak, cost_beyond_reading, kept_breaks
 from palimpsest.review.tables.figures import Waste, WasteKind, waste_text
 from palimpsest.review.tables.links import link_to
 from palimpsest.review.tables.references import References, names_in
@@ -141,13 +136,9 @@ def _cache_breaks(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCan
         return f"Request {cache_break.request + 1} had {cache_break.loss:,} tokens written anew{price}: {cache_break.words}."
 
     is_fact = price.matches_recorded
-    for cache_break in _breaks_of(timeline, price):
+    for cache_break in kept_breaks(timeline, price):
         words = partial(sentence, cache_break)
         yield _WasteCandidate("break", cache_break.cost, is_fact, cache_break.request, words)
-
-
-def _breaks_of(timeline: Timeline, price: PriceProfile) -> CacheBreaks:
-    return timeline.derived_value(f"breaks {price}", lambda timeline: cache_breaks(timeline, price))
 
 
 def _aborted_requests(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCandidate]:
@@ -156,7 +147,7 @@ def _aborted_requests(timeline: Timeline, price: PriceProfile) -> Iterator[_Wast
     The cost of their cache breaks is not counted a second time. What the next request read of their prompt from the
     cache, it would else have written itself: that cost no more than reading it.
     """
-    losses = {lost.request: lost.loss for lost in _breaks_of(timeline, price)}
+    losses = {lost.request: lost.loss for lost in kept_breaks(timeline, price)}
     template = "Request {} was {} after {:,} tokens were read{}."
     requests = reporting_requests(timeline)
     for request, next_request in zip_longest(requests, requests[1:]):
