@@ -235,11 +235,7 @@ _MONEY_COLUMNS = frozenset({"cost", "break_cost"})
 
 
 def compare_recorded(
-    first: SessionReview,
-    second: SessionReview,
-    price: PriceLike = None,
-    *,
-    with_texts: bool = True,
+    first: SessionReview, second: SessionReview, price: PriceLike = None, *, with_texts: bool = True
 ) -> RecordedComparison:
     """Compare two recorded sessions at a price, as a comparison of policies takes it.
 

@@ -17,19 +17,10 @@ from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler, 
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import ReportTable
 from palimpsest.render.safety.escaping import one_line
-from palimpsest.review.prices.given_prices import (
-    GivenPrices,
-    given_prices,
-    lifetime_seconds,
-)
+from palimpsest.review.prices.given_prices import GivenPrices, given_prices, lifetime_seconds
 from palimpsest.review.prices.offline_prices import ListedLimits, listed_limits
 from palimpsest.review.prices.price_file import PriceWords, price_words
-from palimpsest.review.prices.prices import (
-    NAMELESS_MODEL,
-    PriceOf,
-    profile_of,
-    with_models_of,
-)
+from palimpsest.review.prices.prices import NAMELESS_MODEL, PriceOf, profile_of, with_models_of
 from palimpsest.review.request_contents.sent_requests import SentRequests
 from palimpsest.review.session_notes.noted_session import NotedSession
 from palimpsest.review.tables.cache_breaks import CacheBreaks, kept_breaks
@@ -460,12 +451,7 @@ class SessionReview(NotedSession):
         return request_at(self._replay_under(policy, summary), request - 1, self.sent)
 
     def difference(
-        self,
-        first: int,
-        second: int,
-        policy: PolicyLike = RECORDED,
-        *,
-        price: PriceLike = None,
+        self, first: int, second: int, policy: PolicyLike = RECORDED, *, price: PriceLike = None
     ) -> "RequestDifference":
         """Return the items that came, went and changed between two requests, from 1, and the cost of that.
 
@@ -493,11 +479,7 @@ class SessionReview(NotedSession):
         return request_difference(simulation, first - 1, second - 1, profile, next(losses, None))
 
     def compactions(
-        self,
-        policy: PolicyLike = RECORDED,
-        *,
-        summary: str | None = None,
-        price: PriceLike = None,
+        self, policy: PolicyLike = RECORDED, *, summary: str | None = None, price: PriceLike = None
     ) -> "CompactionLosses":
         """Return the compactions, recorded or of a policy, with the names that each lost and that were needed later.
 

@@ -207,10 +207,7 @@ def _compare(
 
 
 def _probe_by_request(
-    timeline: Timeline,
-    windows: Sequence[int],
-    rules: Mapping[int, ContextPolicy],
-    ruler: Ruler,
+    timeline: Timeline, windows: Sequence[int], rules: Mapping[int, ContextPolicy], ruler: Ruler
 ) -> list[Probe | None]:
     """Return the rule's probe at each request, with its threshold at the window of the request's model."""
     probes = {}

@@ -31,7 +31,7 @@ from palimpsest.transcript.context_values.decisions import StepRequest
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.errors import ConfigError, NotFound
-from palimpsest.transcript.messages import AssistantMessage
+from palimpsest.transcript.messages import AssistantMessage, parts_of
 from palimpsest.transcript.parts import NotebookPart
 from palimpsest.transcript.session_record.events import Record, StepRequested
 
@@ -118,8 +118,7 @@ def _hook_request_report(
 def _notes(inputs: RequestInputs) -> list[NotebookPart]:
     """Return the notes about the user's cells that the request may show."""
     messages = inputs.view.folded_messages(inputs.policy.compact)
-    parts = (part for message in messages for part in message.parts)
-    return [part for part in parts if isinstance(part, NotebookPart)]
+    return [part for part in parts_of(messages) if isinstance(part, NotebookPart)]
 
 
 def _policy_text(policy: Policy) -> str:

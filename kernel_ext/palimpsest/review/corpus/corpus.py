@@ -21,18 +21,10 @@ from palimpsest.model.tokenizer import rough_words
 from palimpsest.render.reports.table import ReportTable, ShownAsTable
 from palimpsest.review.corpus.corpus_tables import CorpusComparison, data_frame, write_parquet
 from palimpsest.review.corpus.executors import ProgressFunction, results_of
-from palimpsest.review.corpus.folder_overview import (
-    FolderOverview,
-    OverviewOrder,
-    OverviewSession,
-)
+from palimpsest.review.corpus.folder_overview import FolderOverview, OverviewOrder, OverviewSession
 from palimpsest.review.corpus.progress_bar import default_progress
 from palimpsest.review.corpus.result_cache import ResultCache, default_folder, result_key
-from palimpsest.review.corpus.session_sources import (
-    SessionSource,
-    content_hash,
-    sources_in,
-)
+from palimpsest.review.corpus.session_sources import SessionSource, content_hash, sources_in
 from palimpsest.review.corpus.session_work import (
     FIGURES_KEY,
     WASTES_KEY,

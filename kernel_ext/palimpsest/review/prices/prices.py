@@ -97,10 +97,7 @@ def with_models_of(
 
 
 def _by_model(
-    timeline: Timeline,
-    requests: Sequence[TimelineRequest],
-    price_of: PriceOf,
-    given: GivenPrices,
+    timeline: Timeline, requests: Sequence[TimelineRequest], price_of: PriceOf, given: GivenPrices
 ) -> tuple[list[PriceProfile], list[str]]:
     """Return the prices of the models of requests, the most used model first, and the models without a price."""
     by_model: dict[str, list[TimelineRequest]] = {}

@@ -21,11 +21,7 @@ from palimpsest.transcript.timeline import Timeline
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 Role = Literal["system", "user", "assistant", "tool"]
-_ROLE_OF_KIND: Mapping[str, Role] = {
-    "system": "system",
-    "assistant": "assistant",
-    "tool": "tool",
-}
+_ROLE_OF_KIND: Mapping[str, Role] = {"system": "system", "assistant": "assistant", "tool": "tool"}
 
 
 def neutral_messages_of(

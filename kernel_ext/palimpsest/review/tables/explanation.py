@@ -40,12 +40,7 @@ MAX_NUMBERS = 4
 
 
 def explanation(
-    timeline: Timeline,
-    item: int,
-    request: int,
-    *,
-    factor: float = 1.0,
-    uses: Sequence[int] = (),
+    timeline: Timeline, item: int, request: int, *, factor: float = 1.0, uses: Sequence[int] = ()
 ) -> str:
     """Return a sentence or two on how a request showed an item and why; raises IndexError for unknown numbers.
 
