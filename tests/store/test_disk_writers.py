@@ -24,7 +24,7 @@ ERRORS = {"OSError", "Exception", "BaseException"}
 TOLD_BY = {
     "lessons/lesson_files.py::_unpacked_folder": "store/disk.py::temporary_folder",
     "review/recorded_sessions/recording.py::_import_into_folder": "store/disk.py::temporary_folder",
-    "review/review_files/stored_files.py::make_room": "review/review_files/review_file.py::store_review",
+    "review/review_files/review_file.py::make_room": "review/review_files/review_file.py::store_review",
     "session/permissions/approved_code.py::_append_line": "session/permissions/approved_code.py::add",
     "session/permissions/approved_code.py::_shorten_file": "session/permissions/approved_code.py::add",
     "session/permissions/grants.py::_write": "session/permissions/grants.py::_write_changes",

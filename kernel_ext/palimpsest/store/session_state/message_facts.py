@@ -22,8 +22,7 @@ from palimpsest.transcript.session_record.events import (
     PartUpdated,
     Record,
 )
-from palimpsest.transcript.session_record.sessions import Spent
-from palimpsest.transcript.session_record.spending import recorded_spending
+from palimpsest.transcript.session_record.sessions import Spent, recorded_spending
 
 MAX_ANSWERS = 1_000
 """Number of newest answers whose usage may still be reported; that of older ones is added up."""

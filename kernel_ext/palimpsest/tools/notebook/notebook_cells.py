@@ -19,6 +19,7 @@ from palimpsest.transcript.context_values.cell_runs import (
     NotebookRuns,
     OutputKind,
     RecordedOutput,
+    has_hidden_tag,
     same_source,
 )
 from palimpsest.transcript.context_values.hidden_cells import (
@@ -26,7 +27,6 @@ from palimpsest.transcript.context_values.hidden_cells import (
     hidden_runs,
     is_hidden_cell,
 )
-from palimpsest.transcript.context_values.hidden_tag import has_hidden_tag
 from palimpsest.transcript.context_values.page_cells import PageCell, PageNotebook
 from palimpsest.transcript.errors import NotFound
 
