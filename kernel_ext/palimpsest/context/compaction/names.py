@@ -140,8 +140,7 @@ def kind_of_name(name: str) -> str:
     """Return the kind of a name by itself or quoted as code; ``identifiers`` where other text is needed to tell it."""
     texts = (name, f"`{name}`")
     return next(
-        (kind for text in texts for kind, other in names_of(text) if other == name),
-        "identifiers",
+        (kind for text in texts for kind, other in names_of(text) if other == name), "identifiers"
     )
 
 

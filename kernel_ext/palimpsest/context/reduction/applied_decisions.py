@@ -169,10 +169,7 @@ def _reduced_part(
     # The provider accepts its own blocks only unchanged, so a reduced call and its result are both sent as text.
     update["metadata"] = without_native(state.metadata)
     return part.model_copy(
-        update={
-            "state": state.model_copy(update=update),
-            "metadata": without_native(part.metadata),
-        }
+        update={"state": state.model_copy(update=update), "metadata": without_native(part.metadata)}
     )
 
 

@@ -230,10 +230,7 @@ def _replayed_reads(
 
 
 def _rows(
-    ruler: Ruler,
-    price: PriceProfile,
-    pairs: MeasuredRequests,
-    reads: Sequence[ReplayedRead],
+    ruler: Ruler, price: PriceProfile, pairs: MeasuredRequests, reads: Sequence[ReplayedRead]
 ) -> tuple[ProofRow, ...]:
     groups: dict[tuple[str, float], list[tuple[TimelineRequest, RequestSize, ReplayedRead]]] = {}
     for (request, size), read in zip(pairs, reads, strict=True):

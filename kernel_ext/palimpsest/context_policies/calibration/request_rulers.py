@@ -316,10 +316,7 @@ def _ruler(
 
 
 def _cached_beyond(
-    timeline: Timeline,
-    changes: Sequence[int],
-    cache: _ModelCache,
-    reported_requests: Sequence[int],
+    timeline: Timeline, changes: Sequence[int], cache: _ModelCache, reported_requests: Sequence[int]
 ) -> int:
     """Return the tokens that are cached beyond a model's last reported prompt, by the newest prompts still cached.
 

@@ -2,8 +2,7 @@
 
 ``cache.lifetime seconds=300`` keeps a prefix for another time, at the price of writes for that time; ``cache.all``,
 ``cache.system`` and ``cache.no_results`` choose how much of a prompt is kept; ``cache.anthropic`` and the other providers
-keep it by that provider's rules. ``replay/cache_policy_ruler.py`` computes the
-effect on a request.
+keep it by that provider's rules. ``replay/cache_policy_ruler.py`` computes the effect on a request.
 """
 
 from collections.abc import Mapping
@@ -50,12 +49,17 @@ class CacheKeeping(Preset, RecordedPolicy):
     @property
     def sentence(self) -> str:
         """The policy's effect in a sentence, with what the provider must support."""
-        text = self.kept_part
+        text = self.kept_part + self.what_is_read
         if self.lifetime is not None:
             text += f"; the cache keeps a prefix for {self.lifetime:,.0f} s after its last use"
-            price = "at the price of an hour" if self.is_hourly else "at the usual price"
-            text += f", written {price}"
+        if self.is_hourly is not None:
+            text += f", written at the {'price of an hour' if self.is_hourly else 'usual price'}"
         return f"{text}."
+
+    @property
+    def what_is_read(self) -> str:
+        """Part of ``sentence``: how much of a kept prompt is read, where a provider limits that."""
+        return ""
 
     def first_left_out(self, view: PolicyView) -> int | None:  # noqa: ARG002
         """Return the first shown item that is not kept; None where all are."""
@@ -141,17 +145,9 @@ class ProviderCache(CacheKeeping):
         return super().is_hourly if self.rules.marks_end else None
 
     @property
-    def sentence(self) -> str:
-        """The policy's effect in a sentence."""
+    def what_is_read(self) -> str:
         blocks = f" in blocks of {self.block:,}" if self.block > 1 else ""
-        text = f"{self.kept_part}; of each prompt from {self.minimum:,} tokens on what stands again is read{blocks}"
-        if self.lifetime is not None:
-            text += f"; the cache keeps a prefix for {self.lifetime:,.0f} s after its last use"
-        if self.is_hourly is not None:
-            text += (
-                f", written at {'the price of an hour' if self.is_hourly else 'the usual price'}"
-            )
-        return f"{text}."
+        return f"; of each prompt from {self.minimum:,} tokens on what stands again is read{blocks}"
 
 
 class AnthropicCache(ProviderCache):

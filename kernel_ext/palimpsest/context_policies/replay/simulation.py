@@ -13,12 +13,7 @@ from functools import partial
 from itertools import accumulate
 from typing import Any
 
-from palimpsest.context_policies.interface.policy import (
-    Change,
-    ContextPolicy,
-    Probe,
-    SessionFacts,
-)
+from palimpsest.context_policies.interface.policy import Change, ContextPolicy, Probe, SessionFacts
 from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy, change_of
 from palimpsest.context_policies.interface.window_to_fit import window_to_fit
 from palimpsest.context_policies.own_policies.own_code_errors import decided_by, start_of
@@ -36,11 +31,7 @@ from palimpsest.context_policies.replay.item_places import ItemPlaces
 from palimpsest.context_policies.replay.replay_view import ReplayView, TokenScale
 from palimpsest.context_policies.replay.reported_tokens import ReportedTokens
 from palimpsest.transcript.context_values.decisions import RESTORE, UNDO
-from palimpsest.transcript.timeline import (
-    Timeline,
-    TimelineRequest,
-    Transition,
-)
+from palimpsest.transcript.timeline import Timeline, TimelineRequest, Transition
 
 REPLACING_RULE = "another "
 """Prefix of the rules of transitions that replace a system prompt or a set of tools; no policy makes them."""
