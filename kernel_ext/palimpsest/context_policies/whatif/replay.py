@@ -20,6 +20,7 @@ from palimpsest.context.request_assembly.fit import (
 )
 from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.context.visible_messages import View, place_of
+from palimpsest.context_policies.engine_presets.engine_step import with_prompt
 from palimpsest.context_policies.summary_size import SUMMARY_TOKENS
 from palimpsest.context_policies.whatif.moved_compaction import (
     RecordedMarker,
@@ -467,16 +468,11 @@ class CounterfactualReplay:
         recorded_overflow = self._recordings.policy(sent.record).overflow
         self._is_in_log = is_same and recorded_overflow == policy.overflow
         if not is_same:
-            usage = _scaled_usage(usage, sent.step.tokens, recorded_step.tokens)
-            self._scaled_usages[info.id] = usage
+            prompt = usage.prompt
+            if recorded_step.tokens:
+                prompt = round(prompt * sent.step.tokens / recorded_step.tokens)
+            usage = self._scaled_usages[info.id] = with_prompt(usage, prompt)
         if isinstance(info.error, ContextOverflowError) and self._would_be_refused():
             self._cause = "failed" if info.error.compaction_failed else "refused"
         elif info.error is None and usage_needs_summary(usage, sent.record.model, policy):
             self._cause = "full"
-
-
-def _scaled_usage(usage: Usage, tokens: int, recorded_tokens: int) -> Usage:
-    """Return the usage that would have been reported for a request of another size."""
-    prompt = round(usage.prompt * tokens / recorded_tokens) if recorded_tokens else usage.prompt
-    update = {"input": prompt, "cache_read": 0, "cache_write": 0, "total": None}
-    return usage.model_copy(update=update)
