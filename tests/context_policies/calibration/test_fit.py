@@ -13,10 +13,10 @@ from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
 
 from palimpsest.context_policies.calibration.fit import (
-    token_parts,
     fit_ruler,
     recorded_simulation,
     replayed_requests,
+    token_parts,
 )
 from palimpsest.context_policies.calibration.request_rulers import Fit, request_rulers
 from palimpsest.context_policies.prompt_cache.cache_walk import UnmeasuredRequest
