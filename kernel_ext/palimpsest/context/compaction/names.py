@@ -211,11 +211,8 @@ def _files(text: str) -> Iterator[str]:
         return
     for match in _FILE.finditer(text):
         stem, _, suffix = match[0].rpartition(".")
-        if (
-            suffix.lower() in SUFFIXES
-            and stem.split(".")[0] not in RECEIVERS
-            and not _in_path(text, match)
-        ):
+        is_member = stem.split(".")[0] in RECEIVERS
+        if suffix.lower() in SUFFIXES and not is_member and not _in_path(text, match):
             yield match[0]
 
 
