@@ -501,10 +501,7 @@ def write_stop_error(log: SessionLog, messages: Messages, reason: str) -> None:
 
 
 def journal_stop_reason(
-    log: SessionLog,
-    stopped_by: StoppedBy | None,
-    messages: Messages,
-    withdrawn: Sequence[str] = (),
+    log: SessionLog, stopped_by: StoppedBy | None, messages: Messages, withdrawn: Sequence[str] = ()
 ) -> StoppedBy | None:
     """Record in the last answer why the turn of these messages ended; returns the reason.
 

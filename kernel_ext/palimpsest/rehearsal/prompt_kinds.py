@@ -18,12 +18,7 @@ from palimpsest.rehearsal.cell_questions import (
     replace_plan,
     run_plan,
 )
-from palimpsest.rehearsal.code_questions import (
-    python_code,
-    python_plan,
-    shell_command,
-    shell_plan,
-)
+from palimpsest.rehearsal.code_questions import python_code, python_plan, shell_command, shell_plan
 from palimpsest.rehearsal.error_questions.error_plan import error_plan, error_request
 from palimpsest.rehearsal.file_questions import (
     file_request,

@@ -253,13 +253,7 @@ class NotebookChanger(Protocol):
         """Make the changes in the notebook with this path, and return one result for each."""
 
     async def run(
-        self,
-        notebook: str,
-        cell: str,
-        source: str,
-        *,
-        abort: Abort,
-        session_id: str,
+        self, notebook: str, cell: str, source: str, *, abort: Abort, session_id: str
     ) -> CellRun:
         """Run a cell as a person would, if it has this source, and return its recorded run.
 

@@ -236,11 +236,7 @@ async def _write_kernel_variables(tools: RunTools, marker_id: str) -> None:
 
 
 def _continue_turn(
-    log: SessionLog,
-    setup: StepSetup,
-    user: UserMessage,
-    part: CompactionPart,
-    plan: CompactionPlan,
+    log: SessionLog, setup: StepSetup, user: UserMessage, part: CompactionPart, plan: CompactionPlan
 ) -> Outcome:
     """Write the synthetic message that continues the turn, where work is left."""
     todos = log.state.todos

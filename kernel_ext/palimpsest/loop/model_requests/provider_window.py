@@ -90,10 +90,7 @@ def _advice(error: ContextOverflowError, info: ModelInfo, *, is_certain: bool) -
     window_text = f"{info.window:,}" if info.window else "not limited"
     assumed = " (assumed)" if info.window_assumed else ""
     return WINDOW_ADVICE.format(
-        model=info.ref.id,
-        takes=limit_phrase,
-        window=f"{window_text}{assumed}",
-        advised=advised,
+        model=info.ref.id, takes=limit_phrase, window=f"{window_text}{assumed}", advised=advised
     )
 
 

@@ -124,8 +124,7 @@ class _CachedRequest:
         )
         names |= self._prompts(visible_messages, decisions)
         unchanged_count = min(
-            (self._names[name] for name in names if name in self._names),
-            default=len(self._folded),
+            (self._names[name] for name in names if name in self._names), default=len(self._folded)
         )
         unchanged_count = self._chunks.keep_first(
             min(unchanged_count, same_until(self._folded, visible_messages))

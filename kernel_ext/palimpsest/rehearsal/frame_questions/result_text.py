@@ -6,10 +6,7 @@ An answer states only numbers that the output shows; output that cannot be parse
 from collections.abc import Callable, Sequence
 
 from palimpsest.rehearsal.frame_questions.filters import Filter
-from palimpsest.rehearsal.frame_questions.pandas_code import (
-    STATISTICS,
-    shown_columns,
-)
+from palimpsest.rehearsal.frame_questions.pandas_code import STATISTICS, shown_columns
 from palimpsest.rehearsal.frame_questions.query_spec import QuerySpec
 from palimpsest.rehearsal.parsing import tool_outputs
 from palimpsest.rehearsal.parsing.tables import Column

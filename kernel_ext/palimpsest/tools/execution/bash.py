@@ -98,11 +98,7 @@ class BashTool:
         environment = child_environment(context.environment)
         try:
             shell_command = ShellCommand(
-                command,
-                shell=shell,
-                cwd=folder.path,
-                environment=environment,
-                on_output=on_output,
+                command, shell=shell, cwd=folder.path, environment=environment, on_output=on_output
             )
         except OSError as error:
             raise UserError(f"The command could not be started: {error}.") from error

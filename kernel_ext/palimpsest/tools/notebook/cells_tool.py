@@ -206,12 +206,7 @@ async def _make_changes(
         context.metadata(None, {CELLS_KEY: _as_metadata(decided.rejected)})
         raise
     return tuple(
-        change.model_copy(
-            update={
-                "was_after": result.was_after,
-                "removed": result.removed,
-            }
-        )
+        change.model_copy(update={"was_after": result.was_after, "removed": result.removed})
         for change, result in zip(changes, results, strict=True)
     )
 
@@ -264,10 +259,7 @@ def _problem_error(
 
 
 def _changed_text(
-    notebook: str,
-    made: Sequence[MadeChange],
-    decided: DecidedChanges,
-    plan: PlannedChanges,
+    notebook: str, made: Sequence[MadeChange], decided: DecidedChanges, plan: PlannedChanges
 ) -> str:
     lines = []
     if made:

@@ -84,13 +84,7 @@ class ClosedNotebook:
         return await asyncio.to_thread(self._change, changes, origin)
 
     async def run(
-        self,
-        notebook: str,
-        cell: str,
-        source: str,
-        *,
-        abort: Abort,
-        session_id: str,
+        self, notebook: str, cell: str, source: str, *, abort: Abort, session_id: str
     ) -> CellRun:
         """Raise NoPage, since only a page runs cells."""
         del notebook, cell, source, abort, session_id

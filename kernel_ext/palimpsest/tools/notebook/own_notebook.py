@@ -19,13 +19,7 @@ from palimpsest.tools.notebook.notebook_cells import (
 )
 from palimpsest.tools.notebook.notebook_tool import PAGE_SECONDS
 from palimpsest.tools.notebook.planned_changes import NotebookCell
-from palimpsest.tools.tool import (
-    Abort,
-    NoPage,
-    NotebookChanger,
-    NotebookReader,
-    WithoutPage,
-)
+from palimpsest.tools.tool import Abort, NoPage, NotebookChanger, NotebookReader, WithoutPage
 from palimpsest.transcript.context_values.cell_changes import CellChange, CellOrigin, CellResult
 from palimpsest.transcript.context_values.cell_runs import CellRun
 from palimpsest.transcript.context_values.hidden_cells import hidden_runs
@@ -67,11 +61,7 @@ class OwnNotebook:
         return str(found.run.cell_id)
 
     async def change(
-        self,
-        changes: Sequence[CellChange],
-        origin: CellOrigin | None,
-        *,
-        skip_older: bool = False,
+        self, changes: Sequence[CellChange], origin: CellOrigin | None, *, skip_older: bool = False
     ) -> tuple[CellResult, ...]:
         """Make all of the changes or none, and return one result for each; raises UserError."""
         return await self.changer.change(
