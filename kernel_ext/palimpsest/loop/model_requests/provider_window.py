@@ -11,6 +11,7 @@ from palimpsest.model.errors.response_body import read_body
 from palimpsest.model.errors.stated_window import stated_window
 from palimpsest.transcript.errors import ContextOverflowError, ErrorValue
 from palimpsest.transcript.messages import AssistantMessage, Messages
+from palimpsest.transcript.strings.number_words import ended_sentence
 from palimpsest.transcript.values import ModelInfo
 
 ADVISED_SHARE = 0.9
@@ -96,9 +97,4 @@ def _advice(error: ContextOverflowError, info: ModelInfo, *, is_certain: bool) -
 
 def _with_advice(message: str, advice: str) -> str:
     message = message.rstrip()
-    if not advice or advice in message:
-        return message
-    return f"{message if message.endswith(SENTENCE_ENDS) else f'{message}.'} {advice}"
-
-
-SENTENCE_ENDS = (".", "!", "?", "…")
+    return f"{ended_sentence(message)} {advice}" if advice and advice not in message else message
