@@ -88,7 +88,7 @@ from palimpsest.store.project_folder.layout import ProjectNumber
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.tools.file_access.gitignore import ALWAYS_SKIPPED, GitignoreRules
 from palimpsest.tools.file_access.paths import protection_of
-from palimpsest.tools.mcp.server import CLOSE_SECONDS
+from palimpsest.tools.mcp.server import MAX_CLOSE_SECONDS
 from palimpsest.tools.mcp.servers import McpServers
 from palimpsest.tools.permission_rules.permissions import Rules, merge_rules
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
@@ -560,7 +560,7 @@ class App:
     def _end_programs(self) -> None:
         """End the processes started for the agent: servers, and commands in the background."""
         try:
-            self.engine.submit(self.servers.close()).result(CLOSE_SECONDS + 1)
+            self.engine.submit(self.servers.close()).result(MAX_CLOSE_SECONDS + 1)
         finally:
             for name in self.registry.names:
                 end = getattr(self.registry.resolve(name), "end_background", None)

@@ -80,6 +80,11 @@ def read_body(text: str) -> ErrorBody:
     return body
 
 
+def server_message(body: str | None, message: str) -> str:
+    """Return the server's own message in an error's body, without its address and our advice; else ``message``."""
+    return (read_body(body).message if body else "") or message
+
+
 def _parsed_body(text: str, depth: int) -> ErrorBody:
     # JSON is parsed before any prefix is stripped from the text.
     parsed = parse_object(text) if text.lstrip().startswith(("{", "[")) else None
