@@ -28,17 +28,16 @@ from palimpsest.recordings.format_parts.codex_threads import NamedThreads, threa
 from palimpsest.recordings.reading.importer import Report
 from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
 from palimpsest.recordings.reading.recorded import (
-    Call,
     CompactionRead,
     GapRead,
     Media,
+    MessagePart,
     MessageRead,
     Recorded,
     RemovedRead,
     ResultRead,
     SessionBegin,
     Text,
-    Thinking,
     UsageRead,
     text_of_parts,
 )
@@ -73,7 +72,7 @@ class CodexRollout:
         """The service tier of the turn, if it has a price of its own."""
         self._reports = ReportedUsage()
         self._count = 0
-        self._parts: list[Text | Thinking | Media | Call] = []
+        self._parts: list[MessagePart] = []
         """Parts of the answer that is not complete yet."""
         self._created: int | None = None
         self._held_results: list[Recorded] = []
@@ -232,7 +231,7 @@ class CodexRollout:
     def _message(
         self,
         role: Literal["user", "assistant"],
-        parts: tuple[Text | Thinking | Media | Call, ...],
+        parts: tuple[MessagePart, ...],
         created: int | None,
         **facts: Any,
     ) -> MessageRead:

@@ -87,9 +87,8 @@ class ClaudeCodeImporter:
 
     def files_beside(self, path: Path) -> Iterator[str]:
         """Yield the names of the files beside a session that hold its subagents, as Claude Code 2.0 wrote them."""
-        if is_printed_by_claude(head_of(path)):
-            return
-        yield from (file.name for file in _agent_files_beside(path, _session_of(path)))
+        if not is_printed_by_claude(head_of(path)):
+            yield from (file.name for file in _agent_files_beside(path, _session_of(path)))
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session, its other branches, then its subagents."""

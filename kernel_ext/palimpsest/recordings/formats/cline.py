@@ -25,13 +25,13 @@ from palimpsest.recordings.reading.recorded import (
     CompactionRead,
     GapRead,
     Media,
+    MessagePart,
     MessageRead,
     Recorded,
     ReducedRead,
     ResultRead,
     SessionBegin,
     Text,
-    Thinking,
     media_of,
     text_of_parts,
 )
@@ -174,11 +174,7 @@ class _ClineMessages:
             self.only_results.add(name)
 
     def _answer(
-        self,
-        message: JsonValue,
-        name: str,
-        parts: Sequence[Text | Thinking | Media | Call],
-        created: int | None,
+        self, message: JsonValue, name: str, parts: Sequence[MessagePart], created: int | None
     ) -> MessageRead:
         metrics = message.at("metrics")
         names = (message.text("modelInfo", name) for name in ("provider", "id"))
@@ -239,8 +235,8 @@ def _compaction(
     )
 
 
-def _content(value: JsonValue) -> tuple[list[Text | Thinking | Media | Call], list[ResultRead]]:
-    parts: list[Text | Thinking | Media | Call] = []
+def _content(value: JsonValue) -> tuple[list[MessagePart], list[ResultRead]]:
+    parts: list[MessagePart] = []
     results: list[ResultRead] = []
     if text := value.text():
         parts.append(Text(text))

@@ -20,11 +20,7 @@ from palimpsest.recordings.format_parts.kimi_contexts import (
 from palimpsest.recordings.message_formats.chat_messages import ARGUMENTS_KEY, CallNames
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
-from palimpsest.recordings.reading.reading_budget import (
-    MAX_VALUE_BYTES,
-    PART_BYTES,
-    value_bytes,
-)
+from palimpsest.recordings.reading.reading_budget import MAX_VALUE_BYTES, PART_BYTES, value_bytes
 from palimpsest.recordings.reading.recorded import (
     Call,
     CompactionRead,
@@ -132,11 +128,11 @@ class KimiCliImporter:
             )
             if file := files.get(child):
                 child_report = report_beside(report, file.parent.name)
-                reader = _KimiSession(begin, KimiContexts.of_folder(file.parent, child_report))
-                yield from reader.read(_events(file, child_report))
+                contexts = KimiContexts.of_folder(file.parent, child_report)
+                events = _events(file, child_report)
             else:
-                reader = _KimiSession(begin, KimiContexts())
-                yield from reader.read(_events_of_child(wire, child))
+                contexts, events = KimiContexts(), _events_of_child(wire, child)
+            yield from _KimiSession(begin, contexts).read(events)
 
 
 def _is_wire(head: Head) -> bool:

@@ -35,6 +35,7 @@ from palimpsest.recordings.reading.recorded import (
     Call,
     GapRead,
     Media,
+    MessagePart,
     MessageRead,
     Recorded,
     ResultRead,
@@ -57,7 +58,6 @@ OTHER_SYSTEM = "Another system prompt was sent from here on."
 COMPACTED_BY_PROVIDER = (
     "The provider compacted the conversation here; what it kept is not recorded."
 )
-Parts = list[Text | Thinking | Media | Call]
 
 
 class OtelGenAiImporter:
@@ -104,7 +104,7 @@ class _GenAiSpan:
     system: str = ""
     tools: tuple[ToolSpec, ...] | None = None
     messages: list[InputMessage] | None = None
-    answer: tuple[Text | Thinking | Media | Call, ...] = ()
+    answer: tuple[MessagePart, ...] = ()
     finish: str = ""
     is_compacted: bool = False
 
@@ -301,8 +301,8 @@ def _input_message(value: JsonValue) -> InputMessage | str:
     )
 
 
-def _parts(message: JsonValue) -> tuple[Parts, list[ResultRead]]:
-    parts: Parts = []
+def _parts(message: JsonValue) -> tuple[list[MessagePart], list[ResultRead]]:
+    parts: list[MessagePart] = []
     results: list[ResultRead] = []
     for part in message.objects("parts"):
         match part.get("type"):

@@ -343,10 +343,7 @@ def _result(message: JsonValue, entry: JsonValue) -> Iterator[Recorded]:
 def _user_command_text(message: JsonValue) -> str:
     """Return the text that pi sends to the model about a command that the user ran."""
     output = message.text("output")
-    lines = [
-        f"Ran `{message.text('command')}`",
-        f"```\n{output}\n```" if output else "(no output)",
-    ]
+    lines = [f"Ran `{message.text('command')}`", f"```\n{output}\n```" if output else "(no output)"]
     code = message.get("exitCode")
     if message.get("cancelled"):
         lines.append("\n(command cancelled)")

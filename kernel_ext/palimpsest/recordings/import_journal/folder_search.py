@@ -65,9 +65,7 @@ def search_folder(
     recordings = ((path, importer) for path, importer in search.recordings if path not in beside)
     unknown = (path for path in search.unrecognised_files if path not in beside)
     return FolderContents(
-        tuple(recordings),
-        tuple(unknown),
-        tuple(_compressed_files(folder, MAX_DEPTH)),
+        tuple(recordings), tuple(unknown), tuple(_compressed_files(folder, MAX_DEPTH))
     )
 
 

@@ -187,10 +187,7 @@ class SessionJournal:
             unread_before = self._existing.note.get("unread")
             before = unread_before if isinstance(unread_before, list) else []
             unread_places = [*before, *(place for place in unread_places if place not in before)]
-        problems = {
-            "unread": unread_places[:MAX_KEPT_PROBLEMS],
-            "more_unread": self._more_unread,
-        }
+        problems = {"unread": unread_places[:MAX_KEPT_PROBLEMS], "more_unread": self._more_unread}
         return {name: value for name, value in problems.items() if value}
 
     def finish(self, *, is_complete: bool) -> Imported:

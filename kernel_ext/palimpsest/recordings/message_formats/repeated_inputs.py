@@ -18,6 +18,7 @@ from palimpsest.recordings.reading.recorded import (
     CompactionRead,
     GapRead,
     Media,
+    MessagePart,
     MessageRead,
     Recorded,
     ReducedRead,
@@ -29,7 +30,7 @@ from palimpsest.recordings.reading.recorded import (
 from palimpsest.transcript.values import Usage
 
 Key = tuple[str, ...]
-Parts = tuple[Text | Thinking | Media | Call, ...]
+Parts = tuple[MessagePart, ...]
 ANSWER_NOT_RECORDED = "The request that made this answer is not in the recording."
 CHANGED_SENTENCE = "A later request shows this message in another form, which is not kept."
 LEFT_OUT = "The client left earlier messages out from here on, with nothing in their place."
@@ -409,7 +410,7 @@ def _with_call_ids(parts: Parts, calls: int) -> tuple[Parts, int]:
     call_count = sum(isinstance(part, Call) for part in parts)
     if all(part.id for part in parts if isinstance(part, Call)):
         return parts, calls + call_count
-    named_parts: list[Text | Thinking | Media | Call] = []
+    named_parts: list[MessagePart] = []
     for part in parts:
         if isinstance(part, Call):
             calls += 1
@@ -449,7 +450,7 @@ def _is_changed(changed_range: _ChangedRange) -> bool:
     )
 
 
-def _text_of_program(part: Text | Thinking | Media | Call) -> Text | Thinking | Media:
+def _text_of_program(part: MessagePart) -> Text | Thinking | Media:
     match part:
         case Text():
             return replace(part, synthetic=True)

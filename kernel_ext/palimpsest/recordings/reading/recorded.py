@@ -95,6 +95,10 @@ class Call:
     """Whether the provider itself ran the call, within the request."""
 
 
+MessagePart = Text | Thinking | Media | Call
+"""A part of a message; one of the user has no thinking and no calls."""
+
+
 def text_of_parts(parts: Iterable[object], separator: str = "\n") -> str:
     """Return the joined texts of parts."""
     return separator.join(part.text for part in parts if isinstance(part, Text))
@@ -148,7 +152,7 @@ class MessageRead:
 
     id: str
     role: Literal["user", "assistant"]
-    parts: tuple[Text | Thinking | Media | Call, ...] = ()
+    parts: tuple[MessagePart, ...] = ()
     created: int | None = None
     """Time at which the request was sent or the message written, if known; else the time of the record."""
     completed: int | None = None

@@ -30,12 +30,7 @@ from palimpsest.transcript.values import BlobRef
 RESULT_SUFFIX = "/result"
 """Suffix of the id of the item that is the result of a call."""
 TEXT_EVENTS = frozenset(
-    {
-        "message.removed",
-        "message.part.updated",
-        "message.part.removed",
-        "message.part.delta",
-    }
+    {"message.removed", "message.part.updated", "message.part.removed", "message.part.delta"}
 )
 """The types of records from which texts are taken."""
 

@@ -9,12 +9,7 @@ from palimpsest.recordings.import_journal.message_parts import UNKNOWN_NAME
 from palimpsest.recordings.timeline.message_items import ItemList
 from palimpsest.transcript.errors import ContextOverflowError
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo
-from palimpsest.transcript.timeline import (
-    EventKind,
-    RequestStatus,
-    TimelineEvent,
-    TimelineRequest,
-)
+from palimpsest.transcript.timeline import EventKind, RequestStatus, TimelineEvent, TimelineRequest
 from palimpsest.transcript.values import ModelRef
 
 
