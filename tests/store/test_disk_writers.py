@@ -26,7 +26,6 @@ TOLD_BY = {
     "review/recorded_sessions/recording.py::_import_into_folder": "store/disk.py::temporary_folder",
     "review/review_files/stored_files.py::make_room": "review/review_files/review_file.py::store_review",
     "session/permissions/approved_code.py::_append_line": "session/permissions/approved_code.py::add",
-    "session/permissions/approved_code.py::_shorten_file": "session/permissions/approved_code.py::add",
     "session/permissions/grants.py::_write": "session/permissions/grants.py::_write_changes",
     "session/permissions/grants.py::locked_file": "session/permissions/grants.py::_write_changes",
     "session/sharing/exports.py::_write": "session/sharing/exports.py::export_session",

@@ -245,7 +245,7 @@ class _ConfigReader:
 
         A project's file must not lead out of the folder ``outer_folder``, such as by a link.
         """
-        origin = f"{kind} {self._short_path(path)}"
+        origin = f"{kind} {short_path(path, self.home)}"
         try:
             content = self._content(path, outer_folder)
         except FileNotFoundError:
@@ -291,11 +291,13 @@ class _ConfigReader:
             raise ValueError("it is larger than 1 MB")
         return data.decode("utf-8-sig")
 
-    def _short_path(self, path: Path) -> str:
-        try:
-            return f"~/{path.relative_to(self.home)}"
-        except ValueError:
-            return str(path)
+
+def short_path(path: Path, home: Path) -> str:
+    """Return a path with the home folder as ``~``."""
+    try:
+        return f"~/{path.relative_to(home).as_posix()}"
+    except ValueError:
+        return str(path)
 
 
 def is_writable_by_others(status: os.stat_result, folder: Path) -> bool:
