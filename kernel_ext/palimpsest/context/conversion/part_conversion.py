@@ -335,10 +335,7 @@ class _Answer:
         """Return the media that stays in a result, and collect the rest for ``trailing_messages``."""
         if not attachments or self._options.strip_media:
             return ()
-        blocks = tuple(
-            MediaBlock(mime=a.mime, url=a.url, filename=a.filename, part_id=part.id)
-            for a in attachments
-        )
+        blocks = attachment_blocks(part, attachments)
         if self._policy.result_media == "writer":
             return blocks
         self._media_after += [block for block in blocks if not self._fits_in_result(block)]
@@ -350,6 +347,16 @@ class _Answer:
         if self._policy.result_media == "inside" or not is_media(block.mime):
             return True
         return takes_in_results(self._options.model, block.mime)
+
+
+def attachment_blocks(
+    part: ToolPart, attachments: tuple[Attachment, ...]
+) -> tuple[MediaBlock, ...]:
+    """Return the media that came with the output of a call."""
+    return tuple(
+        MediaBlock(mime=file.mime, url=file.url, filename=file.filename, part_id=part.id)
+        for file in attachments
+    )
 
 
 def is_redacted(metadata: Mapping[str, Any] | None) -> bool:
