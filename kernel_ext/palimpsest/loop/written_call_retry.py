@@ -1,6 +1,6 @@
 """Ask once for a real tool call after an answer that ended with a call written as text, and then notify the user."""
 
-from palimpsest.context.engine_text.written_calls import STAYED, WRITE_AGAIN_TEXT, written_call
+from palimpsest.context.engine_text.written_calls import NOT_RUN, WRITE_AGAIN_TEXT, written_call
 from palimpsest.loop.model_requests.engine_messages import write_engine_message
 from palimpsest.loop.run_inputs.run_context import StepSetup
 from palimpsest.processor.session_log import SessionLog
@@ -31,5 +31,5 @@ def ask_for_real_call(
     if may_ask:
         write_engine_message(log, user, WRITE_AGAIN_TEXT.format(tool=tool))
         return True
-    log.write_notice(info, WRITTEN_CALL_SUBJECT, STAYED.format(tool=tool))
+    log.write_notice(info, WRITTEN_CALL_SUBJECT, NOT_RUN.format(tool=tool))
     return False
