@@ -317,7 +317,6 @@ def _probe_at(probes: Sequence[Probe | None], request: int) -> Probe | None:
 
 
 def _highest_value(probes: Sequence[Probe | None], requests: Iterable[int]) -> float:
-    """Return the highest measured value of the rule at some requests."""
     chosen = (probes[request] for request in requests if 0 <= request < len(probes))
     return max((probe.value for probe in chosen if probe is not None), default=0.0)
 

@@ -220,7 +220,6 @@ class Corpus(ShownAsTable):
     def _stored_rows(
         self, source: SessionSource, keys: Iterable[str], options: ReplayOptions
     ) -> dict[str, StoredRows]:
-        """Return the stored results of a source."""
         stored_rows: dict[str, StoredRows] = {}
         for key in keys:
             name = self._name(source, key, options)

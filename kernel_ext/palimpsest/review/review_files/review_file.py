@@ -45,8 +45,6 @@ MAX_WEIGHT = 1 << 40
 
 
 class _Content(KeptValue):
-    """The whole content of a file."""
-
     made_by: str
     timeline: KeptTimeline
     prices: dict[str, Price | None]
@@ -199,7 +197,8 @@ def make_room(layout: Layout, folder: Path, new_file: Path, size_bytes: int) -> 
         if file != new_file:
             file.unlink(missing_ok=True)
     files: list[tuple[float, int, Path]] = []
-    for other_folder in _session_folders(folder.parent):
+    named = (child for child in folder.parent.iterdir() if SAFE_NAME.fullmatch(child.name))
+    for other_folder in filter(_is_unlinked_folder, named):
         if not (layout.sessions / other_folder.name).is_dir():
             shutil.rmtree(other_folder, ignore_errors=True)
         elif other_folder != folder:
@@ -210,13 +209,6 @@ def make_room(layout: Layout, folder: Path, new_file: Path, size_bytes: int) -> 
             break
         path.unlink(missing_ok=True)
         total_bytes -= file_bytes
-
-
-def _session_folders(root: Path) -> Iterator[Path]:
-    """Yield the folders that are named like sessions."""
-    for child in root.iterdir():
-        if SAFE_NAME.fullmatch(child.name) and _is_unlinked_folder(child):
-            yield child
 
 
 def _dated_files(folder: Path) -> Iterator[tuple[float, int, Path]]:

@@ -194,9 +194,10 @@ def cache_use(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> CacheUse
     sections = {item.index for item in timeline.items if item.kind in _SECTIONS}
     weights = timeline.weights(ruler.estimator) if sections else ()
     recorded_sections = sum(weights[item] for item in sections) * ruler.factor
+    prompts = [0, *(request.reported or 0 for request in requests)]
     return CacheUse(
         tuple(_rows(timeline, requests)),
-        _appended_tokens(requests),
+        sum(max(after - before, 0) for before, after in pairwise(prompts)),
         ruler.unseen_tokens + recorded_sections,
         _idle_compactions(timeline),
         _hour_cache(timeline, requests, price),
@@ -234,11 +235,6 @@ def _pause_before(timeline: Timeline, request: int) -> float | None:
     if behind_the_clock(timeline) & {request, before.index}:
         return None
     return timeline.requests[request].seconds_since(before)
-
-
-def _appended_tokens(requests: Sequence[TimelineRequest]) -> int:
-    prompts = [0, *(request.reported or 0 for request in requests)]
-    return sum(max(after - before, 0) for before, after in pairwise(prompts))
 
 
 def _idle_compactions(timeline: Timeline) -> int:

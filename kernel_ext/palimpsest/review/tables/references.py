@@ -203,7 +203,6 @@ class GrowingReferences:
         )
 
     def _settled_names(self, timeline: Timeline, index: int) -> tuple[str, ...]:
-        """Return the names of an item that can no longer change."""
         item = timeline.items[index]
         if not item.hash or item.text != "kept" or item.kind in _NOT_BY_DIGEST:
             return _names(timeline, index)
@@ -218,7 +217,6 @@ class GrowingReferences:
         request: TimelineRequest,
         unsettled_names: Mapping[int, tuple[str, ...]],
     ) -> Iterator[NameUse]:
-        """Yield the uses of names in the answer to one request."""
         used_items = dict.fromkeys(
             name
             for index in range(*request.answer)

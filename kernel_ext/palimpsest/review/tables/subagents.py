@@ -258,7 +258,6 @@ def _calls(parent: Timeline, child: Timeline) -> list[TimelineItem]:
 
 
 def _items_of_groups(timeline: Timeline, groups: Collection[str]) -> list[TimelineItem]:
-    """Return the items of some groups, in their order."""
     by_group = timeline.derived_value("items by group", _by_group)
     items = [item for group in groups for item in by_group.get(group, ())]
     return sorted(items, key=lambda item: item.index)

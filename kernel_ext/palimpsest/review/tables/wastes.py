@@ -280,7 +280,6 @@ def _large_results(timeline: Timeline, ruler: Ruler) -> Iterator[TimelineItem]:
 
 
 def _contains_names(timeline: Timeline, references: References, item: int) -> bool:
-    """Return whether an item's text contains any name."""
     if references.items_with_names is not None:
         return item in references.items_with_names
     return any(True for _ in names_in(timeline.read(item)))

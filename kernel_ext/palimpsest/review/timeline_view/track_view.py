@@ -77,7 +77,6 @@ def track_of(
 
 
 def _transition_columns(timeline: Timeline) -> Mapping[str, Any]:
-    """Return the columns of a track's transitions."""
     columns: GrownColumns = timeline.earlier.setdefault("transitions", GrownColumns())
     getters = {name: attrgetter(name) for name in ("item", "request", "state")}
     return columns.grown_columns(

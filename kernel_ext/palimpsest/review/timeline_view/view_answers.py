@@ -300,7 +300,6 @@ def _searched_texts(timeline: Timeline, text: str) -> SearchedTexts:
 
 
 def _piece(block: RequestItem, offset: int) -> RequestItem:
-    """Return a block with a piece of its text from an offset on."""
     text = block.text[offset : offset + BLOCK_CHARS]
     return block.model_copy(update={"text": text, "tokens": round(block.tokens)})
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from palimpsest.context.engine_text.notebook_edits import OWN_CHANGE
 from palimpsest.tools.notebook.seen_sources import changes_of_call
 from palimpsest.transcript.context_values.cell_changes import CellAction, MadeChange
-from palimpsest.transcript.context_values.cell_sources import source_hash
+from palimpsest.transcript.context_values.cell_runs import source_hash
 from palimpsest.transcript.parts import NotedEdit, ToolPart
 
 _NOUNS: Mapping[CellAction, str] = {
