@@ -37,7 +37,6 @@ TOLD_BY = {
     "store/exchange/json_export.py::_write": "session/sharing/exports.py::export_session",
     "store/exchange/plain_database.py::opened_database": "store/disk.py::temporary_folder",
     "store/file_snapshots/file_restore.py::_restore_file": "store/file_snapshots/file_restore.py::perform_restores",
-    "store/file_snapshots/file_restore.py::_link": "store/file_snapshots/file_restore.py::perform_restores",
     "store/log/jsonl_store.py::_write_fork": "store/log/jsonl_store.py::fork",
     "store/log/kept_index.py::keep_index": "store/log/jsonl_store.py::keep_index",
     "store/log/jsonl_store.py::_remove": "store/log/jsonl_store.py::delete",

@@ -50,13 +50,13 @@ class SessionView(CellWidget):
 
     def bundle(self) -> dict[str, str]:
         """Return the session as HTML and as plain text, without secrets."""
-        snapshot = self._live_session.snapshot()
+        snapshot, density = self._live_session.snapshot(), self._live_session.density
         scrub = scrubber(os.environ)
         notes = OutlineNotes(
             asks=snapshot.asks, decisions=self._live_session.decisions(), answers=snapshot.replies
         )
         title = _shown_title(snapshot)
-
+        plain_text = _session_end_text(snapshot, title, scrub, notes, density)
         return {
             "text/html": render_excerpt(
                 snapshot.messages,
@@ -65,11 +65,9 @@ class SessionView(CellWidget):
                 remark=_subtitle(snapshot),
                 scrub=scrub,
                 notes=notes,
-                density=self._live_session.density,
+                density=density,
             ),
-            "text/plain": visible_text(
-                _session_end_text(snapshot, title, scrub, notes, self._live_session.density)
-            ),
+            "text/plain": visible_text(plain_text),
         }
 
     def __repr__(self) -> str:
@@ -132,9 +130,8 @@ def _session_end_text(
     notes: OutlineNotes,
     density: Density,
 ) -> str:
-    plain_text = text.render_session(
-        snapshot.messages, title, scrub=scrub, notes=notes, density=density
-    )
+    messages = snapshot.messages
+    plain_text = text.render_session(messages, title, scrub=scrub, notes=notes, density=density)
     if len(plain_text) <= MAX_PLAIN_CHARS:
         return plain_text
     cut = plain_text.find("\n\n", len(plain_text) - MAX_PLAIN_CHARS)

@@ -93,9 +93,8 @@ class SessionRuns(SessionCalls):
         Traceback (most recent call last):
         palimpsest.transcript.errors.UserError: There is nothing to try again: the newest turn did not fail.
         """
-        return self._turn(
-            "retry", target=target, model=model, mode=mode, overwrite=tuple(overwrite)
-        )
+        files = tuple(overwrite)
+        return self._turn("retry", target=target, model=model, mode=mode, overwrite=files)
 
     def compact(
         self, focus: str | None = None, *, model: str | None = None, auto: bool = False
@@ -122,10 +121,10 @@ class SessionRuns(SessionCalls):
         try:
             return self._begin_work(self._live.wait_compaction())
         except UserError:  # the engine has ended, and the session with it
-            ended = EngineFuture[bool](self._app.engine)
-            ended.work_ended.set_result(None)
-            ended.set_exception(WaitAborted(CLOSED_BEFORE))
-            return ended
+            ended_future = EngineFuture[bool](self._app.engine)
+            ended_future.work_ended.set_result(None)
+            ended_future.set_exception(WaitAborted(CLOSED_BEFORE))
+            return ended_future
 
     def cancel(self) -> bool:
         """Stop the turn that runs and withdraw the prompts that wait; false when nothing ran.

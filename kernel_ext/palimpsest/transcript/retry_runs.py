@@ -12,7 +12,7 @@ from typing import Literal
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Part, RetryPart, SnapshotPart, StepFinishPart, StepStartPart
-from palimpsest.transcript.strings.number_words import duration
+from palimpsest.transcript.strings.number_words import duration, ended_sentence
 
 MAX_REASONS = 3
 """Maximum different reasons that a line shows; some servers put a new number into each message."""
@@ -90,7 +90,7 @@ def message_retries(message: Message) -> RetryLines:
 
 def retry_words(run: RetryRun) -> str:
     """Return a run in one line: its reasons, how often it failed and how it ended."""
-    sentences = [_sentence(reason) for reason in run.reasons[:MAX_REASONS]]
+    sentences = [ended_sentence(reason.strip()) for reason in run.reasons[:MAX_REASONS]]
     unlisted_count = len(run.reasons) - len(sentences)
     reasons_text = " Then: ".join(sentences)
     if unlisted_count > 0:
@@ -106,11 +106,6 @@ def retry_words(run: RetryRun) -> str:
         "failed": ", then for good.",
     }
     return f"{reasons_text} {count_text}{ends[run.outcome]}"
-
-
-def _sentence(reason: str) -> str:
-    sentence = reason.strip()
-    return sentence if sentence.endswith((".", "!", "?", "…")) else f"{sentence}."
 
 
 def _retry_run(parts: Sequence[RetryPart], outcome: RetryEnd) -> RetryRun:

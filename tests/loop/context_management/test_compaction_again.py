@@ -90,7 +90,7 @@ async def test_a_compaction_that_did_not_fit_itself_hides_nothing_under_the_newe
 async def test_a_prompt_that_did_not_fit_is_said_again_behind_a_tail_that_holds_it_too(
     tmp_path: Path,
 ) -> None:
-    """The tail reaches up to the marker (spec/session-engine.md 1.10 and 1.14), live and in a what-if."""
+    """The tail reaches up to the marker, live and in a what-if."""
     harness, model, session = await talked(
         tmp_path, "opencode-1.18", overflows(), says(SUMMARY), says("Well.")
     )

@@ -49,8 +49,8 @@ def project_session_beside(
         return inspections.answer_session(second, query, asker, policies)
 
     def compare(query: AskComparison) -> Coroutine[Any, Any, ViewAnswer]:
-        named = query.model_copy(update={"path": None, "session": second})
-        return inspections.answer_session(first, named)
+        comparison_query = query.model_copy(update={"path": None, "session": second})
+        return inspections.answer_session(first, comparison_query)
 
     return BesideSession(second, ask, compare)
 
@@ -64,7 +64,7 @@ def review_beside(
 ) -> BesideSession:
     """Return a review as it is shown beside a session; ``first`` returns the newest review of that."""
     questions = SessionQuestions(ViewAnswers(second))
-    compared: list[SessionQuestions[ComparisonAnswers]] = []
+    newest_comparison: list[SessionQuestions[ComparisonAnswers]] = []
 
     def ask(query: ViewQuery, asker: str) -> Coroutine[Any, Any, ViewAnswer]:
         return queue.answer(questions, query, asker, policies)
@@ -73,9 +73,9 @@ def review_beside(
         newest = await first()
         if newest is second:
             return ViewAnswer(error=SAME_SESSION)
-        if not compared or not compared[0].source.is_about(newest, second):
-            compared[:] = [SessionQuestions(ComparisonAnswers(newest, second))]
-        return await queue.answer(compared[0], query)
+        if not newest_comparison or not newest_comparison[0].source.is_about(newest, second):
+            newest_comparison[:] = [SessionQuestions(ComparisonAnswers(newest, second))]
+        return await queue.answer(newest_comparison[0], query)
 
     return BesideSession(name, ask, compare)
 

@@ -13,9 +13,9 @@ from palimpsest.frontends.kernel.code_execution import Execution
 from palimpsest.frontends.kernel.interrupts import Interruptible
 from palimpsest.frontends.kernel.output_capture import Capture
 from palimpsest.frontends.user_cells.hidden_cells import hidden_cells
-from palimpsest.frontends.variables.input_checksums import input_checksums
 from palimpsest.frontends.variables.kernel_objects import KernelObjects
 from palimpsest.frontends.variables.reachable_values import user_variables
+from palimpsest.frontends.variables.variable_fingerprints import input_checksums
 from palimpsest.tools.tool import PythonOutcome
 
 

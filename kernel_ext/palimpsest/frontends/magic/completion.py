@@ -13,8 +13,6 @@ from palimpsest.session.prompts.mention_matches import ranked_matches
 from palimpsest.transcript.context_values.cell_runs import is_prompt_cell
 
 _LINE = re.compile(r"^\s*(?:[^=#'\"%]+=\s*)?%{1,2}agent(\s.*)$")
-
-
 _MENTION = re.compile(r"(?:^|[\s(])@[\w.]*$")
 
 
@@ -82,9 +80,8 @@ class Completions:
         if current[:1] in ("/", "@"):
             return self._prompt_mentions(current, is_first=not words)
         if words and words[0] in TABLE.forms:
-            return argument_completions(
-                *TABLE.forms[words[0]], words[1:], current, self._known_values
-            )
+            form, operation = TABLE.forms[words[0]]
+            return argument_completions(form, operation, words[1:], current, self._known_values)
         if current.startswith("-"):
             return [option.long_name for option in OPTIONS]
         if not words and "%%" not in line:

@@ -26,8 +26,8 @@ def part_rows(messages: Messages, decisions: tuple[Decision, ...]) -> list[tuple
         for target in reversed(_targets(message)):
             if len(rows) == MAX_LISTED_PARTS:
                 return rows
-            shown = _decision_text(effective, target, visible_messages)
-            rows.append((short_id(target.id), describe_target(target), shown))
+            visibility = _decision_text(effective, target, visible_messages)
+            rows.append((short_id(target.id), describe_target(target), visibility))
     return rows
 
 
@@ -49,16 +49,15 @@ def _decision_text(
     if target.part is None:
         if not is_used(target.message):
             return "not used; nothing was cut"
-        return _summary_decision_text(
-            effective.edit(target.id), is_shown=target.id in visible_messages
-        )
-    folded = "" if target.message.id in visible_messages else "behind a summary"
+        is_shown = target.id in visible_messages
+        return _summary_decision_text(effective.edit(target.id), is_shown=is_shown)
+    place = "" if target.message.id in visible_messages else "behind a summary"
     if effective.is_pinned(target.part.id, target.message.id):
-        return "pinned, quoted after the summary" if folded else "pinned"
+        return "pinned, quoted after the summary" if place else "pinned"
     reduction = effective.reduction(target.part.id, target.message.id)
-    if reduction is not None and (reduction.action == "drop" or not folded):
+    if reduction is not None and (reduction.action == "drop" or not place):
         return WORD_OF_ACTION.get(reduction.action, "whole")
-    return folded or "whole"
+    return place or "whole"
 
 
 def _summary_decision_text(edit: Decision | None, *, is_shown: bool) -> str:

@@ -4,6 +4,7 @@ Border: what reads recordings is imported when the first operation runs.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -66,20 +67,11 @@ class WriteNote(Operation):
 
     async def run(self, context: OperationContext) -> ViewAnswer:
         """Write the note and return all notes on the session."""
-        inspections = context.services.inspections
-        if self.path is not None:
-            review = await inspections.review(self.session or "", self.path)
-        else:
-            review = await inspections.review(await self._session_id(context))
+        session = self.session or ""
+        if self.path is None:
+            session = await context.begun_session_id(self.session, NOTHING_TO_NOTE)
+        review = await context.services.inspections.review(session, self.path)
         return await context.run_blocking(self.write_on, review)
-
-    async def _session_id(self, context: OperationContext) -> str:
-        if self.session is not None:
-            return self.session
-        known = await context.services.workspace.current_session(context.notebook)
-        if known is None:
-            raise NotFound(NOTHING_TO_NOTE)
-        return known.id
 
     def write_on(self, review: "SessionReview") -> ViewAnswer:
         """Write the note on a session that is open, blocking, and return all notes on it; raises UserError."""
@@ -158,31 +150,22 @@ class ListNotes(Operation):
         """Change the notes as the arguments say, and list them."""
         return await context.run_blocking(self._answer)
 
-    def report(self, answer: CommandReport) -> CommandReport:
-        return answer
-
     def _answer(self) -> CommandReport:
         from palimpsest.review.session_notes.notes_table import notes_overview
 
         with _open_review(self.path) as recording:
             text_lines, values, problems = self._change_notes(recording)
             session_notes = [*self._session_notes(recording)]
+            has_notes = any(notes.notes for notes in session_notes)
             overview = [notes_overview(session_notes)] if len(session_notes) > 1 else []
-            problems_by_sentence = {
-                problem.sentence: problem for notes in session_notes for problem in notes.problems
-            }
+            notes_problems = chain.from_iterable(notes.problems for notes in session_notes)
+            problems_by_sentence = {problem.sentence: problem for problem in notes_problems}
             return CommandReport(
                 "notes",
-                {
-                    "path": self.path,
-                    **values,
-                    "sessions": [notes.json() for notes in session_notes],
-                },
+                {"path": self.path, **values, "sessions": [n.json() for n in session_notes]},
                 [*overview, *(notes.table for notes in session_notes if notes.notes)],
                 (*recording.problems, *problems, *problems_by_sentence.values()),
-                text_lines=text_lines
-                if text_lines or any(notes.notes for notes in session_notes)
-                else [NO_NOTE],
+                text_lines=text_lines or ([] if has_notes else [NO_NOTE]),
             )
 
     def _change_notes(
@@ -244,15 +227,10 @@ class ListNotes(Operation):
             "known": merged_notes.known_count,
             "left_out": merged_notes.left_out,
         }
-        words = (
-            f"{merged_notes.added_count} lines came, {merged_notes.known_count} were here already"
-        )
-        about_others = f", {merged_notes.left_out} are about other sessions and were left out"
-        return (
-            [f"{words}{about_others if merged_notes.left_out else ''}."],
-            {"merged": values},
-            merged_notes.problems,
-        )
+        sentence = "{added} lines came, {known} were here already"
+        if merged_notes.left_out:
+            sentence += ", {left_out} are about other sessions and were left out"
+        return [f"{sentence.format(**values)}."], {"merged": values}, merged_notes.problems
 
     def _session_notes(self, recording: "Recording[RecordingReview]") -> "Iterator[SessionNotes]":
         """Yield the notes of the named session, or of each that has some."""
@@ -261,9 +239,9 @@ class ListNotes(Operation):
         if self.session:
             yield next(selected_sessions(recording, self.session)).notes()
             return
-        noted = {note.session for note in _all_notes(recording)}
+        noted_sessions = {note.session for note in _all_notes(recording)}
         for session in recording.ids:
-            if session in noted:
+            if session in noted_sessions:
                 yield recording[session].notes()
 
     def _review_with(

@@ -139,11 +139,7 @@ class ListSessions(Operation):
         page = await workspace.page(self.query)
         current = workspace.current_id(context.notebook)
         return ListedSessions(
-            sessions=page.sessions,
-            total=page.total,
-            cursor=page.cursor,
-            page=page,
-            current=current,
+            sessions=page.sessions, total=page.total, cursor=page.cursor, page=page, current=current
         )
 
     @property

@@ -1,7 +1,7 @@
 """Operations that show the session's state, its todo list and the settings, hide a cell, and switch replay."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -15,7 +15,6 @@ from palimpsest.frontends.operation_text.command_output import (
 )
 from palimpsest.frontends.operation_text.context_answers import ContextAnswers
 from palimpsest.frontends.operation_text.revert_text import revert_state_text
-from palimpsest.frontends.operation_text.todo_text import todo_text
 from palimpsest.frontends.operations.controls import TrustProject
 from palimpsest.frontends.operations.definitions import default_model
 from palimpsest.frontends.protocol.answers import SettingRow
@@ -28,11 +27,15 @@ from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.context_values.cell_runs import HIDDEN_TAG
 from palimpsest.transcript.messages import parts_of
 from palimpsest.transcript.parts import StepFinishPart
+from palimpsest.transcript.strings.todo_list import checklist, tally
 from palimpsest.transcript.values import Todo, Usage, Value
 
 if TYPE_CHECKING:
     from palimpsest.session.open_sessions.workspace import Workspace
 
+NO_TODOS = (
+    "The agent keeps no todo list in this session yet; it writes one for work of several steps."
+)
 WHERE_TO_ANSWER = "in the page, or in %agent wait"
 CELL_IS_HIDDEN = (
     "The next cell that you run is kept from the agent: its source, its output and its errors. The tag "
@@ -159,6 +162,24 @@ def _model_text(snapshot: Snapshot) -> str:
     return f"{model.id} ({model.variant})" if model.variant else model.id
 
 
+def _todo_text(todos: Sequence[Todo]) -> tuple[str, str]:
+    """Return the list as Markdown and as plain text."""
+    if not todos:
+        return escape_inline(NO_TODOS), NO_TODOS
+    head = f"{tally(todos)[:1].upper()}{tally(todos)[1:]}."
+    return f"{head}\n\n{''.join(map(_todo_line, todos))}", f"{head}\n{checklist(todos)}"
+
+
+def _todo_line(todo: Todo) -> str:
+    content = escape_inline(todo.content)
+    if todo.status == "cancelled":
+        return f"- ~~{content}~~ (dropped)\n"
+    check = "x" if todo.status == "completed" else " "
+    remark = " (in work)" if todo.status == "in_progress" else ""
+    remark += " (important)" if todo.priority == "high" and todo.status != "completed" else ""
+    return f"- [{check}] {content}{remark}\n"
+
+
 class ListedTodos(Value):
     """The agent's todo list."""
 
@@ -176,7 +197,7 @@ class ListTodos(Operation):
         return ListedTodos(todos=(await context.find(None)).snapshot(messages=False).todos)
 
     def output(self, answer: ListedTodos) -> CommandOutput:
-        return CommandOutput(*todo_text(answer.todos))
+        return CommandOutput(*_todo_text(answer.todos))
 
 
 class HideCell(Operation):

@@ -90,13 +90,13 @@ def dispatch_by_caller(call: Callable[..., Any], act: Callable[..., Any]) -> Cal
     """Return a function that calls ``act(call, piece, ...)`` for code of a piece, and ``call`` for other code."""
 
     @functools.wraps(call)
-    def checked(*arguments: Any, **options: Any) -> Any:
+    def call_or_act(*arguments: Any, **options: Any) -> Any:
         __tracebackhide__ = True
         if (piece := current_piece()) is None:
             return call(*arguments, **options)
         return act(call, piece, *arguments, **options)
 
-    return checked
+    return call_or_act
 
 
 def patch_for_pieces(target: Any, name: str, act: Callable[..., Any]) -> None:

@@ -27,9 +27,8 @@ from palimpsest.frontends.process_guard.agent_pieces import (
     patch_for_pieces,
     piece_thread,
 )
-from palimpsest.frontends.process_guard.event_loop import LOOP_STOPPED
+from palimpsest.frontends.process_guard.event_loop import LOOP_STOPPED, add_builtins
 from palimpsest.frontends.process_guard.late_callbacks import LateFunction, guard_callbacks
-from palimpsest.frontends.process_guard.loop_builtins import add_builtins
 from palimpsest.frontends.process_guard.unanswered_input import guard_debuggers, guard_questions
 from palimpsest.frontends.usage_errors import usage_error
 
@@ -86,7 +85,8 @@ def install_guards(shell: Any) -> None:
         _installed_guards.add("process")
         _guard_threads()
         _guard_signals()
-        _guard_loop()
+        patch_for_pieces(asyncio.BaseEventLoop, "set_exception_handler", _set_exception_handler)
+        patch_for_pieces(asyncio.BaseEventLoop, "stop", _stop_loop)
         guard_callbacks()
         guard_debuggers()
     if str(id(shell)) not in _installed_guards:
@@ -154,7 +154,7 @@ def _guard_signals() -> None:
         (signal, "pthread_kill", lambda _target: True),
     ):
         if hasattr(module, name):
-            patch_for_pieces(module, name, _signal_sender(is_own_target))
+            patch_for_pieces(module, name, functools.partial(_send_signal, is_own_target))
     patch_for_pieces(signal, "raise_signal", _raise_signal)
     patch_for_pieces(_thread, "interrupt_main", _raise_signal)
     for name in ("alarm", "setitimer"):
@@ -171,12 +171,6 @@ def _set_dump_timer(
         piece.refuse(DUMP_REFUSED)
     else:
         dump(*arguments, **options)
-
-
-def _guard_loop() -> None:
-    """Let the kernel's loop continue where the agent's code stops it, from any thread."""
-    patch_for_pieces(asyncio.BaseEventLoop, "set_exception_handler", _set_exception_handler)
-    patch_for_pieces(asyncio.BaseEventLoop, "stop", _stop_loop)
 
 
 def _set_exception_handler(
@@ -205,14 +199,17 @@ def _is_own_group(group: Any) -> bool:
     return False
 
 
-def _signal_sender(is_own_target: Callable[[Any], bool]) -> Callable[..., Any]:
-    def send_to(send: Callable[..., Any], piece: Piece, target: Any, number: Any) -> Any:
-        __tracebackhide__ = True
-        if is_own_target(target):
-            _refuse_signal(piece, number)
-        return send(target, number)
-
-    return send_to
+def _send_signal(
+    is_own_target: Callable[[Any], bool],
+    send: Callable[..., Any],
+    piece: Piece,
+    target: Any,
+    number: Any,
+) -> Any:
+    __tracebackhide__ = True
+    if is_own_target(target):
+        _refuse_signal(piece, number)
+    return send(target, number)
 
 
 def _raise_signal(send: Callable[..., Any], piece: Piece, number: Any = signal.SIGINT) -> Any:
@@ -266,9 +263,8 @@ def _guard_shell(shell: Any) -> None:
     table = shell.magics_manager.magics["line"]
     for name in ("reset", "reset_selective"):
         if name in table:
-            table[name] = dispatch_by_caller(
-                table[name], functools.partial(_refuse_reset, name=name)
-            )
+            refuse_reset = functools.partial(_refuse_reset, name=name)
+            table[name] = dispatch_by_caller(table[name], refuse_reset)
     guard_questions(shell)
     patch_for_pieces(shell.events, "register", _register_listener)
     patch_for_pieces(shell.payload_manager, "write_payload", _write_payload)

@@ -103,9 +103,8 @@ def _pending_handles(loop: Any) -> Iterator[tuple[str, Any]]:
             if isinstance(getattr(handle._callback, "__self__", None), asyncio.Task):  # noqa: SLF001
                 yield "a task", handle
         selector = getattr(loop, "_selector", None)
-        for registration in tuple(
-            (selector.get_map() or {}).values() if selector is not None else ()
-        ):
+        registrations = selector.get_map() if selector is not None else None
+        for registration in tuple((registrations or {}).values()):
             for handle in registration.data if isinstance(registration.data, tuple) else ():
                 if handle is not None:
                     yield "a reader of a file", handle

@@ -62,13 +62,13 @@ def _refusing_function(name: str, advice: str = ADVICE_ASK) -> Callable[..., Non
 def guard_questions(shell: Any) -> None:
     """Guard the kernel's input functions, also where code holds references to them; in a terminal, Python's own."""
     kernel = getattr(shell, "kernel", None)
-    for name, called in (("raw_input", "input()"), ("getpass", "getpass()")):
+    for name, call_text in (("raw_input", "input()"), ("getpass", "getpass()")):
         if hasattr(kernel, name):
-            patch_for_pieces(kernel, name, _refusing_function(called))
+            patch_for_pieces(kernel, name, _refusing_function(call_text))
     # In a terminal, the functions read the keys themselves, also after the end of a piece.
     if kernel is None:
-        for module, name, _, called in _input_functions():
-            patch_for_pieces(module, name, _refusing_function(called))
+        for module, name, _, call_text in _input_functions():
+            patch_for_pieces(module, name, _refusing_function(call_text))
         for name in ("read", "readline", "readlines"):
             with suppress(AttributeError):  # no stream, or one whose methods cannot be set
                 patch_for_pieces(sys.stdin, name, _refusing_function(f"sys.stdin.{name}()"))
@@ -92,7 +92,7 @@ def _refuse_breakpoint(
 
 def _refusing_debugger_method(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
-    def checked(self: Any, *arguments: Any, **options: Any) -> Any:
+    def call_or_refuse(self: Any, *arguments: Any, **options: Any) -> Any:
         __tracebackhide__ = True
         piece = current_piece()
         reads_text = not getattr(self, "use_rawinput", True) or not isinstance(self, pdb.Pdb)
@@ -100,7 +100,7 @@ def _refusing_debugger_method(method: Callable[..., Any]) -> Callable[..., Any]:
             refuse_input(piece, "a debugger", ADVICE_PRINT)
         return method(self, *arguments, **options)
 
-    return checked
+    return call_or_refuse
 
 
 def _input_functions() -> list[tuple[Any, str, str, str]]:
@@ -125,8 +125,7 @@ class _NoKeys(io.TextIOBase):
         return False
 
     def fileno(self) -> int:
-        number: int = self._original_stdin.fileno()
-        return number
+        return int(self._original_stdin.fileno())
 
     def read(self, *arguments: Any) -> str:
         return self._read_or_refuse("read", arguments)
@@ -144,8 +143,7 @@ class _NoKeys(io.TextIOBase):
         __tracebackhide__ = True
         if (piece := current_piece()) is not None:
             refuse_input(piece, f"sys.stdin.{name}()")
-        text: str = getattr(self._original_stdin, name)(*arguments)
-        return text
+        return str(getattr(self._original_stdin, name)(*arguments))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._original_stdin, name)
@@ -155,11 +153,10 @@ class _NoKeys(io.TextIOBase):
 def refusing_input(report: Callable[[str], object]) -> Iterator[None]:
     """Within the block, refuse calls that read keys; ``report`` gets a sentence for each function that code replaced."""
     with ExitStack() as stack:
-        for module, name, dotted_name, called in _input_functions():
-            checked = dispatch_by_caller(getattr(module, name), _refusing_function(called))
+        for module, name, dotted_name, call_text in _input_functions():
+            checked = dispatch_by_caller(getattr(module, name), _refusing_function(call_text))
             stack.enter_context(swapped_attribute(module, name, dotted_name, checked, report))
         if sys.stdin is not None:
-            stack.enter_context(
-                swapped_attribute(sys, "stdin", "sys.stdin", _NoKeys(sys.stdin), report)
-            )
+            patch = swapped_attribute(sys, "stdin", "sys.stdin", _NoKeys(sys.stdin), report)
+            stack.enter_context(patch)
         yield

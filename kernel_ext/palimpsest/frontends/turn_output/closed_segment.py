@@ -66,6 +66,6 @@ def _is_new_turn(info: UserMessage, messages_before: Sequence[Message]) -> bool:
     if info.origin is not None and info.origin.kind == "cell":
         return True
     last = messages_before[-1].info if messages_before else None
-    return isinstance(last, AssistantMessage) and (
-        last.error is not None or last.finish in FINAL_REASONS
-    )
+    if not isinstance(last, AssistantMessage):
+        return False
+    return last.error is not None or last.finish in FINAL_REASONS

@@ -6,8 +6,9 @@ project's folder may become markup of a page.
 """
 
 import base64
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from palimpsest.frontends.protocol.segments import SegmentCut
@@ -35,29 +36,6 @@ Output = dict[str, Any]
 """One output of a cell, as a notebook saves it."""
 
 
-def turn_outputs(
-    session: str,
-    turn: str,
-    snapshot: Snapshot,
-    records: Sequence[Record],
-    *,
-    scrub: Callable[[str], str],
-    read_image: Callable[[str], str],
-    density: Density,
-) -> tuple[Output, ...]:
-    """Return the outputs of a turn that has ended; ``read_image`` returns the image at an attachment's URL."""
-    outputs: list[Output] = []
-    pieces = turn_pieces(
-        session, turn, snapshot, records, scrub=scrub, read_image=read_image, density=density
-    )
-    for piece in pieces:
-        outputs += [
-            {"output_type": "display_data", "data": data, "metadata": {}}
-            for data in (piece.figures if isinstance(piece, ShownCall) else [piece])
-        ]
-    return tuple(outputs)
-
-
 @dataclass(frozen=True, slots=True)
 class ShownCall:
     """The place below a call of Python where its outputs are shown."""
@@ -80,16 +58,17 @@ def turn_pieces(
 ) -> Iterator[dict[str, Any] | ShownCall]:
     """Yield the segments of a turn that has ended as MIME bundles, and places for outputs below its Python calls.
 
-    A call has a place if it has figures, or if its id is in ``with_place``.
+    A call has a place if it has figures, or if its id is in ``with_place``. ``read_image`` returns the image at an
+    attachment's URL.
     """
     messages = turn_messages(snapshot.messages, turn)
     notes = OutlineNotes.of_records(records)
-    delivered_outputs = (
+    delivery_seqs = (
         record.seq
         for record in records
         if isinstance(record.event, PromptDelivered) and record.event.message_id == turn
     )
-    frame = ended_frame(session, turn, snapshot, next(delivered_outputs, 0), density)
+    frame = ended_frame(session, turn, snapshot, next(delivery_seqs, 0), density)
     for piece in _segments_and_places(messages, read_image, with_place):
         if not isinstance(piece, Segment):
             yield piece
@@ -99,15 +78,24 @@ def turn_pieces(
             yield data
 
 
+def notebook_outputs(pieces: Iterable[dict[str, Any] | ShownCall]) -> tuple[Output, ...]:
+    """Return the pieces of a turn as outputs of its cell, in which figures stand below their calls."""
+    bundles = ((piece.figures if isinstance(piece, ShownCall) else (piece,)) for piece in pieces)
+    return tuple(
+        {"output_type": "display_data", "data": data, "metadata": {}}
+        for data in chain.from_iterable(bundles)
+    )
+
+
 def _segments_and_places(
     messages: Sequence[Message], read_image: Callable[[str], str], with_place: Collection[str]
 ) -> Iterator[Segment | ShownCall]:
     """Yield the segments of a turn, and the places for outputs below calls."""
     segment, outputs = Segment(0, SegmentCut()), 0
     for call in parts_of(messages):
-        if not isinstance(call, ToolPart) or (
-            call.tool != "python" and call.call_id not in with_place
-        ):
+        if not isinstance(call, ToolPart):
+            continue
+        if call.tool != "python" and call.call_id not in with_place:
             continue
         figures = tuple(_recorded_figures(call, read_image))
         needs_place = figures or call.call_id in with_place
@@ -125,9 +113,7 @@ def _segments_and_places(
                 yield ShownCall(call.call_id, figures)
                 outputs += len(figures)
                 break
-    while (
-        outputs + 1 < MAX_OUTPUTS and (cut_segment := cut_when_long(messages, segment)) is not None
-    ):
+    while outputs + 1 < MAX_OUTPUTS and (cut_segment := cut_when_long(messages, segment)):
         yield cut_segment
         segment, outputs = segment_after(messages, cut_segment), outputs + 1
     yield segment
@@ -146,9 +132,8 @@ def _recorded_figures(part: ToolPart, read_image: Callable[[str], str]) -> list[
     for attachment in attachments:
         label = f"<{one_line(attachment.mime, 40)}>"
         try:
-            address = (
-                attachment.url if attachment.url.startswith("data:") else read_image(attachment.url)
-            )
+            url = attachment.url
+            address = url if url.startswith("data:") else read_image(url)
         except UserError as problem:
             outputs.append({"text/plain": visible_text(f"{label} {problem}")})
             continue
@@ -157,9 +142,8 @@ def _recorded_figures(part: ToolPart, read_image: Callable[[str], str]) -> list[
         if mime in PICTURE_TYPES and _is_base64(content):
             outputs.append({mime: content, "text/plain": visible_text(label)})
         else:
-            outputs.append(
-                {"text/plain": visible_text(f"{label} This is no picture, so it is not shown.")}
-            )
+            sentence = f"{label} This is no picture, so it is not shown."
+            outputs.append({"text/plain": visible_text(sentence)})
     return outputs
 
 

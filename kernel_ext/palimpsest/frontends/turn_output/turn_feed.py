@@ -68,9 +68,8 @@ class TurnFeed:
         self.first_seq = snapshot.seq + 1
         self._received_seq = snapshot.seq
         self._older_message_ids = frozenset(message.id for message in snapshot.messages)
-        self.open_question_ids = frozenset(ask.id for ask in snapshot.asks) | frozenset(
-            question.question_id for question in snapshot.questions
-        )
+        question_ids = (question.question_id for question in snapshot.questions)
+        self.open_question_ids = frozenset({*(ask.id for ask in snapshot.asks), *question_ids})
         unsubscribe = session.subscribe(self._on_records)
         stop_listening = session.on_problem(self._count_problem)
         self._unsubscribe = lambda: (unsubscribe(), stop_listening())
@@ -166,8 +165,7 @@ class TurnFeed:
                 self.open_question_ids |= {event.ask.id}
                 self.notable_count += 1
             case PermissionReplied():
-                replied = (event.ask_id, event.reply)
-                self.notes = replace(notes, replies=(*notes.replies, replied))
+                self.notes = replace(notes, replies=(*notes.replies, (event.ask_id, event.reply)))
                 self.open_question_ids -= {event.ask_id}
                 self.notable_count += 1
             case QuestionAsked():

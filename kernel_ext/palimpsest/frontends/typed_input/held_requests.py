@@ -31,7 +31,7 @@ NEW_PROPOSAL_SECONDS = 1.0
 EDIT_WORDS = frozenset(get_args(ContextEditAction)) - {"undo"}
 
 Outcome = Literal["over", "changed", "unknown", "items"]
-"""``has_ended``: released or stopped; ``changed``: proposed again; ``items``: all its items are to be listed."""
+"""``over``: released or stopped; ``changed``: proposed again; ``items``: all its items are to be listed."""
 
 
 def held_question(proposal: ProposedRequest, *, items: bool = False) -> str:

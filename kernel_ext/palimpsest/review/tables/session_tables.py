@@ -90,9 +90,9 @@ def adding_up_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
         TableColumn("items", "items", "count", "estimate"),
         TableColumn("remainder", "remainder", "count", "estimate"),
     )
-    from palimpsest.context_policies.calibration.fit import added_up
+    from palimpsest.context_policies.calibration.fit import token_parts
 
-    rows = tuple(added_up(timeline, ruler))
+    rows = token_parts(timeline, ruler)
     links = [link_to(timeline.session, row.request) for row in rows]
     title = f"How the tokens of {timeline.title or timeline.session} add up"
     return table_of(title, columns, rows, (ruler.sentence, *timeline.gaps), links)
