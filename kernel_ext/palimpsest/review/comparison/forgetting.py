@@ -59,8 +59,8 @@ def find_forgotten(
         repeated=repeated,
         retention=(uses - len(lost_uses)) / uses if uses else None,
         retention_by_kind={
-            kind: (needed - lost_by_kind[kind]) / needed
-            for kind, needed in references.uses_by_kind.items()
+            kind: (use_count - lost_by_kind[kind]) / use_count
+            for kind, use_count in references.uses_by_kind.items()
         },
         refetching=sum(
             fetch_cost(simulation, request, item, price) for item, request in fetched.items()
@@ -80,8 +80,8 @@ def _lost_uses(
     texts_again: dict[int, dict[str | None, None]] = {}
     for transition in transitions:
         if transition.shown or transition.state == "whole":
-            shown = None if transition.state == "whole" else transition.shown
-            texts_again.setdefault(transition.item, {})[shown] = None
+            shown_text = None if transition.state == "whole" else transition.shown
+            texts_again.setdefault(transition.item, {})[shown_text] = None
     summaries = dict.fromkeys(
         transition.item
         for transition in transitions

@@ -65,14 +65,14 @@ def own_engine_rule(
     )
     reduced_items = frozenset().union(*(decision.reduced_items for decision in decisions))
     # Old results that were cleared or shortened.
-    cleared = {
+    clearings = {
         (transition.request, transition.item)
         for transition in timeline.transitions
         if transition.rule.startswith(PRUNE_RULE)
     }
     unmatched_requests = {
         request
-        for request, item in cleared
+        for request, item in clearings
         if not any((item, near) in reduced_items for near in neighbours(request))
     }
     probe = next(filter(None, (decision.probe for decision in reversed(decisions))), None)
@@ -93,7 +93,7 @@ def own_engine_rule(
         by_hand=by_hand,
         unclear=(),
         assumptions=tuple(assumptions),
-        cleared_at=tuple(sorted({request for request, _ in cleared} - unmatched_requests)),
+        cleared_at=tuple(sorted({request for request, _ in clearings} - unmatched_requests)),
         uncleared_at=tuple(sorted(unmatched_requests)),
     )
 

@@ -116,12 +116,12 @@ class SessionActions:
 
     def end(self, *, with_texts: bool = True) -> str:
         """Return in a phrase how the session ended."""
-        words = "" if self.last_step is None else self.last_step.phrase(with_texts=with_texts)
-        return ", ".join(filter(None, (words, self.end_after))) or "no request"
+        step_text = "" if self.last_step is None else self.last_step.phrase(with_texts=with_texts)
+        return ", ".join(filter(None, (step_text, self.end_after))) or "no request"
 
     def files_of(self, use: FileUse) -> int:
         """Return the number of files that were used so."""
-        return sum(known == use for known in self.files.values())
+        return sum(known_use == use for known_use in self.files.values())
 
     @property
     def copied_steps(self) -> int:

@@ -153,9 +153,9 @@ def _tool_names(items: Sequence[RequestItem]) -> str:
     """Return the names of the tools that the request offers."""
     names = [item.name for item in items]
     further_text = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
-    changed = [f"{item.name}: {item.remark}" for item in items if item.remark]
-    others = f" and {len(changed) - MAX_MARKS} more" if len(changed) > MAX_MARKS else ""
-    changed_words = f" ({'; '.join(changed[:MAX_MARKS])}{others})" if changed else ""
+    changed_texts = [f"{item.name}: {item.remark}" for item in items if item.remark]
+    others = f" and {len(changed_texts) - MAX_MARKS} more" if len(changed_texts) > MAX_MARKS else ""
+    changed_words = f" ({'; '.join(changed_texts[:MAX_MARKS])}{others})" if changed_texts else ""
     return f"{counted_noun(len(names), 'tool')}: {', '.join(names[:MAX_NAMED])}{further_text}{changed_words}"
 
 
@@ -163,10 +163,10 @@ def _prompts_and_notes(items: Sequence[RequestItem]) -> str:
     """Count the user's prompts, and separately the notes by the engine."""
     prompts = {item.message_id for item in items if item.name != "note"}
     notes_by_engine = {item.message_id for item in items} - prompts
-    words = [counted_noun(len(prompts), "prompt")] if prompts else []
+    phrases = [counted_noun(len(prompts), "prompt")] if prompts else []
     if notes_by_engine:
-        words.append(f"{counted_noun(len(notes_by_engine), 'note')} by the engine")
-    return ", ".join(words)
+        phrases.append(f"{counted_noun(len(notes_by_engine), 'note')} by the engine")
+    return ", ".join(phrases)
 
 
 def _outputs(items: Sequence[RequestItem]) -> str:
@@ -191,7 +191,8 @@ def _warning(contents: WindowContents) -> str:
 
 
 def _remarks(contents: WindowContents) -> tuple[str, ...]:
-    author, reported, ratio = contents.opaque_by, contents.reported_tokens, contents.calibration
+    author, ratio = contents.opaque_by, contents.calibration
+    reported_tokens = contents.reported_tokens
     remarks = []
     if author:
         remarks.append(
@@ -199,9 +200,9 @@ def _remarks(contents: WindowContents) -> tuple[str, ...]:
         )
     scaled = "" if ratio == 1.0 else f", times {ratio:.2f}, as the provider's own counts say"
     remarks.append(f"Estimated with {contents.estimator}{scaled}.")
-    if reported is not None:
+    if reported_tokens is not None:
         remarks.append(
-            f"The provider counted {count(reported)} tokens in the newest request that was answered."
+            f"The provider counted {count(reported_tokens)} tokens in the newest request that was answered."
         )
     notices = (_cells(contents), _variables(contents), *contents.tools_left_out)
     return (*remarks, *filter(None, notices), f"Policy: {contents.policy}.")
@@ -210,8 +211,8 @@ def _remarks(contents: WindowContents) -> tuple[str, ...]:
 def _cells(contents: WindowContents) -> str:
     """Return a sentence on runs of the user's cells that are not in the window; empty where all are."""
     facts = [
-        f"{count(number)} {words}"
-        for number, words in (
+        f"{count(number)} {label}"
+        for number, label in (
             (contents.hidden_cells, "kept from the agent (tag agent-hidden, or %agent private)"),
             (contents.omitted_cells, "only named, for want of tokens (notebook_tokens)"),
         )
@@ -224,8 +225,8 @@ def _variables(contents: WindowContents) -> str:
     """Return a sentence on variables that were hidden from the agent by their names; empty where none was."""
     if not contents.hidden_variables:
         return ""
-    hidden = counted_noun(contents.hidden_variables, "variable")
-    return f"Kept from the agent by the setting hidden_variables: {hidden}."
+    hidden_text = counted_noun(contents.hidden_variables, "variable")
+    return f"Kept from the agent by the setting hidden_variables: {hidden_text}."
 
 
 def _more_words(items: Sequence[RequestItem]) -> str:

@@ -79,8 +79,8 @@ def listed_limits(timeline: Timeline) -> ListedLimits:
         if request.window:
             models_with_limit.add(request.model)
         else:
-            reported = max(max_prompts.get(request.model, 0), request.reported or 0)
-            max_prompts[request.model] = reported
+            max_prompt = max(max_prompts.get(request.model, 0), request.reported or 0)
+            max_prompts[request.model] = max_prompt
     windows = {
         model: offline_window(model)
         for model in max_prompts
@@ -93,11 +93,11 @@ def listed_limits(timeline: Timeline) -> ListedLimits:
 
 
 def _limits_text(limits: Mapping[str, int]) -> str:
-    named = ", ".join(
+    limit_texts = ", ".join(
         f"{size:,} tokens of {model}{_by_name(model)}" for model, size in limits.items()
     )
     word = "limit is" if len(limits) == 1 else "limits are"
-    return f"The {word} not in the recording, but from {litellm_table.list_name()}: {named}."
+    return f"The {word} not in the recording, but from {litellm_table.list_name()}: {limit_texts}."
 
 
 def _by_name(model: str) -> str:

@@ -62,8 +62,8 @@ class GrowingReview:
     @cached_property
     def _section_tokens(self) -> int:
         """Tokens of the recorded system prompt and tools, which are read once."""
-        sent = SentRequests(self.store, self.session_id)
-        return tokens_beside(sent.system, sent.tools_text)
+        sent_requests = SentRequests(self.store, self.session_id)
+        return tokens_beside(sent_requests.system, sent_requests.tools_text)
 
     def _growing_timeline(self, session_id: str) -> GrowingTimeline:
         if session_id not in self._timelines:

@@ -113,11 +113,11 @@ def notes_overview(sessions: Sequence[SessionNotes]) -> ReportTable:
 
 def _author_words(note: Note) -> str:
     """Return who wrote a note and when, and who changed it last."""
-    words = f"{note.author or 'unnamed'}, {_date(note.time)}"
+    text = f"{note.author or 'unnamed'}, {_date(note.time)}"
     if note.changed is None:
-        return words
+        return text
     by = f" by {note.changed_by}" if note.changed_by != note.author else ""
-    return f"{words}, changed{by} {_date(note.changed)}"
+    return f"{text}, changed{by} {_date(note.changed)}"
 
 
 def _date(milliseconds: int) -> str:

@@ -27,9 +27,9 @@ def recorded_track(
 ) -> TrackView:
     """Return the recording as a track, with figures estimated like a policy's, and the reported ones."""
     simulation = recorded_simulation(review.timeline, review.ruler_at(price))
-    reported = reported_figures(review.timeline, review.ruler, review.price(price))
+    reported_row = reported_figures(review.timeline, review.ruler, review.price(price))
     return track_of(
-        review, simulation, review.replay_price(price), reported, has_figures=has_figures
+        review, simulation, review.replay_price(price), reported_row, has_figures=has_figures
     )
 
 
@@ -46,7 +46,9 @@ def track_of(
     texts = _transition_texts(review, simulation)
     text_indexes = {text: index for index, text in enumerate(dict.fromkeys(texts))}
     columns: GrownColumns = timeline.earlier.setdefault("track", GrownColumns())
-    costs = request_costs(simulation, price)
+    costs, figures = request_costs(simulation, price), None
+    if sizes and has_figures:
+        figures = policy_figures(simulation, review.references, price)
     return TrackView.model_construct(
         policy=simulation.policy_name,
         facts_until=simulation.facts_until,
@@ -56,9 +58,7 @@ def track_of(
         words=tuple(text_indexes),
         fired=simulation.firing_requests,
         taken=tuple(at for at, size in enumerate(sizes) if at and size.is_taken),
-        figures=policy_figures(simulation, review.references, price)
-        if sizes and has_figures
-        else None,
+        figures=figures,
         facts=reported_row,
         cost=tuple(
             round(cost + summary_cost, 6)

@@ -112,9 +112,9 @@ def window_layers(view: TimelineView) -> tuple[tuple[str, ...], tuple[tuple[int,
     """Return the shown kinds and their tokens at each request: unseen tokens first, placeholders last."""
     requests = len(view.requests.id)
     changes = [[0.0] * (requests + 1) for _ in (*view.kinds, PLACEHOLDER)]
-    shown: dict[int, tuple[int, int]] = {}
+    shown_by_item: dict[int, tuple[int, int]] = {}
     for item, (kind, tokens) in enumerate(zip(view.items.kind, view.items.tokens, strict=True)):
-        shown[item] = kind, tokens
+        shown_by_item[item] = kind, tokens
         changes[kind][min(view.items.entered[item], requests)] += tokens
     summary = view.kinds.index("summary")
     transitions = view.recorded.transitions
@@ -122,11 +122,11 @@ def window_layers(view: TimelineView) -> tuple[tuple[str, ...], tuple[tuple[int,
         transitions.item, transitions.request, transitions.state, transitions.tokens, strict=True
     ):
         request_shown = min(max(request, view.items.entered[item]), requests)
-        kind, before = shown[item]
+        kind, before = shown_by_item[item]
         changes[kind][request_shown] -= before
         is_readable = state in ("whole", "truncated")
         layer = view.items.kind[item] if is_readable else summary if state == "summarised" else -1
-        shown[item] = layer, tokens
+        shown_by_item[item] = layer, tokens
         changes[layer][request_shown] += tokens
     tokens_by_kind = [tuple(accumulate(row[:requests])) for row in changes]
     scales = [
