@@ -212,10 +212,8 @@ def figures_table(
         for key, column_title, form in _COLUMNS
     )
     links = tuple(link_to(figure.session) for figure in figures)
-    estimates = frozenset(
-        (row, key) for row, figure in enumerate(figures) for key in figure.estimates
-    )
-    return ReportTable(title, columns, rows, notes, links, estimates)
+    estimates = ((row, key) for row, figure in enumerate(figures) for key in figure.estimates)
+    return ReportTable(title, columns, rows, notes, links, frozenset(estimates))
 
 
 def _cell(value: Any) -> Cell:

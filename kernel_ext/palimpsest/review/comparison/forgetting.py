@@ -55,6 +55,7 @@ def find_forgotten(
             fetched[use.newest_source] = use.request
         fetched_names.add(use.name)
     uses = len(references.uses)
+    costs = (fetch_cost(simulation, request, item, price) for item, request in fetched.items())
     return Forgotten(
         repeated=repeated,
         retention=(uses - len(lost_uses)) / uses if uses else None,
@@ -62,9 +63,7 @@ def find_forgotten(
             kind: (use_count - lost_by_kind[kind]) / use_count
             for kind, use_count in references.uses_by_kind.items()
         },
-        refetching=sum(
-            fetch_cost(simulation, request, item, price) for item, request in fetched.items()
-        ),
+        refetching=sum(costs),
     )
 
 

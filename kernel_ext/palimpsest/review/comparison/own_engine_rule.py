@@ -100,9 +100,8 @@ def own_engine_rule(
 
 def _policy_of_each(timeline: Timeline, policies: Mapping[str, Policy]) -> list[Policy]:
     """Return the policy of each request: its own, or the previous request's; an empty list where none is recorded."""
-    policy = next(
-        (policies[request.id] for request in timeline.requests if request.id in policies), None
-    )
+    recorded_policies = (policies.get(request.id) for request in timeline.requests)
+    policy = next(filter(None, recorded_policies), None)
     policy_by_request = []
     for request in timeline.requests:
         policy = policies.get(request.id, policy)
@@ -125,9 +124,8 @@ def _decisions_of(
         and transition.request < len(policy_by_request)
         and policy_by_request[transition.request] == policy
     ]
-    token_probes = (
-        probe.probe for probe in reversed(simulation.probes) if probe.probe.unit == "tokens"
-    )
+    newest_first = (entry.probe for entry in reversed(simulation.probes))
+    token_probes = (probe for probe in newest_first if probe.unit == "tokens")
     compactions, reduced_items = set(), set()
     for transition in own_transitions:
         if transition.state == "summarised":

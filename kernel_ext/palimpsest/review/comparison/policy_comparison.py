@@ -183,9 +183,7 @@ class PolicyComparison(ShownAsTable):
             "cheapest": self.cheapest,
             "summaries": None if self.summaries is None else self.summaries.sentence,
             **self.table.json(),
-            "retention_by_kind": {
-                figure.name: dict(figure.retention_by_kind) for figure in self.figures
-            },
+            "retention_by_kind": {row.name: dict(row.retention_by_kind) for row in self.figures},
         }
 
     def _notes(self) -> tuple[str, ...]:

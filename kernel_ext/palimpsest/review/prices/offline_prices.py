@@ -73,22 +73,20 @@ def listed_limits(timeline: Timeline) -> ListedLimits:
 
     A model that received more tokens than its listed limit had another limit, so it is left out.
     """
-    max_prompts: dict[str, int] = {}
+    prompts: dict[str, int] = {}
     models_with_limit: set[str] = set()
     for request in timeline.requests:
         if request.window:
             models_with_limit.add(request.model)
         else:
-            max_prompt = max(max_prompts.get(request.model, 0), request.reported or 0)
-            max_prompts[request.model] = max_prompt
+            max_prompt = max(prompts.get(request.model, 0), request.reported or 0)
+            prompts[request.model] = max_prompt
     windows = {
         model: offline_window(model)
-        for model in max_prompts
+        for model in prompts
         if model and model not in models_with_limit
     }
-    limits = {
-        model: limit for model, limit in windows.items() if limit >= max(max_prompts[model], 1)
-    }
+    limits = {model: limit for model, limit in windows.items() if limit >= max(prompts[model], 1)}
     return ListedLimits(limits, _limits_text(limits)) if limits else ListedLimits()
 
 

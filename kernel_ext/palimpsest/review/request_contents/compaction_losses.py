@@ -107,9 +107,8 @@ class CompactionLoss(ShownAsTable):
     @property
     def needed_names(self) -> tuple[LostWord, ...]:
         """The lost names that a later answer used, the earliest first."""
-        return tuple(
-            sorted((word for word in self.lost if word.needed), key=lambda word: word.needed)
-        )
+        needed = (word for word in self.lost if word.needed)
+        return tuple(sorted(needed, key=lambda word: word.needed))
 
     def lost_of(self, kind: str) -> tuple[LostWord, ...]:
         """Return the lost names of a kind."""

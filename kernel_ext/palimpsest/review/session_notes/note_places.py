@@ -86,10 +86,8 @@ def found_place(timeline: Timeline, place: NotePlace) -> FoundPlace:
             return FoundPlace(f"request {place.request}", known_request)
         case "range":
             last = min(place.last or 0, len(timeline.requests)) - 1
-            known_last = None if known_request is None else last
-            return FoundPlace(
-                f"requests {place.request} to {place.last}", known_request, known_last
-            )
+            end = None if known_request is None else last
+            return FoundPlace(f"requests {place.request} to {place.last}", known_request, end)
         case "break":
             return FoundPlace(f"cache break at request {place.request}", known_request)
         case "compaction":
@@ -134,8 +132,6 @@ def _check_break(request: int, breaks: Collection[int]) -> None:
     raise UserError(f"The cache did not break at request {request}; {there}.")
 
 
-def _check_number(number: int | None, count: int, noun: str) -> None:
-    if number is not None and not 0 < number <= count:
-        raise UserError(
-            f"The session has {counted_noun(count, noun)}; there is no {noun} {number}."
-        )
+def _check_number(number: int | None, last: int, noun: str) -> None:
+    if number is not None and not 0 < number <= last:
+        raise UserError(f"The session has {counted_noun(last, noun)}; there is no {noun} {number}.")

@@ -242,10 +242,8 @@ def _following_request(
 
 def cost_beyond_reading(request: TimelineRequest, tokens: int, price: PriceProfile) -> float:
     """Return what tokens that a request wrote, or paid in full, cost beyond reading them from the cache."""
-    prices = price.rates_at(request.terms, request.reported or 0)
-    write = (
-        prices.write if request.usage is not None and request.usage.cache_write else prices.input
-    )
+    prices, usage = price.rates_at(request.terms, request.reported or 0), request.usage
+    write = prices.write if usage is not None and usage.cache_write else prices.input
     return tokens * (write - prices.read) / 1_000_000
 
 

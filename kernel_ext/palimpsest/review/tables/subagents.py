@@ -285,9 +285,8 @@ def _request_of(parent: Timeline, child: Timeline, call: TimelineItem | None) ->
 
 def _first_sent(timeline: Timeline) -> int:
     """Return the time of the first request; 0 where it is not known."""
-    return next(
-        (request.started for request in timeline.requests if request.started is not None), 0
-    )
+    started = (request.started for request in timeline.requests)
+    return next((moment for moment in started if moment is not None), 0)
 
 
 def _result_item(

@@ -220,14 +220,13 @@ def _needless_results(
         if item.entered >= len(timeline.requests):
             continue
         tokens = weights[item.index] * factor
+        is_large = tokens > LARGE_TOKENS
         earlier = newest_by_hash.get(item.hash)
         newest_by_hash[item.hash] = item
         if earlier is not None and timeline.transition_at(earlier.index, item.entered) is None:
             kind, write_count, read_count = "again", 1, max(_times_shown(timeline, item) - 1, 0)
             sentence_of = partial(repeated_sentence, item, tokens, earlier)
-        elif needless_use := _needless_use(
-            timeline, references, item, is_large=tokens > LARGE_TOKENS
-        ):
+        elif needless_use := _needless_use(timeline, references, item, is_large=is_large):
             kind, write_count, read_count, ending = needless_use
             sentence_of = partial(large_sentence, item, tokens, ending)
         else:

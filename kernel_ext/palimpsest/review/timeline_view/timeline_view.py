@@ -233,9 +233,7 @@ def _prune_views(track: TrackView, items: ItemColumns) -> tuple[PruneView, ...]:
         for item, request, state in zip(moves.item, moves.request, moves.state, strict=True)
         if items.entered[item] < request and state in REDUCED_STATES
     )
-    return tuple(
-        PruneView(request=number, items=per_request[number]) for number in sorted(per_request)
-    )
+    return tuple(PruneView(request=at, items=per_request[at]) for at in sorted(per_request))
 
 
 def _partners(groups: Sequence[str]) -> list[int]:
@@ -310,11 +308,9 @@ def _cost_sentences(
 ) -> tuple[str, ...]:
     """Return sentences on the session's cost; recorded costs are facts at any price of the other requests."""
     recorded_amounts = [*recorded_costs(timeline)]
-    amount = amount_with_unit(
-        totals.cost, price.unit, "fact" if totals.cost_is_fact else "estimate"
-    )
+    whole = amount_with_unit(totals.cost, price.unit, "fact" if totals.cost_is_fact else "estimate")
     if not recorded_amounts:
-        return (f"It would cost {amount}; the recording holds no cost.", price.sentence)
+        return (f"It would cost {whole}; the recording holds no cost.", price.sentence)
     paid = amount_with_unit(sum(recorded_amounts), "USD")
     if totals.cost_is_fact:
         return (f"The session cost {paid}.",)
@@ -322,8 +318,8 @@ def _cost_sentences(
     is_all = len(recorded_amounts) == len(timeline.requests)
     text = f"{'The session' if is_all else f'{len(recorded_amounts):,} of {which}'} cost {paid}"
     if not price.of_session:
-        return (f"{text}; at these prices all of it would cost {amount}.", price.sentence)
+        return (f"{text}; at these prices all of it would cost {whole}.", price.sentence)
     return (
-        f"{text}; of the others no cost was recorded, and with them it comes to {amount}.",
+        f"{text}; of the others no cost was recorded, and with them it comes to {whole}.",
         price.sentence,
     )

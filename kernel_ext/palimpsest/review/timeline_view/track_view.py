@@ -126,12 +126,9 @@ def _as_recorded(
     )
     new_transitions = transitions[unchanged_count:]
     first_new_request = new_transitions[0].request if new_transitions else request_count
-    newer_recorded = recorded_transitions[
-        bisect_left(recorded_transitions, first_new_request, key=REQUEST_OF) :
-    ]
-    recorded_by_item = {
-        (transition.item, transition.request): transition for transition in newer_recorded
-    }
+    first_new = bisect_left(recorded_transitions, first_new_request, key=REQUEST_OF)
+    newer_recorded = recorded_transitions[first_new:]
+    recorded_by_item = {(change.item, change.request): change for change in newer_recorded}
     matched_transitions = (
         *earlier_matched[:unchanged_count],
         *(

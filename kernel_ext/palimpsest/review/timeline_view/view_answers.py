@@ -237,9 +237,7 @@ class ViewAnswers:
         if query.number >= len(losses):
             raise UserError("The session has no such compaction.")
         loss = losses[query.number]
-        lost_names = (*loss.needed_names, *(word for word in loss.lost if not word.needed))[
-            :MAX_LOST
-        ]
+        names = (*loss.needed_names, *(word for word in loss.lost if not word.needed))[:MAX_LOST]
         return CompactionText(
             number=query.number,
             request=loss.request,
@@ -259,7 +257,7 @@ class ViewAnswers:
                 )
                 for kind, number in loss.found.items()
             ),
-            lost=tuple(replace(word, name=word.name[:MAX_NAME_CHARS]) for word in lost_names),
+            lost=tuple(replace(word, name=word.name[:MAX_NAME_CHARS]) for word in names),
             refetching=round(loss.refetching, 6),
             fetches=loss.fetches,
             sentences=loss.sentences,

@@ -102,9 +102,7 @@ def comparison_table(comparison: SessionComparison) -> ReportTable:
         TableColumn("second", f"second: {comparison.second.title or comparison.second.session}"),
         TableColumn("ratio", "second / first"),
     )
-    rows = tuple(
-        (figure.name, figure.first, figure.second, figure.ratio) for figure in comparison.figures
-    )
+    rows = tuple((row.name, row.first, row.second, row.ratio) for row in comparison.figures)
     return ReportTable("Two sessions", columns, rows, comparison.notes, lead=(comparison.sentence,))
 
 

@@ -89,10 +89,8 @@ def without_hidden_cells(
 
     With ``keep_lines`` the text after a placeholder keeps its line numbers. Raises BrokenNotebook.
     """
-    may_have_hidden_cells = (
-        "\\u" in text or _names_hidden(text, hidden_runs) or bool(hidden_runs.sources)
-    )
-    if not may_have_hidden_cells or not _looks_like_notebook(text, name):
+    may_hide_cells = "\\u" in text or _names_hidden(text, hidden_runs) or bool(hidden_runs.sources)
+    if not may_hide_cells or not _looks_like_notebook(text, name):
         return VisibleText(text)
     try:
         json.loads(text)
