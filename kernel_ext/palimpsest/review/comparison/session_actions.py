@@ -161,11 +161,8 @@ def parting_of(first_actions: SessionActions, second_actions: SessionActions) ->
         [step.action for step in first_actions.steps],
         [step.action for step in second_actions.steps],
     )
-    following = [
-        actions.steps[shared_steps] if shared_steps < len(actions.steps) else None
-        for actions in (first_actions, second_actions)
-    ]
-    return Parting(shared_steps, *following)
+    following = (actions.steps[shared_steps:] for actions in (first_actions, second_actions))
+    return Parting(shared_steps, *(steps[0] if steps else None for steps in following))
 
 
 def step_of(

@@ -105,9 +105,9 @@ class _WasteCandidate:
 
     kind: str
     cost: float
-    cost_is_fact: bool
     request: int
     sentence: Callable[[], str]
+    cost_is_fact: bool = False
     is_fact: bool = True
     item: int | None = None
 
@@ -138,7 +138,7 @@ def _cache_breaks(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCan
     is_fact = price.matches_recorded
     for cache_break in kept_breaks(timeline, price):
         sentence_of = partial(sentence, cache_break)
-        yield _WasteCandidate("break", cache_break.cost, is_fact, cache_break.request, sentence_of)
+        yield _WasteCandidate("break", cache_break.cost, cache_break.request, sentence_of, is_fact)
 
 
 def _aborted_requests(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCandidate]:
@@ -161,9 +161,8 @@ def _aborted_requests(timeline: Timeline, price: PriceProfile) -> Iterator[_Wast
         sentence_of = partial(template.format, number, request.status, tokens, ending)
         counted_tokens = max(tokens_left, losses.get(request.index, 0))
         cost = price.cost_of(request) - cost_beyond_reading(request, counted_tokens, price)
-        yield _WasteCandidate(
-            "aborted", max(cost, 0.0), price.matches_recorded, request.index, sentence_of
-        )
+        is_fact = price.matches_recorded
+        yield _WasteCandidate("aborted", max(cost, 0.0), request.index, sentence_of, is_fact)
 
 
 def _tokens_left_in_cache(request: TimelineRequest, next_request: TimelineRequest) -> int:
@@ -195,10 +194,8 @@ def _unused_subagents(
         template = "The subagent {!r} read {:,} tokens in {}, and {}."
         what = counted_noun(totals.requests, "request")
         sentence_of = partial(template.format, run.name, totals.input, what, outcome)
-        cost, is_fact = totals.cost, totals.is_fact
-        yield _WasteCandidate(
-            "subagent", cost, totals.cost_is_fact, run.request, sentence_of, is_fact
-        )
+        facts = totals.cost_is_fact, totals.is_fact
+        yield _WasteCandidate("subagent", totals.cost, run.request, sentence_of, *facts)
 
 
 def _needless_results(
@@ -237,15 +234,7 @@ def _needless_results(
         cost = price.cost(
             0, tokens * read_count, tokens * write_count, 0, terms=terms, prompt_tokens=prompt
         )
-        yield _WasteCandidate(
-            kind,
-            cost,
-            request=item.entered,
-            sentence=sentence_of,
-            is_fact=False,
-            cost_is_fact=False,
-            item=item.index,
-        )
+        yield _WasteCandidate(kind, cost, item.entered, sentence_of, is_fact=False, item=item.index)
 
 
 def _needless_use(
