@@ -42,8 +42,7 @@ from palimpsest.transcript.context_values.cell_changes import (
     CellResult,
     MadeChange,
 )
-from palimpsest.transcript.context_values.cell_runs import CellRun
-from palimpsest.transcript.context_values.cell_sources import SEEN_KEY, source_hash
+from palimpsest.transcript.context_values.cell_runs import SEEN_KEY, CellRun, source_hash
 from palimpsest.transcript.errors import Aborted, PermissionDenied, UserError
 from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.parts import Attachment

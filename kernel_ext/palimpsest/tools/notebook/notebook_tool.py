@@ -23,8 +23,13 @@ from palimpsest.tools.notebook.notebook_cells import (
     outputs_of,
 )
 from palimpsest.tools.tool import NotebookReader, ToolContext, ToolOutcome
-from palimpsest.transcript.context_values.cell_runs import CellRun, NotebookRuns, RecordedOutput
-from palimpsest.transcript.context_values.cell_sources import SEEN_KEY, source_hash
+from palimpsest.transcript.context_values.cell_runs import (
+    SEEN_KEY,
+    CellRun,
+    NotebookRuns,
+    RecordedOutput,
+    source_hash,
+)
 from palimpsest.transcript.context_values.page_cells import CellsWanted
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import Attachment

@@ -20,7 +20,7 @@ from palimpsest.tools.files.write_tools import (
 )
 from palimpsest.tools.notebook.seen_sources import SeenSource
 from palimpsest.transcript.context_values.cell_changes import CellKind, MadeChange
-from palimpsest.transcript.context_values.cell_sources import is_prompt_cell, source_hash
+from palimpsest.transcript.context_values.cell_runs import is_prompt_cell, source_hash
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.redaction.secret_patterns import REDACTED, scrub
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from palimpsest.transcript.context_values.cell_changes import CELLS_KEY, MadeChange
-from palimpsest.transcript.context_values.cell_runs import NotebookRuns
-from palimpsest.transcript.context_values.cell_sources import SEEN_KEY, source_hash
+from palimpsest.transcript.context_values.cell_runs import SEEN_KEY, NotebookRuns, source_hash
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import NotebookPart, ToolCompleted, ToolPart
 from palimpsest.transcript.redaction.secret_patterns import scrub
