@@ -246,7 +246,11 @@ def _mark(reduction: "Reduction") -> ReductionRow:
         f"rule {reduction.rule}",
     )
     return ReductionRow(
-        reduction.name, reduction.text, facts, reduction.reason, is_code=reduction.part_id is not None
+        reduction.name,
+        reduction.text,
+        facts,
+        reduction.reason,
+        is_code=reduction.part_id is not None,
     )
 
 
