@@ -392,7 +392,6 @@ def shown_result(data: dict[str, Any]) -> ShownResult:
 
 
 def _displayed_text(data: dict[str, Any]) -> str:
-    """Return the text of a displayed MIME bundle, for the model."""
     text = data.get("text/plain", "")
     if not isinstance(text, str) or text.startswith("<IPython.core.display."):
         text = data.get("text/markdown") or data.get("text/latex") or ""

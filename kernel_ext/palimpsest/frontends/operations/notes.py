@@ -261,7 +261,6 @@ def _item_of(text: str) -> int | str | None:
 
 
 def _all_notes(recording: "Recording[RecordingReview]") -> Sequence[Note]:
-    """Return the notes on all sessions of a recording."""
     return current_notes(recording.note_files.read(*recording.ids).lines)
 
 

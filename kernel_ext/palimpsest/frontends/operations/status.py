@@ -163,7 +163,6 @@ def _model_text(snapshot: Snapshot) -> str:
 
 
 def _todo_text(todos: Sequence[Todo]) -> tuple[str, str]:
-    """Return the list as Markdown and as plain text."""
     if not todos:
         return escape_inline(NO_TODOS), NO_TODOS
     head = f"{tally(todos)[:1].upper()}{tally(todos)[1:]}."

@@ -22,6 +22,7 @@ from typing import Any
 from IPython.core.error import StdinNotImplementedError
 
 from palimpsest.frontends.process_guard.agent_pieces import (
+    AnyFunction,
     Piece,
     current_piece,
     dispatch_by_caller,
@@ -51,7 +52,7 @@ def refuse_input(piece: Piece, name: str, advice: str = ADVICE_ASK) -> None:
     raise NobodyAnswers(sentence)
 
 
-def _refusing_function(name: str, advice: str = ADVICE_ASK) -> Callable[..., None]:
+def _refusing_function(name: str, advice: str = ADVICE_ASK) -> AnyFunction:
     def refuse(_call: object, piece: Piece, *_arguments: Any, **_options: Any) -> None:
         __tracebackhide__ = True
         refuse_input(piece, name, advice)
@@ -81,16 +82,14 @@ def guard_debuggers() -> None:
     patch_for_pieces(sys, "breakpointhook", _refuse_breakpoint)
 
 
-def _refuse_breakpoint(
-    hook: Callable[..., Any], piece: Piece, *arguments: Any, **options: Any
-) -> Any:
+def _refuse_breakpoint(hook: AnyFunction, piece: Piece, *arguments: Any, **options: Any) -> Any:
     __tracebackhide__ = True
     if os.environ.get("PYTHONBREAKPOINT") != "0":
         refuse_input(piece, "breakpoint()", ADVICE_PRINT)
     return hook(*arguments, **options)
 
 
-def _refusing_debugger_method(method: Callable[..., Any]) -> Callable[..., Any]:
+def _refusing_debugger_method(method: AnyFunction) -> AnyFunction:
     @functools.wraps(method)
     def call_or_refuse(self: Any, *arguments: Any, **options: Any) -> Any:
         __tracebackhide__ = True

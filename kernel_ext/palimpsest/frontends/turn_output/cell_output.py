@@ -376,7 +376,6 @@ def _loading_since(snapshot: Snapshot) -> int | None:
 
 
 def _has_running_call(messages: Sequence[Message], segment: Segment) -> bool:
-    """Return whether a tool call of the segment has not ended."""
     return any(
         isinstance(part, ToolPart) and isinstance(part.state, ToolPending | ToolRunning)
         for part in parts_of(segment_messages(messages, segment))
@@ -390,7 +389,6 @@ def _is_incomplete(message: Message) -> bool:
 
 
 def _ends_in_retry(messages: Sequence[Message]) -> bool:
-    """Return whether the last part is a failed attempt."""
     return bool(messages and messages[-1].parts and messages[-1].parts[-1].type == "retry")
 
 

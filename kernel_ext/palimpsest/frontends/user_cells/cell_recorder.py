@@ -42,7 +42,6 @@ TAIL_CHARS = 24_000
 """Maximum characters at the beginning and end of an output that are kept; the model is shown less."""
 MAX_MARKUP_CHARS = 24_000
 MAX_IMAGES = 6
-"""Maximum images of one run that are kept."""
 MAX_IMAGE_BYTES = 6_000_000
 """Size above which an image is only named."""
 MAX_ALL_IMAGE_BYTES = 32_000_000
@@ -293,7 +292,6 @@ class CellRecorder:
     def _record_message(
         self, message: Any, arguments: tuple[Any, ...], options: dict[str, Any]
     ) -> None:
-        """Record a message that is sent to the front ends."""
         if isinstance(message, dict):
             kind = message.get("msg_type") or message["header"]["msg_type"]
             if kind not in _RECORDED_MESSAGES:
